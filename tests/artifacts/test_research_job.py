@@ -300,15 +300,6 @@ async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal
     ]
 
 
-async def test_numbers_on_record_that_are_too_large_to_compute_with_do_not_end_a_run(
-    journal: Journal,
-) -> None:
-    huge = ScriptedModel([proposal(f"knob = 1{'0' * zeros}") for zeros in (160, 308, 300, 5)])
-    meter = Meter(noise=1e159, best=1e308)
-    story = await run(journal, meter, huge, patience=1)
-    assert [each.status for each in trials(story)] == ["kept", "kept", "dropped"]
-
-
 async def test_a_start_without_a_number_is_refused_before_the_first_proposal(
     journal: Journal,
 ) -> None:

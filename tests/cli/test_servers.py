@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 
 import pytest
@@ -198,22 +197,6 @@ def test_a_run_goes_on_at_the_server_it_was_begun_at(shell: Shell, open_server: 
     before = open_server.asked
     assert shell("resume", "--call-limit", "99", "-q", **KEYS).returncode == 0
     assert open_server.asked > before
-
-
-def test_a_record_that_does_not_say_whose_server_it_is_can_be_resumed(
-    shell: Shell, open_server: Server
-) -> None:
-    paused(shell, open_server)
-    url = open_server.url
-    with sqlite3.connect(shell.journal) as base:
-        pairs = (f'{{"test":"{url}"}}', f'"{url}"')
-        changed = base.execute("UPDATE events SET payload = replace(payload, ?, ?)", pairs)
-        assert changed.rowcount > 0
-        (left,) = base.execute("SELECT count(*) FROM events WHERE payload LIKE '%{\"test\"%'")
-    assert left == (0,)
-    base.close()
-    assert shell("resume", "--call-limit", "99", "-q", **KEYS).returncode == 0
-    assert open_server.keys == {"sk-test"}
 
 
 @pytest.mark.parametrize("how", [("resume", "--call-limit", "9"), ("fork", "@1", "--pass", "0")])

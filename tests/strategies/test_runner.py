@@ -137,7 +137,7 @@ async def test_a_text_that_was_never_emitted_is_not_delivered(
         tmp_path,
         """
     async def run(self):
-        from autoreason import JobFinished
+        from autoreason.events import JobFinished
         await self.write_draft()
         return JobFinished(reason="in secret", text=self.incumbent.text)
 """,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from statistics import fmean
 
 from hypothesis import given
@@ -23,14 +22,6 @@ def test_any_streak_and_any_number_of_passes_has_an_ordered_estimate(
     low, likely, high = (plan(chosen) for plan in (min_plan, likely_plan, max_plan))
     assert min(k, passes) <= likely["critic"] <= passes
     assert sum(low.values()) <= sum(likely.values()) <= sum(high.values())
-
-
-def test_where_every_vote_is_a_tie_it_takes_all_passes(tmp_path: Path) -> None:
-    rule = tmp_path / "rule.py"
-    rule.write_text("def tied(rankings, names):\n    return dict.fromkeys(names, 1)\n")
-    for protocol, passes in (("robust", 9), ("paper", 4)):
-        chosen = settings(k=4, passes=9, voting=f"{rule}:tied", protocol=protocol)
-        assert likely_plan(chosen)["critic"] == passes
 
 
 def test_the_passes_that_are_planned_are_those_that_random_judges_take() -> None:

@@ -493,7 +493,7 @@ class UserModel(WrapperModel):
                 f"the model {self.address} gave no valid reply ({first_line(error)}); "
                 "correct it, then resume the run"
             ) from error
-        return found
+        return found if found.model else msgspec.structs.replace(found, model=self.address)
 
     def _describe(self, error: BaseException) -> str:
         code = getattr(self._model.ask, "__code__", None)

@@ -78,7 +78,7 @@ def test_json_is_one_object(quick_shell: Shell) -> None:
     done = quick_shell("run", BRIEF, *FAST, "--json", "-q")
     told = json.loads(done.stdout)
     assert set(told) == {
-        *("conclusion", "run", "status", "reason", "text", "origin", "passes"),
+        *("conclusion", "run", "status", "ended_by", "reason", "text", "origin", "passes"),
         *("calls", "tokens", "cost", "seed", "evidence", "violations"),
     }
     assert told["violations"] == []

@@ -123,7 +123,7 @@ def test_a_switch_that_no_world_knows_is_accepted_and_said_to_be_played_like_the
 
 def test_every_switch_of_the_tournament_is_known() -> None:
     switches = {"blind_revision", "subtractive_synthesis", "critic_facts", "style"}
-    switches |= {"strict_length", "strict_echo", "plateau", "plateau_change"}
+    switches |= {"plateau", "plateau_change"}
     assert switches <= {*SETTINGS, *NO_DIFFERENCE}
     assert set(NO_DIFFERENCE) == {each.partition("=")[0] for each in SWITCHES}
     assert set(NO_DIFFERENCE) <= set(Settings.__struct_fields__)

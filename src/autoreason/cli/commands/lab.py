@@ -47,11 +47,10 @@ def lab() -> None:
     once. `autoreason show` says how far a suite is, `resume` goes on with one that paused.
 
     \b
-      autoreason lab plan suites/single_pass.yaml -m local/smollm2
+      autoreason lab plan suite.yaml -m local/smollm2
       autoreason lab run suite.yaml -m {cheap} --cost-limit 5
       autoreason lab report --to report/
       autoreason lab run --more amber-fox
-      autoreason lab reproduce recorded/
     """
 
 
