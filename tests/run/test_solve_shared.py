@@ -258,7 +258,7 @@ async def test_a_file_that_is_not_there_is_one_clear_sentence(tmp_path: Path) ->
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "a field": ({"id": "x"}, r"^problem 'x': `statement` is missing; give it$"),
+    "a field": ({"id": "x"}, "^problem 'x': Object missing required field `statement`"),
     "what is no JSON": ({"id": "x", "solution": print}, "^the problem cannot be written as JSON"),
 }
 

@@ -151,8 +151,9 @@ def _problem_file(problem: Problems) -> Iterator[Path]:
         try:
             yield path
         except InvalidInput as error:
-            # The caller does not know the temporary file.
-            raise InvalidInput(str(error).removeprefix(f"{path}: ")) from None
+            # The caller does not know the temporary file, nor its line.
+            said = str(error).removeprefix(f"{path}: ")
+            raise InvalidInput(said.rpartition("the first: line 1: ")[2]) from None
 
 
 def assign(
