@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,17 +19,12 @@ from msgspec import Struct
 
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.keys import Key, PartName
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
-from autoreason.programs.assignment import Assignments
-from autoreason.programs.events import Solved
-from autoreason.programs.examination import ExaminationQuery, ExaminerService
+from autoreason.programs.examination import ExaminationQuery
 from autoreason.programs.examiner.client import ExaminerClient
-from autoreason.prompts import built_in
-from autoreason.run.driver import start
-from autoreason.settings import Models, make_settings
-from autoreason.task import Task
+from autoreason.run.products import Solution
+from autoreason.run.solve import assign, prepare_solve
 from benchmarks.measure import Measure, at_most, for_information
 from benchmarks.processes import (
     MemoryWatch,
@@ -81,20 +75,19 @@ class Writer:
     address = _ADDRESS
 
     def __init__(self, problems: Sequence[dict[str, Any]]) -> None:
-        self._programs = [list(_programs(each)) for each in problems]
-        self._counts: Counter[PartName] = Counter()
+        self._programs = {each["statement"].strip(): list(_programs(each)) for each in problems}
         self._echo = EchoModel()
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """A program where one is asked for, else anything of the right shape."""
         if request.role not in _WRITERS:
             return await self._echo.ask(request, on_signal)
-        part = Key.parse(request.key).part
-        assert part is not None
-        assert part.problem is not None
-        programs = self._programs[part.problem - 1]
-        program = programs[min(self._counts[part], len(programs) - 1)]
-        self._counts[part] += 1
+        shown = "".join(message.text for message in request.messages)
+        programs = next(each for statement, each in self._programs.items() if statement in shown)
+        # `draft` is the first, `attempt/2` the second, as is what `pass/1` writes.
+        written = sum(int(step) for step in request.key.split("/")[1:2] if step.isdecimal())
+        written -= request.key.startswith("attempt/")
+        program = programs[min(written, len(programs) - 1)]
         text = f"```python\n{program}\n# {request.key}\n```\n"
         return await ScriptedModel([text]).ask(request, on_signal)
 
@@ -131,16 +124,17 @@ def _write(path: Path, lines: Sequence[str]) -> Path:
 async def _run_strategies(
     examiner: ExaminerClient, problems: Sequence[dict[str, Any]], journal: Journal
 ) -> SetCost:
-    options = {"set": examiner.reply.digest, "strategies": STRATEGIES}
-    settings = make_settings(
-        Models.everywhere(_ADDRESS), 7, strategy="solve", strategy_options=options
+    names = list(STRATEGIES)
+    prepared = assign(
+        prepare_solve(_ADDRESS, strategy=names, seed=7),
+        *(examiner, examiner.reply.assignments, {"set": examiner.reply.digest}),
+        strategy=names,
     )
     pool = ModelPool()
     pool.add({_ADDRESS: Writer(problems)})
     loop = os.getpid()
     (examiner_process,) = children_of(loop)
     watch = MemoryWatch([loop, examiner_process])
-    solved: list[Solved] = []
     # Whatever was imported before the first test is not work on tests.
     before, idle, started = (
         cpu_time_below(examiner_process),
@@ -149,15 +143,9 @@ async def _run_strategies(
     )
     own, whole = time.process_time(), total_cpu_time()
     looking = asyncio.create_task(watch.look())
-    result = await start(
-        Task(brief="Solve them.", work=Assignments(examiner.reply.assignments)),
-        settings,
-        journal=journal,
-        prompts=built_in(writes="programs"),
-        pool=pool,
-        on_event=lambda event: solved.append(event) if isinstance(event, Solved) else None,
-        service=ExaminerService(examiner),
-    )
+    result = await prepared.run_async(journal=journal, pool=pool)
+    assert isinstance(result, Solution)
+    solved = result.solved
     looking.cancel()
     seconds = time.monotonic() - started
     in_tests, in_examiner = (
@@ -187,8 +175,12 @@ async def _run_strategies(
 
 def _tests(journal: Journal, run: str) -> int:
     """How many tests were run."""
-    answers = journal.answers(run).values()
-    return sum(each.answer["run"] for each in answers if each.kind == ExaminationQuery.kind)
+    return sum(
+        each.answer["run"]
+        for row in journal.cells(run)
+        for each in journal.answers(row.id).values()
+        if each.kind == ExaminationQuery.kind
+    )
 
 
 def measure_solving(problems: int = PROBLEMS) -> list[Measure]:

@@ -22,12 +22,6 @@ import autoreason
 from autoreason import extend
 from autoreason.artifacts.end_test import EndResult
 from autoreason.artifacts.research_report import ResearchReport, TrialRow
-from autoreason.artifacts.rule_comparison_report import (
-    RuleComparisonReport,
-    RulePair,
-    RuleRun,
-    RuleRuns,
-)
 from autoreason.artifacts.task_file import TaskKeys
 from autoreason.artifacts.trial_events import Effect, EndTested, FinalistsMeasured, NoiseMeasured
 from autoreason.cli.settings import settings_of
@@ -52,7 +46,6 @@ from autoreason.studies.audit.audit import Audit
 from autoreason.studies.audit.findings import AuditFinding
 from autoreason.studies.certify.certificate import Certificate
 from autoreason.studies.certify.properties import CertificateFinding
-from autoreason.studies.compare.comparison_report import ComparedStrategy, ComparisonReport
 from autoreason.studies.lab.suite_file import ARM_KEYS
 from autoreason.studies.panels.panel_report import EntryDuel, EntryStanding, PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport
@@ -176,7 +169,7 @@ async def test_the_strategy_for_programs_that_is_shown_can_be_run(tmp_path: Path
         result = await start_run(
             journal,
             ScriptedModel(SCRIPT),
-            task=task(1),
+            task=task(),
             settings=terms(f"{file}:Patient"),
             examiner=MadeUpExaminer(),
         )
@@ -246,7 +239,6 @@ def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
         ("Numbers", (Estimate, Test, Spent)),
         ("`run`, `resume`, `fork` and `show --short`", (Evidence, Survival, Preference)),
         ("`judge`", (PanelReport, EntryStanding, EntryDuel)),
-        ("`compare`", (ComparisonReport, ComparedStrategy)),
         ("`judge` of a run", (RejudgeReport, Verdict)),
         ("`certify`", (Certificate, CertificateFinding)),
         ("`solve`", (SolveReport, Score, StrategyDuel, Exclusion)),
@@ -259,7 +251,6 @@ def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
         ("`rate report`", (RatingsReport, TaskResult, Standing, Person, TaskAgreement)),
         ("`research`", (ResearchReport, NoiseMeasured, TrialRow, Effect, FinalistsMeasured)),
         ("`research`", (EndTested, EndResult)),
-        ("`research` with several rules", (RuleComparisonReport, RuleRuns, RuleRun, RulePair)),
     ],
 )
 def test_every_field_of_json_is_on_its_page(section: str, kinds: tuple[type[Struct], ...]) -> None:

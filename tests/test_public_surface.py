@@ -40,9 +40,9 @@ VALUES = {
     *("StopSwitch", "Task", "__version__"),
 }
 RESULTS = {
-    *("AbPlan", "AbReport", "AdviceReport", "Certificate", "ComparisonReport", "FolderReport"),
+    *("AbPlan", "AbReport", "AdviceReport", "Certificate", "FolderReport"),
     *("KnowledgeReport", "LabPlan", "LabReport", "PanelReport", "PredictorTest", "RejudgeReport"),
-    *("ReplayResult", "Report", "ResearchResult", "Result", "RuleComparisonReport"),
+    *("ReplayResult", "Report", "ResearchResult", "Result"),
     *("RunEstimate", "SearchReport", "Solution", "SolveReport", "StudyResult"),
 }
 ERRORS = {

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
 from msgspec import Struct
 
-from autoreason.contract import Contract
 from autoreason.journal import Journal
-from autoreason.keys import Key, PartName
+from autoreason.journal.run_names import is_cell
 from autoreason.programs.duels import StrategyDuel, duels
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
-from autoreason.story import Story, build_story
+from autoreason.story import Story
 from benchmarks.real.plan import Job
 
 POOLED = "all sets"
@@ -107,35 +106,26 @@ def read_texts(planned: Sequence[Job], out: Path) -> tuple[list[Unit], int, int]
         if job.kind != "compare" or not job.journal(out).exists():
             continue
         with Journal.open(str(job.journal(out)), create=False) as journal:
-            for row in journal.runs():
-                story = build_story([recorded.event for recorded in journal.events(row.id)])
-                calls = _calls(journal, row.id)
-                units += _delivered(job.name, story, calls)
-                for name, part in story.parts.items():
-                    if not name.endswith(f"/{TOURNAMENT}"):
-                        continue
-                    decided = [each.decided for each in part.passes if each.decided]
+            for row in journal.runs(cells=True):
+                if not is_cell(row.id):
+                    continue
+                story = journal.story(row.id)
+                units += _delivered(job.name, story, row.spent.calls)
+                if story.strategy == TOURNAMENT:
+                    decided = [each.decided for each in story.passes if each.decided]
                     passes += len(decided)
                     judged += sum(each.verdict is not None for each in decided)
     return units, passes, judged
 
 
-def _delivered(name: str, story: Story, calls: Mapping[str, int]) -> Iterator[Unit]:
-    contract = story.task.contract if story.task else Contract()
-    for part, part_story in story.parts.items():
-        strategy = PartName.parse(part).name
-        if part_story.delivered and strategy != "panel":
-            good = not contract.violations(part_story.delivered.text)
-            yield Unit("briefs", name, strategy, good, calls.get(part, 0))
-
-
-def _calls(journal: Journal, run: str) -> dict[str, int]:
-    """Calls to models by part."""
-    found: dict[str, int] = {}
-    for call in journal.calls(run):
-        part = Key.parse(call.request.key).group
-        found[part] = found.get(part, 0) + 1
-    return found
+def _delivered(name: str, story: Story, calls: int) -> Iterator[Unit]:
+    task = story.task
+    if task is None or task.entries or not story.delivered:
+        return
+    # Who writes the draft that all share is the arm `single`, too.
+    strategy = "draft" if task.draft is None else story.strategy
+    good = not task.contract.violations(story.delivered.text)
+    yield Unit("briefs", name, strategy, good, calls)
 
 
 def arms(units: Sequence[Unit]) -> tuple[Arm, ...]:

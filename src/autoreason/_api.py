@@ -1,6 +1,5 @@
 """What `import autoreason` offers, and the module that defines it; events are in `autoreason.events`."""
 
-from autoreason.artifacts.rule_comparison_report import RuleComparisonReport as RuleComparisonReport
 from autoreason.contract import Contract as Contract
 from autoreason.errors import AutoreasonError as AutoreasonError
 from autoreason.errors import BudgetReached as BudgetReached
@@ -57,7 +56,6 @@ from autoreason.studies.ab.ab_plan import AbPlan as AbPlan
 from autoreason.studies.ab.ab_report import AbReport as AbReport
 from autoreason.studies.advise.advice_report import AdviceReport as AdviceReport
 from autoreason.studies.certify.certificate import Certificate as Certificate
-from autoreason.studies.compare.comparison_report import ComparisonReport as ComparisonReport
 from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport as KnowledgeReport
 from autoreason.studies.lab.lab_report import LabReport as LabReport
 from autoreason.studies.panels.panel_report import PanelReport as PanelReport

@@ -128,8 +128,6 @@ class Recovery(Struct, frozen=True, kw_only=True):
     """Inconclusive passes up to this one no longer count."""
     failed_panels: int = 0
     """Times the run was resumed after its last panel, over finished texts, had failed."""
-    failed_parts: int = 0
-    """At the last so many of these times, strategies of a comparison that had failed were run again as well."""
     redrafts: int = 0
     """Times the run was resumed after it had ended without a first draft."""
 
@@ -479,17 +477,6 @@ class JobFinished(Event, frozen=True, kw_only=True):
     """Where that text comes from."""
 
 
-class PartEvent(Event, frozen=True, kw_only=True):
-    """Something happened in a part of the run that is a run of its own kind, such as one strategy of a comparison."""
-
-    part: str
-    event: AnyEvent
-
-    def without_sentences(self) -> PartEvent:
-        """Those of the part's event left out."""
-        return replace(self, event=self.event.without_sentences())
-
-
 class PanelDecided(Event, frozen=True, kw_only=True):
     """A panel over finished texts has voted."""
 
@@ -517,7 +504,6 @@ CoreEvent = (
     | Delivered
     | JobFinished
     | PanelDecided
-    | PartEvent
 )
 """Events of every job; other rooms define more."""
 LIFECYCLE = (RunStarted, RunResumed, RunPaused)

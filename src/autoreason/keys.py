@@ -1,4 +1,4 @@
-"""Keys of requests and names of parts: the one module that knows how both are spelt."""
+"""Keys of requests and names of cells: the one module that knows how both are spelt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-_REPEAT = "repeat"
 _ATTEMPT = "attempt"
 _TRY = "try"
 _JUDGE = "judge"
@@ -15,56 +14,44 @@ PASS = "pass"
 """The first step of whatever belongs to a pass."""
 PAIR = "pair"
 """The first step of a panel over two of several texts."""
-PANEL = "panel"
-"""The part in which a comparison judges what its other parts delivered."""
-JUDGE_CHECK = "judge_check"
-"""The part of an advice that asks about its judge."""
 _FROM_ZERO = frozenset({"critic", _TRY, "draft"})
 """Steps whose numbers begin at 0, and are shown from 1, as passes are."""
 _COUNT = re.compile(r"[1-9][0-9]*", re.ASCII)
-_RERUN = re.compile(rf"(.+)@({_COUNT.pattern})", re.ASCII)
 _GROUP = 3
 """Steps that say what a request without a part belongs to, such as `panel/judge/2`."""
 
 
 class PartName(Struct, frozen=True):
-    """The name of a part: `repeat/2/harsh` in a comparison, `17/search/2` in a set of problems."""
+    """The name of a cell within its suite: `17/search/2`."""
 
     name: str
-    """The strategy, or `draft` or `panel` for what a comparison does for all of them."""
+    """The arm, or `draft` or `panel` for what a suite does for all of them."""
     repeat: int
     """From 1."""
-    problem: int | None = None
-    """The number of the problem, from 1; None in a comparison."""
-    attempt: int = 0
-    """How often this repeat failed before; a panel or a strategy that is run again is a part of its own."""
+    problem: int
+    """The number of the task, from 1."""
 
     @classmethod
     def parse(cls, text: str) -> PartName:
         """The name spelt by a text; raises `ValueError` for any other text."""
         part, rest = _split_part(text.split("/"))
         if part is None or rest:
-            raise ValueError(f"{text!r} is no name of a part")
+            raise ValueError(f"{text!r} is no name of a cell")
         return part
 
     def __str__(self) -> str:
-        if self.problem is not None:
-            return f"{self.problem}/{self.name}/{self.repeat}"
-        name = f"{_REPEAT}/{self.repeat}/{self.name}"
-        if self.name == PANEL or not self.attempt:
-            return attempt_stage(name, self.attempt)
-        return f"{name}@{self.attempt}"
+        return f"{self.problem}/{self.name}/{self.repeat}"
 
 
 class Key(Struct, frozen=True):
-    """The stable address of a request: the part it belongs to, if any, and its steps within that part."""
+    """The stable address of a request: the cell it belongs to, if any, and its steps within that cell."""
 
     steps: tuple[str, ...]
     part: PartName | None = None
 
     @classmethod
     def parse(cls, text: str) -> Key:
-        """The key spelt by a text, such as `repeat/2/harsh/pass/3/judge/2/try/0`."""
+        """The key spelt by a text, such as `2/harsh/1/pass/3/judge/2/try/0`."""
         part, rest = _split_part(text.split("/"))
         return cls(tuple(rest), part)
 
@@ -73,12 +60,12 @@ class Key(Struct, frozen=True):
 
     @property
     def head(self) -> str:
-        """The first step within its part: `draft`, `pass`, `playoff`; empty where there is none."""
+        """The first step within its cell: `draft`, `pass`, `playoff`; empty where there is none."""
         return self.steps[0] if self.steps else ""
 
     @property
     def group(self) -> str:
-        """What requests under way are listed under: their part, or else the judge or the question."""
+        """What requests under way are listed under: their cell, or else the judge or the question."""
         return str(self.part or "/".join(self.steps[:_GROUP]))
 
     def number(self, word: str) -> int | None:
@@ -107,22 +94,10 @@ class Key(Struct, frozen=True):
 
 
 def _split_part(steps: Sequence[str]) -> tuple[PartName | None, Sequence[str]]:
-    """The part that a key begins with, and the steps after it."""
+    """The cell that a key begins with, and the steps after it."""
     match steps:
-        case [_, _, "", *_]:
-            pass
-        case [head, repeat, name, word, attempt, *rest] if (
-            (head, name, word) == (_REPEAT, PANEL, _ATTEMPT)
-            and _COUNT.fullmatch(repeat)
-            and _COUNT.fullmatch(attempt)
-        ):
-            return PartName(name, int(repeat), attempt=int(attempt)), rest
-        case [head, repeat, name, *rest] if head == _REPEAT and _COUNT.fullmatch(repeat):
-            again = _RERUN.fullmatch(name)
-            name, attempt = again.groups() if again else (name, "0")
-            return PartName(name, int(repeat), attempt=int(attempt)), rest
-        case [problem, name, repeat, *rest] if _COUNT.fullmatch(problem) and _COUNT.fullmatch(
-            repeat
+        case [problem, name, repeat, *rest] if (
+            name and _COUNT.fullmatch(problem) and _COUNT.fullmatch(repeat)
         ):
             return PartName(name, int(repeat), int(problem)), rest
     return None, steps

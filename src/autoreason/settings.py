@@ -141,6 +141,16 @@ def read_budget(limits: Budget | Mapping[str, Any]) -> Budget:
         raise InvalidInput(f"`budget`: {plainly(error)}; change it") from None
 
 
+Unit = Literal["calls", "tokens", "cost"]
+
+
+class Matched(Struct, frozen=True):
+    """What an arm may spend next to the first one of its suite, or as all of them may."""
+
+    unit: Unit
+    amount: Decimal
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """Everything about a run that is not its task; the help of the command line quotes these sentences."""
 
@@ -158,6 +168,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     strategy_options: Annotated[
         dict[str, Any], "What only this strategy understands, such as n=4 for `best_of_n`."
     ] = {}
+    matched: Annotated[
+        Matched | None,
+        "What a strategy may spend before it begins another pass; set for the cells of a suite that matches budgets.",
+    ] = None
 
     drafts: Annotated[
         int,

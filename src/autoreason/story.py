@@ -22,7 +22,6 @@ from autoreason.events import (
     Incumbent,
     JobFinished,
     PanelDecided,
-    PartEvent,
     PassDecided,
     PassStarted,
     PlayoffDecided,
@@ -130,8 +129,6 @@ class Story:
     """None where it has not ended yet."""
     panels: dict[str, RecordedPanel] = field(default_factory=dict)
     """Panels over finished texts, by stage."""
-    parts: dict[str, Story] = field(default_factory=dict)
-    """The stories of the parts of a comparison."""
     others: list[AnyEvent] = field(default_factory=list)
     """Events that only their own room understands, in order."""
     incumbents: list[Incumbent] = field(default_factory=list)
@@ -216,8 +213,6 @@ class Story:
                 self.playoff = event
             case Delivered() | JobFinished():
                 self.end, self.status, self.reason = event, event.status, event.reason
-            case PartEvent():
-                self.parts.setdefault(event.part, Story()).apply(event.event)
             case BallotCast() | PanelDecided() if not is_in_pass(event.stage):
                 self._apply_panel(event)
             case PanelDecided():
@@ -234,7 +229,6 @@ class Story:
                 self._apply_pass(event)
             case _:
                 self.others.append(event)
-                self.parts.pop(event.closed_part, None)
 
     def of(self, kind: type[Other]) -> list[Other]:
         """Events of a kind that only its own room understands, in order."""

@@ -11,7 +11,7 @@ from benchmarks.real.page import as_page
 from benchmarks.real.plan import SETS, Job, jobs, missing, run
 from benchmarks.real.results import Results, Unit, arms, gains, pooled, read_texts
 from tests.run.runs import open_journal, scripted, start_run
-from tests.studies.compare.rivals import compared, comparing, priced
+from tests.studies.lab.rivals import compared, comparing, priced
 from tests.tournament.stage import critique, document
 
 from autoreason.contract import Contract
@@ -94,7 +94,7 @@ async def test_texts_are_those_of_a_comparison_with_the_passes_that_judges_decid
     with open_journal(tmp_path) as journal:
         task = Task(brief="Write.", contract=Contract(must_not_include=("Made",)))
         await start_run(journal, scripted(), task=task)
-        await compared(journal, comparing("autoreason", "best_of_n"), script, task)
+        await compared(journal, comparing("autoreason", "best_of_n", task=task), script)
     journal.path.rename(job.journal(tmp_path))
     units, passes, judged = read_texts([job], tmp_path)
     kept = {(unit.strategy, unit.good, unit.calls > 1) for unit in units}

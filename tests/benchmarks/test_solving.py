@@ -10,6 +10,7 @@ from benchmarks.solving import SetCost, Writer, measures
 from autoreason.exchange import Message, Request
 
 PROBLEM: dict[str, Any] = {
+    "statement": "Write.",
     "solution": "print('right')",
     "wrong_solutions": [
         {"code": "while True: pass", "verdict": "TLE"},
@@ -27,11 +28,11 @@ def asked(key: str) -> Request:
 
 async def test_wrong_programs_come_first_and_no_text_comes_twice() -> None:
     writer = Writer([PROBLEM])
-    keys = [f"1/single/1/attempt/{n}/try/0" for n in range(3)]
+    keys = ["draft/try/0", "attempt/2/try/0", "attempt/3/try/0"]
     message = [(await writer.ask(asked(key))).text for key in keys]
     assert ["right" in text for text in message] == [False, True, True]
     assert len(set(message)) == 3
-    assert "wrong" in (await writer.ask(asked("1/tournament/1/draft/try/0"))).text
+    assert "right" in (await writer.ask(asked("pass/1/reviser/try/0"))).text
 
 
 @pytest.mark.parametrize(("in_tests", "kept"), [(17.0, True), (10.0, False)])

@@ -37,7 +37,12 @@ class MadeUpClient(MadeUpExaminer):
             raise InvalidInput("there is no sandbox on this machine; or use --unsafe")
         count = int(first) if first.isdigit() else 1
         assignments = tuple(
-            replace(PROBLEM, id=f"p{n}", difficulty="hard" if n % 2 else "easy")
+            replace(
+                PROBLEM,
+                id=f"p{n}",
+                statement=f"{PROBLEM.statement} Problem number {n}.",
+                difficulty="hard" if n % 2 else "easy",
+            )
             for n in range(1, count + 1)
             if not options.get("only") or f"p{n}" in options["only"]
         )

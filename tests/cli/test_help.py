@@ -89,7 +89,7 @@ def test_help_lists_every_setting_with_its_value_its_meaning_and_its_default() -
     said = " ".join(printed.partition("Settings, for --set NAME=VALUE:")[2].split())
     flags = {"protocol", "strategy", "k", "passes", "judges", "seed", "base_url", "batch"}
     for name, doc in read_docs(Settings).items():
-        if name not in flags | {"models", "budget"}:
+        if name not in flags | {"models", "budget", "matched"}:
             assert f"{name} {doc.metavar}".strip() in said
             assert doc.sentence.replace("`", "")[:40] in said
     assert (
@@ -153,5 +153,5 @@ def test_settings_are_read_by_their_types(inside: Inside) -> None:
     assert (settings["early_stop"], settings["author_temperature"]) == (False, 0.5)
     assert settings["tie_order"] == ["A", "B", "AB"]
     assert settings["models"]["revisers"] == ["echo/echo", "echo/echo"]
-    contract = ("compare", "Write.", "-m", "echo/echo", "--set", "max_words=50", "--dry-run")
+    contract = ("advise", "Write.", "-m", "echo/echo", "--set", "max_words=50", "--dry-run")
     assert inside(*contract, "--json").json["task"]["contract"]["max_words"] == 50

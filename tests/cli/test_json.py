@@ -17,7 +17,17 @@ from autoreason.cli.group import SECTIONS
 PAGE = Path(__file__).parents[2].joinpath("docs", "json.md").read_text("utf-8")
 KINDS = ("Every run", "Numbers")
 """Sections with what objects of several commands have."""
-BY_NAME = {"wins", "scores", "violations", "words_before_cut", "quality", "claimed", "best"}
+BY_NAME = {
+    "wins",
+    "scores",
+    "violations",
+    "words_before_cut",
+    "quality",
+    "claimed",
+    "best",
+    "panels",
+    "origin",
+}
 """Fields whose values are numbers by the name of a text or a world."""
 ELSEWHERE = {"settings", "task", "schema", "passes", "draft", "drafts", "delivered"}
 ELSEWHERE |= {"playoff", "playoff_ballots", "confirmation", "worlds", "evidence"}
@@ -30,7 +40,7 @@ PROBLEM = {
     "private_tests": [["3", "6"]],
     "solution": "print(2 * int(input()))",
 }
-ALSO = {"`compare`": ["`judge`"]}
+ALSO = {"`compare`": ["`judge`", "`lab`"]}
 """Sections that others refer to."""
 COMMANDS = {
     "--dry-run": [

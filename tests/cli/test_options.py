@@ -23,7 +23,8 @@ from autoreason.settings import (
     Settings,
     make_settings,
 )
-from autoreason.studies.compare.comparison import ComparisonOptions
+from autoreason.studies.lab.lab_suite import SuiteMatch
+from autoreason.studies.lab.made_suites import STRATEGIES
 
 
 def options_of(name: str) -> dict[str, click.Option]:
@@ -48,7 +49,8 @@ def shown_by(name: str) -> dict[str, str]:
 
 def test_every_setting_of_a_run_is_an_option_or_can_be_set() -> None:
     offered = {*options_of("run"), *settings_of("run")}
-    assert {*Settings.__struct_fields__, *ROLE_MODELS} - offered == {"models", "budget"}
+    missing = {*Settings.__struct_fields__, *ROLE_MODELS} - offered
+    assert missing == {"models", "budget", "matched"}
     assert offered >= {*Contract.__struct_fields__, *LIMITS.values()}
     assert set(LIMITS) == set(Budget.__struct_fields__)
 
@@ -82,10 +84,10 @@ def test_help_names_what_the_embedded_model_gets_instead() -> None:
 def test_help_of_a_study_names_its_own_defaults() -> None:
     assert f"[default: {PANEL_JUDGES}]" in shown_by("judge")["judges"]
     compared = shown_by("compare")
-    assert f"[default: {ComparisonOptions().judges}]" in compared["panel_judges"]
-    assert f"[default: {ComparisonOptions().match}]" in compared["match"]
+    assert f"[default: {PANEL_JUDGES}]" in compared["panel_judges"]
+    assert f"[default: {SuiteMatch().by}]" in compared["match"]
     said = CliRunner().invoke(cli, ["compare", "--help"], terminal_width=200).output
-    assert f"[default: {','.join(ComparisonOptions().strategies)}]" in said
+    assert f"[default: {','.join(STRATEGIES)}]" in said
     assert judge.prepare("Write.", {"a": "One.", "b": "Two."}).settings.judges == PANEL_JUDGES
 
 

@@ -184,7 +184,7 @@ def test_a_strategy_and_a_comparison_are_watched_from_another_terminal(
     finally:
         server.gate.set()
         running.wait(PATIENCE)
-    assert "draft: written" in seen
+    assert ("draft: written" if command == "run" else "draft 1: done") in seen
     assert "autoreason show" in seen
 
 

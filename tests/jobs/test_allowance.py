@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Outcome, Reply, Usage
-from autoreason.jobs.allowance import Allowance, Unit
+from autoreason.jobs.allowance import Allowance
+from autoreason.settings import Unit
 from autoreason.tournament.voting import PanelSize
 
 

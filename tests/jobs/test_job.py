@@ -63,6 +63,6 @@ def test_a_job_that_judges_records_no_prompt_of_an_author(name: str) -> None:
 def test_a_task_that_a_job_has_no_use_for_is_refused() -> None:
     task = Task(brief="x", entries=(Entry(name="a", text="A."), Entry(name="b", text="B.")))
     with pytest.raises(InvalidInput, match="no use for finished texts"):
-        check_job(task, settings(strategy="compare"), job_class(settings(strategy="compare")))
+        check_job(task, settings(), job_class(settings()))
     with pytest.raises(InvalidInput, match="was given no problem"):
         check_job(task, settings(strategy="solve"), job_class(settings(strategy="solve")))

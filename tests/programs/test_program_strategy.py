@@ -46,7 +46,7 @@ def plug_in(folder: Path, lines: str) -> str:
 
 
 async def hold_own(journal: Journal, model: ScriptedModel, name: str) -> None:
-    await start_run(journal, model, task=task(1), settings=terms(name), examiner=MadeUpExaminer())
+    await start_run(journal, model, task=task(), settings=terms(name), examiner=MadeUpExaminer())
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,7 @@ from tests.run.runs import settings
 from autoreason.events import (
     AnyEvent,
     BallotCast,
-    DraftReady,
     PanelDecided,
-    PartEvent,
     RunStarted,
     Verdict,
 )
@@ -18,19 +16,13 @@ from autoreason.task import Entry, Task
 
 
 def comparison() -> list[AnyEvent]:
-    """A run with a panel over texts that came with its task, and one over what its parts wrote."""
+    """A run with two panels over texts that came with its task."""
     entries = (
         Entry(name="long", text="A long text.", stage="panel/1"),
         Entry(name="short", text="Short.", stage="panel/1"),
     )
     task = Task(brief="Write about tea.", entries=entries)
     prompts = built_in().sources
-    parts: list[tuple[str, AnyEvent]] = [
-        ("tournament", DraftReady(text="Written by a model.", words=4, given=False)),
-        ("single", DraftReady(text="Alone.", words=1, given=False)),
-        *(("panel", _vote("panel", seat, "tournament", "single")) for seat in range(3)),
-        ("panel", PanelDecided(stage="panel", verdict=_verdict("tournament"))),
-    ]
     return [
         RunStarted(task=task, settings=settings(), prompts=prompts, version="0"),
         *(_vote("panel/1", seat, "short", "long") for seat in range(2)),
@@ -38,7 +30,6 @@ def comparison() -> list[AnyEvent]:
         PanelDecided(stage="panel/1", verdict=_verdict("short")),
         _vote("panel/2", 0, "short", "long"),
         PanelDecided(stage="panel/2", verdict=None),
-        *(PartEvent(part=f"repeat/1/{part}", event=event) for part, event in parts),
     ]
 
 

@@ -12,15 +12,10 @@ from unittest.mock import patch
 from tests.run.runs import go_on, start_run
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.events import (
-    LIFECYCLE,
-    AnyEvent,
-    PartEvent,
-)
+from autoreason.events import LIFECYCLE, AnyEvent
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.programs.events import Solved
 from autoreason.run.recorded import replay
 from autoreason.run.result import Result
 from autoreason.settings import Settings
@@ -58,9 +53,8 @@ class Breaking:
 
 
 def told(journal: Journal, run: str) -> list[AnyEvent]:
-    """A strategy's own story of a run; parts that have nothing to do with each other one after another."""
-    events = [item.event for item in journal.events(run) if not isinstance(item.event, LIFECYCLE)]
-    return sorted(events, key=lambda e: e.part if isinstance(e, PartEvent | Solved) else "~")
+    """A strategy's own story of a run."""
+    return [item.event for item in journal.events(run) if not isinstance(item.event, LIFECYCLE)]
 
 
 async def left_after_every_call(

@@ -23,8 +23,8 @@ async def solved(journal: Journal) -> None:
     await start_run(
         journal,
         ScriptedModel(SCRIPT),
-        task=task(1),
-        settings=terms(("tournament", "single")),
+        task=task(),
+        settings=terms("tournament"),
         examiner=MadeUpExaminer(),
     )
 

@@ -49,7 +49,7 @@ def crashed(journal: Journal, name: str, events: int) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", ["critique_revise", "self_refine", "best_of_n", "judge", "judge_pairs", "compare"]
+    "name", ["critique_revise", "self_refine", "best_of_n", "judge", "judge_pairs"]
 )
 def test_ended_after_any_event_a_run_goes_on_to_the_same_story(tmp_path: Path, name: str) -> None:
     task, chosen = case(name)

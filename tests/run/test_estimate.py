@@ -14,8 +14,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.run.runs import TASK, scripted, settings, start_run
-from tests.studies.compare.rivals import plug_in
-from tests.studies.compare.test_comparison import OWN
+from tests.studies.lab.rivals import OWN, plug_in
 
 from autoreason import (
     PreparedRun,
@@ -30,6 +29,7 @@ from autoreason.exchange import Model
 from autoreason.journal import Journal
 from autoreason.report.numbers import money
 from autoreason.run.estimate import estimate_run
+from autoreason.run.lab import PreparedLab
 from autoreason.run.parameters import JudgeOptions
 from autoreason.settings import Budget
 from autoreason.testing import EchoModel, ScriptedModel
@@ -183,27 +183,14 @@ async def test_a_comparison_takes_what_its_allowance_permits(
         playoff=2,
         seed=1,
     )
-    span = prepared.estimate().calls
+    span = prepared.plan().calls
     assert span is not None
     assert span.low <= (await prepared.run_async(journal=journal)).calls <= span.high
 
 
-async def test_an_allowance_in_tokens_says_nothing_about_calls() -> None:
-    prepared = compare.prepare(
-        "Tides.",
-        "echo/echo",
-        strategies=("improve", "harsh"),
-        match="tokens",
-        allowance=Decimal(9000),
-    )
-    estimated = prepared.estimate()
-    assert estimated.calls is None
-    assert "unknown" in str(estimated)
-
-
 @pytest.mark.parametrize("repeats", [1, 3])
 async def test_a_given_draft_saves_one_in_every_repeat(journal: Journal, repeats: int) -> None:
-    def prepare(draft: str | None) -> PreparedRun[Any]:
+    def prepare(draft: str | None) -> PreparedLab:
         return compare.prepare(
             *("Tides.", "echo/echo"),
             strategies=("improve", "single"),
@@ -213,7 +200,7 @@ async def test_a_given_draft_saves_one_in_every_repeat(journal: Journal, repeats
             seed=1,
         )
 
-    drafting, given_one = [prepare(draft).estimate().calls for draft in (None, "A draft.")]
+    drafting, given_one = [prepare(draft).plan().calls for draft in (None, "A draft.")]
     assert drafting is not None
     assert given_one is not None
     assert drafting.likely - given_one.likely == repeats
@@ -237,12 +224,12 @@ def test_plans_of_a_strategy_that_cannot_be_used_are_one_sentence(
 ) -> None:
     body = f"    @classmethod\n    def plans(cls, settings):\n        return {plans}\n"
     mine = plug_in(tmp_path, "mine", body + OWN)
-    for prepared in (
-        refine.prepare("Tides.", "echo/echo", strategy=mine),
-        compare.prepare("Tides.", "echo/echo", strategies=(mine, "improve")),
+    for plan in (
+        refine.prepare("Tides.", "echo/echo", strategy=mine).estimate,
+        compare.prepare("Tides.", "echo/echo", strategies=(mine, "improve")).plan,
     ):
         with pytest.raises(StrategyError) as refused:
-            prepared.estimate()
+            plan()
         message = str(refused.value)
         assert message.startswith(f"the strategy {mine} has no valid plans: {PLANS[plans]}")
         assert "\n" not in message

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.artifacts.knob import START, Meter, research_settings, research_task, turning
 from tests.run.runs import Looping, scripted, start_run
+from tests.studies.lab.rivals import compared, comparing
 from tests.tournament.stage import document
 
 from autoreason.artifacts.research_history import deliverable
@@ -101,18 +102,16 @@ async def test_a_place_that_cannot_be_written_is_one_clear_sentence(
             export(result.run, folder, journal=journal, force=True)
 
 
-async def test_a_comparison_is_there_part_by_part(journal: Journal, tmp_path: Path) -> None:
-    terms = {"strategies": ["critique_revise", "single"], "repeats": 1, "judges": 2}
-    changes = {"strategy": "compare", "strategy_options": terms, "passes": 1}
-    result = await start_run(journal, scripted(), changes=changes)
+async def test_a_comparison_is_there_cell_by_cell(journal: Journal, tmp_path: Path) -> None:
+    result, _ = await compared(journal, comparing("critique_revise", "single", repeats=1, passes=1))
     folder = tmp_path / "out"
     files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
     assert {
-        "repeat/1/critique_revise/passes/01/B.md",
-        "repeat/1/critique_revise/final.md",
-        "repeat/1/single/final.md",
-        "repeat/1/panel/panels/panel/ballot_1.md",
-        "repeat/1/panel/panels/panel/verdict.json",
+        "brief/critique_revise/1/passes/01/B.md",
+        "brief/critique_revise/1/final.md",
+        "brief/single/1/final.md",
+        "brief/panel/1/panels/panel/ballot_1.md",
+        "brief/panel/1/panels/panel/verdict.json",
     } <= files
 
 

@@ -554,6 +554,7 @@ async def test_sets_of_problems_are_tasks_of_a_suite(tmp_path: Path, journal: Jo
     (pair,) = result.report.pairs
     assert (pair.first_mean, pair.second_mean) == (1.0, 1.0)
     assert (pair.units, pair.difference.n, result.report.clusters) == (12, 6, "task")
+    assert (result.report.tasks, result.report.cells) == (6, 24), "a problem is a task"
 
 
 async def test_a_provider_that_fails_pauses_the_suite_which_goes_on_later(

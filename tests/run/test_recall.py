@@ -10,7 +10,7 @@ from tests.programs.solved import solved
 from tests.run.runs import TASK
 
 from autoreason.errors import ReplayMismatch
-from autoreason.events import AnyEvent, Delivered, Incumbent, PartEvent
+from autoreason.events import AnyEvent, Delivered, Incumbent
 from autoreason.exchange import BudgetQuery, GuidanceQuery
 from autoreason.journal import RecordedAnswer
 from autoreason.run.recall import EventRecorder, Memory
@@ -38,16 +38,11 @@ def again(recorded: AnyEvent, now: AnyEvent) -> int:
     return recorder.repeated
 
 
-ENDED = PartEvent(part="1/search/1", event=DELIVERED)
-
-
-@pytest.mark.parametrize("event", [ENDED, solved("p1")])
+@pytest.mark.parametrize("event", [solved("p1")])
 def test_the_reason_why_a_problem_ended_may_be_worded_differently_but_not_be_another(
     event: Any,
 ) -> None:
     def told(**changes: Any) -> AnyEvent:
-        if isinstance(event, PartEvent):
-            return replace(event, event=replace(event.event, **changes))
         changed: AnyEvent = replace(event, **changes)
         return changed
 

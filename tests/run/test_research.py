@@ -359,7 +359,7 @@ def test_the_judges_of_a_task_that_has_some_are_in_the_estimate(task: Path) -> N
     task.write_text(task.read_text().replace("---\nTurn", "judge: the simpler one\n---\nTurn"))
     judged = research.prepare(task, "echo/echo").estimate().calls
     fewer = research.prepare(task, "echo/echo", judges=2).estimate().calls
-    rules = compare_rules.prepare(task, "echo/echo", rules=["race", "greedy"]).estimate().calls
+    rules = compare_rules.prepare(task, "echo/echo", rules=["race", "greedy"]).plan().calls
     assert alone
     assert judged
     assert fewer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,86 +10,58 @@ import pytest
 from msgspec.structs import replace as changed
 from tests.cli.solving import MadeUpClient, examiner
 from tests.programs.stage import MadeUpExaminer, fenced, program
-from tests.run.leaving import told
 from tests.run.runs import lend, start_run
-from tests.run.solve_runs import NAMES, SCRIPT, problems, task, terms
+from tests.run.solve_runs import NAMES, SCRIPT, number_of, problems, solve_set, task, terms
 from tests.tournament.stage import cut_off
 
 from autoreason.errors import AutoreasonError, InvalidInput, StrategyError
-from autoreason.events import PartEvent
-from autoreason.exchange import CallStarted, QueryEnded, QueryStarted, Signal
+from autoreason.exchange import CallStarted, QueryEnded, QueryStarted, Reply, Request, Signal
 from autoreason.journal import Journal
-from autoreason.models.doubles import ScriptedModel
-from autoreason.programs.assignment import assignments_of
-from autoreason.programs.events import ProgramExamined, Solved, solved_in
+from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.programs.events import ProgramExamined, solved_in
 from autoreason.programs.report_files import programs
 from autoreason.prompts import built_in
 from autoreason.run.estimate import check, estimate_run
 from autoreason.run.export import export
+from autoreason.run.lab import PreparedLab
 from autoreason.run.products import solution_of
 from autoreason.run.recorded import fork, replay
-from autoreason.run.solve import assign, open_problems, prepare_solve, solving_task
+from autoreason.run.solve import assign, open_problems, prepare_solve
 from autoreason.settings import Budget
 from autoreason.task import Task
 
 __all__ = ["examiner"]
 
 
-def solved(journal: Journal, run: str) -> list[Solved]:
-    """What came of each part of a run."""
-    return [event for event in told(journal, run) if isinstance(event, Solved)]
-
-
 async def test_strategies_draw_alike_on_a_problem_and_differ_only_in_what_they_do(
     journal: Journal,
 ) -> None:
-    result = await start_run(
-        journal,
-        ScriptedModel(SCRIPT),
-        task=task(2),
-        settings=terms(("single", "best_of_n"), repeats=2),
-        examiner=MadeUpExaminer(),
-    )
-    first = {
-        call.request.key: call.request
-        for call in journal.calls(result.run)
-        if call.request.key.endswith("/draft/try/0")
-    }
-    for number, repeat in product((1, 2), (1, 2)):
-        one = first[f"{number}/single/{repeat}/draft/try/0"]
-        other = first[f"{number}/best_of_n/{repeat}/draft/try/0"]
-        assert (one.seed, one.messages) == (other.seed, other.messages)
-    assert len({request.seed for request in first.values()}) == 4
+    model = ScriptedModel(SCRIPT)
+    await solve_set(journal, model, 2, ("single", "best_of_n"), repeats=2)
+    first = [request for request in model.requests if request.key == "draft/try/0"]
+    assert len(first) == 8
+    assert len({request.seed for request in first}) == 4
+    for seed in {request.seed for request in first}:
+        one, other = (request for request in first if request.seed == seed)
+        assert one.messages == other.messages
 
 
 async def test_every_problem_is_worked_on_by_every_strategy(journal: Journal) -> None:
-    result = await start_run(
-        journal,
-        ScriptedModel(SCRIPT),
-        task=task(3),
-        settings=terms(repeats=2, width=4),
-        examiner=MadeUpExaminer(),
-    )
+    result = await solve_set(journal, ScriptedModel(SCRIPT), repeats=2, width=4)
     assert result.status == "done"
-    assert result.reason == "3 problems, 6 strategies, 2 repeats"
     assert result.story.text is None
-    units = solved(journal, result.run)
-    expected = [f"{n}/{name}/{r}" for r in (1, 2) for n in (1, 2, 3) for name in sorted(NAMES)]
-    assert [unit.part for unit in solved_in(result.story)] == expected
-    assert result.story.parts == {}
-    assert sorted(unit.part for unit in units) == sorted(expected)
-    first = next(unit for unit in units if unit.part == "1/single/1")
+    expected = [f"{n}/{name}/{r}" for r in (1, 2) for n in (1, 2, 3) for name in NAMES]
+    assert [unit.part for unit in result.solved] == expected
+    assert [row.id for row in journal.runs()] == [result.run], "it is listed once"
+    first = next(unit for unit in result.solved if unit.part == "1/single/1")
     assert (first.problem, first.difficulty, first.strategy, first.repeat) == (
-        "sum-1",
-        "easy",
-        "single",
-        1,
+        *("sum-1", "easy", "single", 1),
     )
     assert first.public
     assert first.private
     assert first.first
     assert (first.first.passed, first.public.passed, first.private.verdict) == (0, 3, "accepted")
-    wrong = next(unit for unit in units if unit.problem == "sum-2")
+    wrong = next(unit for unit in result.solved if unit.problem == "sum-2")
     assert wrong.private
     assert wrong.private.verdict == "wrong_answer"
 
@@ -102,21 +73,21 @@ async def test_examinations_are_recorded_and_count_as_no_calls(journal: Journal)
     result = await start_run(
         journal,
         ScriptedModel(SCRIPT),
-        task=task(1),
+        task=task(),
         settings=terms("single", {"budget": budget}),
         examiner=examiner,
         on_signal=signals.append,
     )
     assert result.status == "done"
-    (unit,) = solved(journal, result.run)
+    (unit,) = solved_in(result.story)
     assert len(examiner.asked) == 5
     assert result.calls == unit.spent.calls == unit.attempts == 4
     assert journal.spent(result.run).calls == 4
     assert journal.find(result.run).spent.calls == 4
     stages = ["draft", "attempt/2", "attempt/3", "attempt/4"]
     keys = [call.request.key for call in journal.calls(result.run)]
-    assert keys == [f"1/single/1/{stage}/try/0" for stage in stages]
-    queries = [f"1/single/1/{stage}/examined" for stage in (*stages, "private")]
+    assert keys == [f"{stage}/try/0" for stage in stages]
+    queries = [f"{stage}/examined" for stage in (*stages, "private")]
     assert list(journal.answers(result.run)) == queries
     assert len([each for each in signals if isinstance(each, CallStarted)]) == 4
     assert [each.key for each in signals if isinstance(each, QueryStarted)] == queries
@@ -126,17 +97,12 @@ async def test_examinations_are_recorded_and_count_as_no_calls(journal: Journal)
 async def test_without_a_sandbox_nothing_is_run_and_one_sentence_says_so(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = 0
-
     async def refuse(*_: object, **__: object) -> None:
-        nonlocal opened
-        opened += 1
         raise InvalidInput("there is no sandbox here; install one, or use --unsafe")
 
     monkeypatch.setattr("autoreason.programs.examiner.client.ExaminerClient.open", refuse)
     with pytest.raises(InvalidInput, match="no sandbox here"):
-        await start_run(journal, ScriptedModel(SCRIPT), task=task(5), settings=terms())
-    assert opened == 1
+        await start_run(journal, ScriptedModel(SCRIPT), task=task(), settings=terms("single"))
     assert journal.runs()[0].status == "stopped"
 
 
@@ -144,7 +110,7 @@ async def test_there_is_no_text_to_fork_in_a_run_that_writes_programs(journal: J
     result = await start_run(
         journal,
         ScriptedModel(SCRIPT),
-        task=task(1),
+        task=task(),
         settings=terms("single"),
         examiner=MadeUpExaminer(),
     )
@@ -155,25 +121,15 @@ async def test_there_is_no_text_to_fork_in_a_run_that_writes_programs(journal: J
 async def test_tests_that_could_not_be_run_are_left_out_and_the_rest_goes_on(
     journal: Journal,
 ) -> None:
-    def author(request: object) -> str:
-        key = getattr(request, "key", "")
-        if key.startswith("1/"):
+    def author(request: Request) -> str:
+        if number_of(request) == 1:
             return fenced(program(99))
-        return fenced(program(3, hidden="sandbox_error" if key.startswith("2/") else "accepted"))
+        return fenced(program(3, hidden="sandbox_error" if number_of(request) == 2 else "accepted"))
 
-    result = await start_run(
-        journal,
-        ScriptedModel({"author": author}),
-        task=task(3),
-        settings=terms("single"),
-        examiner=MadeUpExaminer(),
-    )
-    one, two, three = solved(journal, result.run)
+    result = await solve_set(journal, ScriptedModel({"author": author}), 3, ("single",))
+    one, two, three = result.solved
     assert (one.status, one.program, one.public, one.private) == (
-        "provider_failed",
-        program(99),
-        None,
-        None,
+        *("provider_failed", program(99), None, None),
     )
     assert "the public tests could not be run" in one.reason
     assert (two.status, two.private) == ("provider_failed", None)
@@ -186,14 +142,14 @@ async def test_tests_that_could_not_be_run_are_left_out_and_the_rest_goes_on(
 async def test_no_program_is_a_wrong_answer_but_no_whole_answer_is_no_result(
     journal: Journal,
 ) -> None:
-    result = await start_run(
-        journal,
-        ScriptedModel({"1/*": "I do not know.", "2/*": cut_off("```python\nprint(")}),
-        task=task(2),
-        settings=terms("single"),
-        examiner=MadeUpExaminer(),
-    )
-    silent, cut = solved(journal, result.run)
+    def author(request: Request) -> str | Reply:
+        if number_of(request) == 1:
+            return "I do not know."
+        reply = cut_off("```python\nprint(")
+        return reply(request) if callable(reply) else reply
+
+    result = await solve_set(journal, ScriptedModel({"author": author}), 2, ("single",))
+    silent, cut = result.solved
     assert silent.program is None
     with pytest.raises(AutoreasonError, match="has no program"):
         assert solution_of(result).program
@@ -202,105 +158,83 @@ async def test_no_program_is_a_wrong_answer_but_no_whole_answer_is_no_result(
     assert silent.first
     assert silent.first.verdict == "no_code"
     assert (cut.program, cut.public, cut.private, cut.status) == (
-        None,
-        None,
-        None,
-        "provider_failed",
+        *(None, None, None, "provider_failed"),
     )
     assert "cut off" in cut.reason
     assert (silent.spent.calls, cut.spent.calls) == (6, 6)
 
 
 async def test_problems_with_a_remark_are_not_worked_on(journal: Journal) -> None:
-    one, two = problems(2)
+    one, two, three = problems(3)
     left_out = changed(one, remark="several answers are right")
-    result = await start_run(
-        journal,
-        ScriptedModel(SCRIPT),
-        task=solving_task((left_out, two)),
-        settings=terms("single"),
-        examiner=MadeUpExaminer(),
-    )
-    assert [unit.part for unit in solved(journal, result.run)] == ["2/single/1"]
-    assert result.reason == "1 problem, 1 strategy, 1 repeat; 1 problem left out"
+    given = (left_out, two, three)
+    result = await solve_set(journal, ScriptedModel(SCRIPT), given=given, strategies=("single",))
+    assert [unit.problem for unit in result.solved] == ["sum-2", "sum-3"]
+    assert result.report.problems == 2
+    assert [str(each) for each in result.report.left_out] == [
+        "1 problem: several answers are right (sum-1)"
+    ]
 
 
 async def test_private_tests_are_run_once_for_the_score_and_never_shown(journal: Journal) -> None:
     examiner = MadeUpExaminer()
-    result = await start_run(
-        journal, ScriptedModel(SCRIPT), task=task(1), settings=terms(), examiner=examiner
-    )
+    result = await solve_set(journal, ScriptedModel(SCRIPT), 1, examiner=examiner)
     private = [each for each in examiner.asked if each.which == "private"]
     assert len(private) == len(NAMES)
-    examined = [
-        event.event
-        for event in told(journal, result.run)
-        if isinstance(event, PartEvent) and isinstance(event.event, ProgramExamined)
-    ]
+    stories = [journal.story(row.id) for row in journal.cells(result.run)]
+    examined = [event for story in stories for event in story.of(ProgramExamined)]
     assert {event.examined.which for event in examined} == {"public"}
 
 
-async def test_memory_of_parts_is_given_up_as_they_are_solved(journal: Journal) -> None:
-    most = 0
-
-    def watch(event: object) -> None:
-        nonlocal most
-        if isinstance(event, PartEvent):
-            open_parts.add(event.part)
-        if isinstance(event, Solved):
-            open_parts.discard(event.part)
-        most = max(most, len(open_parts))
-
-    open_parts: set[str] = set()
-    await start_run(
-        journal,
-        ScriptedModel(SCRIPT),
-        task=task(10),
-        settings=terms(width=3),
-        examiner=MadeUpExaminer(),
-        on_event=watch,
-    )
-    assert most <= 3
-
-
 async def test_before_anything_is_spent_calls_are_estimated_for_all_problems() -> None:
-    settings = terms(("single", "tournament"), repeats=2)
-    expected = await estimate_run(task(3), settings)
-    assert expected.request
-    assert expected.request.key == "1/single/1/draft/try/0"
-    assert expected.calls
-    assert expected.calls.low == 2 * 2 * 3
-    assert expected.calls.high == 2 * 6 * 2 * 3
-    assert expected.calls.low < expected.calls.likely < expected.calls.high
+    names = ["single", "tournament"]
+    prepared = assign(
+        prepare_solve("echo/echo", strategy=names, repeats=2),
+        *(MadeUpExaminer(), problems(3), {"set": "0" * 64}),
+        strategy=names,
+        repeats=2,
+    )
+    assert isinstance(prepared, PreparedLab)
+    calls = prepared.plan().calls
+    assert calls
+    assert calls.low == 2 * 2 * 3
+    assert calls.high == 2 * 6 * 2 * 3
+    assert calls.low < calls.likely < calls.high
+    estimate = await estimate_run(task(), terms("single"))
+    assert estimate.request
+    assert estimate.request.key == "draft/try/0"
 
 
 @pytest.mark.parametrize(
-    ("names", "own", "said"),
+    ("options", "said"),
     [
-        (("autoreason",), {}, "autoreason writes texts, not programs"),
-        (("nonsense",), {}, "no strategy 'nonsense' for programs; there are search, single"),
-        (("single", "single"), {}, "several different ones"),
-        (("single",), {"repeats": 0}, "`repeats` is 0; give a number from 1 to 100"),
-        (("single",), {"calls": 0}, "`calls` is 0"),
-        (("single",), {"cals": 2}, "solve has no option `cals`"),
+        ({"strategies": ["autoreason"]}, "autoreason writes texts, not programs"),
+        (
+            {"strategies": ["nonsense"]},
+            "no strategy 'nonsense' for programs; there are search, single",
+        ),
+        ({"strategies": ["single", "single"]}, "several different ones"),
+        ({"repeats": 0}, "`repeats` is 0; give a number from 1 to 100"),
+        ({"width": 0}, "`width` is 0; give a number from 1"),
+        ({"calls": 0}, "`calls` is 0"),
+        ({"cals": 2}, "`cals`"),
     ],
 )
 async def test_terms_that_cannot_be_kept_are_refused(
-    names: tuple[str, ...], own: dict[str, Any], said: str
+    journal: Journal, options: Any, said: str
 ) -> None:
-    pool = lend(ScriptedModel(SCRIPT))
     with pytest.raises(InvalidInput, match=said):
-        await check(task(1), terms(names, **own), pool, built_in(writes="programs"))
+        await solve_set(journal, EchoModel(), 2, **{"strategies": ("single",), **options})
 
 
 async def test_problems_and_texts_are_not_mixed() -> None:
     pool = lend(ScriptedModel(SCRIPT))
     with pytest.raises(InvalidInput, match="single has no use for problems; leave them out"):
-        await check(task(1), changed(terms(), strategy="single"), pool, built_in())
+        await check(task(), changed(terms("single"), strategy="single"), pool, built_in())
     with pytest.raises(InvalidInput, match="use `autoreason solve`"):
-        await check(Task(brief="Write."), terms(), pool, built_in(writes="programs"))
+        await check(Task(brief="Write."), terms("single"), pool, built_in(writes="programs"))
     with pytest.raises(InvalidInput, match="no problem to solve"):
-        solving_task(())
+        assign(prepare_solve("echo/echo"), MadeUpExaminer(), (), {})
 
 
 async def test_the_library_hands_the_program_and_its_verdicts_back(journal: Journal) -> None:
@@ -309,7 +243,9 @@ async def test_the_library_hands_the_program_and_its_verdicts_back(journal: Jour
     (own_prompts / "author.md").write_text("Answer with Python.")
     model = ScriptedModel(SCRIPT)
     prepared = prepare_solve(model, strategy="best_of_n", journal=journal, prompts=own_prompts)
-    prepared = assign(prepared, MadeUpExaminer(), problems(1), {"set": "0" * 64})
+    prepared = assign(
+        prepared, MadeUpExaminer(), problems(1), {"set": "0" * 64}, strategy="best_of_n"
+    )
     found = solution_of(await prepared.run_async())
     assert found.program
     assert found.public
@@ -323,7 +259,7 @@ async def test_a_run_over_problems_can_be_exported(journal: Journal) -> None:
     result = await start_run(
         journal,
         ScriptedModel(SCRIPT),
-        task=task(1),
+        task=task(),
         settings=terms("single"),
         examiner=MadeUpExaminer(),
     )
@@ -347,11 +283,11 @@ async def test_a_strategy_of_ones_own_writes_programs_too(journal: Journal) -> N
     result = await start_run(
         journal,
         ScriptedModel(SCRIPT),
-        task=task(1),
+        task=task(),
         settings=terms(f"{file}:Twice"),
         examiner=MadeUpExaminer(),
     )
-    (unit,) = solved(journal, result.run)
+    (unit,) = solved_in(result.story)
     assert (unit.strategy, unit.attempts) == ("own.py:Twice", 2)
     assert (await replay.aio(result.run, journal=journal)).same
 
@@ -369,7 +305,7 @@ async def test_a_strategy_of_ones_own_cannot_overstep_its_calls_either(journal: 
         await start_run(
             journal,
             ScriptedModel(SCRIPT),
-            task=task(1),
+            task=task(),
             settings=terms(f"{file}:Greedy", calls=2),
             examiner=MadeUpExaminer(),
         )
@@ -393,8 +329,9 @@ async def test_the_library_solves_some_problems_of_a_file(
     prepared = prepare_solve("echo/echo")
     limits: Any = {"test_time_limit": 2.5, "test_memory_limit": 128}
     async with open_problems(prepared, file, **chosen, **limits) as assigned:
-        assert [each.id for each in assignments_of(assigned.task)] == ids
-        assert assigned.settings.strategy_options["broken"] == ["line 17: no statement"]
+        assert isinstance(assigned, PreparedLab)
+        assert list(assigned.suite.tasks) == ids
+        assert assigned.suite.broken == ("line 17: no statement",)
     assert (examiner.opened[0]["seconds"], examiner.opened[0]["memory_mb"]) == (2.5, 128)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from msgspec.structs import replace as changed
 from tests.patience import PATIENCE
 from tests.programs.stage import MadeUpExaminer
-from tests.run.leaving import Breaking, left_after_every_call, told
+from tests.run.leaving import Breaking
 from tests.run.runs import go_on, start_run
-from tests.run.solve_runs import SCRIPT, task, terms
+from tests.run.solve_runs import SCRIPT, go_on_solving, number_of, solve_set, task, terms
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.events import (
@@ -20,18 +19,24 @@ from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
-from autoreason.programs.events import Solved, solved_in
 from autoreason.run.recorded import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
+from autoreason.studies.lab.lab_suite import CellFinished
 
 
 async def test_it_makes_no_difference_where_a_set_is_left(journal: Journal) -> None:
-    settings = terms(("tournament", "analyse_revise"), width=3)
-    ended = await left_after_every_call(
-        journal, task(2), settings, SCRIPT, examiner=MadeUpExaminer()
-    )
+    names = ("tournament", "analyse_revise")
+    whole = Breaking(SCRIPT)
+    ended = await solve_set(journal, whole, 2, names, width=3)
     assert ended.status == "done"
+    for calls in range(0, len(whole.answered), 3):
+        broken, mended = Breaking(SCRIPT, calls), Breaking(SCRIPT)
+        paused = await solve_set(journal, broken, 2, names, width=3)
+        assert paused.status == "provider_failed"
+        result = await go_on_solving(journal, paused.run, mended)
+        assert len(broken.answered) + len(mended.answered) == len(whole.answered)
+        assert (result.solved, result.calls) == (ended.solved, ended.calls)
 
 
 class Failing(MadeUpExaminer):
@@ -52,47 +57,32 @@ class Failing(MadeUpExaminer):
 async def test_it_makes_no_difference_after_which_examination_a_set_is_left(
     journal: Journal,
 ) -> None:
-    settings = terms(("single", "tournament"), width=2)
+    names = ("single", "tournament")
     whole = MadeUpExaminer()
-    ended = await start_run(
-        journal, ScriptedModel(SCRIPT), task=task(2), settings=settings, examiner=whole
-    )
-    for left in range(len(whole.asked)):
-        model = Breaking(SCRIPT)
-        paused = await start_run(
-            journal, model, task=task(2), settings=settings, examiner=Failing(left)
-        )
+    ended = await solve_set(journal, ScriptedModel(SCRIPT), 2, names, examiner=whole, width=2)
+    for left in range(0, len(whole.asked), 3):
+        model, mended, again = Breaking(SCRIPT), Breaking(SCRIPT), MadeUpExaminer()
+        paused = await solve_set(journal, model, 2, names, examiner=Failing(left), width=2)
         assert paused.status == "provider_failed"
-        again, mended = MadeUpExaminer(), Breaking(SCRIPT)
-        result = await go_on(journal, paused.run, mended, examiner=again)
-        assert result.status == "done"
-        assert told(journal, result.run) == told(journal, ended.run)
-        assert not set(model.answered) & set(mended.answered)
+        result = await go_on_solving(journal, paused.run, mended, again)
+        assert (result.status, result.solved) == ("done", ended.solved)
+        assert len(model.answered) + len(mended.answered) == ended.calls
         assert left + len(again.asked) == len(whole.asked)
 
 
 async def test_a_budget_that_is_reached_pauses_the_set_and_a_larger_one_goes_on(
     journal: Journal,
 ) -> None:
-    settings = terms(("single", "tournament"), width=2)
-    ended = await start_run(
-        journal, ScriptedModel(SCRIPT), task=task(3), settings=settings, examiner=MadeUpExaminer()
-    )
+    names = ("single", "tournament")
+    ended = await solve_set(journal, ScriptedModel(SCRIPT), 3, names, width=2)
     for calls in range(1, ended.calls, 5):
-        poor = changed(settings, budget=Budget(calls=calls))
-        paused = await start_run(
-            journal, ScriptedModel(SCRIPT), task=task(3), settings=poor, examiner=MadeUpExaminer()
-        )
+        budget = Budget(calls=calls)
+        paused = await solve_set(journal, ScriptedModel(SCRIPT), 3, names, width=2, budget=budget)
         assert (paused.status, paused.calls) == ("budget", calls)
-        result = await go_on(
-            journal,
-            paused.run,
-            ScriptedModel(SCRIPT),
-            changes={"budget": Budget()},
-            examiner=MadeUpExaminer(),
-        )
+        budget = Budget(calls=1000)
+        result = await go_on_solving(journal, paused.run, ScriptedModel(SCRIPT), budget=budget)
         assert (result.status, result.calls) == ("done", ended.calls)
-        assert told(journal, result.run) == told(journal, ended.run)
+        assert result.solved == ended.solved
 
 
 class Stuck(ScriptedModel):
@@ -104,12 +94,12 @@ class Stuck(ScriptedModel):
 
     def hear(self, event: AnyEvent) -> None:
         """Wait for the last problem."""
-        if isinstance(event, Solved) and event.part.startswith("4/"):
+        if isinstance(event, CellFinished) and event.cell.part.startswith("4/"):
             self._last.set()
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """Fail the first problem once the last is solved."""
-        if request.key.startswith("1/"):
+        if number_of(request) == 1:
             await self._last.wait()
             raise CallFailed(Failure.BAD_REQUEST, "not today")
         return await super().ask(request, on_signal)
@@ -117,36 +107,26 @@ class Stuck(ScriptedModel):
 
 async def test_what_was_finished_counts_though_the_first_problem_was_not(journal: Journal) -> None:
     model = Stuck(SCRIPT)
-    paused = await start_run(
-        journal,
-        model,
-        task=task(4),
-        settings=terms(("single",), width=2),
-        examiner=MadeUpExaminer(),
-        on_event=model.hear,
-    )
+    hooks = {"on_event": model.hear}
+    paused = await solve_set(journal, model, 4, ("single",), width=2, hooks=hooks)
     assert paused.status == "provider_failed"
-    assert [unit.part for unit in solved_in(paused.story)] == [f"{n}/single/1" for n in (2, 3, 4)]
+    assert [unit.part for unit in paused.solved] == [f"{n}/single/1" for n in (2, 3, 4)]
 
 
 async def test_a_model_out_of_reach_is_not_asked_again_for_every_other_problem(
     journal: Journal,
 ) -> None:
     model = Breaking(SCRIPT, 0)
-    paused = await start_run(
-        journal, model, task=task(20), settings=terms(width=2), examiner=MadeUpExaminer()
-    )
-    assert (paused.status, paused.reason) == ("provider_failed", "out of reach")
+    paused = await solve_set(journal, model, 20, width=2)
+    assert paused.status == "provider_failed"
+    assert "out of reach" in paused.reason
     assert len(model.asked) <= 2
 
 
 async def test_a_replay_needs_neither_model_nor_examiner(journal: Journal) -> None:
-    result = await start_run(
-        journal, ScriptedModel(SCRIPT), task=task(2), settings=terms(), examiner=MadeUpExaminer()
-    )
-    replayed = await replay.aio(result.run, journal=journal)
-    assert replayed.same
-    assert replayed.events == len(told(journal, result.run))
+    result = await solve_set(journal, ScriptedModel(SCRIPT), 2)
+    for run in (result.run, *(row.id for row in journal.cells(result.run))):
+        assert (await replay.aio(run, journal=journal)).same
 
 
 async def test_a_run_that_is_stopped_does_not_wait_for_tests(journal: Journal) -> None:
@@ -161,7 +141,7 @@ async def test_a_run_that_is_stopped_does_not_wait_for_tests(journal: Journal) -
         paused = await start_run(
             journal,
             ScriptedModel(SCRIPT),
-            task=task(1),
+            task=task(),
             settings=terms("single"),
             examiner=Slow(),
             switch=switch,

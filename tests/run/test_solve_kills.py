@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 from benchmarks.kills import LATENCY, CarefulModel, run_with_kills
+from msgspec.structs import replace
 from tests.programs.stage import MadeUpExaminer
-from tests.run.leaving import told
-from tests.run.runs import go_on, open_journal, start_run
-from tests.run.solve_runs import SCRIPT, task, terms
+from tests.run.runs import open_journal
+from tests.run.solve_runs import SCRIPT, go_on_solving, solve_set
 
-from autoreason.events import AnyEvent
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
 from autoreason.run.recorded import replay
+from autoreason.studies.lab.lab_suite import CellFinished, CellResult
 
 
 class Leisurely(MadeUpExaminer):
@@ -38,19 +38,26 @@ def solve_or_go_on(path: Path, strategies: tuple[str, ...], width: int) -> None:
         run = rows[0].id if rows else ""
         if not rows or not journal.events(run):
             model = CarefulModel((), ScriptedModel(SCRIPT))
-            settings = terms(strategies, width=width)
-            asyncio.run(
-                start_run(journal, model, task=task(3), settings=settings, examiner=Leisurely())
-            )
+            work = solve_set(journal, model, 3, strategies, examiner=Leisurely(), width=width)
+            asyncio.run(work)
         elif rows[0].status == "running":
-            model = CarefulModel(journal.replies(run), ScriptedModel(SCRIPT))
-            asyncio.run(go_on(journal, run, model, examiner=Leisurely()))
+            asyncio.run(go_on_solving(journal, run, ScriptedModel(SCRIPT), Leisurely()))
 
 
-def story(path: Path) -> list[AnyEvent]:
-    """What the one run in a folder told."""
+def outcome(path: Path) -> list[tuple[str, CellResult]]:
+    """What came of the cells of the one run in a folder, and that no call was answered twice."""
     with Journal.open(str(path / "journal.db"), create=False) as journal:
-        return told(journal, journal.runs()[0].id)
+        run = journal.runs()[0].id
+        ended = journal.story(run).of(CellFinished)
+        assert sum(each.result.spent.calls for each in ended) == journal.cells_spent(run).calls
+        same = [(each.cell.part, replace(each.result, run="", seconds=0.0)) for each in ended]
+        return sorted(((part, _timeless(each)) for part, each in same), key=lambda each: each[0])
+
+
+def _timeless(result: CellResult) -> CellResult:
+    spent = replace(result.spent, seconds=0.0)
+    solved = result.solved and replace(result.solved, spent=spent)
+    return replace(result, spent=spent, solved=solved)
 
 
 BUILT_IN = ("tournament", "critique_revise", "single")
@@ -61,7 +68,7 @@ def test_sets_killed_at_any_moment_end_like_the_unbroken_one(
     tmp_path: Path, strategies: tuple[str, ...], width: int
 ) -> None:
     solve_or_go_on(tmp_path / "unbroken", strategies, width)
-    whole = story(tmp_path / "unbroken")
+    whole = outcome(tmp_path / "unbroken")
     chance = random.Random(5)
     kills = 0
     for number in range(3):
@@ -70,7 +77,7 @@ def test_sets_killed_at_any_moment_end_like_the_unbroken_one(
         code, killed = run_with_kills(work, chance)
         kills += killed
         assert code == 0
-        assert story(path) == whole
+        assert outcome(path) == whole
     assert kills >= 3
 
 
@@ -82,7 +89,7 @@ def test_searches_side_by_side_take_the_turns_they_took_before_they_were_killed(
     assert (code, kills > 0) == (0, True)
     with open_journal(tmp_path / "run") as journal:
         run = journal.runs()[0].id
-        turns = [key for key in journal.answers(run) if "/policy/" in key]
-        assert turns
-        retold = asyncio.run(replay.aio(run, journal=journal))
-    assert retold.difference is None
+        cells = [row.id for row in journal.cells(run)]
+        assert any("policy/" in key for cell in cells for key in journal.answers(cell))
+        retold = [asyncio.run(replay.aio(cell, journal=journal)) for cell in cells]
+    assert [each.difference for each in retold] == [None] * 3

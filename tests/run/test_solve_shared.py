@@ -13,24 +13,19 @@ from typing import Any
 
 import pytest
 from tests.programs.stage import critique, fenced
-from tests.run.leaving import told
-from tests.run.runs import go_on, open_journal, settings, start_run
+from tests.run.runs import lend, open_journal
 from tests.run.solve_runs import NAMES, judged
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import QueryStarted, Request, Signal
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.models.pool import ModelPool
 from autoreason.models.weights import pull
-from autoreason.programs.assignment import Assignment
-from autoreason.programs.events import Solved, solved_in
-from autoreason.programs.examination import ExaminerService
+from autoreason.programs.examination import ExaminationQuery
 from autoreason.programs.examiner.client import ExaminerClient
-from autoreason.run.driver import start
-from autoreason.run.recorded import replay
-from autoreason.run.solve import solve, solving_task, solving_terms
-from autoreason.settings import Settings
+from autoreason.run.products import Solution
+from autoreason.run.recorded import replay, resume
+from autoreason.run.solve import solve
 
 _VERDICTS = {"WA": "wrong_answer", "RE": "runtime_error"}
 
@@ -39,22 +34,16 @@ _VERDICTS = {"WA": "wrong_answer", "RE": "runtime_error"}
 class Opened:
     """A set as a run sees it, and the records it was made from."""
 
-    assignments: tuple[Assignment, ...]
-    digest: str
+    path: Path
     records: Sequence[dict[str, Any]]
-
-    def settings(self, strategies: Sequence[str] = NAMES, **terms: Any) -> Settings:
-        """To solve it with a scripted model."""
-        return settings(
-            strategy="solve", strategy_options=solving_terms(self.digest, strategies, **terms)
-        )
 
     def script(self) -> dict[str, Any]:
         """A model that is wrong at first, and right from its second program on."""
 
         def write(request: Request) -> str:
-            record = self.records[int(request.key.split("/")[0]) - 1]
-            first = "/draft/" in request.key
+            shown = "".join(message.text for message in request.messages)
+            record = next(each for each in self.records if _told(each) in shown)
+            first = request.key.startswith("draft/")
             return fenced(_wrong(record)["code"] if first else record["solution"])
 
         said = critique("It misses a case.")
@@ -65,6 +54,16 @@ class Opened:
             "critic": said,
             "judge": judged,
         }
+
+    async def solve(self, journal: Journal, strategies: Sequence[str] = NAMES, **more: Any) -> Any:
+        """Solve it with a scripted model."""
+        model = ScriptedModel(self.script())
+        options: dict[str, Any] = {"strategy": list(strategies), "seed": 7, **more}
+        return await solve.aio(self.path, model, journal=journal, **options)
+
+
+def _told(record: dict[str, Any]) -> str:
+    return str(record.get("statement") or record["prompt"]).strip()
 
 
 def _wrong(record: dict[str, Any]) -> dict[str, Any]:
@@ -103,7 +102,7 @@ async def _opened(records: Sequence[dict[str, Any]], folder: Path) -> Opened:
     except InvalidInput as error:
         pytest.skip(f"programs cannot be run here: {error}")
     await client.close()
-    return Opened(client.reply.assignments, client.reply.digest, records)
+    return Opened(path, records)
 
 
 @pytest.mark.timeout(240)
@@ -111,14 +110,9 @@ async def test_ten_real_problems_by_every_strategy(
     journal: Journal, shared: Path, tmp_path: Path
 ) -> None:
     given = await opened(shared, tmp_path, 10)
-    result = await start_run(
-        journal,
-        ScriptedModel(given.script()),
-        task=solving_task(given.assignments),
-        settings=given.settings(),
-    )
-    assert (result.status, len(solved_in(result.story))) == ("done", 10 * len(NAMES))
-    for unit in solved_in(result.story):
+    result = await given.solve(journal)
+    assert (result.status, len(result.solved)) == ("done", 10 * len(NAMES))
+    for unit in result.solved:
         record = given.records[int(unit.part.split("/")[0]) - 1]
         wrong = _wrong(record)
         assert unit.private
@@ -135,8 +129,10 @@ async def test_ten_real_problems_by_every_strategy(
             assert unit.private.verdict == "accepted"
             assert unit.first
             assert unit.first.verdict != "accepted"
-    assert_nothing_private_is_recorded(journal, result.run, given)
-    assert (await replay.aio(result.run, journal=journal)).same
+    runs = [result.run, *(row.id for row in journal.cells(result.run))]
+    assert_nothing_private_is_recorded(journal, runs, given)
+    for run in runs:
+        assert (await replay.aio(run, journal=journal)).same
 
 
 @pytest.mark.timeout(120)
@@ -150,15 +146,10 @@ async def test_functions_are_written_and_scored_as_programs_are(
         for r, w in zip(records, wrong, strict=True)
     ]
     found = await _opened(records, tmp_path)
-    given = Opened(found.assignments, found.digest, known)
-    result = await start_run(
-        journal,
-        ScriptedModel(given.script()),
-        task=solving_task(given.assignments),
-        settings=given.settings(("tournament", "critique_revise")),
-    )
+    given = Opened(found.path, known)
+    result = await given.solve(journal, ("tournament", "critique_revise"))
     assert result.status == "done"
-    for unit in solved_in(result.story):
+    for unit in result.solved:
         assert unit.private
         assert unit.first
         assert unit.first.verdict in ("wrong_answer", "runtime_error")
@@ -177,12 +168,16 @@ def strings(value: object) -> Iterator[str]:
                 yield from strings(each)
 
 
-def assert_nothing_private_is_recorded(journal: Journal, run: str, given: Opened) -> None:
+def assert_nothing_private_is_recorded(
+    journal: Journal, runs: Sequence[str], given: Opened
+) -> None:
     """No private test stands in a prompt, a reply or an event, but for what the statement shows anyway."""
-    calls = journal.calls(run)
-    said = "\n".join(message.text for call in calls for message in call.request.messages)
-    said += "\n".join(text for each in journal.answers(run).values() for text in strings(each))
-    said += "\n".join(repr(item.event) for item in journal.events(run))
+    said = ""
+    for run in runs:
+        calls = journal.calls(run)
+        said += "\n".join(message.text for call in calls for message in call.request.messages)
+        said += "\n".join(text for each in journal.answers(run).values() for text in strings(each))
+        said += "\n".join(repr(item.event) for item in journal.events(run))
     secrets = [
         line
         for record in given.records
@@ -206,7 +201,7 @@ def _killed_over(folder: Path, given: Opened, program: int) -> None:
 
     def hear(sign: Signal) -> None:
         nonlocal begun
-        begun += isinstance(sign, QueryStarted)
+        begun += isinstance(sign, QueryStarted) and sign.kind == ExaminationQuery.kind
         if begun == program:
             asyncio.get_running_loop().call_later(0.01, os.kill, os.getpid(), signal.SIGKILL)
 
@@ -214,15 +209,7 @@ def _killed_over(folder: Path, given: Opened, program: int) -> None:
     if child == 0:
         try:
             with open_journal(folder) as journal:
-                asyncio.run(
-                    start_run(
-                        journal,
-                        ScriptedModel(given.script()),
-                        task=solving_task(given.assignments),
-                        settings=given.settings(("tournament", "single"), width=2),
-                        on_signal=hear,
-                    )
-                )
+                asyncio.run(given.solve(journal, ("tournament", "single"), width=2, on_signal=hear))
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
@@ -233,16 +220,17 @@ def test_a_set_killed_while_programs_run_goes_on_where_it_was(shared: Path, tmp_
     _killed_over(tmp_path, given, 6)
     with open_journal(tmp_path) as journal:
         run = journal.runs()[0].id
-        before = journal.replies(run)
+        before = sum(len(journal.replies(row.id)) for row in journal.cells(run))
         assert before
         model = ScriptedModel(given.script())
-        assert asyncio.run(go_on(journal, run, model)).status == "done"
-        assert not {request.key for request in model.requests} & set(before)
-        units = [event for event in told(journal, run) if isinstance(event, Solved)]
-        assert [unit.part for unit in units] == [
-            f"{n}/{name}/1" for n in range(1, 5) for name in ("single", "tournament")
+        result = asyncio.run(resume.aio(run, journal=journal, pool=lend(model)))
+        assert isinstance(result, Solution)
+        assert result.status == "done"
+        assert before + len(model.requests) == result.calls, "nothing is asked twice"
+        assert [unit.part for unit in result.solved] == [
+            f"{n}/{name}/1" for n in range(1, 5) for name in ("tournament", "single")
         ]
-        assert all(unit.private for unit in units)
+        assert all(unit.private for unit in result.solved)
         assert asyncio.run(replay.aio(run, journal=journal)).same
 
 
@@ -300,25 +288,11 @@ async def test_easy_problems_on_the_embedded_model(
     path = tmp_path / "easy.jsonl"
     easy = EASY[:2]
     path.write_text("\n".join(map(json.dumps, easy)), "utf-8")
-    try:
-        client = await ExaminerClient.open(path)
-    except InvalidInput as error:
-        pytest.skip(f"programs cannot be run here: {error}")
-    terms = solving_terms(client.reply.digest, "tournament", calls=1)
-    chosen = settings("local/smollm2", strategy="solve", strategy_options=terms, max_tokens=48)
-    pool = ModelPool()
-    result = await start(
-        solving_task(client.reply.assignments),
-        chosen,
-        journal=journal,
-        pool=pool,
-        service=ExaminerService(client),
-    )
-    await pool.close()
-    await client.close()
+    options: dict[str, Any] = {"strategy": "tournament", "calls": 1, "max_tokens": 48}
+    result = await solve.aio(path, "local/smollm2", journal=journal, **options)
     assert result.status == "done"
-    assert [unit.problem for unit in solved_in(result.story)] == [each["id"] for each in easy]
-    assert all(unit.spent.calls == 1 for unit in solved_in(result.story))
+    assert [unit.problem for unit in result.solved] == [each["id"] for each in easy]
+    assert all(unit.spent.calls == 1 for unit in result.solved)
     assert (await replay.aio(result.run, journal=journal)).same
 
 

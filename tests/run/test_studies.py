@@ -44,7 +44,8 @@ async def test_a_comparison_has_what_each_strategy_took(tmp_path: Path) -> None:
         seed=1,
         journal=tmp_path / "j.db",
     )
-    assert [each.spent.calls for each in result.report.strategies] == [4, 0], "drafts are shared"
+    assert [each.means["calls"] for each in result.report.arms] == [3, 1], "each with its draft"
+    assert result.calls == 2 * (1 + 2) + 2 * 3, "drafts are shared"
 
 
 async def test_recorded_passes_are_judged_again_under_their_own_voting_rule(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.journal.samples import create_run
 from tests.run.comparisons import comparison, duel
 from tests.run.runs import scripted, settings, start_run
+from tests.studies.lab.rivals import compared, comparing
 from tests.tournament.stage import vote
 
 from autoreason.contract import Contract
@@ -210,19 +211,18 @@ async def test_a_run_that_was_killed_at_once_has_no_pairs(journal: Journal) -> N
     }
 
 
-def test_finished_texts_and_the_parts_of_a_comparison_make_pairs_too(journal: Journal) -> None:
+async def test_finished_texts_and_the_cells_of_a_suite_make_pairs_too(journal: Journal) -> None:
     create_run(journal, "20260101-a-comparison", "Two ways", "0")
     for event in comparison():
         journal.append("20260101-a-comparison", event)
-    asyncio.run(journal.flush())
+    await journal.flush()
     found = find_pairs(["20260101-a-comparison"], journal=journal)
-    assert names(found) == {
-        ("short", "long", 2, 1),
-        ("repeat/1/panel: tournament", "repeat/1/panel: single", 3, 0),
-    }
-    assert {pair.chosen for pair in found.pairs} == {"Short.", "Written by a model."}
-    assert {pair.stages for pair in found.pairs} == {("panel/1",), ("repeat/1/panel/panel",)}
+    assert names(found) == {("short", "long", 2, 1)}
+    assert {pair.stages for pair in found.pairs} == {("panel/1",)}
     assert found.undecided == 1
+    result, _ = await compared(journal, comparing("critique_revise", "single", repeats=1))
+    found = find_pairs([result.run], journal=journal)
+    assert names(found) == {("critique_revise", "single", 3, 0)}
 
 
 def test_a_judge_who_saw_two_texts_both_ways_round_has_one_vote_or_none(journal: Journal) -> None:

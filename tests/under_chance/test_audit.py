@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from scipy.stats import binomtest
-from tests.programs.stage import MadeUpExaminer, critique, fenced, program
-from tests.run.runs import open_journal, start_run
-from tests.run.solve_runs import task, terms
+from tests.programs.stage import critique, fenced, program
+from tests.run.runs import open_journal
+from tests.run.solve_runs import solve_set
 from tests.studies.audit.example_runs import SLOTS, judged, run, vote
 from tests.under_chance.random_runs import random_run
 
@@ -145,12 +145,8 @@ async def test_panels_over_programs_show_no_more_than_chance(tmp_path: Path) -> 
     found, panels = [], 0
     with open_journal(tmp_path) as journal:
         for seed in range(8):
-            settings = terms("tournament", calls=12)
             model = ScriptedModel(script | {"judge": partial(_toss, seed)})
-            examiner = MadeUpExaminer()
-            done = await start_run(
-                journal, model, task=task(12), settings=settings, examiner=examiner
-            )
+            done = await solve_set(journal, model, 12, ("tournament",), calls=12)
             audit = audit_runs(read_run(done.run, journal))
             panels += audit.panels
             found.append(bool(beyond_chance(audit.findings)))
@@ -161,7 +157,7 @@ async def test_panels_over_programs_show_no_more_than_chance(tmp_path: Path) -> 
 def _toss(seed: int, request: Request) -> str:
     assert request.schema
     rankings = request.schema.definition["properties"]["ranking"]["enum"]
-    return f"RANKING: {random.Random(f'{seed}/{request.key}').choice(rankings)}"
+    return f"RANKING: {random.Random(f'{seed}/{request.seed}/{request.key}').choice(rankings)}"
 
 
 def _equally_good(request: Request) -> str:

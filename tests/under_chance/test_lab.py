@@ -12,11 +12,8 @@ from tests.under_chance.luck import misses, most_often
 
 from autoreason.settings import Models, Settings
 from autoreason.story import Story
-from autoreason.studies.lab.added_repeats import repeats_to_add
-from autoreason.studies.lab.arm_pairs import compare_arms
-from autoreason.studies.lab.arm_values import ArmValues
-from autoreason.studies.lab.lab_report import lab_report
-from autoreason.studies.lab.lab_statements import answer
+from autoreason.studies.lab.lab_report import answer, lab_report
+from autoreason.studies.lab.lab_results import ArmValues, compare_arms, repeats_to_add
 from autoreason.studies.lab.lab_suite import (
     AddRule,
     Ballot,
@@ -28,8 +25,8 @@ from autoreason.studies.lab.lab_suite import (
     SuitePanel,
     SuiteTask,
     SuiteWork,
+    groups,
 )
-from autoreason.studies.lab.suite_cells import groups
 from autoreason.task import Task
 
 TIMES = 60

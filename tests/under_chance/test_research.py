@@ -13,23 +13,28 @@ import pytest
 from benchmarks.keep_rules.simulation import ResearchWorld, simulate
 from benchmarks.keep_rules.study import WAYS, WORLDS, RuleReport, StudyCell
 from tests.artifacts.knob import proposal, research_settings, research_task
-from tests.under_chance.luck import most_often
+from tests.under_chance.luck import misses, most_often
 
 from autoreason.artifacts.end_test import correct_keeps, end_test
 from autoreason.artifacts.measurement import LookOutcome, LookQuery, Measurement
 from autoreason.artifacts.order import OrderQuery, Orders
 from autoreason.artifacts.research_job import Research
 from autoreason.artifacts.research_report import ResearchReport, research_report
+from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.research_terms import RuleName
-from autoreason.artifacts.rule_comparison_report import RuleRun, RuleRuns, compare_pairs
 from autoreason.artifacts.trial_events import Effect
 from autoreason.events import AnyEvent, RunStarted
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.models.doubles import ScriptedModel
 from autoreason.prompts import built_in
+from autoreason.settings import Models, Settings
 from autoreason.story import build_story
+from autoreason.studies.lab.lab_results import ArmValues, compare_arms
+from autoreason.studies.lab.lab_suite import CellFinished, CellResult, groups
+from autoreason.studies.lab.made_suites import compare_rules
 from autoreason.studies.simulate.play import mean
+from autoreason.task import Task
 
 RUNS = 10_000
 (RACE,) = (way for way in WAYS if way.name == "race")
@@ -223,22 +228,25 @@ def test_keeps_are_worth_what_is_said_and_at_least_as_many_do_nothing(
 @pytest.mark.parametrize("guarded", [0.0, 0.4])
 def test_no_rule_of_a_comparison_is_better_by_chance(guarded: float) -> None:
     rng = np.random.default_rng(3)
-    runs, shown, covered = 2000, 0, 0
-    for gains in rng.standard_normal((runs, 3, 8)):
+    models = Models.everywhere("random/judge")
+    task = Task(brief="b", work=ResearchTask(files={"a": ""}, artifact=("a",), evaluate="e"))
+    suite = compare_rules(
+        task, Settings(models=models, seed=0), rules=get_args(RuleName), repeats=8
+    )
+    cells = [cell for group in groups(suite) for cell in group.arms]
+    runs, shown, missed = 300, 0, 0
+    for gains in rng.standard_normal((runs, len(cells))):
         # What breaks a guard gains nothing.
         gains[rng.random(gains.shape) < guarded] = 0.0
-        rules = [
-            RuleRuns(
-                rule=rule,
-                runs=tuple(
-                    RuleRun(repeat=at, gain=float(gain), claimed=0.0, kept=0, evaluations=0)
-                    for at, gain in enumerate(each)
-                ),
+        finished = [
+            CellFinished(
+                cell=cell,
+                result=CellResult(run="r", status="done", reason="", value=float(gain)),
             )
-            for rule, each in zip(get_args(RuleName), gains, strict=True)
+            for cell, gain in zip(cells, gains, strict=True)
         ]
-        pairs = compare_pairs(rules)
-        shown += any(pair.beyond_chance for pair in pairs)
-        covered += pairs[0].low <= 0 <= pairs[0].high
+        pairs = compare_arms(suite, ArmValues(suite, finished))
+        shown += any(pair.shown for pair in pairs)
+        missed += any(misses(pair.difference, 0.0) for pair in pairs)
     assert shown <= most_often(runs)
-    assert runs - covered <= most_often(runs)
+    assert missed <= most_often(runs)

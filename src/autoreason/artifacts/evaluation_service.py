@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from msgspec.structs import replace
-
 from autoreason.artifacts.measurement import Evaluator, LookOutcome, LookQuery, Measurement
 from autoreason.errors import InvalidInput, MetricFailed
 from autoreason.exchange import Query
@@ -42,11 +40,9 @@ class EvaluationService:
             raise InvalidInput(
                 f"an evaluator has no answer to a {type(query).__name__}; ask a model"
             )
-        detail, look = "", query.look
-        if look.sealed and (part := Key.parse(query.key).part):
-            look = replace(look, part=str(part))
+        detail = ""
         for _ in range(_ATTEMPTS):
-            measurement = await self._evaluator.measure(look)
+            measurement = await self._evaluator.measure(query.look)
             if measurement.outcome is not LookOutcome.EVALUATOR_ERROR:
                 self._count(query.key, measurement)
                 return measurement

@@ -37,8 +37,6 @@ class Look(Struct, frozen=True, kw_only=True):
     """Items by their place in the file, from 0; none where the task has none."""
     sealed: bool = False
     """Whether the items are those of the sealed set."""
-    part: str = ""
-    """The part of a run whose end test it is, where a run has several."""
     alone: bool = False
     """Whether nothing else is measured at the same time, because the number is a time."""
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from autoreason.exchange import Query
-from autoreason.keys import Key
 
 
 class OrderQuery(Query[int], frozen=True, kw_only=True):
@@ -18,17 +16,13 @@ class OrderQuery(Query[int], frozen=True, kw_only=True):
 
 
 class Orders:
-    """Counts the decisions of a run, part by part."""
+    """Counts the decisions of a run."""
 
     def __init__(self, recorded: Iterable[OrderQuery] = ()) -> None:
-        self._decided = Counter(_part(query) for query in recorded if query.decides)
+        self._decided = sum(query.decides for query in recorded)
 
     def answer(self, query: OrderQuery) -> int:
         """The place of a question that is new."""
-        before = self._decided[_part(query)]
-        self._decided[_part(query)] += query.decides
+        before = self._decided
+        self._decided += query.decides
         return before
-
-
-def _part(query: OrderQuery) -> str:
-    return str(Key.parse(query.key).part or "")

@@ -38,11 +38,6 @@ class Deliverable(NamedTuple):
     """The keeps of this run that lead to it, in order; none where its start is the result."""
 
 
-def compares_rules(story: Story) -> bool:
-    """Whether it is a comparison, whose parts each have a result."""
-    return story.strategy == "research_rules"
-
-
 def deliverable(story: Story) -> Deliverable | None:
     """What a run delivers, or would if it ended now; None where it is no research."""
     research = research_of(story.task)

@@ -87,8 +87,8 @@ class Research(Job):
         if research is None or not research.judge:
             return plans
         low, likely, high = plans
-        rules = read_options(settings, ResearchTerms).rules
-        panels = high["author"] // _CALLS // min(keep_rule(each, research).looks for each in rules)
+        rule = read_options(settings, ResearchTerms).rule
+        panels = high["author"] // _CALLS // keep_rule(rule, research).looks
         calls = seat_calls(settings)
         judges = likely["author"] // _TRIALS_PER_PANEL * settings.judges
         most = panels * settings.judges

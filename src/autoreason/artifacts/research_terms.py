@@ -33,19 +33,10 @@ class ResearchTerms(Struct, frozen=True, kw_only=True):
     ] = 25
     unsafe: Annotated[bool, "Evaluators may be run without a jail where there is none."] = False
     unchecked: Annotated[bool, "Begin even where the artifact could write its own score."] = False
-    rivals: Annotated[
-        tuple[RuleName, ...], "Rules that are compared with `rule`, each with as many evaluations."
-    ] = ()
-    repeats: Annotated[int, Meta(ge=1, le=100), "Runs by each rule, where rules are compared."] = 1
     output: Annotated[
         str,
         "The folder that the command line writes changed files to, also after a pause; empty is a patch.",
     ] = ""
-
-    @property
-    def rules(self) -> tuple[RuleName, ...]:
-        """The rule, and those it is compared with."""
-        return (self.rule, *self.rivals)
 
     @property
     def plan(self) -> BudgetPlan:

@@ -94,7 +94,12 @@ def writes_programs(story: Story) -> bool:
     """Whether a run writes programs rather than a text."""
     from autoreason.run.kinds import written_by
 
-    return written_by(story.settings) == "programs"
+    if story.strategy != "lab":
+        return written_by(story.settings) == "programs"
+    from autoreason.studies.lab.lab_suite import suite_of
+
+    suite = suite_of(story.task)
+    return bool(suite and suite.form == "problems")
 
 
 def writes_files(story: Story) -> bool:

@@ -154,7 +154,7 @@ def drive_run(
     result = asyncio.run(_drive(drive, view, announce, warnings))
     for line in warnings:
         print_message(f"autoreason: {line}")
-    if view.live.solving:
+    if view.live.solving or view.live.solving_set:
         from autoreason.cli.views import solution_set
         from autoreason.cli.views.console import stderr_console
 

@@ -1,14 +1,25 @@
-"""What a part may spend next to others: checked between passes, so that it depends on recorded replies alone."""
+"""What a cell may spend next to others: checked between passes, so that it depends on recorded replies alone."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Literal
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Reply, Spent
+from autoreason.settings import Unit
 
-Unit = Literal["calls", "tokens", "cost"]
+
+def amount_spent(spent: Spent, unit: Unit) -> Decimal:
+    """What was spent in the unit that is matched; refused where it is not known."""
+    if unit == "cost" and spent.cost is None:
+        raise InvalidInput(
+            "budgets cannot be matched by cost where a price is not known; match calls or tokens"
+        )
+    if unit == "tokens" and spent.unmetered:
+        raise InvalidInput(
+            "budgets cannot be matched by tokens where a provider does not count them; match calls"
+        )
+    return Decimal(getattr(spent, unit) or 0)
 
 
 class Allowance:
@@ -29,15 +40,7 @@ class Allowance:
     @property
     def spent(self) -> Decimal:
         """In the unit that is matched."""
-        if self.unit == "cost" and self.total.cost is None:
-            raise InvalidInput(
-                "budgets cannot be matched by cost where a price is not known; match calls or tokens"
-            )
-        if self.unit == "tokens" and self.total.unmetered:
-            raise InvalidInput(
-                "budgets cannot be matched by tokens where a provider does not count them; match calls"
-            )
-        return Decimal(getattr(self.total, self.unit) or 0)
+        return amount_spent(self.total, self.unit)
 
     @property
     def left(self) -> Decimal | None:

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as with_fields
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from autoreason.events import AnyEvent, Recovery
-from autoreason.exchange import Ask, Message, Outcome, Reply, Request, Role, Schema, seed_of
+from autoreason.exchange import (
+    Ask,
+    GuidanceQuery,
+    Message,
+    Outcome,
+    Query,
+    Reply,
+    Request,
+    Role,
+    Schema,
+    seed_of,
+)
 from autoreason.jobs.allowance import Allowance
+from autoreason.keys import sub_key
 from autoreason.prompts import PromptSet
 from autoreason.reasoning import reasoning_tokens_for
 from autoreason.settings import Settings
@@ -36,6 +52,8 @@ def boundary(seed: int, purpose: str, *texts: str, attempt: int = 0) -> str:
 
 
 T = TypeVar("T")
+Emit = Callable[[AnyEvent], None]
+Work = Callable[[Emit], Coroutine[Any, Any, T]]
 
 
 async def use_in_order(work: list[Coroutine[Any, Any, T]], use: Callable[[T], object]) -> None:
@@ -67,7 +85,77 @@ async def cancel(tasks: Iterable[asyncio.Future[Any]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-Emit = Callable[[AnyEvent], None]
+class _EventBuffer:
+    """Buffers events until everything before has been emitted."""
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+        self._waiting: list[AnyEvent] | None = []
+
+    def emit(self, event: AnyEvent) -> None:
+        if self._waiting is None:
+            self._emit(event)
+        else:
+            self._waiting.append(event)
+
+    def open(self) -> None:
+        # Open only once all are emitted: where that fails, later events must not overtake them.
+        for event in self._waiting or ():
+            self._emit(event)
+        self._waiting = None
+
+
+async def side_by_side(emit: Emit, works: Sequence[Work[T]]) -> list[T]:
+    """All at once; their events come in the order of the works, whichever reply came first."""
+    buffers = [_EventBuffer(emit) for _ in works]
+    results: list[T] = []
+    if buffers:
+        buffers[0].open()
+
+    def take(result: T) -> None:
+        results.append(result)
+        if len(results) < len(buffers):
+            buffers[len(results)].open()
+
+    await use_in_order(
+        [work(buffer.emit) for work, buffer in zip(works, buffers, strict=True)], take
+    )
+    return results
+
+
+async def run_in_windows(
+    works: Iterable[Callable[[], Coroutine[Any, Any, None]]], width: int, ahead: int
+) -> None:
+    """Run any number: `width` at a time, none started more than `ahead` after the first unfinished one.
+
+    Their events come as they happen, so the works must be independent of each other. After a failure no new one is
+    started, and all that were started end before it is raised: a resumed run starts the same ones, so that none of
+    their records is left unused.
+    """
+    remaining = iter(works)
+    room = asyncio.Semaphore(width)
+    started: deque[asyncio.Task[None]] = deque()
+    failure: Exception | None = None
+
+    async def at_work(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        async with room:
+            await work()
+
+    try:
+        while True:
+            while failure is None and len(started) < ahead and (work := next(remaining, None)):
+                started.append(asyncio.create_task(at_work(work)))
+            if not started:
+                break
+            try:
+                await started[0]
+            except Exception as raised:
+                failure = failure or raised
+            started.popleft()
+        if failure:
+            raise failure
+    finally:
+        await cancel(started)
 
 
 @dataclass(frozen=True)
@@ -80,11 +168,57 @@ class JobContext:
     ask: Ask
     emit: Emit
     allowance: Allowance | None = None
-    """What this part of a run may spend; None where there is no such limit."""
-    shared_draft: bool = False
-    """Whether the task's draft was written by the author, for several strategies to begin from."""
+    """What it may spend; None where there is no such limit."""
     recovery: Recovery = field(default_factory=Recovery)
     """What the run was resumed from."""
+
+    @classmethod
+    def open(
+        cls,
+        task: Task,
+        settings: Settings,
+        prompts: PromptSet,
+        ask: Ask,
+        emit: Emit,
+        recovery: Recovery | None = None,
+    ) -> JobContext:
+        """The context of a run; where its settings limit what it may spend, replies are counted."""
+        allowance = None
+        if matched := settings.matched:
+            allowance = Allowance(matched.unit, matched.amount)
+            ask = counting(ask, allowance)
+        return cls(task, settings, prompts, ask, emit, allowance, recovery or Recovery())
+
+    def within(
+        self,
+        prefix: str,
+        emit: Emit,
+        *,
+        task: Task | None = None,
+        settings: Settings | None = None,
+        seed_name: str = "",
+    ) -> JobContext:
+        """The same with keys and a seed of its own, and somebody else who hears of its events.
+
+        What has the same `seed_name` draws alike, and differs only in what it does.
+        """
+
+        async def ask(request: Request | Query[Any]) -> Any:
+            if isinstance(request, GuidanceQuery):
+                # Guidance is for a run that a person follows, not for a step of it.
+                return ""
+            return await self.ask(replace(request, key=sub_key(prefix, request.key)))
+
+        seed = draw(self.settings.seed, seed_name or prefix).getrandbits(32)
+        return with_fields(
+            self,
+            task=task or self.task,
+            settings=replace(settings or self.settings, seed=seed),
+            ask=ask,
+            emit=emit,
+            # Panels that failed are counted by the job, not by its steps.
+            recovery=replace(self.recovery, failed_panels=0),
+        )
 
     def request(
         self,
@@ -186,6 +320,18 @@ class JobContext:
             role=role if role != "critic" or self.settings.quoted_critique else "",
         )
         return (Message("user", text, stable=True),)
+
+
+def counting(ask: Ask, allowance: Allowance) -> Ask:
+    """The same `ask`, with every reply counted."""
+
+    async def ask_and_count(request: Request | Query[Any]) -> Any:
+        answer = await ask(request)
+        if isinstance(answer, Reply):
+            allowance.take(answer)
+        return answer
+
+    return ask_and_count
 
 
 def follow_up(request: Request, key: str, answer: str, prompt: str) -> Request:

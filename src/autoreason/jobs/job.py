@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from autoreason.errors import AutoreasonError, InvalidInput, PanelFailed, StrategyError, plainly
-from autoreason.events import AnyEvent, Delivered, JobFinished, RunPaused
+from autoreason.errors import AutoreasonError, InvalidInput, StrategyError, plainly
+from autoreason.events import AnyEvent, Delivered, JobFinished
 from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Role
 from autoreason.jobs.context import JobContext
 from autoreason.keys import first_attempt
@@ -49,8 +49,8 @@ class Job:
     """The settings it looks at in addition to those of every author, models as `critic_model`; None is all of them."""
     writes: ClassVar[Product | None] = None
     """What it writes; None where it judges what others have written."""
-    parts_write: ClassVar[Product | None] = None
-    """What its parts write, where that has prompts of its own and it writes nothing itself."""
+    steps_write: ClassVar[Product | None] = None
+    """What its steps write, where that has prompts of its own and it writes nothing itself."""
     ending: ClassVar[str] = "self.finish(...)"
     """How its `run` must end, as code, for an error message."""
     fewer_calls: ClassVar[str] = ""
@@ -226,15 +226,6 @@ async def run_job(job: Job) -> Delivered | JobFinished:
             f"end its run with `return {job.ending}`"
         )
     return end
-
-
-async def run_part(kind: type[Job], context: JobContext) -> Delivered | JobFinished | None:
-    """Run a part of a run; None where its panels failed, which its story says, so that the rest can go on."""
-    try:
-        return await run_job(build_job(kind, context))
-    except PanelFailed as failure:
-        context.emit(RunPaused(status=failure.status, reason=str(failure)))
-        return None
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, plainly
-from autoreason.events import FINISHED, AnyEvent, CoreEvent, PartEvent, Status
+from autoreason.events import FINISHED, AnyEvent, CoreEvent, Status
 from autoreason.exchange import Outcome, Query, Reply, Request, Role, Spent
 from autoreason.extensions import find_class
 from autoreason.journal.texts import cut
@@ -165,24 +165,13 @@ class _Tag(msgspec.Struct):
     type: str
 
 
-class _Part(msgspec.Struct):
-    """An event of a part, which may be of any room."""
-
-    part: str
-    event: msgspec.Raw
-
-
-def read_event(payload: str | bytes | msgspec.Raw) -> AnyEvent:
+def read_event(payload: str | bytes) -> AnyEvent:
     """An event as it was recorded."""
     name = _tag_decoder.decode(payload).type
-    if name == PartEvent.__name__:
-        part = _part_decoder.decode(payload)
-        return PartEvent(part=part.part, event=read_event(part.event))
     return _event_decoder(name).decode(payload)
 
 
 _tag_decoder = msgspec.json.Decoder(_Tag)
-_part_decoder = msgspec.json.Decoder(_Part)
 _CORE = {kind.__name__: kind for kind in get_args(CoreEvent)}
 
 

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 
 from autoreason.events import FINISHED, Event, PassDecided, Status
 from autoreason.exchange import Spent
-from autoreason.keys import PartName
-from autoreason.programs.assignment import Examined, Trial, assignments_of
+from autoreason.programs.assignment import Assignment, Examined, Trial
 from autoreason.report.numbers import count
 from autoreason.story import Story
-from autoreason.task import Task
 from autoreason.tournament.statements import ENDINGS, decided, survivals
 
 
@@ -33,12 +31,12 @@ class Solved(Event, frozen=True, kw_only=True):
     """One problem was worked on by one strategy, once, and scored; emitted for failures, too."""
 
     sentences = ("reason",)
-    part: str
-    """Its keys begin with this: number of the problem, strategy, repeat, as in `17/search/2`."""
+    part: str = ""
+    """Of a set the number of the problem, strategy and repeat: `17/search/2`."""
     problem: str
     difficulty: str = ""
     strategy: str
-    repeat: int
+    repeat: int = 1
     program: str | None
     """What was handed in; None where nothing was written."""
     public: Examined | None
@@ -53,11 +51,6 @@ class Solved(Event, frozen=True, kw_only=True):
     spent: Spent
 
     @property
-    def closed_part(self) -> str:
-        """The story of the part is dropped, so that a long set stays small."""
-        return self.part
-
-    @property
     def line(self) -> str:
         """What came of it."""
         return f"{self.problem}, {self.strategy}: {describe_solved(self)}"
@@ -69,12 +62,8 @@ def examined_in(story: Story) -> list[ProgramExamined]:
 
 
 def solved_in(story: Story) -> list[Solved]:
-    """Solved problems of a set by repeat and number, for parts end in any order."""
-
-    def sort_key(each: Solved) -> tuple[int, int, str]:
-        return each.repeat, PartName.parse(each.part).problem or 0, each.strategy
-
-    return sorted(story.of(Solved), key=sort_key)
+    """What came of the problem of a run."""
+    return story.of(Solved)
 
 
 def describe_pass(event: PassDecided, k: int | None = None) -> str:
@@ -130,13 +119,13 @@ def describe_solved(event: Solved) -> str:
     return f"{verdicts}; {count(event.spent.calls, 'call')}"
 
 
-def why_unsolved(events: Sequence[Solved], task: Task | None, *, one: bool) -> str:
+def why_unsolved(events: Sequence[Solved], assignments: Sequence[Assignment], *, one: bool) -> str:
     """What the program for the one problem fails, or every program of a set; empty where that is nothing."""
     if one:
         return "" if all(map(_is_solved, events)) else describe_solved(events[-1])
     if not events or any(map(_passes_some, events)):
         return ""
-    public = [bool(each.public) for each in assignments_of(task) if not each.remark]
+    public = [bool(each.public) for each in assignments if not each.remark]
     some = "public or, where there is none, private" if any(public) else "private"
     which = "public" if all(public) else some
     return f"no program of the set passes a {which} test"

@@ -1,51 +1,42 @@
-"""A set of problems, each solved by every strategy with repeats, and scored on the private tests."""
+"""One problem solved by one strategy, once, and scored on the private tests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace as with_fields
 from decimal import Decimal
-from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.events import JobFinished
+from autoreason.events import AnyEvent, Delivered, JobFinished
 from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import JobContext
+from autoreason.jobs.context import JobContext, counting
 from autoreason.jobs.job import Job, Plan, build_job, read_options, run_job, user_code_errors
-from autoreason.jobs.parts import part_context, run_in_windows
-from autoreason.keys import PartName
 from autoreason.plugins import short
-from autoreason.programs.assignment import Assignment, Assignments, Examined, assignments_of
-from autoreason.programs.events import Solved, examined_in, solved_in
+from autoreason.programs.assignment import Assignment, Examined, assignments_of
+from autoreason.programs.events import Solved, examined_in
 from autoreason.programs.examination import NotExamined, examine
 from autoreason.programs.program_strategy import (
     ProgramStrategy,
     find_program_strategy,
     no_program_result,
 )
-from autoreason.report.numbers import count
 from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story
 from autoreason.task import Task
 
-MAX_REPEATS = 100
 MAX_CALLS = 1000
-_MAX_WINDOWS_AHEAD = 32
-"""Windows of parts that may start while an earlier part is still running."""
 
 
 class SolveTerms(Struct, frozen=True, kw_only=True):
-    """The set, the strategies, the repeats, and the allowance for each attempt at a problem."""
+    """The set, the strategy, and the allowance for an attempt at a problem."""
 
-    set: Annotated[str, "The digest of the set, under which the examiner saved it."]
-    strategies: tuple[str, ...]
-    repeats: Annotated[int, "How often each strategy solves each problem."] = 1
+    set: Annotated[str, "The digest of the set, under which the examiner saved it."] = ""
+    strategy: str = "search"
     calls: Annotated[int, "Calls a strategy may make for one problem, second tries included."] = 6
     k: Annotated[int, "Survivals of A in a row that end a tournament."] = 2
-    width: Annotated[int, "Problems solved at once."] = 32
     unsafe: Annotated[bool, "Programs may be run without a sandbox where there is none."] = False
     broken: Annotated[
         tuple[str, ...],
@@ -53,106 +44,37 @@ class SolveTerms(Struct, frozen=True, kw_only=True):
     ] = ()
 
     def __post_init__(self) -> None:
-        names = [short(name) for name in self.strategies]
-        if not names or len(set(names)) < len(names):
-            raise InvalidInput("name one strategy or several different ones for the problems")
-        for name, limit in (
-            ("repeats", MAX_REPEATS),
-            ("calls", MAX_CALLS),
-            ("k", MAX_PASSES),
-            ("width", MAX_CALLS),
-        ):
+        for name, limit in (("calls", MAX_CALLS), ("k", MAX_PASSES)):
             if not 1 <= getattr(self, name) <= limit:
                 raise InvalidInput(
                     f"`{name}` is {getattr(self, name)}; give a number from 1 to {limit}"
                 )
 
-    def count_parts(self, task: Task) -> int:
-        """Problems that can be judged, times strategies, times repeats."""
-        problems = sum(not each.remark for each in assignments_of(task))
-        return problems * len(self.strategies) * self.repeats
-
 
 class Solve(Job):
-    """Solves every problem by every strategy with the public tests in view, and scores on the private ones."""
+    """Solves a problem with the public tests in view, and scores the program on the private ones."""
 
-    summary = "programs for a set of problems, by one strategy or several at matched calls"
+    summary = "a program for a problem, by a strategy with so many calls"
     writes = "programs"
 
     async def run(self) -> JobFinished:
-        """Solve all problems, a window of them at a time."""
+        """Work on the problem and emit what came of it."""
         terms = read_options(self.settings, SolveTerms)
-        await run_in_windows(self._work_items(terms), terms.width, _MAX_WINDOWS_AHEAD * terms.width)
-        best = self._best_program()
-        reason = self._reason(terms)
-        return self.finish(reason, best.program, best.part) if best else self.finish(reason)
-
-    @classmethod
-    def check(cls, settings: Settings) -> None:
-        """Check the terms, and every strategy with them."""
-        terms = read_options(settings, SolveTerms)
-        for name in terms.strategies:
-            kind = find_program_strategy(name)
-            with user_code_errors(kind, name):
-                kind.check(_strategy_settings(settings, name, terms))
-
-    @classmethod
-    def check_task(cls, task: Task, settings: Settings) -> None:
-        """There must be problems to solve."""
-        if not assignments_of(task):
-            raise InvalidInput(
-                f"{settings.strategy} writes programs and was given no problem; use `autoreason solve`"
-            )
-
-    @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """Calls for one problem: from a first draft that passes to every allowed call."""
-        terms = read_options(settings, SolveTerms)
-        low: dict[str, int] = {"author": len(terms.strategies) * terms.repeats}
-        high: dict[str, int] = {}
-        for name in terms.strategies:
-            for role, calls in find_program_strategy(name).planned(terms.calls).items():
-                high[role] = high.get(role, 0) + calls * terms.repeats
-        # Half-way: about half of all first drafts pass in published results.
-        likely = {role: -(-(low.get(role, 0) + calls) // 2) for role, calls in high.items()}
-        return low, likely, high
-
-    @classmethod
-    def plan_count(cls, task: Task) -> int:
-        """Once for each problem that can be examined fairly."""
-        return sum(not each.remark for each in assignments_of(task))
-
-    def _work_items(self, terms: SolveTerms) -> Iterator[Callable[[], Coroutine[Any, Any, None]]]:
-        """Repeat by repeat, so that a set that is stopped early has run all strategies equally often."""
-        for repeat in range(1, terms.repeats + 1):
-            for number, assignment in enumerate(assignments_of(self.context.task), 1):
-                for name in terms.strategies if not assignment.remark else ():
-                    yield partial(self._solve, number, assignment, name, repeat, terms)
-
-    async def _solve(
-        self,
-        number: int,
-        assignment: Assignment,
-        name: str,
-        repeat: int,
-        terms: SolveTerms,
-    ) -> None:
-        """Solve one problem by one strategy, once, and emit the result."""
-        part = part_name(number, name, repeat)
-        task = Task(brief=assignment.statement, work=Assignments((assignment,)))
+        (assignment,) = assignments_of(self.context.task)
         allowance = Allowance("calls", Decimal(terms.calls))
-        settings = _strategy_settings(self.settings, name, terms)
-        seed_key = f"{number}/{repeat}"
-        context = part_context(
-            self.context, part, self.emit, task, settings, allowance, seed_name=seed_key
+        context = with_fields(
+            self.context,
+            task=replace(self.context.task, brief=assignment.statement),
+            settings=_strategy_settings(self.settings, terms),
+            ask=counting(self.context.ask, allowance),
+            emit=self._emit_inside,
+            allowance=allowance,
         )
-        strategy = build_job(find_program_strategy(name), context)
+        strategy = build_job(find_program_strategy(terms.strategy), context)
         solved = Solved(
-            part=part,
             problem=assignment.id,
             difficulty=assignment.difficulty,
-            strategy=short(name),
-            repeat=repeat,
+            strategy=short(terms.strategy),
             program=None,
             public=None,
             private=None,
@@ -169,22 +91,38 @@ class Solve(Job):
             program = strategy.story.text
             solved = replace(solved, program=program, status=failure.status, reason=str(failure))
         self.emit(replace(solved, spent=allowance.total))
+        return self.finish(solved.reason, solved.program)
 
-    def _reason(self, terms: SolveTerms) -> str:
-        out = sum(bool(each.remark) for each in assignments_of(self.context.task))
-        parts = [
-            count(len(assignments_of(self.context.task)) - out, "problem"),
-            count(len(terms.strategies), "strategy", "strategies"),
-            count(terms.repeats, "repeat"),
-        ]
-        return ", ".join(parts) + (f"; {count(out, 'problem')} left out" if out else "")
+    def _emit_inside(self, event: AnyEvent) -> None:
+        # The strategy's end is not that of the run: its program is scored.
+        if not isinstance(event, Delivered | JobFinished):
+            self.emit(event)
 
-    def _best_program(self) -> Solved | None:
-        """For one problem the program that passes most public tests, the earliest; None for a set."""
-        programs = [each for each in solved_in(self.story) if each.program]
-        if len({each.problem for each in programs}) != 1:
-            return None
-        return max(programs, key=lambda each: each.public.passed if each.public else 0)
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """Check the terms, and the strategy with them."""
+        terms = read_options(settings, SolveTerms)
+        kind = find_program_strategy(terms.strategy)
+        with user_code_errors(kind, terms.strategy):
+            kind.check(_strategy_settings(settings, terms))
+
+    @classmethod
+    def check_task(cls, task: Task, settings: Settings) -> None:
+        """There must be a problem to solve."""
+        if len(assignments_of(task)) != 1:
+            raise InvalidInput(
+                f"{settings.strategy} writes programs and was given no problem; use `autoreason solve`"
+            )
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        """From a first draft that passes to every allowed call."""
+        terms = read_options(settings, SolveTerms)
+        low: dict[str, int] = {"author": 1}
+        high = find_program_strategy(terms.strategy).planned(terms.calls)
+        # Half-way: about half of all first drafts pass in published results.
+        likely = {role: -(-(low.get(role, 0) + calls) // 2) for role, calls in high.items()}
+        return low, likely, high
 
 
 async def _score(context: JobContext, strategy: ProgramStrategy, solved: Solved) -> Solved:
@@ -236,10 +174,10 @@ def _without_trials(examined: Examined | None) -> Examined | None:
     return replace(examined, trials=()) if examined else None
 
 
-def _strategy_settings(settings: Settings, strategy: str, terms: SolveTerms) -> Settings:
+def _strategy_settings(settings: Settings, terms: SolveTerms) -> Settings:
     return replace(
         settings,
-        strategy=strategy,
+        strategy=terms.strategy,
         strategy_options={},
         k=terms.k,
         # The allowance ends it, and tests decide where judges fail.
@@ -248,8 +186,3 @@ def _strategy_settings(settings: Settings, strategy: str, terms: SolveTerms) -> 
         confirmation=0,
         style="holistic" if settings.style == "holistic" else "reasoned",
     )
-
-
-def part_name(number: int, strategy: str, repeat: int) -> str:
-    """The name of the part in which a strategy solves a problem: `17/search/2`."""
-    return str(PartName(short(strategy), repeat, problem=number))

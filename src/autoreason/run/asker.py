@@ -127,7 +127,7 @@ class Asker:
         # Texts need none of what answers here.
         from autoreason.run.services import LocalAnswers
 
-        return LocalAnswers(self._memory)
+        return LocalAnswers(self._memory, getattr(self._service, "policy", None))
 
     async def _reply(self, request: Request) -> Reply:
         """A model's reply: recorded, or paid for within the budget."""

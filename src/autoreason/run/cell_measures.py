@@ -8,7 +8,7 @@ from typing import Any
 from autoreason.contract import count_words
 from autoreason.events import BallotCast
 from autoreason.jobs.job import last_panel
-from autoreason.run.result import Result, result_fields
+from autoreason.run.result import Result
 from autoreason.story import RecordedPass, Story
 from autoreason.studies.audit.check_writing import share_kept
 from autoreason.studies.lab.lab_suite import Ballot, CellResult
@@ -42,20 +42,17 @@ def measure_cell(result: Result) -> CellResult:
         ballots=tuple(_ballots(story)),
         spent=result.spent,
         seconds=result.seconds or 0.0,
-        **(_product(result, story) if finished else {}),
+        **(_product(story) if finished else {}),
     )
 
 
-def _product(result: Result, story: Story) -> dict[str, Any]:
+def _product(story: Story) -> dict[str, Any]:
     """What a finished cell delivered."""
     strategy = story.strategy
     if strategy == "solve":
         return _programs(story)
     if strategy == "research":
-        from autoreason.run.products import ResearchResult
-
-        gain = ResearchResult(**result_fields(result)).gain
-        return {"value": gain.gain if gain else None}
+        return _research(story)
     delivered = story.delivered
     text = delivered.text if delivered else None
     ruled = story.task is not None and not story.task.contract.empty
@@ -64,6 +61,24 @@ def _product(result: Result, story: Story) -> dict[str, Any]:
         "words": None if text is None else count_words(text),
         "kept_wording": share_kept(story.draft.text, text) if story.draft and text else None,
         "kept_contract": not delivered.violations if delivered and ruled and text else None,
+    }
+
+
+def _research(story: Story) -> dict[str, Any]:
+    from autoreason.artifacts import research_statements as statements
+    from autoreason.artifacts.research_history import ResearchHistory
+
+    history = ResearchHistory(story)
+    end, tested = history.end, history.end_result
+    gain = tested.gain if tested else None
+    broken = bool(end and end.broken)
+    return {
+        "value": 0.0 if broken or not end else gain,
+        "claimed": statements.loop_gain(history) or 0.0 if history.result else 0.0,
+        "kept": len(history.kept),
+        "evaluations": history.evaluations,
+        "broken": broken,
+        "opened": end.opened if end else 0,
     }
 
 
@@ -76,12 +91,10 @@ def _programs(story: Story) -> dict[str, Any]:
     from autoreason.programs.events import solved_in
     from autoreason.programs.units import units_of
 
-    units = units_of(solved_in(story), {each.id: each for each in assignments_of(story.task)})
-    return {
-        # A problem without a result is missing, not failed.
-        "passed": {each.problem: each.solved for each in units if each.solved is not None},
-        "overfitted": sum(bool(each.passes_public_only) for each in units),
-    }
+    (solved,) = solved_in(story)
+    (unit,) = units_of([solved], {each.id: each for each in assignments_of(story.task)})
+    # A problem without a result is missing, not failed.
+    return {"passed": unit.solved, "overfitted": unit.passes_public_only, "solved": solved}
 
 
 def _ballots(story: Story) -> Iterator[Ballot]:

@@ -17,6 +17,7 @@ from autoreason.journal.run_names import cell_name
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.pool import ModelPool
 from autoreason.run.cell_budget import open_budget, open_tracker
+from autoreason.run.cell_services import CellServices
 from autoreason.run.cells import LEFT_OUT, CellOutcome, CellRun, Executor, LocalExecutor
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
@@ -55,6 +56,8 @@ class CellService:
             part=query.cell.part,
             task=task,
             settings=settings,
+            prompts=self._suite.prompts,
+            again=query.attempt > 0,
             seconds_left=self._clock.seconds_left if self._clock else None,
         )
         outcome = await self._executor.run(cell)
@@ -102,8 +105,9 @@ async def open_cells(
     pool: ModelPool,
     switch: StopSwitch,
     on_signal: OnSignal | None,
+    services: CellServices | None = None,
 ) -> AsyncIterator[CellService]:
-    """The service of a suite's run; its processes end with it."""
+    """The service of a suite's run; its processes end with it. `services` are those of cells in this process."""
     suite = suite_of(task)
     assert suite is not None
     terms = read_options(settings, LabTerms)
@@ -119,7 +123,8 @@ async def open_cells(
 
         executor = WorkerExecutor(terms.workers, opening(journal, settings), switch, budget_of)
     else:
-        executor = LocalExecutor(journal, pool, switch, on_signal, budget_of)
+        services = services or CellServices()
+        executor = LocalExecutor(journal, pool, switch, on_signal, budget_of, services)
     service = CellService(suite, settings, journal, executor, terms.base)
     try:
         yield service

@@ -29,6 +29,7 @@ from autoreason.run.cell_messages import (
     read_cell,
     read_to_worker,
 )
+from autoreason.run.cell_services import CellServices
 from autoreason.run.cells import drive_cell
 from autoreason.run.gate_client import GateClient, RemoteBudget
 from autoreason.run.result import StopSwitch
@@ -51,6 +52,7 @@ class CellWorker:
             limiter=gate.limiter,
         )
         self._switch = StopSwitch()
+        self.services = CellServices()
         self.running: dict[str, frozenset[str]] = {}
         """Runs of cells that are under way, and the calls that another process has left in flight."""
 
@@ -87,7 +89,8 @@ class CellWorker:
             self.running[message.run] = self.abandoned(message.run)
             try:
                 result = await drive_cell(
-                    read_cell(message), self.journal, self._pool, self._switch, None, budget
+                    *(read_cell(message), self.journal, self._pool, self._switch, None, budget),
+                    services=self.services,
                 )
             finally:
                 del self.running[message.run]

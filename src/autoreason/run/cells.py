@@ -20,6 +20,7 @@ from autoreason.prompts import PromptSet
 from autoreason.run import driver
 from autoreason.run.cell_budget import CellBudget
 from autoreason.run.cell_measures import measure_cell
+from autoreason.run.cell_services import CellServices
 from autoreason.run.choices import choose_prompts
 from autoreason.run.kinds import job_class
 from autoreason.run.record import recorded_result
@@ -41,6 +42,10 @@ class CellRun(Struct, frozen=True, kw_only=True):
     part: str
     task: Task
     settings: Settings
+    prompts: dict[str, str] = {}
+    """Empty where it has the built-in ones."""
+    again: bool = False
+    """Whether it goes on though its panels failed."""
     seconds_left: float | None = None
     """Of the time for all cells, when it is sent."""
 
@@ -80,10 +85,11 @@ class LocalExecutor:
         switch: StopSwitch,
         on_signal: OnSignal | None,
         budget_of: BudgetOf,
+        services: CellServices,
     ) -> None:
         self._journal, self._pool = journal, pool
         self._switch, self._on_signal = switch, on_signal
-        self._budget_of = budget_of
+        self._budget_of, self._services = budget_of, services
 
     async def run(self, cell: CellRun) -> CellOutcome:
         """Drive the run of a cell."""
@@ -92,12 +98,13 @@ class LocalExecutor:
         budget = CellBudget(whole) if whole else None
         async with self._journal.lock_async(cell.run):
             result = await drive_cell(
-                cell, self._journal, self._pool, self._switch, signals, budget
+                cell, self._journal, self._pool, self._switch, signals, budget, self._services
             )
         return CellOutcome(result, budget.reached if budget else None)
 
     async def close(self) -> None:
-        """Nothing: journal and models are the suite's."""
+        """Close what cells share; journal and models are the suite's."""
+        await self._services.close()
 
 
 async def drive_cell(
@@ -107,6 +114,7 @@ async def drive_cell(
     switch: StopSwitch,
     on_signal: OnSignal | None,
     budget: SharedBudget | None,
+    services: CellServices,
 ) -> CellResult:
     """Start the run of a cell, which is locked; go on with it where it is there; read its end where it has one."""
     common: dict[str, Any] = {
@@ -115,14 +123,15 @@ async def drive_cell(
         "switch": switch,
         "on_signal": on_signal,
         "shared_budget": budget,
+        "service": services.of(cell.run, cell.task, cell.settings, journal),
         "locked": True,
     }
     if not journal.has(cell.run):
-        prompts = cell_prompts(cell.settings)
+        prompts = PromptSet(cell.prompts) if cell.prompts else cell_prompts(cell.settings)
         result = await driver.start(
             cell.task, cell.settings, name=cell.run, prompts=prompts, **common
         )
-    elif (row := journal.row(cell.run)).status in (*FINISHED, *LEFT_OUT):
+    elif (row := journal.row(cell.run)).status in (*FINISHED, *(() if cell.again else LEFT_OUT)):
         result = recorded_result(row, journal.story(row.id), journal)
     else:
         result = await driver.resume(cell.run, **common)
@@ -132,7 +141,7 @@ async def drive_cell(
 def cell_prompts(settings: Settings) -> PromptSet:
     """The prompts of a cell."""
     kind = job_class(settings)
-    return choose_prompts(settings, writes=kind.writes or kind.parts_write)
+    return choose_prompts(settings, writes=kind.writes or kind.steps_write)
 
 
 def prefix_signals(on_signal: OnSignal | None, part: str) -> OnSignal | None:

@@ -77,7 +77,7 @@ async def start(
 ) -> Result:
     """Start a run, whose name may be locked already, and drive it until it ends or pauses."""
     kind = job_class(settings)
-    prompts = prompts or built_in(writes=kind.writes or kind.parts_write)
+    prompts = prompts or built_in(writes=kind.writes or kind.steps_write)
     names = kind.prompt_names()
     if names and task.knowledge:
         names = (*names, "knowledge")
@@ -190,16 +190,11 @@ def _recover(story: Story) -> Recovery:
     before = story.recovery
     if story.status == "panel_failed":
         if story.playoff or not story.passes:
-            return replace(
-                before,
-                failed_panels=before.failed_panels + 1,
-                failed_parts=before.failed_parts + 1,
-            )
+            return replace(before, failed_panels=before.failed_panels + 1)
         # By number: the passes of a strategy need not begin with 1.
         return replace(before, forgiven=story.passes[-1].number)
-    # A comparison has its drafts in parts of it.
-    failed = [each.failed_drafts for each in (story, *story.parts.values()) if each.draft is None]
-    return replace(before, redrafts=max(before.redrafts, *failed, 0))
+    failed = 0 if story.draft else story.failed_drafts
+    return replace(before, redrafts=max(before.redrafts, failed))
 
 
 class _Drive(Struct, frozen=True):
@@ -251,8 +246,8 @@ class _Drive(Struct, frozen=True):
             emit = EventRecorder(
                 self.recorded, lambda event: self.journal.append(self.run, event), self.on_event
             )
-            context = JobContext(
-                self.task, self.settings, self.prompts, asker, emit, recovery=self.recovery
+            context = JobContext.open(
+                self.task, self.settings, self.prompts, asker, emit, self.recovery
             )
             job = build_job(job_class(self.settings), context)
             watcher = asyncio.create_task(asker.watch())

@@ -131,7 +131,7 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     """What would be done, as far as a person decides it."""
     contract = " ".join(task.contract.rules())
     # Programs are written by other rules, which no protocol has a say in.
-    texts = settings.strategy not in OTHER_JOBS or settings.strategy in ("compare", "advise")
+    texts = settings.strategy not in OTHER_JOBS or settings.strategy == "advise"
     rows = [
         *_models(settings.models),
         ("contract", contract or ("none" if texts else "")),
@@ -167,8 +167,6 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
             panels = len({entry.stage for entry in task.entries})
             of = settings.strategy_options["of"]
             return [("panel", f"{judges} over {count(panels, 'recorded panel')} of run {of}")]
-        case "compare":
-            return _compared(settings)
         case "advise":
             return _advised(task, settings)
         case "solve":
@@ -198,12 +196,10 @@ def _evaluations(
         f"{FINALISTS * plan.playoff} for the playoff" if plan.playoff else "",
         f"{2 * plan.end} for the end test",
     ]
-    runs = terms.repeats * len(terms.rules)
-    each = f" in each of {runs} runs" if runs > 1 else ""
-    rows = [("evaluations", f"{terms.evaluations}{each}: {', '.join(filter(None, parts))}")]
+    rows = [("evaluations", f"{terms.evaluations}: {', '.join(filter(None, parts))}")]
     wide = 1 if research.timed else terms.parallel
     if noise is None:
-        longest = duration(runs * terms.evaluations * research.limits.seconds / wide)
+        longest = duration(terms.evaluations * research.limits.seconds / wide)
         rows.append(("time", f"{longest} at most for evaluations; --measure tells more"))
     else:
         takes = duration(terms.evaluations * noise.seconds / wide)
@@ -233,27 +229,8 @@ def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     from autoreason.programs.solve_job import SolveTerms
 
     terms = read_options(settings, SolveTerms)
-    text = [
-        count(sum(not each.remark for each in assignments_of(task)), "problem"),
-        " and ".join(short(name) for name in terms.strategies),
-        "once each" if terms.repeats == 1 else f"{terms.repeats} times each",
-        f"at most {count(terms.calls, 'call')} a time",
-    ]
-    left_out = sum(bool(each.remark) for each in assignments_of(task)) + len(terms.broken)
-    return "solves", "; ".join(text) + (f"; {left_out} left out" if left_out else "")
-
-
-def _compared(settings: Settings) -> list[tuple[str, str]]:
-    """Which strategies, how often, at what, and who judges what they deliver."""
-    from autoreason.studies.compare.comparison import ComparisonOptions
-
-    terms = read_options(settings, ComparisonOptions)
-    often = "once" if terms.repeat_count == 1 else f"{terms.repeat_count} times"
-    return [
-        ("compares", f"{', '.join(map(short, terms.strategies))}; {often} each"),
-        ("matched", f"by {terms.match}"),
-        ("panel", f"{count(terms.judges, 'judge')} over what the strategies deliver"),
-    ]
+    (problem,) = assignments_of(task)
+    return "solves", f"{problem.id} by {short(terms.strategy)}, with at most {terms.calls} calls"
 
 
 def _advised(task: Task, settings: Settings) -> list[tuple[str, str]]:

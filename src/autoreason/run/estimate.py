@@ -177,7 +177,7 @@ async def estimate_run(
 ) -> RunEstimate:
     """Calls, tokens and cost of a run, from the least to the most, without calling anything."""
     kind = job_class(settings)
-    prompts = prompts or built_in(writes=kind.writes or kind.parts_write)
+    prompts = prompts or built_in(writes=kind.writes or kind.steps_write)
     requests = await first_requests(task, settings, prompts)
     unknown = RunEstimate(
         requests[0] if requests else None,
@@ -198,7 +198,7 @@ async def estimate_run(
     if not requests:
         return unknown
     # Where judges are asked first about texts that are there, their prompt contains them already.
-    shown = requests[0].role == "judge" and not (kind.writes or kind.parts_write)
+    shown = requests[0].role == "judge" and not (kind.writes or kind.steps_write)
     sizes = _sizes(task, settings, requests, kind, shown=shown)
     reasoning = _reasoning(settings, plans)
     whole = dataclasses.replace(
@@ -284,7 +284,7 @@ async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> 
 def unseen_tokens(task: Task, requests: Sequence[Request], kind: type[Job]) -> int:
     """Tokens of a brief that parts are shown later, where the first requests are about something else."""
     texts = [message.text for request in requests for message in request.messages]
-    if not kind.parts_write or any(task.brief in text for text in texts):
+    if not kind.steps_write or any(task.brief in text for text in texts):
         return 0
     return _text_tokens(f"{task.brief}{task.facts or ''}")
 

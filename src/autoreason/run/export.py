@@ -7,14 +7,13 @@ import re
 import subprocess
 import tempfile
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from autoreason.artifacts.artifact import changes_between, make_patch
 from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.research_history import Deliverable, compares_rules, deliverable
+from autoreason.artifacts.research_history import Deliverable, deliverable
 from autoreason.artifacts.trial_events import TrialDecided
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
@@ -26,6 +25,8 @@ from autoreason.run.door import checked
 from autoreason.run.parameters import JournalPlace, RecordedRun
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.story import RecordedPass, Story
+from autoreason.studies.advise.advice_events import PilotFinished
+from autoreason.studies.lab.lab_suite import CellFinished
 from autoreason.tournament.statements import length_check
 
 _FILE = "100644"
@@ -155,7 +156,7 @@ def export(
 
     Returns:
         The files: brief, settings, prompts, every text, critique and ballot by pass, every call,
-        `final.md` and `run.json`.
+        `final.md` and `run.json`; of a suite those of each cell in a folder of its own.
 
     Raises:
         UnknownRun: No run has that name.
@@ -173,14 +174,26 @@ def export(
     with use_journal(journal) as book:
         run = book.find(name).id
         story = book.story(run)
-        files = _texts(story) | _calls(run, book)
-        files["run.json"] = _run_json(run, story, book)
+        files = _files(run, story, book)
+        for ended in story.of(CellFinished):
+            if ended.result.run and book.has(ended.result.run):
+                cell = _files(ended.result.run, book.story(ended.result.run), book)
+                place = _folder(f"{ended.cell.task}/{ended.cell.title}/{ended.cell.repeat}")
+                files |= {f"{place}/{path}": text for path, text in cell.items()}
     try:
         return _write(files, folder, force)
     except OSError as error:
         raise InvalidInput(
             f"cannot write {error.filename or folder}: {error.strerror}; name another folder"
         ) from None
+
+
+def _files(run: str, story: Story, journal: Journal) -> dict[str, str]:
+    return {
+        **_texts(story),
+        **_calls(run, journal),
+        "run.json": _run_json(run, story, journal),
+    }
 
 
 def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -> str:
@@ -215,11 +228,6 @@ def _delivered(run: str, journal: Journal) -> Deliverable:
     result = deliverable(story)
     if result is None:
         raise InvalidInput(f"{run} is no research run; name a folder to export it to")
-    if compares_rules(story):
-        raise InvalidInput(
-            f"{run} compares rules and has no one result; "
-            f"`autoreason export {run} FOLDER` writes that of each run, with a result.patch"
-        )
     if result.files == result.start:
         raise InvalidInput(f"{run} has kept no change, so there is nothing to hand over")
     return result
@@ -268,8 +276,9 @@ def _texts(story: Story) -> dict[str, str]:
         files["playoff/verdict.json"] = _pretty(story.playoff)
         files |= {f"playoff/{_file_name(t.name)}.md": t.text for t in story.playoff.texts}
     files |= _panels(story)
-    for part, within in story.parts.items():
-        files |= {f"{_folder(part)}/{name}": text for name, text in _texts(within).items()}
+    for each in story.of(PilotFinished):
+        texts = {"draft": each.draft, "final": each.text}
+        files |= {f"pilot/{each.number}/{name}.md": text for name, text in texts.items() if text}
     files |= _programs(story)
     files |= _artifact(story)
     if story.text:
@@ -291,12 +300,6 @@ def _programs(story: Story) -> dict[str, str]:
 
 def _artifact(story: Story) -> dict[str, str]:
     """What research started from, what came of it, and every trial."""
-    if compares_rules(story):
-        return {
-            f"{_folder(name)}/{path}": text
-            for name, part in story.parts.items()
-            for path, text in _artifact(replace(part, task=story.task)).items()
-        }
     result = deliverable(story)
     if result is None:
         return {}

@@ -11,19 +11,17 @@ OTHER_JOBS: dict[str, str] = {
     "judge": "autoreason.studies.panels.ranked:RankedPanel",
     "judge_pairs": "autoreason.studies.panels.pairwise:PairwisePanel",
     "rejudge": "autoreason.studies.panels.rejudge:Rejudge",
-    "compare": "autoreason.studies.compare.comparison:Comparison",
     "certify": "autoreason.studies.certify.certification:Certification",
     "knowledge_test": "autoreason.studies.knowledge_test.knowledge_test:KnowledgeTest",
     "advise": "autoreason.studies.advise.advice_job:AdviceJob",
     "solve": "autoreason.programs.solve_job:Solve",
     "research": "autoreason.artifacts.research_job:Research",
-    "research_rules": "autoreason.artifacts.rule_comparison:RuleComparison",
     "lab": "autoreason.studies.lab.lab_job:Lab",
 }
 """Jobs that are no strategies, each imported when it is used."""
 
 
-_LABELS = {"judge_pairs": "judge, pairwise", "research_rules": "research, rules compared"}
+_LABELS = {"judge_pairs": "judge, pairwise"}
 
 
 def job_label(strategy: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any, Unpack
 
 from msgspec.structs import replace
 
+from autoreason.artifacts.evaluator.caller import Evaluate
 from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service
@@ -21,6 +22,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.run.cell_service import open_cells
+from autoreason.run.cell_services import CellServices
 from autoreason.run.cells import cell_prompts
 from autoreason.run.choices import ModelChoice
 from autoreason.run.door import checked, compute, door
@@ -34,9 +36,9 @@ from autoreason.run.reports import StudyResult
 from autoreason.run.research import PreparedResearch
 from autoreason.run.suite_tasks import read_tasks
 from autoreason.settings import Models, Settings
-from autoreason.studies.lab.added_repeats import add_repeats, repeats_to_add
 from autoreason.studies.lab.lab_job import MAX_PARALLEL, LabTerms
 from autoreason.studies.lab.lab_report import LabReport, lab_report
+from autoreason.studies.lab.lab_results import add_repeats, repeats_to_add
 from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_of
 from autoreason.studies.lab.suite_file import read_suite
 from autoreason.task import Entry, Task
@@ -53,6 +55,12 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
 
     evaluators: tuple[PreparedResearch, ...] = ()
     anyway: bool = False
+    notes: tuple[str, ...] = ()
+    """What a person should know before it starts, in sentences."""
+    evaluate: Evaluate | None = None
+    """The caller's function, which measures research in this process."""
+    examiner: Service | None = None
+    """Runs programs, where it is open already."""
 
     @property
     def suite(self) -> Suite:
@@ -73,7 +81,8 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
     async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[LabReport]:
         """Check everything, then run all cells until the end or a pause; hooks given here come first."""
         self._check_terms()
-        self.check_plan(await plan_cells(self.suite, self.settings))
+        if not self.anyway:
+            self.check_plan(await plan_cells(self.suite, self.settings))
         return await super().run_async(**hooks)
 
     async def _check_models(self) -> None:
@@ -121,7 +130,11 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
             if not journal.has(self.forked_from):
                 raise UnknownRun(f"{self.forked_from} was deleted; run its suite anew")
             _check_continued(self.forked_from, journal)
-        opened = open_cells(self.task, self.settings, journal, pool, switch, hooks.get("on_signal"))
+        signals = hooks.get("on_signal")
+        opened = open_cells(
+            *(self.task, self.settings, journal, pool, switch, signals),
+            CellServices(self.evaluate, self.examiner),
+        )
         service = await exits.enter_async_context(opened)
 
         def started(run: str) -> None:
@@ -219,6 +232,39 @@ def lab(
     )
 
 
+def prepare_suite(
+    suite: Suite,
+    base: PreparedRun[Any],
+    notes: Sequence[str] = (),
+    parallel: int = MAX_PARALLEL,
+    **own: Any,
+) -> PreparedLab:
+    """A suite that was made without a file; `base` has the settings of its cells, its models and its hooks."""
+    given = base.settings
+    settings = Settings(
+        models=_all_models(suite),
+        seed=given.seed,
+        strategy="lab",
+        strategy_options={"parallel": parallel},
+        budget=given.budget,
+        base_url=given.base_url,
+        allow_http=given.allow_http,
+        batch=given.batch,
+    )
+    for _, task, arm in arm_runs(suite):
+        check_settings(task, arm)
+    return PreparedLab(
+        task=replace(_suite_task(suite), knowledge=base.task.knowledge),
+        settings=settings,
+        prompts=PromptSet({}),
+        models=base.models,
+        hooks=base.hooks,
+        anyway=True,
+        notes=tuple(filter(None, notes)),
+        **own,
+    )
+
+
 @checked
 def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     """A suite with more repeats where its rule asks for them; the cells it has are not run again."""
@@ -288,7 +334,14 @@ def _check_results(run: str, report: LabReport, more: Collection[str]) -> None:
 
 
 def _suite_task(suite: Suite) -> Task:
-    return Task(brief=f"{SUITE_TITLE}{suite.name}", work=SuiteWork(suite))
+    title = f"{SUITE_TITLE}{suite.name}"
+    first = next(iter(suite.tasks.values())).task.title
+    if noun := {"strategies": "strategies", "rules": "rules of research"}.get(suite.form):
+        title = f"Compare {noun}: {first}"
+    elif suite.form == "problems":
+        more = len(suite.tasks) - 1
+        title = f"{first} and {more} more" if more else first
+    return Task(brief=title, work=SuiteWork(suite))
 
 
 def _terms(options: LabOptions) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -27,8 +28,15 @@ from autoreason.run.estimate import (
 )
 from autoreason.settings import Budget, Settings
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
-from autoreason.studies.lab.lab_suite import CellKind, Suite, draft_settings, job_settings
-from autoreason.studies.lab.suite_cells import groups
+from autoreason.studies.lab.lab_suite import (
+    CellKind,
+    Suite,
+    SuiteMatch,
+    draft_settings,
+    groups,
+    job_settings,
+    set_of,
+)
 from autoreason.task import Entry, Task
 
 _SAMPLE_WORDS = 700
@@ -213,9 +221,18 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
             counted.update((cell.kind, cell.task, cell.arms) for cell in cells)
     by_name: dict[str, list[_EstimatedCells]] = {}
     too_long: set[_CellName] = set()
+    known: dict[tuple[str, str, tuple[str, ...]], RunEstimate] = {}
     for (kind, task, arms), number in counted.items():
         given, own = _prepare(suite, kind, task, arms)
-        estimate = await estimate_run(given, own, cell_prompts(own))
+        # Problems of a set are much alike, and there may be thousands.
+        alike = (kind, set_of(suite.tasks[task]) or task, arms)
+        estimate = known.get(alike) or await estimate_run(given, own, cell_prompts(own))
+        known[alike] = estimate
+        if kind == "arm" and suite.match:
+            first, chosen = _prepare(suite, kind, task, [next(iter(suite.arms))])
+            estimate = _matched(
+                suite.match, own, estimate, await estimate_run(first, chosen, cell_prompts(chosen))
+            )
         if estimate.paid.likely < 1:
             too_long |= {(kind, task, arm) for arm in arms}
         name = arms[0] if kind == "arm" else {"draft": "shared drafts", "panel": "panels"}[kind]
@@ -235,7 +252,7 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
         calls=calls,
         tokens=tokens,
         cost=cost,
-        tests=tuple(_tests(suite, paid, alpha, too_long)),
+        tests=tuple(_tests(suite, paid, alpha, too_long)) if suite.form == "suite" else (),
         alpha=alpha,
         share_paid=paid,
         clusters="task" if suite.many_tasks else "pair",
@@ -260,6 +277,33 @@ def _prepare(suite: Suite, kind: str, task: str, arms: Sequence[str]) -> tuple[T
         elif arm.shared_draft and not suite.tasks[task].job and given.draft is None:
             given = replace(given, draft=sample)
     return given, settings
+
+
+def _matched(
+    match: SuiteMatch, settings: Settings, own: RunEstimate, first: RunEstimate
+) -> RunEstimate:
+    """What an arm may take whose budget is matched: as much as the first, or the amount."""
+    if settings.strategy == "single":
+        return own
+    if match.amount is None:
+        # The others may spend as much, and spend nothing where no pass of theirs fits.
+        return own if own == first else _scaled(first, 1.0)
+    likely = getattr(own, match.by)
+    share = float(match.amount) / float(likely.likely) if likely and likely.likely else 0.0
+    return _scaled(own, min(1.0, share) if settings.strategy == "autoreason" else share)
+
+
+def _scaled(estimate: RunEstimate, share: float) -> RunEstimate:
+    """From nothing to a share of the likely and of the most."""
+    spans = {
+        name: span
+        and type(span)(
+            *(type(part)(float(part) * f) for part, f in zip(span, (0, share, share), strict=True))
+        )
+        for name in ("calls", "tokens", "cost")
+        for span in [getattr(estimate, name)]
+    }
+    return dataclasses.replace(estimate, **spans)
 
 
 def _planned(name: str, cells: Sequence[_EstimatedCells]) -> PlannedArm:
@@ -294,11 +338,7 @@ def _tests(
     for comparison, arm in suite.pairs:
         kinds = _NEEDED.get(comparison.measure, ("draft", "arm"))
         pair = (comparison.arms[0], arm)
-        tasks = sum(
-            suite.size_of(task)
-            for task in suite.tasks
-            if too_long.isdisjoint(product(kinds, [task], pair))
-        )
+        tasks = sum(too_long.isdisjoint(product(kinds, [task], pair)) for task in suite.tasks)
         units = int(tasks * suite.repeats_of(comparison) * paid)
         units = min(tasks, units) if suite.many_tasks else units
         noun = "task" if suite.many_tasks else "pair"

@@ -21,8 +21,7 @@ from autoreason.run.cell_budget import time_worked, with_bases
 from autoreason.run.record import working_time
 from autoreason.run.result import resume_command
 from autoreason.studies.lab.lab_progress import LabProgress
-from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
-from autoreason.studies.lab.suite_cells import all_cells, count_cells
+from autoreason.studies.lab.lab_suite import CellFinished, Suite, all_cells, count_cells, suite_of
 
 if TYPE_CHECKING:
     from autoreason.story import Story

@@ -213,7 +213,10 @@ class CompareOptions(TaskOptions, total=False):
         "How often all are run; without it, until a preference that is the same in all of them can show.",
     ]
     match: Annotated[Literal["calls", "tokens", "cost"], "What all may spend equally much of."]
-    allowance: Annotated[Decimal | int, "What each may spend, instead of what the first takes."]
+    allowance: Annotated[
+        Decimal | int,
+        "What each may spend after the shared draft, instead of what the first takes.",
+    ]
     panel_judges: Annotated[int, "Judges of the panel over what the strategies deliver."]
 
 

@@ -143,7 +143,7 @@ def prepare_with(
     """The same under complete settings."""
     folder = options.get("prompts")
     kind = job_class(settings)
-    writes = kind.writes or kind.parts_write
+    writes = kind.writes or kind.steps_write
     if task.knowledge:
         from autoreason.run.knowledge_choice import withhold_private
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -341,3 +341,22 @@ def _why(one: ProgramResult) -> str:
     why, lines = describe_failure(test), test.trace.strip().splitlines()
     crashed = test.verdict == "runtime_error" and not why.startswith("syntax error")
     return f"{why}, {lines[-1]}" if lines and crashed and lines[-1] not in why else why
+
+
+def choose_problems(
+    assignments: Sequence[Assignment], options: Mapping[str, Any]
+) -> Sequence[Assignment]:
+    """The problems of the difficulty and number that are asked for."""
+    difficulty = options.get("difficulty")
+    chosen = assignments
+    if difficulty is not None:
+        chosen = [each for each in assignments if each.difficulty.lower() == difficulty.lower()]
+        if not chosen:
+            known = sorted({each.difficulty for each in assignments if each.difficulty})
+            there = f"there are {', '.join(known)}" if known else "the problems have none"
+            raise InvalidInput(f"no problem of difficulty {difficulty!r}; {there}")
+    chosen = chosen[: options.get("limit")]
+    if chosen and all(each.remark for each in chosen):
+        first = chosen[0]
+        raise InvalidInput(f"no problem can be examined fairly; {first.id}: {first.remark}")
+    return chosen

@@ -7,19 +7,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from autoreason.artifacts.artifact import Changes, as_text, changes_between, make_patch
 from autoreason.artifacts.end_test import EndResult
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_history import Deliverable, deliverable
 from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.artifacts.trial_events import SearchCut
+from autoreason.jobs.job import read_options
 from autoreason.plugins import short
 from autoreason.programs import events
-from autoreason.programs.assignment import Examined, assignments_of
+from autoreason.programs.assignment import Assignment, Examined, assignments_of
 from autoreason.programs.events import Solved, solved_in
-from autoreason.programs.progress import SolveProgress
+from autoreason.programs.solve_job import SolveTerms
 from autoreason.report.report import Section, plain_values
 from autoreason.run.result import Result, ending, result_fields, run_fields
+from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
 
 if TYPE_CHECKING:
     from autoreason.programs.solve_report import SolveReport
@@ -39,7 +43,36 @@ class Solution(Result):
     @cached_property
     def solved(self) -> tuple[Solved, ...]:
         """Every problem by every strategy, as often as it was repeated."""
-        return tuple(solved_in(self.story))
+        if self._suite is None:
+            return tuple(solved_in(self.story))
+        ended = sorted(self.story.of(CellFinished), key=lambda each: each.cell.number)
+        return tuple(
+            replace(found, part=each.cell.part, repeat=each.cell.repeat)
+            for each in ended
+            if (found := each.result.solved)
+        )
+
+    @cached_property
+    def assignments(self) -> tuple[Assignment, ...]:
+        """The problems, those that cannot be judged last."""
+        suite = self._suite
+        if suite is None:
+            return assignments_of(self.story.task) if self.story.task else ()
+        tasks = suite.tasks.values()
+        return (*(one for each in tasks for one in assignments_of(each.task)), *suite.unfair)
+
+    @cached_property
+    def _suite(self) -> Suite | None:
+        return suite_of(self.story.task)
+
+    @cached_property
+    def _terms(self) -> SolveTerms:
+        suite, settings = self._suite, self.story.settings
+        if suite:
+            options = next(iter(suite.tasks.values())).terms
+            return SolveTerms(calls=options.get("calls", SolveTerms().calls), broken=suite.broken)
+        assert settings is not None
+        return read_options(settings, SolveTerms)
 
     @property
     def public(self) -> Examined | None:
@@ -62,26 +95,26 @@ class Solution(Result):
         """Pass rates and differences over what was solved so far."""
         from autoreason.programs.solve_report import solve_report
 
-        terms = self._progress.terms
+        suite, terms = self._suite, self._terms
         return solve_report(
             self.solved,
-            assignments_of(self.story.task) if self.story.task else (),
-            strategies=tuple(map(short, terms.strategies)),
-            repeats=terms.repeats,
+            self.assignments,
+            strategies=tuple(suite.arms) if suite else (short(terms.strategy),),
+            repeats=suite.repeats if suite else 1,
             broken=terms.broken,
         )
 
     @property
     def one(self) -> bool:
         """Whether there is one problem, for one strategy, once."""
-        return self._progress.one
+        return self._suite is None
 
     @property
     def unsolved(self) -> str:
         """Why a finished run solved nothing; empty where it did, or is not finished."""
         if not self.finished:
             return ""
-        return events.why_unsolved(self.solved, self.story.task, one=self.one)
+        return events.why_unsolved(self.solved, self.assignments, one=self.one)
 
     heading = "Programs"
 
@@ -127,7 +160,7 @@ class Solution(Result):
 
     def about(self) -> dict[str, str]:
         """How the run worked, for a page."""
-        terms, models = self._progress.terms, super().about()["Models"]
+        terms, models = self._terms, super().about()["Models"]
         return {
             "Run": self.run,
             "Problems": f"{self.report.problems:,}",
@@ -143,12 +176,7 @@ class Solution(Result):
         """Write the report as files: a page, the numbers, one row per part, and every program."""
         from autoreason.programs.report_files import files, write
 
-        assigned = assignments_of(self.story.task) if self.story.task else ()
-        write(folder, files(self.report, self.solved, assigned, self.about()))
-
-    @cached_property
-    def _progress(self) -> SolveProgress:
-        return SolveProgress(self.story)
+        write(folder, files(self.report, self.solved, self.assignments, self.about()))
 
     @property
     def _sandbox(self) -> str:

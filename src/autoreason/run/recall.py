@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import ValidationError, convert
 
 from autoreason.errors import Interruption, ReplayMismatch
-from autoreason.events import AnyEvent, Delivered, JobFinished, PartEvent, Recovery
+from autoreason.events import AnyEvent, Delivered, JobFinished, Recovery
 from autoreason.exchange import BudgetQuery, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, build_job, run_job
@@ -94,7 +94,7 @@ class Memory:
 class EventRecorder:
     """Records new events; those that are recorded already must come again as they were.
 
-    Parts emit as it happens, so each must repeat its own order, whatever the order between them.
+    Cells end in any order, so each must repeat its own, whatever the order between them.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class EventRecorder:
     ) -> None:
         self._recorded: dict[str, deque[AnyEvent]] = {}
         for event in recorded:
-            self._recorded.setdefault(_part_of(event), deque()).append(event)
+            self._recorded.setdefault(event.closed_part, deque()).append(event)
         self._append = append
         self._on_event = on_event
         self.repeated = 0
@@ -113,7 +113,7 @@ class EventRecorder:
 
     def __call__(self, event: AnyEvent) -> None:
         """Emit one event."""
-        expected = self._recorded.get(_part_of(event))
+        expected = self._recorded.get(event.closed_part)
         if not expected:
             self._append(event)
         elif expected[0].without_sentences() == event.without_sentences():
@@ -130,10 +130,6 @@ class EventRecorder:
     def missing(self) -> AnyEvent | None:
         """An event of the record that has not come again; None where all have."""
         return next((events[0] for events in self._recorded.values() if events), None)
-
-
-def _part_of(event: AnyEvent) -> str:
-    return event.part if isinstance(event, PartEvent) else event.closed_part
 
 
 class RerunResult(NamedTuple):
@@ -173,7 +169,7 @@ async def rerun(
     extra: list[AnyEvent] = []
     recorder = EventRecorder(recorded, extra.append)
     job = build_job(
-        job_class(settings), JobContext(task, settings, prompts, ask, recorder, recovery=recovery)
+        job_class(settings), JobContext.open(task, settings, prompts, ask, recorder, recovery)
     )
     try:
         await run_job(job)

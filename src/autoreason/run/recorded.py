@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Unpack, get_type_hints
 from msgspec.structs import asdict, replace
 
 from autoreason.artifacts.evaluator.caller import Evaluate, check_evaluate
-from autoreason.artifacts.research_history import compares_rules, deliverable
+from autoreason.artifacts.research_history import deliverable
 from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import LIFECYCLE
@@ -39,7 +39,7 @@ from autoreason.run.recall import Memory, rerun
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.refine import strategy_name
 from autoreason.run.reports import reported_result, store_verdict
-from autoreason.run.research import PreparedResearch, caller_service, read_recorded
+from autoreason.run.research import PreparedResearch, caller_service, needs_function, read_recorded
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget, Settings, make_settings, read_budget, single_judge_changes
 from autoreason.story import Story, build_story
@@ -88,14 +88,18 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         settings = resumed_settings(before, options, choice)
         if before.strategy == "lab":
             _check_suite(before, settings)
+            _check_evaluate(run, task, options.get("evaluate"))
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
         switch = options.get("stop_switch") or StopSwitch()
         service: Service | None
         await check(task, settings, pool, PromptSet(story.prompts))
         if before.strategy == "lab":
             from autoreason.run.cell_service import open_cells
+            from autoreason.run.cell_services import CellServices
 
-            cells = open_cells(task, settings, journal, pool, switch, options.get("on_signal"))
+            services = CellServices(options.get("evaluate"))
+            signals = options.get("on_signal")
+            cells = open_cells(task, settings, journal, pool, switch, signals, services)
             service = cell_service = await exits.enter_async_context(cells)
             cell_service.run = run
         else:
@@ -125,6 +129,18 @@ def _check_suite(before: Settings, settings: Settings) -> None:
         raise InvalidInput(
             "a suite goes on as it was begun, but for its budget; leave other models and settings out"
         )
+
+
+def _check_evaluate(run: str, task: Task, evaluate: Evaluate | None) -> None:
+    """Refuse a suite whose function is missing, or that needs none."""
+    from autoreason.studies.lab.lab_suite import suite_of
+
+    suite = suite_of(task)
+    works = [research_of(each.task) for each in suite.tasks.values()] if suite else []
+    if evaluate and not any(work and not work.evaluate for work in works):
+        raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
+    if not evaluate and any(work and not work.evaluate for work in works):
+        raise InvalidInput(needs_function(run))
 
 
 def resumed_settings(
@@ -280,11 +296,6 @@ def _forked_research(
     evaluate: Evaluate | None,
 ) -> Task:
     """The same task with the result's files as its start."""
-    if compares_rules(story):
-        raise InvalidInput(
-            f"run {run} compares rules and has no one result to fork; "
-            "start a run by one rule with `autoreason research`"
-        )
     if at_pass is not None:
         raise InvalidInput(f"run {run} has no passes; a fork starts from its result")
     if research.evaluate and evaluate:

@@ -78,10 +78,17 @@ def reported_result(result: Result, journal: Journal) -> Result:
         return research_result(result)
     if product == "text":
         return result
-    report = _report_of(result.run, result.story, journal) if result.finished else None
     if result.story.strategy == "lab":
+        from autoreason.studies.lab.lab_suite import suite_of
+
         # Its calls are those of its cells, which are runs of their own.
         result = replace(result, spent=journal.cells_spent(result.run))
+        suite = suite_of(result.story.task)
+        if suite and suite.form == "problems":
+            from autoreason.run.products import solution_of
+
+            return solution_of(result)
+    report = _report_of(result.run, result.story, journal) if result.finished else None
     return StudyResult(**result_fields(result), final_report=report)
 
 
@@ -92,11 +99,6 @@ def _report_of(run: str, story: Story, journal: Journal) -> Report:
             from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
 
             return rejudge_report(story, journal.story(rejudged_run(story)))
-        case "compare":
-            from autoreason.studies.compare.comparison_report import comparison_report
-            from autoreason.studies.compare.part_spending import spent_by_part
-
-            return comparison_report(story, spent_by_part(journal, run))
         case "advise":
             from autoreason.studies.advise.advice_report import advice_report, spent_by_role
 
@@ -116,7 +118,6 @@ _FROM_STORY = {
     "judge_pairs": ("autoreason.studies.panels.panel_results", "panel_report"),
     "certify": ("autoreason.studies.certify.certificate", "certificate_of"),
     "knowledge_test": ("autoreason.studies.knowledge_test.knowledge_report", "knowledge_report"),
-    "research_rules": ("autoreason.artifacts.rule_comparison_report", "rule_comparison_report"),
 }
 """Jobs whose report is made of their story alone."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -38,7 +38,6 @@ from autoreason.jobs.job import build_job, read_options
 from autoreason.run.choices import ModelChoice
 from autoreason.run.door import door, field_defaults
 from autoreason.run.parameters import (
-    MeasureOptions,
     ResearchOptions,
     RunHooks,
 )
@@ -82,6 +81,11 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
         await self._check_score()
         service = EvaluationService(evaluator) if evaluator else self.service
         return await PreparedRun.run_async(replace(self, service=service), **hooks)
+
+    @property
+    def evaluate(self) -> Evaluate | None:
+        """The caller's function, where one measures."""
+        return self._evaluate
 
     def _open(self) -> CallerEvaluator | None:
         """The caller's function as an evaluator for one run: a prepared one may be run in several event loops."""
@@ -218,17 +222,6 @@ def research(
         >>> result.files, result.gain.gain
         ({'knob.txt': '5\n'}, 4.0)
     """
-    return PreparedResearch(**measuring_parts("research", task, model, options))
-
-
-def measuring_parts(
-    strategy: str,
-    task: str | Path | Task,
-    model: str | Model,
-    options: MeasureOptions,
-    own: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """What a prepared run with an evaluator consists of; `own` are the terms that the caller decides."""
     evaluate = options.get("evaluate")
     chosen, source, notes = _read(task, evaluate)
     given = {name: value for name, value in options.items() if name in TERMS and value is not None}
@@ -236,8 +229,8 @@ def measuring_parts(
         chosen,
         ModelChoice.writing(model, options),
         options,
-        strategy=strategy,
-        strategy_options={**given, **(own or {})},
+        strategy="research",
+        strategy_options=given,
     )
     terms = read_options(prepared.settings, ResearchTerms)
     if warning := plan_budget(terms.evaluations).warning():
@@ -247,7 +240,7 @@ def measuring_parts(
     measure = evaluate if callable(evaluate) else None
     if measure:
         check_evaluate(measure)
-    return {**asdict(prepared), "_source": source, "_evaluate": measure, "notes": notes}
+    return PreparedResearch(**asdict(prepared), _source=source, _evaluate=measure, notes=notes)
 
 
 def caller_evaluator(
@@ -272,12 +265,17 @@ def caller_service(
             raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
         return None
     if evaluate is None:
-        raise InvalidInput(
-            f"run {run} is measured by a Python function, which is not recorded; go on from Python with "
-            f'`autoreason.resume("{run}", evaluate=function)`'
-        )
+        raise InvalidInput(needs_function(run))
     source = SavedEvaluation(research.evaluation).source
     return EvaluationService(caller_evaluator(task, settings, evaluate, source, run))
+
+
+def needs_function(run: str) -> str:
+    """Why a run cannot go on without the caller's function."""
+    return (
+        f"run {run} is measured by a Python function, which is not recorded; go on from Python with "
+        f'`autoreason.resume("{run}", evaluate=function)`'
+    )
 
 
 def _read(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Unpack, get_args
+from typing import Unpack, cast, get_args
 
 from autoreason.artifacts.research_terms import ResearchTerms, RuleName
-from autoreason.artifacts.rule_comparison import RuleComparison
-from autoreason.artifacts.rule_comparison_report import RuleComparisonReport, few_repeats
 from autoreason.exchange import Model
 from autoreason.run.door import door, field_defaults
-from autoreason.run.parameters import CompareRulesOptions
-from autoreason.run.reports import StudyResult
-from autoreason.run.research import TERMS, PreparedMeasuring, measuring_parts
+from autoreason.run.lab import PreparedLab, prepare_suite
+from autoreason.run.parameters import CompareRulesOptions, ResearchOptions
+from autoreason.run.research import TERMS, research
 from autoreason.settings import DEFAULT_MODEL
+from autoreason.studies.lab.made_suites import compare_rules as rules_suite
+from autoreason.studies.lab.made_suites import few_repeats
 from autoreason.task import Task
 
 
@@ -22,7 +22,7 @@ def compare_rules(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
     **options: Unpack[CompareRulesOptions],
-) -> PreparedMeasuring[StudyResult[RuleComparisonReport]]:
+) -> PreparedLab:
     r"""Compare rules of research on one task: in every repeat one run by each, with the same evaluations.
 
     Args:
@@ -54,13 +54,14 @@ def compare_rules(
         ...     evaluations=20,
         ...     patience=2,
         ... )
-        >>> [(each.rule, each.gains) for each in result.report.rules]
-        [('race', {1: 4.0}), ('greedy', {1: 4.0})]
+        >>> [(each.arm, each.means["value"]) for each in result.report.arms]
+        [('race', 4.0), ('greedy', 4.0)]
     """
-    rules, repeats = options.get("rules", get_args(RuleName)), options.get("repeats", 1)
-    own = {"rule": rules[0], "rivals": tuple(rules[1:]), "repeats": repeats} if rules else {}
-    parts = measuring_parts("research_rules", task, model, options, own)
-    RuleComparison.check(parts["settings"])
-    if few := few_repeats(repeats, len(rules)):
-        parts["notes"] += (few,)
-    return PreparedMeasuring(**parts)
+    rules, repeats = options.pop("rules", get_args(RuleName)), options.pop("repeats", 1)
+    prepared = research.prepare(task, model, **cast(ResearchOptions, options))
+    suite = rules_suite(prepared.task, prepared.settings, rules=rules, repeats=repeats)
+    notes = [*prepared.notes, few_repeats(suite, "rules")]
+    # One after another: evaluations of one rule must not disturb those of another.
+    return prepare_suite(
+        suite, prepared, notes, 1, evaluators=(prepared,), evaluate=prepared.evaluate
+    )

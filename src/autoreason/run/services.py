@@ -103,8 +103,8 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
 class LocalAnswers:
     """Answers queries for which nothing is started; created with the first query, for most runs have none."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._policy = Policy()
+    def __init__(self, memory: Memory, policy: Policy | None = None) -> None:
+        self._policy = policy or Policy()
         self._orders = Orders(memory.questions(OrderQuery))
 
     def note(self, query: Query[Any]) -> None:

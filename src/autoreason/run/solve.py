@@ -21,21 +21,27 @@ from autoreason.programs.program_strategy import DEFAULT, strategies_named
 from autoreason.programs.solve_job import SolveTerms
 from autoreason.run.choices import ModelChoice
 from autoreason.run.door import checked, field_defaults, verb
+from autoreason.run.lab import prepare_suite
 from autoreason.run.parameters import SolveOptions
 from autoreason.run.prepared import PreparedRun, prepare
+from autoreason.run.problem_sets import choose_problems
 from autoreason.run.products import Solution
 from autoreason.settings import DEFAULT_MODEL
+from autoreason.studies.lab.lab_job import MAX_PARALLEL
+from autoreason.studies.lab.made_suites import MAX_COMPARED, solve_problems
 from autoreason.task import Task
 
 Problems = str | Path | Mapping[str, Any]
 """A file of problems in any format we read, or one problem as a mapping."""
 
-_TERMS: tuple[Literal["repeats", "calls", "width", "k"], ...] = ("repeats", "calls", "width", "k")
+_TERMS: tuple[Literal["calls", "k"], ...] = ("calls", "k")
+WIDTH = 32
+"""Problems worked on at once."""
 _STYLES = ("reasoned", "holistic")
 """How judges of programs can be asked."""
 
 
-@verb(strategy=DEFAULT, **field_defaults(SolveTerms, "repeats", "calls", "width", "k"))
+@verb(strategy=DEFAULT, repeats=1, width=WIDTH, **field_defaults(SolveTerms, "calls", "k"))
 async def solve(
     problem: Problems, model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> Solution:
@@ -69,7 +75,8 @@ async def solve(
     """
     prepared = prepare_solve(model, **options)
     async with open_problems(prepared, problem, **options) as assigned:
-        return await assigned.run_async()
+        solution: Solution = await assigned.run_async()
+    return solution
 
 
 @checked
@@ -85,19 +92,32 @@ def prepare_solve(
     if style is not None and style not in _STYLES:
         raise InvalidInput(f"`style` is {style}; programs are judged {' or '.join(_STYLES)}")
     terms = {name: options[name] for name in _TERMS if options.get(name) is not None}
+    for name, value, most in (
+        ("repeats", options.get("repeats", 1), MAX_COMPARED),
+        ("width", options.get("width", WIDTH), MAX_PARALLEL),
+    ):
+        if not 1 <= value <= most:
+            raise InvalidInput(f"`{name}` is {value}; give a number from 1 to {most}")
+    names = _names(options)
     return prepare(
         Task(brief="Solve problems"),
         ModelChoice.writing(model, options),
         {name: value for name, value in options.items() if name != "strategy"},
         strategy="solve",
-        strategy_options=solving_terms("", options.get("strategy") or DEFAULT, **terms),
+        strategy_options={"strategy": absolute(names[0]), **terms},
     )
+
+
+def _names(options: SolveOptions) -> Sequence[str]:
+    """The strategies that are asked for."""
+    given = options.get("strategy") or DEFAULT
+    return strategies_named(given) if isinstance(given, str) else tuple(given)
 
 
 @asynccontextmanager
 async def open_problems(
-    prepared: PreparedRun[Solution], problem: Problems, **options: Unpack[SolveOptions]
-) -> AsyncIterator[PreparedRun[Solution]]:
+    prepared: PreparedRun[Any], problem: Problems, **options: Unpack[SolveOptions]
+) -> AsyncIterator[PreparedRun[Any]]:
     """The run with its problems; the process that has their tests is closed at the end."""
     from autoreason.programs.examiner.client import ExaminerClient
 
@@ -114,7 +134,7 @@ async def open_problems(
             chosen = choose_problems(client.reply.assignments, options)
             broken = [str(record) for record in client.reply.broken]
             terms = {"set": client.reply.digest, "unsafe": unsafe, "broken": broken}
-            yield assign(prepared, client, chosen, terms)
+            yield assign(prepared, client, chosen, terms, **options)
         finally:
             await client.close()
 
@@ -136,39 +156,37 @@ def _problem_file(problem: Problems) -> Iterator[Path]:
             raise InvalidInput(said.rpartition("the first: line 1: ")[2]) from None
 
 
-def choose_problems(
-    assignments: Sequence[Assignment], options: SolveOptions
-) -> Sequence[Assignment]:
-    """The problems of the difficulty and number that are asked for."""
-    difficulty = options.get("difficulty")
-    chosen = assignments
-    if difficulty is not None:
-        chosen = [each for each in assignments if each.difficulty.lower() == difficulty.lower()]
-        if not chosen:
-            known = sorted({each.difficulty for each in assignments if each.difficulty})
-            there = f"there are {', '.join(known)}" if known else "the problems have none"
-            raise InvalidInput(f"no problem of difficulty {difficulty!r}; {there}")
-    chosen = chosen[: options.get("limit")]
-    if chosen and all(each.remark for each in chosen):
-        first = chosen[0]
-        raise InvalidInput(f"no problem can be examined fairly; {first.id}: {first.remark}")
-    return chosen
-
-
 def assign(
-    prepared: PreparedRun[Solution],
+    prepared: PreparedRun[Any],
     examiner: Examiner,
     assignments: Sequence[Assignment],
     terms: Mapping[str, Any],
-) -> PreparedRun[Solution]:
-    """The run with its problems and the examiner that has their tests; `terms` name the set."""
+    **options: Unpack[SolveOptions],
+) -> PreparedRun[Any]:
+    """The run with its problems and the examiner that has their tests; `terms` name the set.
+
+    One problem for one strategy, once, is a run; everything else is a suite of such runs. Both come to a `Solution`.
+    """
     settings = prepared.settings
-    return replace(
-        prepared,
-        task=solving_task(assignments),
-        settings=replace(settings, strategy_options=settings.strategy_options | dict(terms)),
-        service=ExaminerService(examiner),
+    settings = replace(settings, strategy_options=settings.strategy_options | dict(terms))
+    service = ExaminerService(examiner)
+    names, repeats = _names(options), options.get("repeats", 1)
+    if not assignments:
+        raise InvalidInput("there is no problem to solve; name a file that has one")
+    if len(assignments) == len(names) == repeats == 1:
+        (only,) = assignments
+        task = Task(brief=f"Solve {only.title or only.id}", work=Assignments((only,)))
+        return replace(prepared, task=task, settings=settings, service=service)
+    suite = solve_problems(
+        assignments,
+        settings,
+        strategies=names,
+        repeats=repeats,
+        prompts=prepared.prompts.sources if options.get("prompts") else {},
     )
+    width = options.get("width", WIDTH)
+    base = replace(prepared, settings=settings)
+    return prepare_suite(suite, base, (), width, examiner=service)
 
 
 def _encoded(problem: Mapping[str, Any]) -> bytes:
@@ -178,22 +196,3 @@ def _encoded(problem: Mapping[str, Any]) -> bytes:
         raise InvalidInput(
             f"the problem cannot be written as JSON ({error}); give texts, numbers and lists"
         ) from None
-
-
-def solving_terms(
-    digest: str, strategy: str | Sequence[str] = DEFAULT, **terms: Any
-) -> dict[str, Any]:
-    """The options of a run that solves a set, by its digest."""
-    names = strategies_named(strategy) if isinstance(strategy, str) else tuple(strategy)
-    return {"set": digest, "strategies": [absolute(name) for name in names], **terms}
-
-
-def solving_task(assignments: Sequence[Assignment]) -> Task:
-    """The task of a run that writes programs."""
-    if not assignments:
-        raise InvalidInput("there is no problem to solve; name a file that has one")
-    first = assignments[0]
-    brief = f"Solve {first.title or first.id}"
-    if len(assignments) > 1:
-        brief += f" and {len(assignments) - 1} more"
-    return Task(brief=brief, work=Assignments(tuple(assignments)))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Unpack
 
 from msgspec.structs import replace
 
 from autoreason.exchange import Model
-from autoreason.plugins import absolute
 from autoreason.prompts import load
 from autoreason.run.choices import ModelChoice
-from autoreason.run.door import door, field_defaults
+from autoreason.run.door import door
 from autoreason.run.knowledge_choice import destinations, find_origin
+from autoreason.run.lab import PreparedLab, prepare_suite
 from autoreason.run.parameters import (
     CertifyOptions,
     CompareOptions,
@@ -28,8 +29,8 @@ from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
 from autoreason.studies.certify.certificate import Certificate
 from autoreason.studies.certify.certification import Certification
 from autoreason.studies.certify.suite import SUITE
-from autoreason.studies.compare.comparison import ComparisonOptions
-from autoreason.studies.compare.comparison_report import ComparisonReport
+from autoreason.studies.lab.lab_suite import SuiteMatch
+from autoreason.studies.lab.made_suites import STRATEGIES, compare_strategies, few_repeats
 from autoreason.studies.panels.entries import cut_options, make_entries
 from autoreason.studies.panels.panel_report import PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels
@@ -127,10 +128,10 @@ def rejudge(
     )
 
 
-@door(panel_judges=PANEL_JUDGES, **field_defaults(ComparisonOptions, "strategies", "match"))
+@door(panel_judges=PANEL_JUDGES, strategies=STRATEGIES, match="calls")
 def compare(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[CompareOptions]
-) -> PreparedRun[StudyResult[ComparisonReport]]:
+) -> PreparedLab:
     """Compare strategies on one brief, from one shared draft and with matched budgets.
 
     Args:
@@ -158,25 +159,23 @@ def compare(
         ...     panel_judges=3,
         ...     seed=1,
         ... )
-        >>> [each.strategy for each in result.report.strategies]
+        >>> [each.arm for each in result.report.arms]
         ['critique_revise', 'single']
     """
-    strategies = options.get("strategies")
-    allowance = options.get("allowance")
-    terms = {
-        "strategies": strategies and [absolute(name) for name in strategies],
-        "repeats": options.get("repeats"),
-        "match": options.get("match"),
-        "allowance": None if allowance is None else str(allowance),
-        "judges": options.get("panel_judges"),
-    }
-    return prepare(
-        task_in(brief, options),
-        ModelChoice.writing(model, options),
-        options,
-        strategy="compare",
-        strategy_options={name: value for name, value in terms.items() if value is not None},
+    amount, names = options.get("allowance"), options.get("strategies")
+    prepared = prepare(task_in(brief, options), ModelChoice.writing(model, options), options)
+    suite = compare_strategies(
+        prepared.task,
+        prepared.settings,
+        strategies=STRATEGIES if names is None else names,
+        repeats=options.get("repeats"),
+        match=SuiteMatch(
+            by=options.get("match") or "calls", amount=None if amount is None else Decimal(amount)
+        ),
+        judges=PANEL_JUDGES if (judges := options.get("panel_judges")) is None else judges,
+        prompts=prepared.prompts.sources if options.get("prompts") else {},
     )
+    return prepare_suite(suite, prepared, [few_repeats(suite, "strategies")])
 
 
 @door(repeats=1)

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import Assignments
+from autoreason.run.problem_sets import choose_problems
 from autoreason.run.research import PreparedResearch, research
-from autoreason.run.solve import choose_problems, solving_task
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.studies.lab.lab_suite import SuiteTask
 from autoreason.studies.lab.suite_file import SuiteFile, TaskSource
+from autoreason.task import Task
 
 
 class ReadTasks(NamedTuple):
@@ -31,7 +33,7 @@ async def read_tasks(file: SuiteFile) -> ReadTasks:
             if source is None:
                 read[name] = task
             elif source.job == "solve":
-                read[name] = await _read_problems(source)
+                read |= await _read_problems(name, source)
             else:
                 prepared = research.prepare(source.path, DEFAULT_MODEL)
                 evaluators.append(prepared)
@@ -41,19 +43,24 @@ async def read_tasks(file: SuiteFile) -> ReadTasks:
     return ReadTasks(read, tuple(evaluators))
 
 
-async def _read_problems(source: TaskSource) -> SuiteTask:
-    """A set of problems; the examiner keeps it under its digest."""
+async def _read_problems(name: str, source: TaskSource) -> dict[str, SuiteTask]:
+    """Every problem of a set that can be judged, as a task; the examiner keeps the set under its digest."""
     from autoreason.programs.examiner.client import ExaminerClient
 
     only = tuple(map(str, source.options.get("ids") or ()))
     client = await ExaminerClient.open(source.path, only=only)
     try:
         options = {name: source.options.get(name) for name in ("difficulty", "limit")}
-        chosen = choose_problems(client.reply.assignments, options)  # type: ignore[arg-type]
-        terms = {
-            "set": client.reply.digest,
-            "broken": [str(each) for each in client.reply.broken],
+        chosen = choose_problems(client.reply.assignments, options)
+        terms = {"set": client.reply.digest}
+        return {
+            f"{name}/{each.id}": SuiteTask(
+                task=Task(brief=f"Solve {each.title or each.id}", work=Assignments((each,))),
+                job="solve",
+                terms=terms,
+            )
+            for each in chosen
+            if not each.remark
         }
-        return SuiteTask(task=solving_task(chosen), job="solve", terms=terms)
     finally:
         await client.close()

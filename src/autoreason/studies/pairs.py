@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -12,12 +12,11 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
-from autoreason.keys import PAIR, Key, PartName, pass_key, try_key
+from autoreason.keys import PAIR, Key, pass_key, try_key
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.pairwise import votes
-from autoreason.task import Entry
 
 Format = Literal["text", "chat"]
 
@@ -151,7 +150,9 @@ def find_pairs(
     if not 0 <= min_agreement <= 1:
         raise InvalidInput(f"an agreement of {min_agreement} is no share; give one from 0 to 1")
     result = Pairs()
-    for run in runs:
+    # What a suite wrote and judged is in its cells.
+    with_cells = (each for run in runs for each in (run, *(row.id for row in journal.cells(run))))
+    for run in with_cells:
         story = journal.story(run)
         panels = list(_panels(story))
         duels = _duels(panels)
@@ -176,30 +177,8 @@ def find_pairs(
 
 
 def _panels(story: Story) -> Iterator[_Panel]:
-    """Panels with a verdict: those of the run itself, and those of its parts."""
-    yield from _panels_of_story(story, story.task.entries if story.task else ())
-    for name, part in story.parts.items():
-        for panel in _panels_of_story(part, _sibling_entries(story, name)):
-            texts = {
-                slot: each._replace(name=f"{name}: {each.name}")
-                for slot, each in panel.texts.items()
-            }
-            yield panel._replace(stage=f"{name}/{panel.stage}", texts=texts)
-
-
-def _sibling_entries(story: Story, part: str) -> tuple[Entry, ...]:
-    """What the other parts next to one delivered: a panel that is a part judges those."""
-    repeat = PartName.parse(part).repeat
-    delivered = {PartName.parse(name): each.text for name, each in story.parts.items()}
-    return tuple(
-        Entry(name=name.name, text=text)
-        for name, text in delivered.items()
-        if name.repeat == repeat and text is not None
-    )
-
-
-def _panels_of_story(story: Story, entries: Sequence[Entry]) -> Iterator[_Panel]:
-    """Those of the passes, the playoff, and those over finished texts."""
+    """Panels with a verdict: those of the passes, the playoff, and those over finished texts."""
+    entries = story.task.entries if story.task else ()
     yield from _panels_of_passes(story)
     if story.playoff and story.playoff.winner:
         texts = {each.name: _NamedText(each.name, each.text) for each in story.playoff.texts}
@@ -237,7 +216,7 @@ def _undecided(story: Story) -> int:
     finished = [each.decided for each in story.panels.values()]
     without = sum(bool(each and each.verdict is None) for each in (*passes, *finished))
     playoff = bool(story.playoff and story.playoff.winner is None)
-    return without + playoff + sum(map(_undecided, story.parts.values()))
+    return without + playoff
 
 
 def _duels(panels: Iterable[_Panel]) -> list[_Duel]:

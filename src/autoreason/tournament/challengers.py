@@ -167,9 +167,7 @@ async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) 
     They are written until as many as wanted keep the contract. A draft given by the user is the only one.
     """
     settings, drafts = context.settings, {1: await _first_draft(context)}
-    alone = settings.max_drafts == 1 or (
-        context.task.draft is not None and not context.shared_draft
-    )
+    alone = settings.max_drafts == 1 or context.task.draft is not None
     last = 1
     while not alone:
         missing = settings.drafts - sum(not (x.violations or x.leaks) for x in drafts.values())

@@ -146,15 +146,11 @@ def test_a_sealed_set_is_known_by_most_of_its_items_in_any_order() -> None:
 
 async def test_a_sealed_set_is_counted_when_it_is_opened_once_for_each_end_test() -> None:
     source = EvaluationSource(evaluate="", sealed=("one", "two"))
-    evaluator = CallerEvaluator(lambda *_: 1.0, source, run="run")
-    service = EvaluationService(evaluator)
     sealed = look(items=(0, 1), sealed=True)
     found = []
-    for key in (
-        "end/start/look/0",
-        "repeat/1/race/end/result/look/0",
-        "repeat/1/race/end/start/look/0",
-    ):
+    for run, side in (("run", "start"), ("cell", "result"), ("cell", "start")):
+        service = EvaluationService(CallerEvaluator(lambda *_: 1.0, source, run=run))
+        key = f"end/{side}/look/0"
         found.append((await service.answer(LookQuery(key=key, look=sealed))).opened)
         record_opening(("two", "one"), "another run")
     assert found == [1, 3, 3]

@@ -23,7 +23,7 @@ def test_advice_ends_with_one_sentence_a_command_and_error_rates(inside: Inside)
     assert said.err.startswith(
         "autoreason: advice takes at most 35 calls; the run it is about takes about 105 calls\n"
     )
-    assert "judge_check, done: no fault of the judge is shown in 12 questions" in " ".join(
+    assert "judge check: no fault of the judge is shown in 12 questions" in " ".join(
         said.err.split()
     )
     assert "judge_check, defect" not in said.err

@@ -62,13 +62,6 @@ def test_every_run_can_be_audited_together(finished: Shell) -> None:
     assert size_of(finished("audit", "--all").stdout).startswith("2 runs, ")
 
 
-def test_parts_of_a_comparison_are_not_called_runs(finished: Shell) -> None:
-    ways = ("--strategies", "autoreason,best_of_n", "--repeats", "1", "--passes", "1")
-    assert finished("compare", BRIEF, *ways, "-m", "echo/echo", "-q").returncode == 0
-    heading = size_of(finished("audit", "--all").stdout)
-    assert re.match(r"2 runs, [2-9] parts, \d+ passes", heading)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -10,15 +10,14 @@ from msgspec.structs import replace
 from tests.cli.commands.test_solve import MODEL, Script, some
 from tests.cli.inside import Inside
 from tests.cli.solving import MadeUpClient, examiner, writes
-from tests.programs.stage import MadeUpExaminer, program
-from tests.run.runs import open_journal, start_run
-from tests.run.solve_runs import SCRIPT, problems, terms
+from tests.programs.stage import program
+from tests.run.runs import open_journal
+from tests.run.solve_runs import SCRIPT, number_of, problems, solve_set
 
-from autoreason.cli.views.attempts import parts_of
+from autoreason.cli.views.attempts import attempts_at
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.solve import solving_task
 
 __all__ = ["examiner", "writes"]
 
@@ -53,8 +52,8 @@ def test_one_pass_is_told_with_its_programs(inside: Inside, writes: Script) -> N
     inside("solve", some(inside, 1), *MODEL, "--strategy", "critique_revise", "-q")
     said = inside("show", "--pass", "2")
     assert "Pass 1" not in said.out
-    assert program(2, "1/critique_revise/1/pass/1/reviser/try/0") in said.out
-    assert program(3, "1/critique_revise/1/pass/2/reviser/try/0") in said.out
+    assert program(2, "pass/1/reviser/try/0") in said.out
+    assert program(3, "pass/2/reviser/try/0") in said.out
     assert (
         "has no pass 3 on this problem; it has 2 passes" in inside("show", "--pass", "3").sentence
     )
@@ -105,7 +104,7 @@ def test_runs_says_what_was_solved_of_what_there_is(
     inside: Inside, writes: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes(
-        lambda request: program(3, "", "wrong_answer" if "2/" in request.key[:2] else "accepted")
+        lambda request: program(3, "", "wrong_answer" if number_of(request) == 2 else "accepted")
     )
     inside("solve", some(inside, 3), *MODEL, "--repeats", "2", "-q")
     monkeypatch.setenv("COLUMNS", "200")
@@ -178,18 +177,14 @@ def test_the_table_of_a_set_says_how_to_see_one_problem(inside: Inside) -> None:
 
 
 async def test_a_problem_that_was_left_out_is_said_to_be(tmp_path: Path) -> None:
-    one, two = problems(2)
-    set_of_two = solving_task((replace(one, remark="several answers are right"), two))
+    one, two, three = problems(3)
+    given = (replace(one, remark="several answers are right"), two, three)
     with open_journal(tmp_path) as journal:
-        result = await start_run(
-            journal,
-            ScriptedModel(SCRIPT),
-            task=set_of_two,
-            settings=terms("single"),
-            examiner=MadeUpExaminer(),
+        result = await solve_set(
+            journal, ScriptedModel(SCRIPT), given=given, strategies=("single",)
         )
-        row = journal.find(result.run)
+        row, story = journal.find(result.run), journal.story(result.run)
         with pytest.raises(InvalidInput, match="sum-1 was left out: several answers are right"):
-            parts_of(journal, row, result.story, "sum-1", None)
-        (told,) = parts_of(journal, row, result.story, "sum-2", None).values()
+            attempts_at(journal, row, story, "sum-1", None)
+        (told,) = attempts_at(journal, row, story, "sum-2", None).values()
     assert told.draft

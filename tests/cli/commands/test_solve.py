@@ -19,6 +19,7 @@ from tests.cli.server import Server
 from tests.cli.solving import MadeUpClient, WrittenText, examiner, writes
 from tests.cli.test_terminal import terminal
 from tests.programs.stage import PROBLEM, program
+from tests.run.solve_runs import number_of
 
 from autoreason.cli.embedded import NOTE
 from autoreason.exchange import Request
@@ -48,7 +49,7 @@ def some(inside: Inside, problems: int = 3, *broken: str) -> str:
 def test_the_program_alone_goes_to_standard_output(inside: Inside) -> None:
     said = inside("solve", some(inside, 1), *MODEL)
     assert said.status == 0
-    assert said.out == program(3, "1/search/1/draft/try/0") + "\n"
+    assert said.out == program(3, "draft/try/0") + "\n"
     assert "accepted, 3 of 3 public tests" in said.err
     assert "accepted, 4 of 4 private tests" in said.err
     assert "Landlock" in said.err
@@ -69,16 +70,16 @@ def test_a_search_shows_its_attempts_and_why_it_chose(inside: Inside, writes: Sc
 def test_the_width_is_how_many_problems_are_worked_on_at_once(
     inside: Inside, writes: Script
 ) -> None:
-    begun: list[str] = []
+    begun: list[int] = []
 
     def written(request: Request) -> str:
-        begun.append(request.key.split("/")[0])
+        begun.append(number_of(request))
         return program(1)
 
     writes(written)
     asked = ("solve", some(inside, 3), *MODEL, "--strategy", "best_of_n", "--calls", "2", "-q")
     inside(*asked, "--width", "1")
-    assert begun == ["1", "1", "2", "2", "3", "3"]
+    assert begun == [1, 1, 2, 2, 3, 3]
     assert "--width is 0; give a number from 1" in inside(*asked, "--width", "0").sentence
 
 
@@ -219,7 +220,7 @@ def test_a_set_ends_with_its_conclusion_and_the_tables(inside: Inside, writes: S
     assert said.out.startswith("tournament wins: tournament solved 100 % and single 0 %")
     assert "Sandbox    Landlock" in said.out
     assert "wins" not in said.err
-    assert "24 of 24: p12, tournament: accepted, 3 of 3 public tests" in said.err
+    assert "p12, tournament 1: accepted, 3 of 3 public tests" in said.err
     assert "pass 1" not in said.err, "a set is told a line a problem"
 
 
@@ -234,10 +235,9 @@ def test_the_conclusion_belongs_to_the_table_even_where_nothing_else_is_said(
     assert "By difficulty" not in said.out, "two problems of a kind tell nothing"
 
 
-def _tournament_is_best(request: object) -> str:
-    key = request.key  # type: ignore[attr-defined]
-    right = "tournament" in key
-    return program(3, key, "accepted" if right else "wrong_answer")
+def _tournament_is_best(request: Request) -> str:
+    right = request.role == "reviser"
+    return program(3 if right else 1, request.key, "accepted" if right else "wrong_answer")
 
 
 def test_the_six_strategies_are_all(inside: Inside) -> None:
@@ -323,12 +323,11 @@ def test_a_dry_run_says_what_it_takes_and_writes_nothing(inside: Inside) -> None
     asked = (*MODEL, "--strategy", "all", "--dry-run", "--html", str(page))
     said = inside("solve", some(inside, 3), *asked)
     assert said.status == 0
-    assert "18 to 108" in page.read_text()
-    assert said.out.startswith("Nothing was called and nothing was written; a run takes about ")
-    assert "Estimate\ncalls      18 to 108," in said.out
-    assert "3 problems; search and single and best_of_n and " in said.out
+    assert "18 cells" in page.read_text()
+    assert said.out.startswith("solve takes about 18 cells, ")
+    for name in ("search", "single", "best_of_n", "tournament"):
+        assert f"\n{name} " in said.out
     assert "strategy_options" not in said.out
-    assert "seed       7\n" in said.out
     assert "protocol" not in said.out
     assert not inside.journal_exists
 
@@ -492,9 +491,13 @@ def test_a_program_is_mended_in_a_real_sandbox(inside: Inside, writes: Script) -
 def test_a_set_is_scored_in_a_real_sandbox_and_nobody_sees_its_private_tests(
     inside: Inside, writes: Script
 ) -> None:
-    programs = {"1": RIGHT, "2": WRONG, "3": SLOW}
-    writes(lambda request: programs[request.key.partition("/")[0]])
-    lines = [json.dumps(SUM | {"id": f"sum {n}"}) for n in (1, 2, 3)]
+    programs = {1: RIGHT, 2: WRONG, 3: SLOW}
+    writes(lambda request: programs[number_of(request)])
+    told = "{} Problem number {}."
+    lines = [
+        json.dumps(SUM | {"id": f"sum {n}", "statement": told.format(SUM["statement"], n)})
+        for n in (1, 2, 3)
+    ]
     path = inside.write("set.jsonl", "\n".join([lines[0], "{", *lines[1:]]))
     limits = ("--test-time-limit", "0.5", "--calls", "1", "--strategy", "single,best_of_n")
     found = inside("solve", path, *MODEL, *limits, "--json").json

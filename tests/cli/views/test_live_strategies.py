@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.cli.views.test_screen import seen, terminal
@@ -73,13 +72,6 @@ def case(name: str) -> tuple[Task, Settings]:
     """A task and settings for every strategy and every study."""
     if name in BUILT_IN:
         return TASK, settings(**options(name))
-    if name == "compare":
-        own: dict[str, Any] = {
-            "strategies": ["critique_revise", "single"],
-            "repeats": 2,
-            "judges": 2,
-        }
-        return TASK, settings(strategy=name, strategy_options=own, passes=1)
     if name == "certify":
         return TASK, settings(strategy=name, strategy_options={"model": "scripted/scripted"})
     if name == "advise":
@@ -109,7 +101,7 @@ async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -
     assert watcher.live.spent.calls == result.calls
     assert not watcher.live.calls
     assert all("\n" not in line for line in watcher.lines)
-    assert all(watcher.lines) or name in ("best_of_n", "compare", "advise")
+    assert all(watcher.lines) or name in ("best_of_n", "advise")
     assert any("calls" in drawn for drawn in watcher.drawn)
 
 

@@ -23,6 +23,7 @@ from autoreason.run.advice import advise, advise_from
 from autoreason.run.export import export
 from autoreason.run.recorded import fork, replay, resume
 from autoreason.settings import Models, make_settings
+from autoreason.studies.advise.advice_events import PilotFinished
 from autoreason.studies.advise.advice_job import conclude, run_calls
 from autoreason.studies.advise.judge_check import check_questions, judge_findings
 from autoreason.studies.advise.pilots import Pilot
@@ -43,7 +44,7 @@ async def test_judges_who_prefer_the_result_end_in_run_it(journal: Journal) -> N
 async def test_the_command_goes_on_from_the_best_pilot(journal: Journal) -> None:
     result = await advised(journal, cast(by_grade), k=2)
     forked = fork.prepare(result.run, journal=journal)
-    best = result.story.parts["repeat/1/pilot"].text
+    best = result.story.of(PilotFinished)[0].text
     assert (forked.task.draft, forked.settings.strategy) == (best, "autoreason")
     assert (forked.settings.k, forked.settings.strategy_options) == (2, {})
     assert forked.settings.budget.calls is None, "that limit was for the advice"
@@ -94,9 +95,7 @@ async def test_revisions_that_judges_like_less_end_in_one_draft(journal: Journal
     result = await advised(journal, cast(keeps_draft))
     report = result.report
     assert report.advice == "one draft"
-    pilot = result.story.parts["repeat/1/pilot"]
-    assert pilot.draft
-    assert result.text == pilot.draft.text
+    assert result.text == result.story.of(PilotFinished)[0].draft
     assert report.command == f"autoreason show {result.run} --text"
     assert "was not measured" in str(result)
 
@@ -105,9 +104,7 @@ async def test_a_draft_that_is_given_is_what_pilots_begin_from(journal: Journal)
     task = Task(brief="Write a note.", draft="Grade 1. The machine is here.")
     result = await advised(journal, cast(by_grade), task)
     assert result.report.advice == "run it"
-    pilot = result.story.parts["repeat/1/pilot"]
-    assert pilot.draft
-    assert pilot.draft.given
+    assert result.story.of(PilotFinished)[0].draft == task.draft
 
 
 async def test_of_a_short_run_it_is_said_at_once_that_pilots_cost_as_much(
@@ -221,5 +218,5 @@ async def test_every_text_of_an_advice_is_exported(journal: Journal, tmp_path: P
         str(f.relative_to(tmp_path / "out"))
         for f in export(result.run, tmp_path / "out", journal=journal)
     }
-    assert "repeat/1/pilot/final.md" in files
+    assert "pilot/1/final.md" in files
     assert "final.md" in files

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.journal.samples import create_run
-from tests.run.comparisons import comparison
 from tests.run.runs import open_journal, scripted, settings, start_run
+from tests.studies.lab.rivals import compared, comparing
 from tests.tournament.stage import critique, cut_off, document
 
 from autoreason.contract import Contract
@@ -126,17 +125,14 @@ async def test_runs_with_the_same_settings_are_audited_together(journal: Journal
     assert audit_runs(runs).runs == 2
 
 
-def test_each_part_of_a_comparison_is_audited_and_its_panels_are_panels(journal: Journal) -> None:
-    create_run(journal, "20260101-a-comparison", "Two ways", "0")
-    for event in comparison():
-        journal.append("20260101-a-comparison", event)
-    asyncio.run(journal.flush())
-    whole, part = read_run("20260101-a-comparison", journal)
-    assert part.name == "20260101-a-comparison/repeat/1/panel"
-    assert [panel.seats for panel in whole.finals] == [3, 1]
-    assert [panel.winner for panel in part.finals] == ["tournament"]
-    found = audit_runs([whole, part])
-    assert (found.runs, found.parts, found.panels) == (1, 1, 3)
+async def test_each_cell_of_a_comparison_is_audited_and_its_panels_are_panels(
+    journal: Journal,
+) -> None:
+    result, _ = await compared(journal, comparing("critique_revise", "single", repeats=1))
+    cells = read_run(result.run, journal)
+    assert [each.name for each in cells] == [row.id for row in journal.cells(result.run)]
+    found = audit_runs(cells)
+    assert (found.runs, found.panels) == (4, 1)
 
 
 async def test_questions_of_a_certificate_decide_nothing(journal: Journal) -> None:

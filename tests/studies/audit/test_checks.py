@@ -515,30 +515,6 @@ def test_orders_drawn_at_random_are_shared_now_and_then() -> None:
     assert finding.level == "fine"
 
 
-# Runs and their parts.
-
-
-def test_runs_and_parts_are_counted_apart() -> None:
-    found = audit_runs([run(), run(part="one"), run(part="two")])
-    assert (found.runs, found.parts) == (1, 2)
-
-
-@pytest.mark.parametrize(
-    ("check", "changes", "message"),
-    [
-        (check_stopping.convergence, {}, "none of 2 runs and 3 parts converged"),
-        (
-            check_stopping.confirmation,
-            {"confirmed": (2, 3), "texts": ("A", "B")},
-            "(95 % interval 38 to 88 %) in 2 runs and 3 parts",
-        ),
-    ],
-)
-def test_a_part_is_not_called_a_run(check: Check, changes: dict[str, Any], message: str) -> None:
-    runs = [run(part=part, **changes) for part in ("", "a", "b", "", "c")]
-    assert message in finding_of(check, runs).statement
-
-
 # Programs.
 
 

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
 from autoreason.programs.assignment import Assignment, Assignments
-from autoreason.studies.lab.arm_values import ArmValues
-from autoreason.studies.lab.lab_failures import MODES, diagnose
+from autoreason.studies.lab.lab_results import MODES, ArmValues, diagnose
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, SuiteTask
 from autoreason.task import Task
 
@@ -116,8 +115,8 @@ def test_programs_that_fail_private_tests_only_are_overfitted(
     task = SuiteTask(task=Task(brief="Solve.", work=Assignments((problem,))), job="solve")
     suite = replace(a_suite(), tasks={"free": task})
     cells = [
-        a_cell("revised", "", repeat, passed={"double": False}, overfitted=overfitted)
-        for repeat, overfitted in ((1, 1), (2, 0))
+        a_cell("revised", "", repeat, passed=False, overfitted=overfitted)
+        for repeat, overfitted in ((1, True), (2, None))
     ]
     failures = {each.mode: each for each in diagnose(suite, "revised", ArmValues(suite, cells))}
     failure = failures[OVERFITTING]

@@ -12,8 +12,7 @@ from tests.studies.lab.cells import a_cell, a_panel, a_suite
 from autoreason.report.plot import Chart
 from autoreason.settings import Models, make_settings
 from autoreason.story import Story
-from autoreason.studies.lab.lab_plots import draw_quality
-from autoreason.studies.lab.lab_report import LabReport, lab_report
+from autoreason.studies.lab.lab_report import LabReport, draw_quality, lab_report
 from autoreason.studies.lab.lab_suite import (
     CellFinished,
     Suite,
@@ -124,7 +123,7 @@ def test_the_plot_of_cost_and_quality_has_the_whole_scale_and_joins_no_arms(
     ]
     drawn: list[Chart] = []
     monkeypatch.setattr(
-        "autoreason.studies.lab.lab_plots.plot_charts", lambda _, chart: drawn.append(chart)
+        "autoreason.studies.lab.lab_report.plot_charts", lambda _, chart: drawn.append(chart)
     )
     draw_quality(replace(report, arms=tuple(arms), quality_by=by, costs="calls"))
     (chart,) = drawn

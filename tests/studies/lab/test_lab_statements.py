@@ -9,10 +9,14 @@ from msgspec.structs import replace
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
 from autoreason.stats.results import Estimate, Test
-from autoreason.studies.lab.added_repeats import add_repeats, additions
-from autoreason.studies.lab.arm_pairs import ArmPair, compare_arms
-from autoreason.studies.lab.arm_values import ArmValues
-from autoreason.studies.lab.lab_statements import answer, difference, number
+from autoreason.studies.lab.lab_report import answer, difference, number
+from autoreason.studies.lab.lab_results import (
+    ArmPair,
+    ArmValues,
+    add_repeats,
+    additions,
+    compare_arms,
+)
 from autoreason.studies.lab.lab_suite import CellFinished, SuiteComparison
 
 

@@ -7,8 +7,12 @@ from xml.etree import ElementTree
 
 from tests.studies.lab.cells import a_cell, a_suite
 
-from autoreason.studies.lab.lab_plots import draw_tree, draw_tree_legend
-from autoreason.studies.lab.lab_trees import TrajectoryTree, trajectory_trees
+from autoreason.studies.lab.lab_trees import (
+    TrajectoryTree,
+    draw_tree,
+    draw_tree_legend,
+    trajectory_trees,
+)
 
 CELLS = [
     a_cell("contest", "B AB A A", 1, words_by_pass=(100, 120, 140, 140, 140)),

@@ -53,7 +53,7 @@ class Bench:
             if max(look.items, default=-1) >= len(pool):
                 raise InvalidInput(f"there are only {len(pool)} items")
             if look.sealed:
-                opened = record_opening(pool, f"{self.run} {look.part}".strip())
+                opened = record_opening(pool, self.run)
             result = await self.take(look, [pool[place] for place in look.items], slot)
         except TimeoutError:
             result = Measurement(outcome=LookOutcome.TIMEOUT)

@@ -9,7 +9,8 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.models.examples import with_examples
-from autoreason.studies.compare.comparison import ComparisonOptions
+from autoreason.settings import PANEL_JUDGES
+from autoreason.studies.lab.lab_suite import SuiteMatch
 
 _EPILOG = """\
 The first strategy named sets the budget; the others may spend as much, and begin another pass
@@ -30,9 +31,15 @@ only if one as expensive as their most expensive still fits. In each repeat all 
         type=int,
         help="How often. [default: enough to show a strategy that wins every time; 7 for three]",
     ),
-    options.field_option(ComparisonOptions, "match"),
-    options.field_option(ComparisonOptions, "allowance", metavar="N"),
-    options.field_option(ComparisonOptions, "judges", "--panel", "panel_judges"),
+    options.field_option(SuiteMatch, "by", "--match", "match"),
+    options.field_option(SuiteMatch, "amount", "--allowance N", "allowance"),
+    options.option(
+        "--panel N",
+        "panel_judges",
+        type=int,
+        help="Judges of the panel over what is delivered.",
+        usual=str(PANEL_JUDGES),
+    ),
 )
 @options.studying_options
 @with_examples
@@ -51,7 +58,6 @@ def compare(brief: str, **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
     from autoreason.run.studies import compare
-    from autoreason.studies.compare.comparison import few_repeats_note
 
     chosen = arguments.run_options("compare", values)
     task = arguments.task_of(brief, values | arguments.take_contract(chosen))
@@ -59,8 +65,7 @@ def compare(brief: str, **values: Any) -> int:
         chosen["strategies"] = [*map(str.strip, values["strategies"].split(","))]
     chosen |= arguments.given(values, "repeats", "match", "allowance", "panel_judges")
     prepared = compare.prepare(task, **chosen)
-    if not (values["dry_run"] or values["progress"] == "none") and (
-        note := few_repeats_note(prepared.settings)
-    ):
-        click.echo(f"note: {note}", err=True)
+    if not (values["dry_run"] or values["progress"] == "none"):
+        for note in prepared.notes:
+            click.echo(f"note: {note}", err=True)
     return run_prepared(prepared, values)

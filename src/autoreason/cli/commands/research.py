@@ -15,6 +15,7 @@ from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
+    from autoreason.run.lab import PreparedLab
     from autoreason.run.research import MeasuredStart, PreparedMeasuring, PreparedResearch
 
 _CHECK = "check"
@@ -73,7 +74,9 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
         help="race, greedy or independent; several are compared, each with all evaluations.  [default: race]",
         rare=True,
     ),
-    options.field_option(ResearchTerms, "repeats", rare=True),
+    options.option(
+        "--repeats N", type=int, help="Runs by each of several rules.", usual="1", rare=True
+    ),
 )
 @options.group(
     "How it is measured",
@@ -211,7 +214,9 @@ def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:
 
 
 def _dry_run(
-    prepared: PreparedMeasuring[Any], values: dict[str, Any], measured: MeasuredStart | None = None
+    prepared: PreparedMeasuring[Any] | PreparedLab,
+    values: dict[str, Any],
+    measured: MeasuredStart | None = None,
 ) -> int:
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.preview import dry_run

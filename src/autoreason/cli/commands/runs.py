@@ -99,11 +99,11 @@ def list_runs(limit: int, journal: str | None, as_json: bool, **wanted: Any) -> 
     """
     from autoreason.cli.views.console import print_table, stdout_console
     from autoreason.cli.views.outcome import print_json
-    from autoreason.journal.listing import readable_story, select_runs
+    from autoreason.journal.listing import select_runs
 
     with open_journal(journal) as book:
         rows = list(islice(select_runs(book, **wanted), limit + 1))
-        found = [(row, readable_story(book, row.id)) for row in rows[:limit]]
+        found = [(row, _story(book, row)) for row in rows[:limit]]
         empty = not rows and not book.count()
     if as_json:
         print_json([_as_object(row, story) for row, story in found])
@@ -115,6 +115,15 @@ def list_runs(limit: int, journal: str | None, as_json: bool, **wanted: Any) -> 
         click.echo("no runs yet; start with `autoreason run`", err=True)
     else:
         click.echo("no run matches; `autoreason runs` lists them all", err=True)
+
+
+def _story(book: Journal, row: RunRow) -> Story | None:
+    """What a list shows of a run; of a set of problems with what came of each."""
+    from autoreason.cli.lookup import writes_programs
+    from autoreason.journal.listing import readable_story
+
+    story = readable_story(book, row.id)
+    return book.story(row.id) if story and row.has_cells and writes_programs(story) else story
 
 
 def _total(rows: list[RunRow], *, more: bool) -> str:
@@ -473,13 +482,19 @@ class _Score(NamedTuple):
 
 def _score(story: Story | None) -> _Score | None:
     """What was solved of a set of problems; None of any other run."""
-    if story is None or story.task is None or _strategy(story) != "solve":
-        return None
-    from autoreason.programs.progress import SolveProgress
-    from autoreason.programs.units import units_of
+    from autoreason.cli.lookup import writes_programs
 
-    units = units_of(solved_in(story), {each.id: each for each in assignments_of(story.task)})
-    return _Score(sum(bool(unit.solved) for unit in units), SolveProgress(story).total)
+    if story is None or not writes_programs(story):
+        return None
+    from autoreason.programs.units import units_of
+    from autoreason.studies.lab.lab_suite import CellFinished, count_cells, suite_of
+
+    if suite := suite_of(story.task):
+        passed = sum(bool(each.result.passed) for each in story.of(CellFinished))
+        return _Score(passed, count_cells(suite))
+    assigned = assignments_of(story.task) if story.task else ()
+    units = units_of(solved_in(story), {each.id: each for each in assigned})
+    return _Score(sum(bool(unit.solved) for unit in units), 1)
 
 
 def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
@@ -532,5 +547,5 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         progress,
         f"{row.spent.calls:,}",
         numbers.money(row.spent.cost),
-        row.title if strategy in _UNNAMED else f"{job_label(strategy or '')}: {row.title}",
+        row.title if score or strategy in _UNNAMED else f"{job_label(strategy or '')}: {row.title}",
     )

@@ -107,10 +107,10 @@ def show(
         if report is not None:
             _write_report(result, report)
         elif wants_part or (number is not None and writes_programs(story)):
-            _print_parts(book, row, story, problem, strategy, number)
+            _print_attempts(book, row, story, problem, strategy, number)
         elif text_only or diff:
             _show_text(row, story, diff=diff)
-        elif whole and _is_unfinished_suite(story):
+        elif whole and _is_unfinished_suite(story) and not writes_programs(story):
             from autoreason.cli.views.outcome import show_report
             from autoreason.run.lab_status import lab_status
 
@@ -163,7 +163,7 @@ def _print(
 
     story = result.story
     one_problem = writes_programs(story) and _on_one_problem(story)
-    parts = partial(_print_parts, book, row, story) if one_problem else None
+    parts = partial(_print_attempts, book, row, story) if one_problem else None
     if short:
         print_end(row, result)
     else:
@@ -212,15 +212,21 @@ def _is_table(story: Story) -> bool:
 
     # Of a set of problems the table is of use before its end.
     return written_by(story.settings) != "text" and (
-        story.end is not None or bool(solved_in(story)) or writes_files(story)
+        story.end is not None or _has_solved(story) or writes_files(story)
     )
+
+
+def _has_solved(story: Story) -> bool:
+    from autoreason.studies.lab.lab_suite import CellFinished
+
+    return bool(solved_in(story)) or any(each.result.solved for each in story.of(CellFinished))
 
 
 def _on_one_problem(story: Story) -> bool:
     return story.task is not None and len(assignments_of(story.task)) == 1
 
 
-def _print_parts(
+def _print_attempts(
     book: Journal,
     row: RunRow,
     story: Story,
@@ -233,16 +239,16 @@ def _print_parts(
         raise InvalidInput(
             f"run {row.id} writes no programs; --problem and --strategy are for `autoreason solve`"
         )
-    from autoreason.cli.views.attempts import parts_of, print_parts
+    from autoreason.cli.views.attempts import attempts_at, print_attempts
 
-    print_parts(row, story, parts_of(book, row, story, problem, strategy), number)
+    print_attempts(row, attempts_at(book, row, story, problem, strategy), number)
 
 
 def _write_report(result: Result, folder: Path) -> None:
     from autoreason.programs.report_files import check_folder
     from autoreason.run.products import solution_of
 
-    if not solved_in(result.story):
+    if not _has_solved(result.story):
         raise InvalidInput(
             f"run {result.run} has solved no problems yet; --report is for `autoreason solve`"
         )
@@ -276,7 +282,7 @@ def _warn(line: str) -> None:
 def _text(row: RunRow, story: Story) -> str:
     if len(solved_in(story)) == 1 and not story.text:
         raise InvalidInput(f"run {row.id} wrote no program; `autoreason show {row.id}` says why")
-    if solved_in(story) and not story.text:
+    if _has_solved(story) and not story.text:
         raise InvalidInput(
             f"run {row.id} has many programs; `autoreason show {row.id} --report DIR` writes them"
         )

@@ -66,7 +66,14 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
     options.option(
         "--strategy NAMES", help="One or several with commas between, or all. [default: search]"
     ),
-    *(options.field_option(SolveTerms, name) for name in ("repeats", "calls", "width")),
+    options.option(
+        "--repeats N",
+        type=int,
+        help="How often each strategy solves each problem.",
+        usual="1",
+    ),
+    options.field_option(SolveTerms, "calls"),
+    options.option("--width N", type=int, help="Problems solved at once.", usual="32"),
 )
 @options.group(
     "How programs are run",
@@ -166,14 +173,17 @@ def _start(
 
 def _check_output(run: PreparedRun[Any], values: dict[str, Any]) -> None:
     """Refuse one file for several programs."""
-    from autoreason.jobs.job import read_options
+    from autoreason.studies.lab.lab_suite import suite_of
 
-    parts = read_options(run.settings, SolveTerms).count_parts(run.task)
-    if values["output"] and parts > 1:
+    if values["output"] and suite_of(run.task):
         raise InvalidInput("--output is for one program; use --report DIR for several")
 
 
 def _left_out(run: PreparedRun[Any]) -> list[str]:
     """Records of the file that cannot be used, the first of them."""
-    broken = run.settings.strategy_options["broken"][:_SHOWN_RECORDS]
+    from autoreason.studies.lab.lab_suite import suite_of
+
+    suite = suite_of(run.task)
+    every = suite.broken if suite else run.settings.strategy_options["broken"]
+    broken = every[:_SHOWN_RECORDS]
     return [f"left out, {record}" for record in broken]

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from autoreason.cli.views.console import stdout_console
 from autoreason.cli.views.transcript import Transcript
 from autoreason.errors import InvalidInput
-from autoreason.events import CandidateReady, PartEvent
-from autoreason.keys import PartName, is_in_pass, pass_key
-from autoreason.plugins import short
+from autoreason.events import CandidateReady
+from autoreason.journal.run_names import cell_name
+from autoreason.keys import is_in_pass, pass_key
 from autoreason.programs import events
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import examined_in, solved_in
-from autoreason.programs.progress import SolveProgress
-from autoreason.programs.solve_job import part_name
 from autoreason.report import numbers
 from autoreason.report.numbers import lines
 from autoreason.story import Story
+from autoreason.studies.lab.lab_suite import all_cells, suite_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,36 +28,33 @@ if TYPE_CHECKING:
 _MAX_NAMED = 8
 
 
-def parts_of(
+def attempts_at(
     book: Journal, row: RunRow, story: Story, problem: str | None, strategy: str | None
 ) -> dict[str, Story]:
-    """The stories of the parts asked for, by name; of a run on one problem, of all parts."""
+    """The stories of the attempts asked for, by title; of a run on one problem it is its own."""
     assert story.task is not None
-    assert story.settings is not None
-    terms = SolveProgress(story).terms
-    problems = [each.id for each in assignments_of(story.task)]
-    strategies = [short(each) for each in terms.strategies]
-    if problem is None and len(problems) > 1:
+    suite = suite_of(story.task)
+    if suite is None:
+        (only,) = assignments_of(story.task)
+        _check(row, "problem", problem, [only.id])
+        _check(row, "strategy", strategy, [each.strategy for each in solved_in(story)])
+        return {"": story}
+    if problem is None and len(suite.tasks) > 1:
         raise InvalidInput(
-            f"run {row.id} is on {len(problems)} problems; name one of them with --problem ID"
+            f"run {row.id} is on {len(suite.tasks)} problems; name one of them with --problem ID"
         )
-    _check(row, "problem", problem, problems)
-    _check(row, "strategy", strategy, strategies)
-    number = problems.index(problem) + 1 if problem else 1
-    assignment = assignments_of(story.task)[number - 1]
-    if problem and assignment.remark:
-        raise InvalidInput(f"problem {assignment.id} was left out: {assignment.remark}")
-    settings = replace(story.settings, k=terms.k)
-    parts = {
-        part_name(number, name, repeat): Story(settings=settings)
-        for name in ([strategy] if strategy else strategies)
-        for repeat in range(1, terms.repeats + 1)
-    }
-    for recorded in book.events(row.id):
-        event = recorded.event
-        if isinstance(event, PartEvent) and event.part in parts:
-            parts[event.part].apply(event.event)
-    return parts
+    for each in suite.unfair:
+        if each.id == problem:
+            raise InvalidInput(f"problem {each.id} was left out: {each.remark}")
+    _check(row, "problem", problem, list(suite.tasks))
+    _check(row, "strategy", strategy, list(suite.arms))
+    cells = [
+        cell
+        for cell in all_cells(suite)
+        if problem in (None, cell.task) and strategy in (None, cell.arms[0])
+    ]
+    runs = {f"{c.arms[0]}, repeat {c.repeat}": cell_name(row.id, c.number) for c in cells}
+    return {title: book.story(run) for title, run in runs.items() if book.has(run)}
 
 
 def _check(row: RunRow, noun: str, name: str | None, known: Sequence[str]) -> None:
@@ -71,48 +65,48 @@ def _check(row: RunRow, noun: str, name: str | None, known: Sequence[str]) -> No
         )
 
 
-def print_parts(row: RunRow, story: Story, parts: dict[str, Story], number: int | None) -> None:
-    """Every attempt of every part; with a number, that pass in full."""
+def print_attempts(row: RunRow, attempts: dict[str, Story], number: int | None) -> None:
+    """Everything that was written and tried; with a number, that pass in full."""
     transcript = _Attempts(stdout_console())
     if number is not None:
-        _print_pass(row, parts, number, transcript)
+        _print_pass(row, attempts, number, transcript)
         return
-    last = {event.part: event for event in solved_in(story)}
-    for name, part in parts.items():
-        if len(parts) > 1:
-            transcript.title(name)
-        transcript.attempts(part)
-        for each in part.passes:
-            transcript.one_pass(each, part)
-        transcript.panels(part)
-        if len(parts) > 1 or not SolveProgress(story).one:
-            transcript.outcome(last.get(name))
+    for title, story in attempts.items():
+        if len(attempts) > 1:
+            transcript.title(title)
+        transcript.attempts(story)
+        for each in story.passes:
+            transcript.one_pass(each, story)
+        transcript.panels(story)
+        if title:
+            transcript.outcome(next(iter(solved_in(story)), None))
 
 
-def _print_pass(row: RunRow, parts: dict[str, Story], number: int, transcript: _Attempts) -> None:
+def _print_pass(
+    row: RunRow, attempts: dict[str, Story], number: int, transcript: _Attempts
+) -> None:
     found = [
-        (name, part, each)
-        for name, part in parts.items()
-        for each in part.passes
+        (title, story, each)
+        for title, story in attempts.items()
+        for each in story.passes
         if each.number == number
     ]
     if not found:
-        longest = max((len(part.passes) for part in parts.values()), default=0)
+        longest = max((len(story.passes) for story in attempts.values()), default=0)
         passes = numbers.count(longest, "pass", "passes")
         raise InvalidInput(f"run {row.id} has no pass {number} on this problem; it has {passes}")
-    for name, part, each in found:
-        if len(parts) > 1:
-            transcript.title(name)
-        transcript.one_pass(each, part, in_full=True)
+    for title, story, each in found:
+        if len(attempts) > 1:
+            transcript.title(title)
+        transcript.one_pass(each, story, in_full=True)
 
 
 class _Attempts(Transcript):
     """Prints what was written and what came of it under the public tests."""
 
-    def title(self, part: str) -> None:
+    def title(self, title: str) -> None:
         """The strategy, and the number of the repeat."""
-        name = PartName.parse(part)
-        self._heading(f"{name.name}, repeat {name.repeat}")
+        self._heading(title)
 
     def attempts(self, part: Story) -> None:
         """The draft, and the programs written outside of passes."""

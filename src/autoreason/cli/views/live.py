@@ -35,7 +35,6 @@ from autoreason.tournament.candidates import written_slots
 
 if TYPE_CHECKING:
     from autoreason.artifacts.research_history import ResearchProgress
-    from autoreason.programs.progress import SolveProgress
     from autoreason.studies.lab.lab_progress import LabProgress, SuiteCells
     from autoreason.studies.lab.lab_suite import Cell
 
@@ -189,12 +188,15 @@ class Live:
 
         return ResearchProgress(self.story)
 
-    @cached_property
-    def solved(self) -> SolveProgress:
-        """How far a set of problems is."""
-        from autoreason.programs.progress import SolveProgress
+    @property
+    def solving_set(self) -> bool:
+        """Whether the suite is a set of problems."""
+        if self.story.strategy != "lab":
+            return False
+        from autoreason.studies.lab.lab_suite import suite_of
 
-        return SolveProgress(self.story)
+        suite = suite_of(self.story.task)
+        return bool(suite and suite.form == "problems")
 
     @property
     def lab(self) -> LabProgress | None:
@@ -218,8 +220,6 @@ class Live:
 
     def describe_part(self, part: str) -> str:
         """What people call a part."""
-        if self.solving:
-            return self.solved.part_title(part)
         return cell.name if (cell := self.cells.get(part)) else part.replace("/", " ")
 
     @property
@@ -304,38 +304,22 @@ class Live:
         return steps
 
     def _counted(self) -> str:
-        """Parts and ballots so far."""
-        story = self.story
-        finished = sum(part.end is not None for part in story.parts.values())
-        counts = [numbers.count(finished, "part") + " done"] if story.parts else []
-        ballots = sum(len(panel.ballots) for panel in story.panels.values())
-        if ballots or not counts:
-            counts.append(numbers.count(ballots, "ballot") + " counted")
-        return ", ".join(counts)
+        """Ballots so far."""
+        ballots = sum(len(panel.ballots) for panel in self.story.panels.values())
+        return f"{numbers.count(ballots, 'ballot')} counted"
 
     def _solved(self) -> list[Step]:
-        """How far a set of problems is, by strategy; of one problem every program that was run."""
-        if self.solved.one:
-            from autoreason.programs import events
-            from autoreason.programs.events import examined_in
+        """Every program for the problem that was run."""
+        from autoreason.programs import events
+        from autoreason.programs.events import examined_in
 
-            examined = [each for part in self.story.parts.values() for each in examined_in(part)]
-            return [
-                Step(
-                    event.stage.replace("/", " "),
-                    "done" if event.examined.verdict == "accepted" else "failed",
-                    events.describe_examined(event.examined),
-                )
-                for event in examined[-_MAX_PARTS:]
-            ]
-        # A strategy that has not started is not ticked off, nor one that is half-way.
         return [
             Step(
-                each.strategy,
-                "waiting" if not each.done else "done" if each.done == each.total else "working",
-                each.text,
+                event.stage.replace("/", " "),
+                "done" if event.examined.verdict == "accepted" else "failed",
+                events.describe_examined(event.examined),
             )
-            for each in self.solved.by_strategy()
+            for event in examined_in(self.story)[-_MAX_PARTS:]
         ]
 
     def _slots(self, now: RecordedPass) -> list[Slot]:
@@ -390,7 +374,7 @@ class Live:
         """What would end the run."""
         story = self.story
         if self.solving:
-            return self.solved.remaining(self.elapsed)
+            return ""
         if self.researching:
             return self.research.needs
         if lab := self.lab:

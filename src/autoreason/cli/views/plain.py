@@ -25,7 +25,6 @@ from autoreason.events import (
     GuidanceGiven,
     JobFinished,
     PanelDecided,
-    PartEvent,
     PassDecided,
     PassStarted,
     PlayoffDecided,
@@ -37,7 +36,7 @@ from autoreason.events import (
     Verdict,
 )
 from autoreason.exchange import BatchWaiting, CallRetried, Signal
-from autoreason.keys import JUDGE_CHECK, Key, PartName, judge_of
+from autoreason.keys import Key, judge_of
 from autoreason.report import numbers
 from autoreason.report.table import wrap
 from autoreason.story import Story
@@ -70,23 +69,10 @@ class Plain(View):
         if self.skip and not isinstance(event, LIFECYCLE):
             self.skip -= 1
             return
-        line = self._solve_step(event) if self.live.solving else step(event, self.live.story)
+        line = (program_step if self.live.solving else step)(event, self.live.story)
         if line:
             name = f"run {self.live.run}: " if isinstance(event, RunStarted) else ""
             self.print_note(name + line)
-
-    def _solve_step(self, event: AnyEvent) -> str:
-        """Of one problem every step; of a set one line per problem, for there may be thousands."""
-        story, solved = self.live.story, self.live.solved
-        match event:
-            case PartEvent() if solved.one:
-                return program_step(event.event, story.parts.get(event.part, story))
-            case PartEvent() | JobFinished() | Delivered():
-                return ""
-            case _ if event.closed_part and not solved.one:
-                return f"{solved.done:,} of {solved.total:,}: {step(event, story)}"
-            case _:
-                return step(event, story)
 
     def on_signal(self, signal: Signal) -> None:
         """Count along; only trouble, and how far batches are, is worth a line."""
@@ -172,12 +158,6 @@ def _step(event: AnyEvent, story: Story) -> str:
             return f"{event.stage.replace('/', ' ')}: {statements.ballot(event)}"
         case PanelDecided():
             return f"{event.stage.replace('/', ' ')}: {statements.panel(event)}"
-        case PartEvent():
-            part, name = story.parts.get(event.part, story), PartName.parse(event.part).name
-            # One line says what its questions come to.
-            asks = name == JUDGE_CHECK and isinstance(event.event, BallotCast | PanelDecided)
-            text = "" if asks else step(event.event, part, name)
-            return f"{event.part.replace('/', ' ')}, {text}" if text else ""
         case _:
             return _pass_step(event, story)
 

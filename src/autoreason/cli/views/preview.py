@@ -13,6 +13,7 @@ from autoreason.cli.views.message import print_message
 from autoreason.cli.views.outcome import show_report
 from autoreason.errors import InvalidInput
 from autoreason.run.dry_run import DryRun
+from autoreason.run.lab import PreparedLab
 
 if TYPE_CHECKING:
     from autoreason.run.prepared import PreparedRun
@@ -26,7 +27,11 @@ def dry_run(
     html: Path | None = None,
     measured: MeasuredStart | None = None,
 ) -> int:
-    """Print estimate, settings and first prompt."""
+    """Print estimate, settings and first prompt; of a suite its plan."""
+    if isinstance(prepared, PreparedLab):
+        show_report(prepared.plan(), as_json=as_json, html=html)
+        warn_of_refusal(prepared)
+        return 0
     estimate, noise = prepared.estimate(), None
     if measured:
         estimate, noise = replace(estimate, request=measured.request), measured.noise

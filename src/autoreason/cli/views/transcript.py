@@ -206,14 +206,7 @@ class Transcript:
             self._row(label, text)
 
     def panels(self, story: Story) -> None:
-        """Panels over finished texts, ballot by ballot; those of a comparison part by part."""
-        for name, part in story.parts.items():
-            if part.delivered:
-                end = part.delivered
-                text = f"{end.origin}, {numbers.count(end.words, 'word')}; {end.reason}"
-                self._row("", f"{name.replace('/', ' ')}: {text}")
-            for panel in part.panels.values():
-                self._panel(name.replace("/", " "), panel)
+        """Panels over finished texts, ballot by ballot."""
         for stage, panel in story.panels.items():
             self._panel(stage.replace("/", " "), panel)
 

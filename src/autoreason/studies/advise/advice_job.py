@@ -6,13 +6,14 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from autoreason.events import JobFinished
+from autoreason.errors import PanelFailed
+from autoreason.events import AnyEvent, JobFinished, RunPaused
 from autoreason.exchange import BudgetQuery
-from autoreason.jobs.job import Job, Plans, join_plans, read_options, run_part
-from autoreason.jobs.parts import part_context
-from autoreason.keys import JUDGE_CHECK, PartName, sub_key
+from autoreason.jobs.job import Job, Plans, build_job, join_plans, read_options, run_job
+from autoreason.keys import sub_key
 from autoreason.settings import Settings
 from autoreason.story import Story
+from autoreason.studies.advise.advice_events import JudgeChecked, PilotFinished
 from autoreason.studies.advise.judge_check import (
     LEAST_QUESTIONS,
     QUESTIONS,
@@ -41,7 +42,7 @@ Ending = Literal["run it", "one draft", "another judge", "research", "undecided"
 Instead = Literal["", "research", "solve"]
 SHARE_OF_RUN = 3
 """Advice takes at most one call for so many of the run it is about."""
-_JUDGE = str(PartName(JUDGE_CHECK, 1))
+_JUDGE = "judge_check"
 _PILOT = "pilot"
 _SPARE_CALLS = 2
 """Kept for requests of a pilot that have to be repeated."""
@@ -69,13 +70,16 @@ class AdviceJob(Job):
     """Measures whether a tournament is worth its calls for this brief, and what else would do."""
 
     summary = "whether a brief should be run, and how: a short certificate and pilots"
-    parts_write = "text"
+    steps_write = "text"
     options_type = AdviceOptions
 
     async def run(self) -> JobFinished:
         """Go on until something is decided or the budget is too small for the next step."""
         if not ends_by_rule(self.context.task, self.settings):
-            await self._run_part(_JUDGE, JudgeCheck, self.settings)
+            check = build_job(JudgeCheck, self.context.within(_JUDGE, _ignore))
+            await run_job(check)
+            right, read = read_answers(check.story)
+            self.emit(JudgeChecked(right=right, read=read))
             if not find_fault(_findings(self.story)):
                 await self._run_pilots()
         advice = advice_of(self.story)
@@ -89,7 +93,7 @@ class AdviceJob(Job):
             times = MIN_PILOTS if number == 1 else 1
             if await self._is_short(sub_key(_PILOT, number), PilotRun.plans(settings), times):
                 return
-            await self._run_part(pilot_part(number), PilotRun, settings)
+            await self._run_pilot(number, settings)
             if weigh_pilots(pilots_of(self.story)) != "undecided":
                 return
 
@@ -100,10 +104,24 @@ class AdviceJob(Job):
         shortage: str = await self.context.ask(query)
         return bool(shortage)
 
-    async def _run_part(self, part: str, kind: type[Job], settings: Settings) -> None:
-        """Run a part; one whose panels failed says nothing, and the rest goes on."""
-        task = self.context.task
-        await run_part(kind, part_context(self.context, part, self.emit, task, settings))
+    async def _run_pilot(self, number: int, settings: Settings) -> None:
+        """Run a pilot; one whose panels failed says nothing, and the rest goes on."""
+        context = self.context.within(sub_key(_PILOT, number), _ignore, settings=settings)
+        pilot = build_job(PilotRun, context)
+        try:
+            await run_job(pilot)
+        except PanelFailed as failure:
+            pilot.story.apply(RunPaused(status=failure.status, reason=str(failure)))
+        story = pilot.story
+        self.emit(
+            PilotFinished(
+                number=number,
+                pilot=read_pilot(f"pilot {number}", story),
+                draft=story.draft.text if story.draft else None,
+                text=story.text,
+                origin=story.origin,
+            )
+        )
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
@@ -171,9 +189,8 @@ def limit_calls(settings: Settings) -> int:
     return share if limit is None else min(limit, share)
 
 
-def pilot_part(number: int) -> str:
-    """The part of a pilot."""
-    return str(PartName(_PILOT, number))
+def _ignore(_: AnyEvent) -> None:
+    """The events of a step: what it came to is an event of the advice."""
 
 
 def ends_by_rule(task: Task, settings: Settings) -> bool:
@@ -189,12 +206,7 @@ def is_too_dear(settings: Settings) -> bool:
 
 def pilots_of(story: Story) -> tuple[Pilot, ...]:
     """The pilots of advice that are over."""
-    parts = {
-        name: part
-        for name, part in story.parts.items()
-        if PartName.parse(name).name == _PILOT and part.status != "running"
-    }
-    return tuple(read_pilot(f"pilot {PartName.parse(n).repeat}", p) for n, p in parts.items())
+    return tuple(each.pilot for each in story.of(PilotFinished))
 
 
 def advice_of(story: Story) -> Advice:
@@ -220,7 +232,8 @@ def advice_of(story: Story) -> Advice:
 
 
 def _findings(story: Story) -> tuple[CertificateFinding, ...]:
-    return judge_findings(*read_answers(story.parts[_JUDGE]))
+    (checked,) = story.of(JudgeChecked)
+    return judge_findings(checked.right, checked.read)
 
 
 def conclude(
@@ -250,11 +263,11 @@ def best_pilot(pilots: tuple[Pilot, ...]) -> Pilot | None:
 def _text(story: Story, advice: Advice) -> tuple[str | None, str]:
     """The text to go on from, and where it comes from."""
     if best := best_pilot(advice.pilots):
-        part = story.parts[pilot_part(int(best.name.split()[-1]))]
+        ended = next(each for each in story.of(PilotFinished) if each.pilot == best)
         if advice.ending != "one draft":
-            return part.text, f"{best.name}: {part.origin}"
-        if part.draft:
-            return part.draft.text, f"{best.name}: draft"
-    if story.parts and story.task and story.task.draft is not None:
+            return ended.text, f"{best.name}: {ended.origin}"
+        if ended.draft is not None:
+            return ended.draft, f"{best.name}: draft"
+    if story.of(JudgeChecked) and story.task and story.task.draft is not None:
         return story.task.draft, "draft"
     return None, ""

@@ -19,6 +19,7 @@ from autoreason.report.table import Table, figures
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.strategies.rivals import Single
+from autoreason.studies.advise.advice_events import JudgeChecked
 from autoreason.studies.advise.advice_job import (
     AdviceOptions,
     Ending,
@@ -215,11 +216,12 @@ def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tupl
             return again, "with a judge of your choice in place of OTHER"
         case "run it":
             return f"autoreason fork {run}", f"a whole run that goes on from {text}"
-    if ending == "undecided" and not story.parts:
+    measured = bool(story.of(JudgeChecked))
+    if ending == "undecided" and not measured:
         return f"autoreason run {brief} {model}", "whose confirmation answers it"
     if text:
         return f"autoreason show {run} --text", f"which prints {text}"
-    if story.parts:
+    if measured:
         return f"autoreason show {run}", "which shows what was measured"
     return f"autoreason run {brief} {model} --strategy single", "which asks the author once"
 

@@ -52,8 +52,7 @@ class JudgeCheck(Certification):
                 break
             await self.ask_questions(questions[2 * at : 2 * at + 2])
         right, read = read_answers(self.story)
-        no_fault = f"no fault of the judge is shown in {count(len(read), 'question')}"
-        return self.finish(find_fault(judge_findings(right, read)) or no_fault)
+        return self.finish(find_fault(judge_findings(right, read)) or no_fault(len(read)))
 
     async def _is_short(self, at: int) -> bool:
         calls = 2 * seat_calls(self.settings).most
@@ -121,6 +120,11 @@ def find_fault(findings: Sequence[CertificateFinding]) -> str:
     """What the judge failed in, in words; empty where it failed nothing."""
     failed = [f"{each.name} ({each.statement})" for each in findings if each.verdict == "failed"]
     return f"the judge failed {listed(failed)}" if failed else ""
+
+
+def no_fault(questions: int) -> str:
+    """That a judge failed nothing, in words."""
+    return f"no fault of the judge is shown in {count(questions, 'question')}"
 
 
 def chance_to_fail(share: float, lean: float = 0.0) -> float:

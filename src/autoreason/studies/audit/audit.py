@@ -65,8 +65,6 @@ class Audit(Report, Struct, frozen=True, kw_only=True):
     """The findings about some runs, with a conclusion."""
 
     runs: int
-    parts: int
-    """Parts of these runs that are audited by themselves, such as the strategies of a comparison."""
     passes: int
     panels: int
     ballots: int | None
@@ -95,7 +93,6 @@ class Audit(Report, Struct, frozen=True, kw_only=True):
     def _size(self) -> str:
         parts = [
             count(self.runs, "run"),
-            *([count(self.parts, "part")] if self.parts else []),
             count(self.passes, "pass", "passes"),
             count(self.panels, "panel"),
         ]
@@ -133,8 +130,7 @@ def audit_runs(runs: Runs) -> Audit:
     results = [check(runs) for check in checks]
     findings = settle(results)
     return Audit(
-        runs=sum(not run.part for run in runs),
-        parts=sum(bool(run.part) for run in runs),
+        runs=len(runs),
         passes=sum(len(run.passes) for run in runs),
         panels=len(panels),
         ballots=sum(panel.valid for panel in panels) if panels else None,

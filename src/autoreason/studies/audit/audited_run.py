@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,11 +10,12 @@ from typing import Any
 
 from autoreason.contract import Contract, count_words
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, PartEvent, Verdict
+from autoreason.events import BallotCast, Verdict
 from autoreason.exchange import Outcome
 from autoreason.journal import Journal, RecordedEvent, ReplyText
-from autoreason.keys import JUDGE_CHECK, Key, PartName, judge_key, try_key
+from autoreason.keys import judge_key, try_key
 from autoreason.programs.assignment import assignments_of
+from autoreason.programs.events import solved_in
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
@@ -28,8 +29,6 @@ from autoreason.tournament.voting import (
     pass_size,
     quorum,
 )
-
-_RESEARCH = ("research", "research_rules")
 
 
 class NotAudited(InvalidInput):
@@ -142,20 +141,18 @@ class AuditedPass:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditedRun:
-    """One run, or one of several within a run, such as a strategy of a comparison or a problem of a set."""
+    """One run, or a cell of a suite, such as a strategy of a comparison or a problem of a set."""
 
     name: str
     story: Story
     task: Task
     settings: Settings
-    part: str = ""
-    """Its name within the run; empty for the run itself."""
     programs: bool = False
     """Whether it writes programs instead of texts."""
     replies: Mapping[str, str] = field(default_factory=dict)
     """Those of judges, by the key of the request."""
     events: Sequence[RecordedEvent] = ()
-    """With their times; a part has none of its own, nor calls."""
+    """With their times."""
     answers: Sequence[ReplyText] = ()
     unanswered: int = 0
     """Calls that were sent and never answered."""
@@ -165,7 +162,8 @@ class AuditedRun:
         """Runs of one group used the same protocol, panel and author, and are comparable."""
         settings, author = self.settings, self.settings.models.author
         if self.programs:
-            return f"{PartName.parse(self.part).name}, {author}" if self.part else author
+            strategy = next((each.strategy for each in solved_in(self.story)), settings.strategy)
+            return f"{strategy}, {author}"
         models = author or ", ".join(settings.models.judges)
         return f"{settings.protocol}, {count(settings.judges, 'judge')}, {models}"
 
@@ -266,65 +264,36 @@ def panels_of(runs: Runs) -> Iterator[Panel]:
 
 
 def read_run(run: str, journal: Journal) -> list[AuditedRun]:
-    """One run as recorded in the journal; each part of a comparison or of a set of problems by itself."""
+    """One run as recorded in the journal; of a suite each of its cells."""
+    if cells := journal.cells(run):
+        return [each for row in cells for each in _read_cell(row.id, journal)]
     events = journal.events(run)
     story = build_story([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
         why = "was killed before anything was recorded"
         raise NotAudited(run, why, "audit another, see `autoreason runs`")
-    if story.settings.strategy in _RESEARCH and not (story.panels or story.parts):
+    if story.settings.strategy == "research" and not story.panels:
         why = "improves an artifact by a number, and no judge voted in it"
         raise NotAudited(run, why, f"`autoreason show {run}` has its evidence")
     answers = journal.reply_texts(run, "judge")
-    replies: defaultdict[PartName | None, dict[str, str]] = defaultdict(dict)
-    for answer in answers:
-        if answer.text is not None:
-            key = Key.parse(answer.key)
-            replies[key.part][str(Key(key.steps))] = answer.text
-    programs = bool(assignments_of(story.task))
-    common: dict[str, Any] = {
-        "task": story.task,
-        "settings": story.settings,
-        "programs": programs,
-    }
-    whole = AuditedRun(
-        name=run,
-        story=Story() if programs else story,
-        replies=replies[None],
-        events=events,
-        answers=answers,
-        unanswered=0 if journal.lock_owner(run) else len(journal.in_flight(run)),
-        **common,
-    )
-    parts = _parts_over_programs(events) if programs else _parts_over_texts(story)
     return [
-        whole,
-        *(
-            AuditedRun(
-                name=f"{run}/{name}",
-                story=part,
-                replies=replies[PartName.parse(name)],
-                part=name,
-                **common,
-            )
-            for name, part in parts.items()
-        ),
+        AuditedRun(
+            name=run,
+            story=story,
+            task=story.task,
+            settings=story.settings,
+            programs=bool(assignments_of(story.task)),
+            replies={answer.key: answer.text for answer in answers if answer.text is not None},
+            events=events,
+            answers=answers,
+            unanswered=0 if journal.lock_owner(run) else len(journal.in_flight(run)),
+        )
     ]
 
 
-def _parts_over_texts(story: Story) -> dict[str, Story]:
-    return {
-        name: part
-        for name, part in story.parts.items()
-        # Questions with known answers decide nothing and are about other tasks.
-        if (part.passes or part.panels) and PartName.parse(name).name != JUDGE_CHECK
-    }
-
-
-def _parts_over_programs(events: Sequence[RecordedEvent]) -> dict[str, Story]:
-    """Every part of a set, also those that ended, which the story of the whole leaves out."""
-    parts: dict[str, Story] = {}
-    for recorded in events:
-        if isinstance(recorded.event, PartEvent):
-            parts.setdefault(recorded.event.part, Story()).apply(recorded.event.event)
-    return parts
+def _read_cell(run: str, journal: Journal) -> list[AuditedRun]:
+    """A cell, unless there is nothing in it to audit."""
+    try:
+        return read_run(run, journal)
+    except NotAudited:
+        return []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -107,9 +106,8 @@ def many(number: int, noun: str, plural: str = "") -> str:
 
 
 def number_of(runs: Iterable[AuditedRun]) -> str:
-    """`2 runs`, `1 part`, `2 runs and 12 parts`."""
-    counts = Counter("part" if run.part else "run" for run in runs)
-    return " and ".join(many(counts[noun], noun) for noun in ("run", "part") if counts[noun])
+    """`2 runs`."""
+    return many(len([*runs]), "run")
 
 
 def part(number: int, total: int, noun: str, plural: str = "") -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from msgspec import Struct
 
-from autoreason.keys import PAIR, PartName
+from autoreason.keys import sub_key
 from autoreason.knowledge.holdout import (
     FLIPPED,
     MIN_PAIRS,
@@ -261,10 +261,14 @@ def _answers(
     return found, invalid
 
 
+def pair_stage(number: int, arm: str) -> str:
+    """Where ballots on a pair under a condition are recorded."""
+    return sub_key("pairs", number, arm)
+
+
 def _right(story: Story, number: int, arm: Arm | str, judge: int) -> float | None:
     """The share of both orders in which the better text came first; None where a ballot is missing."""
-    part = story.parts.get(str(PartName(arm, 1, number)))
-    panel = part.panels.get(PAIR) if part else None
+    panel = story.panels.get(pair_stage(number, arm))
     ballots = [each for each in (panel.ballots if panel else ()) if each.seat // 2 == judge]
     rankings = [each.ranking for each in ballots if each.ranking]
     if len(rankings) < 2:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
+import asyncio
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.events import AnyEvent, JobFinished
+from autoreason.events import BallotCast, JobFinished
+from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import Job, Plan
-from autoreason.jobs.parts import part_context, run_in_windows
-from autoreason.keys import PAIR, PartName
+from autoreason.keys import PAIR, sub_key
 from autoreason.knowledge_records import Knowledge, ShownOutcomes
 from autoreason.settings import Settings
-from autoreason.studies.knowledge_test.knowledge_report import knowledge_report
+from autoreason.studies.knowledge_test.knowledge_report import knowledge_report, pair_stage
 from autoreason.studies.knowledge_test.recorded_pairs import RecordedPair, RecordedPairs
 from autoreason.task import Task
 from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot, seat_calls
@@ -39,43 +40,43 @@ class KnowledgeTest(Job):
 
     async def run(self) -> JobFinished:
         """Every pair with every judge, in both orders, under each of the three conditions."""
-        pairs = pairs_of(self.context.task)
-        await run_in_windows(
-            (
-                partial(self._ask, number, arm, pair)
-                for number, pair in enumerate(pairs, 1)
-                for arm in ARMS
-            ),
-            _WIDTH,
-            2 * _WIDTH,
-        )
+        self._room = asyncio.Semaphore(_WIDTH)
+        works = [
+            self._ask(number, arm, pair)
+            for number, pair in enumerate(pairs_of(self.context.task), 1)
+            for arm in ARMS
+        ]
+        await use_in_order(works, self._emit_all)
         return self.finish(knowledge_report(self.story).conclusion)
 
-    async def _ask(self, number: int, arm: str, pair: RecordedPair) -> None:
-        """One pair under one condition; its keys and events are those of a part."""
+    def _emit_all(self, ballots: list[BallotCast]) -> None:
+        for each in ballots:
+            self.emit(each)
+
+    async def _ask(self, number: int, arm: str, pair: RecordedPair) -> list[BallotCast]:
+        """One pair under one condition."""
         shown = {"with": pair.known, "placebo": pair.placebo}.get(arm, ShownOutcomes())
-        task = Task(
-            brief=self.context.task.brief,
-            knowledge=Knowledge(source="", digest="", judges=shown) if shown.all else None,
-        )
-        ballots: list[AnyEvent] = []
-        context = part_context(
-            self.context,
-            str(PartName(arm, 1, number)),
-            ballots.append,
-            task,
-            self.settings,
+        question = pair_stage(number, arm)
+        context = self.context.within(
+            question,
+            self.emit,
+            task=Task(
+                brief=self.context.task.brief,
+                knowledge=Knowledge(source="", digest="", judges=shown) if shown.all else None,
+            ),
             # The same labels and the same seeds under every condition: only what is shown differs.
-            seed_name=f"{PAIR}/{number}",
+            seed_name=sub_key(PAIR, number),
         )
         texts = {"better": pair.better, "worse": pair.worse}
-        for seat in range(2 * len(self.settings.models.judges)):
-            # Which text is first in the first of two orders must not tell which is better.
-            turned = (seat + number) % 2 == 0
-            order = ("better", "worse") if turned else ("worse", "better")
-            context.emit(await cast_ballot(context, PAIR, seat, order, texts, judge=seat // 2))
-        for event in ballots:
-            self.emit(event)
+        ballots = []
+        async with self._room:
+            for seat in range(2 * len(self.settings.models.judges)):
+                # Which text is first in the first of two orders must not tell which is better.
+                turned = (seat + number) % 2 == 0
+                order = ("better", "worse") if turned else ("worse", "better")
+                ballot = await cast_ballot(context, PAIR, seat, order, texts, judge=seat // 2)
+                ballots.append(replace(ballot, stage=question))
+        return ballots
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:

@@ -20,7 +20,8 @@ _OWN = re.compile(
 )
 """Names of the files of a report."""
 _FIELDS = (
-    *("run", "status", "reason", "finished", "words", "value", "kept_contract", "challengers"),
+    *("run", "status", "reason", "finished", "words", "value", "passed", "kept_contract"),
+    "challengers",
     *("clones", "dropped", "cast", "invalid", "overfitted", "kept_wording", "seconds"),
 )
 
@@ -126,13 +127,12 @@ def _cells(cells: Sequence[CellFinished]) -> str:
             *(getattr(each.result, name) for name in _FIELDS),
             _list(each.result.trajectory),
             _list(each.result.words_by_pass),
-            _list([name for name, solved in each.result.passed.items() if solved]),
             *(getattr(each.result.spent, name) for name in ("calls", "tokens", "cost")),
         )
         for each in sorted(cells, key=lambda each: each.cell.number)
     ]
     names = ("cell", "kind", "task", "repeat", "arms", *_FIELDS, "trajectory", "words_by_pass")
-    return to_csv((*names, "passed", "calls", "tokens", "cost"), rows)
+    return to_csv((*names, "calls", "tokens", "cost"), rows)
 
 
 def _list(items: Sequence[object]) -> str:

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, PanelFailed, ProviderFailed
 from autoreason.events import JobFinished
-from autoreason.jobs.context import use_in_order
-from autoreason.jobs.job import Job, read_options
-from autoreason.jobs.parts import run_in_windows
-from autoreason.keys import sub_key
+from autoreason.exchange import Spent
+from autoreason.jobs.allowance import amount_spent
+from autoreason.jobs.context import run_in_windows, use_in_order
+from autoreason.jobs.job import Job, panel_attempts, read_options
+from autoreason.keys import attempt_stage
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.studies.lab.lab_suite import (
     DRAFT,
+    PANEL,
     Cell,
     CellFinished,
     CellQuery,
     CellResult,
+    Group,
     Suite,
+    groups,
     panel_texts,
     suite_of,
 )
-from autoreason.studies.lab.suite_cells import Group, groups
 from autoreason.studies.panels.entries import distinct, same_texts
 from autoreason.task import Task
 
@@ -63,12 +67,21 @@ class Lab(Job):
     prompts = ()
 
     async def run(self) -> JobFinished:
-        """Run all cells, and end whatever came of them."""
+        """Run all cells, and end whatever came of them; strategies that no panel could compare pause it."""
         terms = read_options(self.settings, LabTerms)
         suite = self._suite
         self._room = asyncio.Semaphore(terms.parallel)
+        self._held: list[CellFinished] = []
+        self._out_of_reach: ProviderFailed | None = None
         works = (partial(self._run_group, suite, group) for group in groups(suite))
         await run_in_windows(works, terms.parallel, _MAX_GROUPS_AHEAD * terms.parallel)
+        ended = self.story.of(CellFinished)
+        if any(each.result.status == "panel_failed" for each in self._held) and not any(
+            each.cell.kind == PANEL and each.result.finished for each in ended
+        ):
+            raise PanelFailed("no panel got enough valid ballots to decide anything")
+        for each in sorted(self._held, key=lambda each: each.cell.number):
+            self.emit(each)
         finished = self.story.of(CellFinished)
         failed = sum(not each.result.finished for each in finished)
         left_out = f"; {count(failed, 'cell')} left out" if failed else ""
@@ -98,53 +111,92 @@ class Lab(Job):
 
     async def _run_group(self, suite: Suite, group: Group) -> None:
         """One task in one repeat."""
-        drafts: dict[str, CellResult] = await self._ask([(cell, {}) for cell in group.drafts])
-        begin: list[tuple[Cell, dict[str, str]]] = []
-        for cell in group.arms:
-            draft = group.draft_of(cell.arms[0])
-            result = drafts[draft.part] if draft else None
-            if result is None or result.text:
-                begin.append((cell, {DRAFT: result.text} if result and result.text else {}))
-            else:
-                self._emit(cell, replace(result, run="", reason=f"its draft: {result.reason}"))
-        results = await self._ask(begin)
+        drafts = await self._ask([CellQuery.of(cell) for cell in group.drafts])
+        match = suite.match
+        if match and match.amount is None:
+            results = await self._run_arms(group, group.arms[:1], drafts)
+            amount = None
+            if (first := results.get(group.arms[0].part)) and first.finished:
+                amount = amount_spent(first.spent, match.by)
+                results |= await self._run_arms(group, group.arms[1:], drafts, amount)
+            elif first:
+                for cell in group.arms[1:]:
+                    why = f"no budget to match: {first.reason}"
+                    self._emit(cell, replace(first, run="", reason=why, spent=Spent()))
+        else:
+            amount = match.amount if match else None
+            results = await self._run_arms(group, group.arms, drafts, amount)
         texts = {
-            cell.arms[0]: results[cell.part].text
-            for cell, _ in begin
-            if results[cell.part].finished and results[cell.part].text
+            cell.arms[0]: result.text
+            for cell in group.arms
+            if (result := results.get(cell.part)) and result.finished and result.text
         }
-        panels: list[tuple[Cell, dict[str, str]]] = []
+        panels: list[CellQuery] = []
         for cell in group.panels:
             own = {arm: text for arm in cell.arms if (text := texts.get(arm))}
             assert suite.panel is not None
             if len(distinct(panel_texts(suite.panel, own))) > 1:
-                panels.append((cell, own))
+                panels.append(CellQuery.of(cell, own))
             else:
                 self._emit(cell, _nothing_to_judge(own), own)
         await self._ask(panels)
 
-    async def _ask(self, queries: Iterable[tuple[Cell, dict[str, str]]]) -> dict[str, CellResult]:
+    async def _run_arms(
+        self,
+        group: Group,
+        cells: Iterable[Cell],
+        drafts: Mapping[str, CellResult],
+        amount: Decimal | None = None,
+    ) -> dict[str, CellResult]:
+        """Cells of arms, each from its draft; without one it is left out."""
+        begin: list[CellQuery] = []
+        for cell in cells:
+            draft = group.draft_of(cell.arms[0])
+            result = drafts[draft.part] if draft else None
+            if result is None or result.text:
+                texts: dict[str, str] = {DRAFT: result.text} if result and result.text else {}
+                begin.append(CellQuery.of(cell, texts, amount))
+            else:
+                self._emit(cell, replace(result, run="", reason=f"its draft: {result.reason}"))
+        return await self._ask(begin)
+
+    async def _ask(self, queries: Iterable[CellQuery]) -> dict[str, CellResult]:
         """Results by the part of the cell; all cells at once, as many as there is room for."""
         results: dict[str, CellResult] = {}
 
-        async def ask(cell: Cell, texts: dict[str, str]) -> None:
+        async def ask(query: CellQuery) -> None:
             async with self._room:
-                result = await self.context.ask(
-                    CellQuery(key=sub_key(cell.part, "cell"), cell=cell, texts=texts)
-                )
-            results[cell.part] = result
-            self._emit(cell, result, texts)
+                if self._out_of_reach:
+                    # It is not asked again for every other cell.
+                    raise self._out_of_reach
+                for attempt in panel_attempts(self.context):
+                    key = attempt_stage(query.key, attempt)
+                    try:
+                        result = await self.context.ask(replace(query, key=key, attempt=attempt))
+                    except ProviderFailed as failure:
+                        self._out_of_reach = failure
+                        raise
+                    if result.status != "panel_failed":
+                        break
+            results[query.cell.part] = result
+            self._emit(query.cell, result, query.texts)
 
-        await use_in_order([ask(*each) for each in queries], lambda _: None)
+        await use_in_order([ask(each) for each in queries], lambda _: None)
         return results
 
     def _emit(self, cell: Cell, result: CellResult, texts: dict[str, str] | None = None) -> None:
         judged_as: dict[str, str] = {}
-        if cell.kind == "panel" and texts:
+        if cell.kind == PANEL and texts:
             assert self._suite.panel is not None
             same = same_texts(panel_texts(self._suite.panel, texts))
             judged_as = {arm: names[0] for arm, names in same.items()}
-        self.emit(CellFinished(cell=cell, result=replace(result, text=None), judged_as=judged_as))
+        ended = CellFinished(cell=cell, result=replace(result, text=None), judged_as=judged_as)
+        failed = not result.finished and result.status in ("panel_failed", "stopped")
+        if failed and self._suite.form == "strategies":
+            # It is run again where no panel decides anything.
+            self._held.append(ended)
+        else:
+            self.emit(ended)
 
 
 def _nothing_to_judge(texts: dict[str, str]) -> CellResult:

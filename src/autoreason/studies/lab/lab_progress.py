@@ -9,8 +9,7 @@ from typing import NamedTuple
 from autoreason.exchange import Spent
 from autoreason.report.numbers import count, duration
 from autoreason.story import Story
-from autoreason.studies.lab.lab_suite import Cell, CellFinished, suite_of
-from autoreason.studies.lab.suite_cells import all_cells, count_cells
+from autoreason.studies.lab.lab_suite import Cell, CellFinished, all_cells, count_cells, suite_of
 
 
 class LabProgress(NamedTuple):

@@ -1,19 +1,25 @@
-"""A suite: its tasks, its arms, its comparisons, and the cells they make."""
+"""A suite: its tasks, its arms, its comparisons, and the cells they make, in the order in which they are run."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from decimal import Decimal
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
+from autoreason.errors import InvalidInput
 from autoreason.events import Event, Status
 from autoreason.exchange import Query, Spent
 from autoreason.jobs.context import draw
-from autoreason.programs.assignment import assignments_of
-from autoreason.settings import Models, Settings
+from autoreason.keys import PartName, sub_key
+from autoreason.models.prices import rates
+from autoreason.programs.assignment import Assignment, assignments_of
+from autoreason.programs.events import Solved, describe_solved
+from autoreason.settings import MAX_PASSES, Matched, Models, Settings, Unit
 from autoreason.studies.panels.entries import cut_options, cut_to_equal_length, distinct
 from autoreason.task import Task, Work
 
@@ -21,6 +27,7 @@ Measure = Literal[
     "preferred",
     "words",
     "calls",
+    "tokens",
     "cost",
     "seconds",
     "passes",
@@ -28,10 +35,15 @@ Measure = Literal[
     "kept_contract",
     "passed",
     "value",
+    "claimed",
+    "kept",
+    "evaluations",
 ]
 SHARES = ("preferred", "converged", "kept_contract", "passed")
 """Measures that lie between 0 and 1, and whose differences lie between -1 and 1."""
+Form = Literal["suite", "strategies", "rules", "problems"]
 MAX_REPEATS = 1000
+MAX_AMOUNT = 1_000_000_000
 MANY_TASKS = 6
 """From so many tasks on a comparison speaks of tasks like these; with fewer, of these tasks."""
 CellKind = Literal["draft", "arm", "panel"]
@@ -76,6 +88,24 @@ class SuiteComparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     measure: Measure = "preferred"
 
 
+class SuiteMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What all arms may spend equally much of; a pass that would not fit is not begun."""
+
+    by: Annotated[Unit, "What all may spend equally much of."] = "calls"
+    amount: Annotated[
+        Decimal | None,
+        "What each may spend, its draft not counted, instead of what the first takes for the same task and repeat.",
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.amount is not None and not (
+            self.amount.is_finite() and 0 < self.amount <= MAX_AMOUNT
+        ):
+            raise InvalidInput(
+                f"the amount to match is {self.amount}; give more than 0, at most {MAX_AMOUNT:,}"
+            )
+
+
 class AddRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When repeats are added, fixed before the first call."""
 
@@ -95,6 +125,15 @@ class Suite(Struct, frozen=True, kw_only=True):
     comparisons: tuple[SuiteComparison, ...] = ()
     measures: tuple[Measure, ...] = ()
     panel: SuitePanel | None = None
+    match: SuiteMatch | None = None
+    form: Form = "suite"
+    """What it was made for, which its report concludes on."""
+    prompts: dict[str, str] = {}
+    """Those of all cells; empty where each has the built-in ones for its models."""
+    broken: tuple[str, ...] = ()
+    """Lines of a set of problems that could not be read, and why: `line 17: no statement`."""
+    unfair: tuple[Assignment, ...] = ()
+    """Problems of a set that cannot be judged."""
     add: AddRule | None = None
     additions: tuple[dict[str, int], ...] = ()
     """Repeats that were added to comparisons by the rule, one time after another."""
@@ -113,19 +152,10 @@ class Suite(Struct, frozen=True, kw_only=True):
         own = [self.repeats_of(each) for each in self.comparisons if arm in each.arms]
         return max(own, default=self.repeats)
 
-    def size_of(self, task: str) -> int:
-        """How many tasks one of them is: a set has several problems."""
-        return max(1, len(assignments_of(self.tasks[task].task)))
-
-    @property
-    def task_count(self) -> int:
-        """How many tasks there are, every problem of a set counted."""
-        return sum(map(self.size_of, self.tasks))
-
     @property
     def many_tasks(self) -> bool:
         """Whether there are enough tasks to speak of tasks like these; known before the first call."""
-        return self.task_count >= MANY_TASKS
+        return len(self.tasks) >= MANY_TASKS
 
     @property
     def judged(self) -> list[tuple[str, ...]]:
@@ -167,6 +197,11 @@ class Cell(Struct, frozen=True, kw_only=True):
     """What it is called in keys: `3/tournament/2`, which is the third task in the second repeat."""
 
     @property
+    def title(self) -> str:
+        """The arm, `draft` or `panel`."""
+        return PartName.parse(self.part).name
+
+    @property
     def name(self) -> str:
         """What people call it: `letter, tournament 2`."""
         panel = "panel over " if self.kind == PANEL else ""
@@ -191,11 +226,25 @@ class CellResult(Struct, frozen=True, kw_only=True):
     text: str | None = None
     words: int | None = None
     value: float | None = None
-    """The gain of research; None where nothing is claimed."""
-    passed: dict[str, bool] = {}
-    """Problems by name, and whether the program passes its tests."""
-    overfitted: int = 0
-    """Problems whose program passes the public tests and fails private ones."""
+    """The gain of research on evaluations that decided nothing; None where one gave no number.
+
+    It is 0 where the start is the result, or has to stay because the result breaks a guard there.
+    """
+    claimed: float | None = None
+    """The gain that research itself saw of its result; 0 where nothing was kept."""
+    kept: int | None = None
+    """Changes that research kept."""
+    evaluations: int | None = None
+    broken: bool = False
+    """Whether the result of research breaks a guard at the end."""
+    opened: int = 0
+    """How often the sealed set of research has been opened, by this cell and before it."""
+    passed: bool | None = None
+    """Whether the program passes the tests of its problem."""
+    solved: Solved | None = None
+    """The program and its verdicts."""
+    overfitted: bool | None = None
+    """Whether it passes the public tests and fails private ones; None where it does not pass those."""
     kept_contract: bool | None = None
     trajectory: tuple[str, ...] = ()
     """Winners pass by pass."""
@@ -232,6 +281,17 @@ class CellQuery(Query[CellResult], frozen=True, kw_only=True):
     cell: Cell
     texts: dict[str, str] = field(default_factory=dict)
     """The draft it begins from, or what it judges, by arm."""
+    amount: Decimal | None = None
+    """What it may spend, where the suite matches budgets."""
+    attempt: int = 0
+    """How often its panels failed before."""
+
+    @classmethod
+    def of(
+        cls, cell: Cell, texts: dict[str, str] | None = None, amount: Decimal | None = None
+    ) -> CellQuery:
+        """The question for a cell."""
+        return cls(key=sub_key(cell.part, "cell"), cell=cell, texts=texts or {}, amount=amount)
 
 
 class CellFinished(Event, frozen=True, kw_only=True):
@@ -252,11 +312,15 @@ class CellFinished(Event, frozen=True, kw_only=True):
     def line(self) -> str:
         """What came of it."""
         status = self.result.status if self.result.finished else "left out"
-        return f"{self.cell.name}: {status}, {self.result.reason}"
+        what = f"{status}, {self.result.reason}"
+        if self.result.solved:
+            what = describe_solved(self.result.solved)
+        return f"{self.cell.name}: {what}"
 
     def without_sentences(self) -> CellFinished:
         """Without why the cell ended."""
-        return replace(self, result=replace(self.result, reason=""))
+        solved = self.result.solved and self.result.solved.without_sentences()
+        return replace(self, result=replace(self.result, reason="", solved=solved))
 
 
 def draft_settings(settings: Settings) -> Settings:
@@ -272,6 +336,38 @@ def draft_settings(settings: Settings) -> Settings:
         base_url=servers_of(settings.base_url, models),
         **{name: getattr(settings, name) for name in names},
     )
+
+
+def check_match(suite: Suite) -> None:
+    """Refuse budgets that cannot be matched, before anything is spent."""
+    if suite.match is None:
+        return
+    if suite.add or any(each.job for each in suite.tasks.values()):
+        other = "`add`" if suite.add else "tasks that are not texts"
+        raise InvalidInput(f"`match` does not go with {other}; leave one of them out")
+    first = next(iter(suite.arms.values())).settings
+    if suite.match.amount is None and first.strategy == "single":
+        raise InvalidInput(
+            "single spends nothing but the draft, so no arm could match it; "
+            "name another one first or give an amount"
+        )
+    if suite.match.by == "cost":
+        _require_prices(suite)
+
+
+def _require_prices(suite: Suite) -> None:
+    addresses = {address for arm in suite.arms.values() for address in arm.settings.models.all()}
+    prices = {address: rates(address) for address in sorted(addresses)}
+    for address, price in prices.items():
+        if price is None:
+            raise InvalidInput(
+                f"budgets cannot be matched by cost, the price of {address} is not known; "
+                "match calls or tokens"
+            )
+    if not any(price and (price.input or price.output) for price in prices.values()):
+        raise InvalidInput(
+            "these models cost nothing, so cost matches nothing; match calls or tokens"
+        )
 
 
 def servers_of(
@@ -298,6 +394,11 @@ def prepare_cell(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Setti
         return task, draft_settings(settings)
     if DRAFT in query.texts:
         task = replace(task, draft=query.texts[DRAFT])
+    if suite.match and query.amount is not None:
+        # The amount ends it, not the number of passes; a tournament may end before.
+        passes = settings.passes if settings.strategy == "autoreason" else MAX_PASSES
+        matched = Matched(suite.match.by, query.amount)
+        settings = replace(settings, matched=matched, passes=passes)
     return task, job_settings(suite, cell.task, cell.arms[0], settings)
 
 
@@ -307,7 +408,7 @@ def job_settings(suite: Suite, task: str, arm: str, settings: Settings) -> Setti
     if not given.job:
         return settings
     name = settings.strategy
-    chosen = {"strategies": [name], "k": settings.k} if given.job == "solve" else {"rule": name}
+    chosen = {"strategy": name, "k": settings.k} if given.job == "solve" else {"rule": name}
     options = {**chosen, **given.terms, **suite.arms[arm].terms}
     return replace(settings, strategy=given.job, strategy_options=options)
 
@@ -325,9 +426,24 @@ def _panel(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Settings]:
     return task, settings
 
 
+def set_of(task: SuiteTask) -> str:
+    """The set of problems that a task is one of; empty for others."""
+    return str(task.terms.get("set", "")) if task.job == "solve" else ""
+
+
+def _length(task: SuiteTask) -> int:
+    return sum(len(each.statement) for each in assignments_of(task.task))
+
+
 def arm_runs(suite: Suite) -> Iterator[tuple[str, Task, Settings]]:
-    """Every arm with every task, once."""
+    """Every arm with every task, once; of a set of problems with the longest."""
+    longest: dict[str, str] = {}
     for task, given in suite.tasks.items():
+        key = set_of(given) or task
+        if key not in longest or _length(given) > _length(suite.tasks[longest[key]]):
+            longest[key] = task
+    for task in longest.values():
+        given = suite.tasks[task]
         for name, arm in suite.arms.items():
             yield name, given.task, job_settings(suite, task, name, arm.settings)
 
@@ -335,3 +451,98 @@ def arm_runs(suite: Suite) -> Iterator[tuple[str, Task, Settings]]:
 def panel_texts(panel: SuitePanel, texts: Mapping[str, str]) -> Mapping[str, str]:
     """Texts as judges see them."""
     return cut_to_equal_length(texts) if panel.equal_length and texts else texts
+
+
+class Group(NamedTuple):
+    """The cells of one task in one repeat, each kind after the other."""
+
+    drafts: tuple[Cell, ...]
+    arms: tuple[Cell, ...]
+    panels: tuple[Cell, ...]
+
+    def draft_of(self, arm: str) -> Cell | None:
+        """The draft that an arm begins from."""
+        return next((cell for cell in self.drafts if arm in cell.arms), None)
+
+
+def groups(suite: Suite) -> Iterator[Group]:
+    """Repeat by repeat, so that a suite that is stopped early has run all tasks and arms equally often."""
+    number = 0
+    for repeat in _all_repeats(suite):
+        drafts, others = _drafts_and_others(suite, repeat)
+        for at, task in enumerate(suite.tasks, 1):
+            named = [*(drafts if needs_draft(suite.tasks[task]) else ()), *others]
+            cells = [
+                Cell(
+                    number=number + place,
+                    kind=kind,
+                    task=task,
+                    repeat=repeat,
+                    arms=names,
+                    part=str(PartName(title, repeat, problem=at)),
+                )
+                for place, (kind, title, names) in enumerate(named, 1)
+            ]
+            number += len(cells)
+            yield Group(
+                *(tuple(cell for cell in cells if cell.kind == kind) for kind in get_args(CellKind))
+            )
+
+
+def all_cells(suite: Suite) -> Iterator[Cell]:
+    """Every cell, by number."""
+    for group in groups(suite):
+        yield from (*group.drafts, *group.arms, *group.panels)
+
+
+def count_cells(suite: Suite) -> int:
+    """How many cells there are; a panel over texts that are all the same is none in the end."""
+    with_draft = sum(map(needs_draft, suite.tasks.values()))
+    return sum(
+        with_draft * len(drafts) + len(suite.tasks) * len(others)
+        for drafts, others in map(partial(_drafts_and_others, suite), _all_repeats(suite))
+    )
+
+
+def _all_repeats(suite: Suite) -> range:
+    return range(1, max(map(suite.arm_repeats, suite.arms)) + 1)
+
+
+def needs_draft(task: SuiteTask) -> bool:
+    """Whether a first draft of it is written, which arms may share."""
+    return not task.job and task.task.draft is None
+
+
+_NamedCell = tuple[CellKind, str, tuple[str, ...]]
+
+
+def _drafts_and_others(suite: Suite, repeat: int) -> tuple[list[_NamedCell], list[_NamedCell]]:
+    """The cells of a repeat that each task has, drafts apart, with their titles and arms."""
+    arms = [arm for arm in suite.arms if suite.arm_repeats(arm) >= repeat]
+    shared = _shared_drafts(suite, arms)
+    drafts: list[_NamedCell] = [
+        (DRAFT, DRAFT if len(shared) == 1 else f"{DRAFT}-{place}", names)
+        for place, names in enumerate(shared, 1)
+    ]
+    others: list[_NamedCell] = [("arm", arm, (arm,)) for arm in arms]
+    for place, names in enumerate(suite.judged, 1):
+        due = [each for each in suite.comparisons if set(each.arms) == set(names)]
+        if any(suite.repeats_of(each) >= repeat for each in due):
+            title = PANEL if len(suite.judged) == 1 else f"{PANEL}-{place}"
+            others.append((PANEL, title, names))
+    return drafts, others
+
+
+def _shared_drafts(suite: Suite, arms: list[str]) -> list[tuple[str, ...]]:
+    """Arms by the draft they share, which depends on who writes it and how."""
+    together: list[tuple[Settings, list[str]]] = []
+    for arm in arms:
+        if not suite.arms[arm].shared_draft:
+            continue
+        settings = draft_settings(suite.arms[arm].settings)
+        same = next((names for known, names in together if known == settings), None)
+        if same is None:
+            together.append((settings, [arm]))
+        else:
+            same.append(arm)
+    return [tuple(names) for _, names in together]

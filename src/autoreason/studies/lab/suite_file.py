@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from autoreason.errors import InvalidInput
 from autoreason.plugins import absolute
 from autoreason.programs.program_strategy import find_program_strategy
 from autoreason.settings import (
+    PANEL_JUDGES,
     ROLE_MODELS,
     Budget,
     Models,
     Settings,
+    Unit,
     limit_remedy,
     make_settings,
 )
@@ -26,24 +28,97 @@ from autoreason.studies.lab.lab_suite import (
     DRAFT,
     MAX_REPEATS,
     PANEL,
+    AddRule,
     Measure,
     Suite,
     SuiteArm,
     SuiteComparison,
+    SuiteMatch,
     SuitePanel,
     SuiteTask,
+    check_match,
+    needs_draft,
     servers_of,
 )
 from autoreason.studies.lab.marked_yaml import MarkedYaml
 from autoreason.studies.lab.marked_yaml import Path as KeyPath
-from autoreason.studies.lab.suite_cells import needs_draft
-from autoreason.studies.lab.suite_keys import TASK_KEYS, SuiteKeys, TextKeys
 from autoreason.task import Task, check_task, make_contract, read_task, read_text
 from autoreason.tournament.judges import PANEL_SETTINGS
 
-_TERMS = {"solve": ("calls", "width"), "research": ("evaluations", "patience", "parallel")}
+
+class TextKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A task that is a text."""
+
+    brief: str
+    facts: str | None = None
+    draft: str | None = None
+    contract: dict[str, Any] = {}
+
+
+class ProblemKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A task that is a set of problems."""
+
+    problems: str
+    limit: Annotated[int, Meta(ge=1)] | None = None
+    ids: list[str] = []
+    difficulty: str | None = None
+
+
+class ResearchKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A task that has a number."""
+
+    research: str
+
+
+TASK_KEYS: dict[str, type[Struct]] = {
+    "brief": TextKeys,
+    "problems": ProblemKeys,
+    "research": ResearchKeys,
+}
+
+
+class CellBudget(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The limits of a cell."""
+
+
+class WholeBudget(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The limits of the whole, and under `cell` those of each."""
+
+    cell: CellBudget = CellBudget()
+
+
+class PanelKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The key `panel`."""
+
+    judges: int = PANEL_JUDGES
+    judge_models: str | list[str] = []
+    style: str = "reasoned"
+    judge_temperature: float | None = None
+    equal_length: bool = False
+    pairwise: bool = False
+
+
+class SuiteKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The file."""
+
+    name: str
+    tasks: dict[str, Any]
+    arms: dict[str, Any]
+    seed: Annotated[int, Meta(ge=0)] | None = None
+    model: str = ""
+    models: tuple[str, ...] = ()
+    repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)] = 1
+    panel: PanelKeys = PanelKeys()
+    measures: tuple[Measure, ...] = ()
+    comparisons: tuple[SuiteComparison, ...] = ()
+    budget: WholeBudget = WholeBudget()
+    match: Unit | SuiteMatch | None = None
+    add: AddRule | None = None
+
+
+_TERMS = {"solve": ("calls",), "research": ("evaluations", "patience", "parallel")}
 """Options of the jobs that do tasks which are no texts."""
-_RUN_KEYS = ("models", "seed", "budget", "base_url", "allow_http", "batch")
+_RUN_KEYS = ("models", "seed", "budget", "matched", "base_url", "allow_http", "batch")
 """Settings that a suite has once for all arms."""
 _ROLES = ("author", "critic", "synthesizer")
 ARM_KEYS = (
@@ -54,7 +129,10 @@ ARM_KEYS = (
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _FILE = re.compile(r"\S+\.\w+")
 _JOBS = {"problems": "solve", "research": "research"}
-_NEEDS = {"passed": "problems", "value": "research"}
+_NEEDS = {
+    "passed": "problems",
+    **dict.fromkeys(("value", "claimed", "kept", "evaluations"), "research"),
+}
 """Measures that only tasks of a kind have."""
 
 
@@ -157,8 +235,13 @@ class _Reading:
             comparisons=keys.comparisons,
             measures=keys.measures,
             panel=self._panel() if judged else None,
+            match=SuiteMatch(by=keys.match) if isinstance(keys.match, str) else keys.match,
             add=keys.add,
         )
+        try:
+            check_match(suite)
+        except InvalidInput as error:
+            raise self.document.blame(("match",), error) from None
         return SuiteFile(suite, keys.seed, _limits(keys.budget), self.sources, self.document)
 
     def _check_name(self, path: KeyPath, name: str) -> None:

@@ -11,6 +11,7 @@ from autoreason.report.numbers import (
     decimal,
     interval,
     jury,
+    listed,
     longer,
     p_statement,
     p_value,
@@ -73,6 +74,16 @@ def duels(report: PanelReport, against: str) -> Table:
     ]
     heads = ("won", "lost", "preferred (95 % for all pairs)", "p", "p, corrected")
     return Table([*words(f"{against} against"), *figures(*heads)], rows)
+
+
+def missing_intervals(report: PanelReport, name: str) -> list[tuple[str, str]]:
+    """Which rows of the table of duels have a share without an interval, and why."""
+    its_duels = [each.seen_from(name) for each in report.duels if name in (each.first, each.second)]
+    without = [d for d in its_duels if d.preferred.value is not None and d.preferred.low is None]
+    if not without:
+        return []
+    names = listed([each.second for each in without])
+    return [("Interval", f"none against {names}: {without[0].preferred.reason}")]
 
 
 def notes(report: PanelReport) -> list[tuple[str, str]]:

@@ -11,9 +11,8 @@ from msgspec import Struct, to_builtins
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import JobFinished, PanelDecided, Verdict
-from autoreason.jobs.context import Emit
+from autoreason.jobs.context import Emit, side_by_side
 from autoreason.jobs.job import last_panel, panel_attempts, read_options
-from autoreason.jobs.parts import side_by_side
 from autoreason.keys import Key, attempt_stage, pass_key, sub_key
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
@@ -174,7 +173,7 @@ def recorded_panels(story: Story, run: str) -> Task:
     if story.task.work and not isinstance(story.task.work, Metric):
         what = f"is about {story.task.work.name}"
         raise InvalidInput(f"run {run} {what}, and rejudge is for texts; name another run")
-    if not entries and (story.panels or story.parts):
+    if not entries and story.panels:
         raise InvalidInput(
             f"run {run} judged finished texts; rejudge takes a run with passes, "
             "and `autoreason judge` takes texts"

@@ -1,4 +1,4 @@
-"""Parts work side by side, and tell their story one after another."""
+"""Work side by side, whose story is told one after another."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.errors import ProviderFailed, Stopped
-from autoreason.events import AnyEvent, DraftFailed, PartEvent
-from autoreason.jobs.context import Emit, use_in_order
-from autoreason.jobs.parts import run_in_windows, side_by_side
+from autoreason.events import AnyEvent, DraftFailed
+from autoreason.jobs.context import Emit, run_in_windows, side_by_side, use_in_order
 
 
 def event(part: int, step: int) -> AnyEvent:
     """Something a part tells."""
-    made = DraftFailed(attempt=step, reason="empty", detail="")
-    return PartEvent(part=str(part), event=made)
+    return DraftFailed(attempt=step, reason="empty", detail=str(part))
 
 
 async def work(part: int, steps: int, luck: random.Random, emit: Emit) -> int:
@@ -171,7 +169,7 @@ async def test_in_windows_so_many_are_at_work_and_each_tells_as_it_happens(
     await run_in_windows(works, width, width + further)
     assert begun == list(range(len(steps)))
     for part, count in enumerate(steps):
-        own = [each for each in told if isinstance(each, PartEvent) and each.part == str(part)]
+        own = [each for each in told if isinstance(each, DraftFailed) and each.detail == str(part)]
         assert own == [event(part, s) for s in range(count)]
 
 

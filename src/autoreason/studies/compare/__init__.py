@@ -1,1 +1,0 @@
-"""Strategies against each other."""
