@@ -389,13 +389,13 @@ def _connect_checked(path: Path, how: str = "mode=rw") -> SqliteConnection:
     """A connection to a file that is a journal."""
     connection = _connect(path, how)
     try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version not in (0, sql.VERSION):
+            raise version_error(path, version, sql.VERSION)
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         # A journal appears complete, so a file without its tables was written by another program.
-        if not {name for (name,) in tables} >= set(sql.TABLES):
+        if not (version and {name for (name,) in tables} >= set(sql.TABLES)):
             raise JournalError(f"{path} has no journal tables; {NAME_ANOTHER}")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version != sql.VERSION:
-            raise version_error(path, version, sql.VERSION)
     except BaseException:
         connection.close()
         raise
