@@ -44,11 +44,9 @@ CONTENTS = """
 docs/method
 docs/models
 docs/prompts
-docs/programs
-docs/problems
-docs/research
-docs/overfitting
 docs/knowledge
+docs/programs
+docs/research
 ```
 
 ```{toctree}
@@ -56,15 +54,12 @@ docs/knowledge
 :caption: Know
 
 docs/advice
-docs/evidence
 docs/studies
 docs/laboratory
-docs/extending
+docs/evidence
 docs/protocol
 docs/real-models
-docs/scale
-docs/benchmarks
-docs/glossary
+paper/README
 ```
 
 ```{toctree}
@@ -73,11 +68,19 @@ docs/glossary
 
 docs/reference
 docs/json
-docs/versions
-docs/architecture
+docs/extending
+docs/scale
 docs/sandbox
+```
+
+```{toctree}
+:hidden:
+:caption: Maintain it
+
+docs/architecture
+docs/glossary
+docs/benchmarks
 docs/dependencies
-paper/README
 CONTRIBUTING
 SECURITY
 CHANGELOG

@@ -35,8 +35,6 @@ from autoreason.programs.examiner.examiner import ProgramResult
 from autoreason.programs.problems.problem import BrokenRecord, Share
 from autoreason.programs.solve_report import Score, SolveReport
 from autoreason.programs.units import Exclusion
-from autoreason.prompts import built_in, takes
-from autoreason.prompts.overrides import VARIABLES
 from autoreason.run.dry_run import DryRun
 from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
@@ -147,16 +145,17 @@ def test_the_site_is_built_and_its_reference_has_every_public_name(tmp_path: Pat
     assert missing == ["__version__"]
 
 
-def shown_in(page: str, file: Path) -> Path:
-    """The one program a page shows, as a file."""
-    text = (ROOT / "docs" / page).read_text("utf-8")
-    (shown,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+def shown_under(heading: str, file: Path) -> Path:
+    """The one program that the page on extensions shows under a heading, as a file."""
+    text = (ROOT / "docs" / "extending.md").read_text("utf-8")
+    section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    (shown,) = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     file.write_text(shown)
     return file
 
 
 async def test_the_strategy_of_ones_own_that_is_shown_can_be_run(tmp_path: Path) -> None:
-    file = shown_in("studies.md", tmp_path / "twice.py")
+    file = shown_under("A strategy for texts", tmp_path / "twice.py")
     result = await refine.aio(
         "Write about tides.", EchoModel(), strategy=f"{file}:Twice", journal=tmp_path / "journal.db"
     )
@@ -164,7 +163,7 @@ async def test_the_strategy_of_ones_own_that_is_shown_can_be_run(tmp_path: Path)
 
 
 async def test_the_strategy_for_programs_that_is_shown_can_be_run(tmp_path: Path) -> None:
-    file = shown_in("programs.md", tmp_path / "patient.py")
+    file = shown_under("A strategy for programs", tmp_path / "patient.py")
     with open_journal(tmp_path) as journal:
         result = await start_run(
             journal,
@@ -188,7 +187,7 @@ def test_every_key_of_front_matter_is_in_the_table() -> None:
 
 def test_every_key_of_an_arm_is_on_the_page_of_suites() -> None:
     page = (ROOT / "docs" / "laboratory.md").read_text("utf-8")
-    keys = page.partition("### Keys")[2].partition("### What is run")[0]
+    keys = page.partition("## Keys")[2].partition("## What is run")[0]
     listed = {*settings_of("run"), "seed", "batch"}
     assert set(ARM_KEYS) <= set(re.findall(r"`(\w+)`", keys)) | listed, "the page refers to help"
 
@@ -219,18 +218,6 @@ def test_the_research_task_that_is_shown_can_be_run(
     assert result.report.trials[0].status == "failed"
     assert result.improved
     assert result.conclusion.startswith("result against start on fresh evaluations +0.0")
-
-
-def test_the_page_of_prompts_has_every_prompt_and_variable() -> None:
-    page = (ROOT / "docs" / "prompts.md").read_text("utf-8").splitlines()
-    for source in (built_in(), built_in(writes="programs"), built_in(writes="files")):
-        for name, text in source.sources.items():
-            required, optional = (
-                ", ".join(f"`{each}`" for each in sorted(names)) or "-" for names in takes(text)
-            )
-            assert f"| `{name}` | {required} | {optional} |" in page
-    for name, variable in VARIABLES.items():
-        assert f"| `{name}` | {variable.meaning} |" in page
 
 
 @pytest.mark.parametrize(
@@ -304,14 +291,14 @@ def test_the_extensions_that_are_shown_work_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (ROOT / "docs" / "extending.md").read_text("utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 2
-    (tmp_path / "mine.py").write_text("\n\n".join(blocks))
-    (command,) = re.findall(
-        r"^    autoreason (run .*?)$(?! \\)\n\n", page, re.DOTALL | re.MULTILINE
-    )
+    shown = [
+        shown_under(each, tmp_path / "part.py").read_text("utf-8")
+        for each in ("A model", "A contract check")
+    ]
+    (tmp_path / "mine.py").write_text("\n\n".join(shown))
+    (command,) = re.findall(r"^    autoreason (run .*)$", page, re.MULTILINE)
     monkeypatch.chdir(tmp_path)
-    arguments = shlex.split(command.replace("\\\n", " "))
+    arguments = shlex.split(command)
     done = Inside(tmp_path, capsys)(*arguments, "--journal", "j.db", "--seed", "1", "--json")
     assert done.status == 0, done.err
 

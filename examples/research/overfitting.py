@@ -1,4 +1,4 @@
-"""Three ways to fool oneself, as they happen to greedy and to the default: the figures of docs/overfitting.md.
+"""Three ways to fool oneself, as they happen to greedy and to the default: the figures of docs/research.md.
 
     python examples/research/overfitting.py noise --runs 10        (needs scikit-learn)
     python examples/research/overfitting.py instances --runs 10

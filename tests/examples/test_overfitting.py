@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.examples.demos import DEMOS, load
 
-PAGE = Path(__file__).parents[2] / "docs" / "overfitting.md"
+PAGE = Path(__file__).parents[2] / "docs" / "research.md"
 EXPERIMENTS = ("noise", "instances", "lengths")
 
 

@@ -206,7 +206,7 @@ def test_every_recorded_problem_is_read(records: Path, name: str, count: int) ->
 
 
 def test_the_page_shows_problems_that_can_be_used(tmp_path: Path) -> None:
-    page = (EXAMPLES.parent / "docs" / "problems.md").read_text("utf-8")
+    page = (EXAMPLES.parent / "docs" / "programs.md").read_text("utf-8")
     shown, checker = (
         re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
         for language in ("json", "python")
