@@ -11,7 +11,6 @@ Line = dict[str, Any]
 
 SONNET_4 = "claude-sonnet-4-20250514"
 SONNET_46 = "claude-sonnet-4-6"
-OPUS_4 = "claude-opus-4-20250514"
 
 OPEN = ("v2_task01", "multi_task", "monte_carlo")
 """The ten runs of Sonnet 4 on open tasks."""
@@ -54,17 +53,6 @@ def panels_with_methods(shared: Path) -> list[Line]:
     """Final comparisons of which the ballots are known method by method."""
     lines = recorded(shared, "panels")
     return [line for line in lines if line["ballots"] and line["label_map_status"] != "unknown"]
-
-
-def solved(shared: Path, experiment: str, strategy: str, model: str) -> dict[str, bool]:
-    """Which problems an arm solved by the private tests; provider failures are not results."""
-    return {
-        line["problem_id"]: bool(line["pass_private"])
-        for line in recorded(shared, "code_results")
-        if (line["experiment"], line["strategy"]) == (experiment, strategy)
-        and model in line["model"]
-        and line["error"] is None
-    }
 
 
 def audit(shared: Path, ref: str, claim: str) -> Line:
