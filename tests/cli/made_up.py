@@ -134,6 +134,7 @@ EVIDENCE = Evidence(
     inconclusive=0,
     unopposed=0,
     dropped_quotes=3,
+    leaks=0,
 )
 DELIVERED = Delivered(
     status="converged",
