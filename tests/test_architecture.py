@@ -365,36 +365,13 @@ def test_no_file_names_a_machine_or_a_package_index() -> None:
     ("module", "source", "fault"),
     [
         ("journal/store.py", "from autoreason.models import ask", "may not use"),
-        ("journal/store.py", "from autoreason.jobs import parts", "lies above"),
-        ("programs/search.py", "from autoreason.programs.examiner import store", "may not use"),
-        (
-            "programs/sandbox/jail.py",
-            "from autoreason.programs.problems import native_format",
-            "may not use",
-        ),
-        (
-            "programs/problems/formats.py",
-            "from autoreason.tournament import loop",
-            "may not use",
-        ),
-        ("parsing/ballots.py", "import time", "may not use"),
-        ("errors.py", "import autoreason.run.live", "lies above"),
+        ("programs/sandbox/jail.py", "from autoreason.programs.problems import f", "may not use"),
         ("task.py", "def f():\n    from autoreason import cli", "lies above"),
         ("task.py", "if TYPE_CHECKING:\n    from .run import live", "lies above"),
-        ("models/wire/http.py", "from ...run import live", "lies above"),
-        ("models/layers.py", "from autoreason.journal import Journal", "may not use"),
         ("tournament/loop.py", "from ..models import ask", "may not use"),
-        ("tournament/loop.py", "import sqlite3", "may not use"),
-        ("tournament/loop.py", "from time import monotonic", "may not use"),
-        ("tournament/loop.py", "from asyncio import subprocess", "may not use"),
         ("tournament/loop.py", "import asyncio as a\na.subprocess.PIPE", "may not use"),
-        ("tournament/loop.py", "from random import shuffle", "not seeded"),
         ("tournament/loop.py", "import random as r\nr.choice([1])", "not seeded"),
-        ("stats/shares.py", "from autoreason.tournament.voting import borda", "lies above"),
-        ("stats/shares.py", "from autoreason.events import Verdict", "may not use"),
         ("stats/shares.py", "import numpy as np\nnp.random.shuffle([])", "not seeded"),
-        ("run/live.py", "from autoreason import Tournament", "public surface"),
-        ("run/live.py", "from .. import Tournament", "public surface"),
         ("cli/show.py", "import autoreason", "public surface"),
         ("utils.py", "", "has no floor"),
     ],
@@ -403,25 +380,6 @@ def test_the_checker_sees_a_broken_rule(
     tmp_path: Path, module: str, source: str, fault: str
 ) -> None:
     assert any(fault in each for each in complaints(build(tmp_path, {module: source})))
-
-
-@pytest.mark.parametrize(
-    ("module", "source"),
-    [
-        ("__init__.py", "from autoreason.cli import main"),
-        ("cli/show.py", "import autoreason.errors\nautoreason.errors.Stop"),
-        ("run/live.py", "from autoreason import events\nfrom . import pause"),
-        ("tournament/judges.py", "import random\nrandom.Random(7).shuffle([])"),
-        ("tournament/loop.py", "import asyncio\nfrom random import Random\nasyncio.TaskGroup()"),
-        ("stats/shares.py", "import numpy as np\nnp.random.default_rng(7)"),
-        ("tournament/report.py", "from autoreason.stats.shares import wilson"),
-        ("programs/search.py", "from autoreason.programs.problems.inputs import make_inputs"),
-        ("programs/examiner/examiner.py", "from autoreason.programs.sandbox import jail"),
-        ("journal/store.py", "import sqlite3, time\nfrom autoreason.events import Event"),
-    ],
-)
-def test_the_checker_lets_a_kept_rule_pass(tmp_path: Path, module: str, source: str) -> None:
-    assert complaints(build(tmp_path, {module: source})) == []
 
 
 def test_the_checker_sees_a_circle(tmp_path: Path) -> None:
@@ -439,12 +397,6 @@ def test_the_checker_sees_a_circle_inside_a_room(tmp_path: Path) -> None:
         TopologicalSorter(module_graph(build(tmp_path, circle))).prepare()
     circle["cli/views/live.py"] = "if TYPE_CHECKING:\n    from autoreason.cli.runner import run"
     TopologicalSorter(module_graph(build(tmp_path, circle))).prepare()
-
-
-def test_the_checker_sees_a_machine_named() -> None:
-    folder = "/".join(["", "root", ".cache"])
-    assert machine_names(f"cd {folder}")
-    assert machine_names("see https://pypi.org/project/autoreason for releases") == []
 
 
 def build(folder: Path, sources: dict[str, str]) -> Path:

@@ -72,24 +72,6 @@ def test_a_workflow_may_read_and_nothing_else_unless_a_job_says_so(path: Path) -
     assert read(path)["permissions"] == {"contents": "read"}
 
 
-@pytest.mark.parametrize("name", ["bug", "idea"])
-def test_an_issue_form_asks_for_something_under_names_of_its_own(name: str) -> None:
-    form = read(GITHUB / "ISSUE_TEMPLATE" / f"{name}.yml")
-    asked = [each for each in form["body"] if each["type"] != "markdown"]
-    assert len({each["id"] for each in asked}) == len(asked) >= 2
-    assert all(each["attributes"]["label"] for each in asked)
-    assert form["name"]
-    assert form["description"]
-
-
-def test_hooks_run_the_tools_of_the_lock_and_pin_none_of_their_own() -> None:
-    (repo,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
-    assert repo["repo"] == "local"
-    tools = [hook["entry"].split()[0] for hook in repo["hooks"]]
-    assert tools == [".venv/bin/ruff", ".venv/bin/ruff", ".venv/bin/mypy"]
-    assert {hook["language"] for hook in repo["hooks"]} == {"system"}
-
-
 def test_the_changelog_begins_with_the_version() -> None:
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert re.findall(r"^## \[(.+?)\]", changes, re.MULTILINE)[0] == __version__

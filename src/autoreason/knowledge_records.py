@@ -17,7 +17,7 @@ Chosen = Literal["random", "ab", "picked", "unknown"]
 CHOSEN: tuple[Chosen, ...] = get_args(Chosen)
 WhenTested = Literal["tested", "yes", "no"]
 """Whether outcomes have a say: where a `knowledge test` says that it helps, always, or never."""
-FittedName = Literal["words", "embeddings", "both"]
+FittedName = Literal["words", "embeddings"]
 """What outcomes are predicted from."""
 FITTED: tuple[FittedName, ...] = get_args(FittedName)
 
@@ -135,8 +135,6 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     weights: dict[str, float] = {}
     """How much a ballot of each judge counts in the playoff, by how often it was right about pairs of the folder; none
     unless every judge was tested."""
-    leaks: int = 0
-    """Records that should have been left out and were not, counted again."""
     left_out: dict[str, int] = {}
     """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`,
     `measured by another metric`, `no better and no worse than its group`."""

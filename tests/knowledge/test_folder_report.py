@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -174,21 +173,3 @@ def test_what_was_read_of_each_file_is_said(tmp_path: Path) -> None:
     assert "No error 3 results" in shown
     assert "`n` is 1.2, which is no count; write it like 1200" in shown
     assert "day is out of range" in shown
-
-
-def test_an_error_below_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="`min_z` is -1"):
-        check_knowledge(tmp_path, min_z=-1)
-
-
-def test_retrieval_that_is_not_installed_is_named_with_the_fix(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "kb.toml").write_text('retrieval = "embeddings"\n')
-    (tmp_path / "mails.csv").write_text("subject,opens,sent\nFree tea,9,90\nLast day,1,90\n")
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-    (problem,) = check_knowledge(tmp_path).problems
-    assert problem.startswith('kb.toml: `retrieval = "embeddings"` is refused')
-    assert "pip install '.[embeddings]'" in problem
-    (tmp_path / "kb.toml").write_text('retrieval = "words"\n')
-    assert check_knowledge(tmp_path).problems == ()

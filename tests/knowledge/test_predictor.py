@@ -66,22 +66,33 @@ def rows(number: int, *, dated: bool) -> list[tuple[Record, None]]:
     ]
 
 
-def words_predictor(known: list[tuple[Record, None]], scores: dict[str, float]) -> FittedPredictor:
-    """A regression on the words of such records."""
-    return FittedPredictor("words", known, lambda _: scores)
+class LearnedScores(dict[str, float]):
+    """Scores that remember which of them a regression has read."""
+
+    def __init__(self, scores: dict[str, float]) -> None:
+        super().__init__(scores)
+        self.ids: set[str] = set()
+
+    def __getitem__(self, record_id: str) -> float:
+        self.ids.add(record_id)
+        return super().__getitem__(record_id)
 
 
 @pytest.mark.parametrize("dated", [True, False])
 def test_words_of_a_pairs_own_group_and_of_later_ones_are_never_learned(dated: bool) -> None:
     known = rows(200, dated=dated)
     scores = {record.id: float("w1" in record.text.split()) for record, _ in known}
-    predictor = words_predictor(known, scores)
-    answers = [
-        predictor.predict(Query(f"w1 new{at}", record.group, record.when))
-        for at, (record, _) in enumerate(known)
-    ]
-    assert predictor.use.leaks == 0
-    assert predictor.use.records > 0
+    by_fit: dict[int, LearnedScores] = {}
+    predictor = FittedPredictor(
+        "words", known, lambda fit: by_fit.setdefault(fit, LearnedScores(scores))
+    )
+    by_id = {record.id: record for record, _ in known}
+    answers = []
+    for at, (record, _) in enumerate(known):
+        answers.append(predictor.predict(Query(f"w1 new{at}", record.group, record.when)))
+        for learned in by_fit[predictor.fit].ids if predictor.fit else ():
+            assert by_id[learned].group != record.group
+            assert not dated or by_id[learned].when < record.when
     assert answers[-1] > 0
     assert (answers[0] == 0) == dated
 
@@ -92,11 +103,11 @@ def test_of_one_day_only_what_has_an_earlier_time_is_learned() -> None:
         (Record(text=f"{text} n{at}", kind="outcome", group=f"g{at}", when=moments[at % 4]), None)
         for at, text in enumerate(make_texts(160))
     ]
-    scores = {record.id: 1.0 for record, _ in known}
-    predictor = words_predictor(known, scores)
+    scores = LearnedScores({record.id: 1.0 for record, _ in known})
+    predictor = FittedPredictor("words", known, lambda _: scores)
     assert predictor.predict(Query("w1 new", "x", "2024-03-05")) == 0
     predictor.predict(Query("w1 new", "x", "2024-03-05T08:00"))
-    assert predictor.use == (40, 0)
+    assert scores.ids == {record.id for record, _ in known if record.when == moments[1]}
     with pytest.raises(ValueError, match="in the order of their dates"):
         predictor.predict(Query("w1 new", "x", "2024-03-05"))
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.programs.solved import PASSED, WRONG, Verdicts, assignments, set_of, solved, verdict
-from tests.stats.figures import ARMS, private_shares
-from tests.stats.recordings import recorded
+from tests.stats.recordings import ARMS, private_shares, recorded
 
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import CodeVerdict

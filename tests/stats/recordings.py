@@ -11,7 +11,6 @@ Line = dict[str, Any]
 
 SONNET_4 = "claude-sonnet-4-20250514"
 SONNET_46 = "claude-sonnet-4-6"
-OPUS_4 = "claude-opus-4-20250514"
 
 OPEN = ("v2_task01", "multi_task", "monte_carlo")
 """The ten runs of Sonnet 4 on open tasks."""
@@ -56,17 +55,6 @@ def panels_with_methods(shared: Path) -> list[Line]:
     return [line for line in lines if line["ballots"] and line["label_map_status"] != "unknown"]
 
 
-def solved(shared: Path, experiment: str, strategy: str, model: str) -> dict[str, bool]:
-    """Which problems an arm solved by the private tests; provider failures are not results."""
-    return {
-        line["problem_id"]: bool(line["pass_private"])
-        for line in recorded(shared, "code_results")
-        if (line["experiment"], line["strategy"]) == (experiment, strategy)
-        and model in line["model"]
-        and line["error"] is None
-    }
-
-
 def audit(shared: Path, ref: str, claim: str) -> Line:
     """The one line of the audit with this reference whose claim starts like this."""
     lines = recorded(shared, "paper_vs_data")
@@ -82,3 +70,33 @@ def stopped_at(won: list[bool], k: int) -> int | None:
         if streak == k:
             return number
     return None
+
+
+ARMS = {
+    "Table 10": {
+        "autoreason": ("code_s46", "autoreason", SONNET_46),
+        "c&r": ("code_s46", "critique", SONNET_46),
+        "single": ("code_s46", "single", SONNET_46),
+    },
+    "Table 19": {
+        "sonnet": ("code_haiku", "single", SONNET_4),
+        "ar": ("code_haiku", "autoreason", "haiku"),
+        "single": ("code_haiku", "single", "haiku"),
+        "c&r": ("code_haiku", "critique", "haiku"),
+        "best6": ("code_best_of_n", "best6", "haiku"),
+    },
+    "Table 20": {
+        "ar": ("code_haiku45", "autoreason", "haiku"),
+        "c&r": ("code_haiku45", "critique", "haiku"),
+        "single": ("code_haiku45", "single", "haiku"),
+        "sonnet": ("code_haiku45", "single", SONNET_4),
+    },
+}
+CLAIMS = {"Table 10": "S4.6 code", "Table 19": "Haiku 3.5 code", "Table 20": "Haiku 4.5 code"}
+
+
+def private_shares(shared: Path, table: str) -> dict[str, float]:
+    """The share of 150 problems each arm solved, as the whole set gives it."""
+    line = audit(shared, table, CLAIMS[table])
+    figures = line["paper"] if line["data"] == "identical" else line["data"]
+    return {arm: private / 100 for arm, (_, private) in figures.items()}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
-from tests.stats.figures import ARMS, figures, private_shares
 from tests.stats.recordings import (
     OPEN,
     SONNET_4,
@@ -17,25 +15,14 @@ from tests.stats.recordings import (
     passes_with_rankings,
     rankings,
     recorded,
-    solved,
     stopped_at,
     winners,
 )
 
 from autoreason.stats.ranks import borda, condorcet_winner, cycles, first_places
 from autoreason.stats.resampling import equal_shares, position_effect
-from autoreason.stats.shares import cohens_h, mcnemar, paired_gain, share, sign_test, wilson
+from autoreason.stats.shares import cohens_h, mcnemar, share, sign_test
 from autoreason.tournament.voting import from_scores
-
-PROBLEMS = 150
-
-
-def test_the_shared_part_gives_what_the_whole_set_gives(shared: Path) -> None:
-    rows = list(figures(shared))
-    print(f"\n{'':<58} {'whole':>8} {'shared':>8}", *rows, sep="\n")
-    assert len(rows) > 25
-    assert [str(row) for row in rows if not row.plausible] == []
-
 
 # ---- panels and passes -------------------------------------------------------------------------
 
@@ -81,27 +68,6 @@ def test_the_circle_of_task_one_is_in_pass_six(shared: Path) -> None:
 # ---- published counts into intervals and tests -------------------------------------------------
 
 
-def test_table_10_has_the_published_intervals(shared: Path) -> None:
-    published = audit(shared, "Table 10", "bootstrap CI")["data"]
-    shares = private_shares(shared, "Table 10")
-    for arm, interval in zip(("autoreason", "c&r", "single"), published, strict=True):
-        passed = round(shares[arm] * PROBLEMS)
-        low, high = (float(end) for end in interval.split("-"))
-        assert wilson(passed, PROBLEMS) == pytest.approx((low / 100, high / 100), abs=0.012)
-
-
-@pytest.mark.parametrize("table", ARMS)
-def test_intervals_of_published_shares_hold_what_the_shared_part_gives(
-    shared: Path, table: str
-) -> None:
-    for arm, published in private_shares(shared, table).items():
-        whole = share(round(published * PROBLEMS), PROBLEMS, confidence=0.997)
-        part = np.mean(list(solved(shared, *ARMS[table][arm]).values()))
-        assert whole.low is not None
-        assert whole.high is not None
-        assert whole.low <= part <= whole.high, arm
-
-
 def test_the_published_tests_are_the_exact_ones(shared: Path) -> None:
     recovery = audit(shared, "Sec 6", "recovery 15 vs 5")["data"]
     assert mcnemar(15, 5).p_value == pytest.approx(recovery["exact"], abs=5e-5)
@@ -122,38 +88,6 @@ def test_seven_to_nothing_is_more_than_chance_and_six_to_one_is_not() -> None:
     assert sign_test(7, 0).p_value == pytest.approx(0.0156, abs=1e-4)
     assert sign_test(6, 1).p_value == 0.125
     assert share(22, 28).low == pytest.approx(0.605, abs=1e-3)
-
-
-def test_autoreason_and_single_differ_on_too_few_problems_to_tell(shared: Path) -> None:
-    one = solved(shared, *ARMS["Table 10"]["autoreason"])
-    other = solved(shared, *ARMS["Table 10"]["single"])
-    both = sorted(one.keys() & other.keys())
-    gained = sum(one[problem] and not other[problem] for problem in both)
-    lost = sum(other[problem] and not one[problem] for problem in both)
-    assert gained <= 11
-    assert lost <= 5
-    found = mcnemar(gained, lost)
-    print(
-        f"\nautoreason against single, shared part: {gained} against {lost}, p = {found.p_value:.2f}"
-    )
-    assert found.p_value is not None
-    assert found.p_value > 0.05
-    by = paired_gain([one[problem] - other[problem] for problem in both])
-    assert by.value == pytest.approx((gained - lost) / len(both))
-    assert by.low is not None
-    assert by.low < 0
-
-
-def test_an_outage_is_what_makes_best_of_six_look_weak(shared: Path) -> None:
-    lines = [line for line in recorded(shared, "code_results") if line["strategy"] == "best6"]
-    block = [line for line in lines if "suspected_outage_block" in line["flags"]]
-    rest = [line for line in lines if "suspected_outage_block" not in line["flags"]]
-    assert block
-    assert not any(line["pass_private"] for line in block)
-    found = share(sum(line["pass_private"] for line in rest), len(rest))
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < 46 / 112 < found.high
 
 
 # ---- position, stopping ------------------------------------------------------------------------

@@ -46,32 +46,6 @@ def test_what_is_missing_is_named_and_then_installed(
     assert (bare / "log").read_text() == "install -qq -y chromium\n"
 
 
-def test_lists_of_packages_are_fetched_where_there_are_none(
-    bare: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    script = (
-        f'[ "$1" = update ] && : > {bare}/lists; [ -e {bare}/lists ] || {{ echo none; exit 1; }}'
-    )
-    command(bare, "apt-get", script)
-    prepare(leave=False)
-    message, errors = capfd.readouterr()
-    assert len(message.splitlines()) == 1
-    assert errors == ""
-
-
-def test_what_apt_says_when_it_fails_is_shown(
-    bare: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    command(bare, "apt-get", "echo E: no network >&2; exit 100")
-    prepare(leave=False)
-    message, errors = capfd.readouterr()
-    assert errors == "E: no network\n"
-    assert message.splitlines()[-1] == (
-        "▸ not on this machine: chromium (pages are tested in a browser), bubblewrap (programs are"
-        " jailed in it), postgresql (journals are tested on a server); apt-get failed. Tests that need it are skipped."
-    )
-
-
 @pytest.mark.parametrize("leave", [True, False])
 def test_a_machine_is_left_alone_where_asked_or_not_allowed(
     bare: Path, leave: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

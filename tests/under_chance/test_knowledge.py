@@ -24,7 +24,6 @@ from autoreason.knowledge.holdout import (
     measure_predictor,
     summarize,
 )
-from autoreason.knowledge.predictor import Use
 from autoreason.knowledge.standing import FoundPairs, Pair
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.studies.knowledge_test.knowledge_report import (
@@ -49,7 +48,7 @@ def toss(rng: Random, groups: int, pairs: int, alike: float) -> PredictorTest:
                 float(one if rng.random() < alike else rng.randint(0, 1)) for one in common
             )
             answers.append(Answer(pair, right, {}, length))
-    return summarize("retrieval", answers, FoundPairs([], 0, 0), Use())
+    return summarize("retrieval", answers, FoundPairs([], 0, 0))
 
 
 worlds = pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_a_predictor_that_is_nineteen_points_worse_than_length_is_called_worse()
         for at in range(400)
         for text in [Record(text="", kind="outcome", group=str(at % 40))]
     ]
-    found = summarize("words", answers, FoundPairs([], 0, 0), Use())
+    found = summarize("words", answers, FoundPairs([], 0, 0))
     assert found.against_length.value == pytest.approx(-0.19, abs=0.05)
     assert found.verdict == "worse"
 
@@ -151,7 +150,7 @@ def test_shuffled_outcomes_that_do_better_than_a_coin_are_warned_of() -> None:
             for at in range(100)
             for placebo in [{(draw, at % 10): float(rng.random() < share) for draw in range(2)}]
         ]
-        return summarize("words", answers, FoundPairs([], 0, 0), Use()).to_text()
+        return summarize("words", answers, FoundPairs([], 0, 0)).to_text()
 
     warning = "shuffled outcomes do better than a coin"
     assert warning in tell(0.75)
@@ -187,7 +186,6 @@ def test_of_three_predictors_that_toss_coins_one_seldom_helps(length: float, lev
                     for pair, by_length in zip(pairs, longer, strict=True)
                 ],
                 FoundPairs([], 0, 0),
-                Use(),
             ).verdict
             for _ in range(3)
         ]

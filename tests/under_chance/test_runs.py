@@ -168,14 +168,14 @@ KINDS = ["robust", "paper", "position", "drafts", "weights", *CODE]
 UNBIASED = ["robust", "paper", "weights", *CODE]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS, scope="module")
 def test_fresh_judges_prefer_the_delivered_text_half_of_the_time(kind: str) -> None:
     shares = [e.preference.prefer / e.preference.judges for e in evidence(kind) if e.preference]
     assert len(shares) > RUNS / 3
     assert near(shares, 0.5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS, scope="module")
 def test_the_delivered_text_is_said_to_be_preferred_in_at_most_one_run_of_forty(kind: str) -> None:
     said = [
         statements.preference(each.evidence.preference, each.origin)
@@ -186,7 +186,7 @@ def test_the_delivered_text_is_said_to_be_preferred_in_at_most_one_run_of_forty(
     assert at_most(sum("they prefer the draft" in one for one in said), len(said), 0.025)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS, scope="module")
 def test_the_interval_of_the_preference_holds_the_half_in_19_of_20_runs(kind: str) -> None:
     found = [each.preference for each in evidence(kind) if each.preference]
     outside = sum(not each.low <= 0.5 <= each.high for each in found)
@@ -200,7 +200,7 @@ def test_the_ballots_that_chose_a_text_lean_towards_it_and_are_said_to_prove_not
     assert all("proves nothing" in statements.playoff(each) for each in chosen)
 
 
-@pytest.mark.parametrize("kind", UNBIASED)
+@pytest.mark.parametrize("kind", UNBIASED, scope="module")
 def test_judges_who_rank_at_random_agree_half_of_the_time(kind: str) -> None:
     taus = [each.agreement for each in verdicts(kind) if each.agreement is not None]
     assert near(taus, 0)
@@ -208,7 +208,7 @@ def test_judges_who_rank_at_random_agree_half_of_the_time(kind: str) -> None:
     assert abs(fmean(by_run)) < 0.05
 
 
-@pytest.mark.parametrize("kind", [*UNBIASED, *SWITCHED])
+@pytest.mark.parametrize("kind", [*UNBIASED, *SWITCHED], scope="module")
 @pytest.mark.parametrize("level", [0.01, 0.05, 0.2, 0.5])
 def test_a_margin_is_called_rare_as_often_as_it_is(kind: str, level: float) -> None:
     assert small((each.chance for each in verdicts(kind)), level)
@@ -216,7 +216,7 @@ def test_a_margin_is_called_rare_as_often_as_it_is(kind: str, level: float) -> N
     assert small((each.chance for each in finals), level)
 
 
-@pytest.mark.parametrize("kind", [*UNBIASED, *SWITCHED])
+@pytest.mark.parametrize("kind", [*UNBIASED, *SWITCHED], scope="module")
 def test_a_survives_as_often_as_chance_is_said_to_keep_it(kind: str) -> None:
     survival = [each.survival for each in evidence(kind) if each.survival]
     # By pass: the number of passes depends on the survivals, the sum of what each misses does not.
@@ -227,7 +227,7 @@ def test_a_survives_as_often_as_chance_is_said_to_keep_it(kind: str) -> None:
     assert near(ties, 0) if kind != "paper" else not any(ties)
 
 
-@pytest.mark.parametrize("kind", [*UNBIASED, *SWITCHED])
+@pytest.mark.parametrize("kind", [*UNBIASED, *SWITCHED], scope="module")
 @pytest.mark.parametrize("level", [0.07, 0.2, 0.5])
 def test_a_run_converges_as_early_as_chance_is_said_to(kind: str, level: float) -> None:
     ended = [
@@ -239,7 +239,7 @@ def test_a_run_converges_as_early_as_chance_is_said_to(kind: str, level: float) 
     assert at_most(early, len(played(kind)), level)
 
 
-@pytest.mark.parametrize("kind", UNBIASED)
+@pytest.mark.parametrize("kind", UNBIASED, scope="module")
 def test_no_position_gets_more_first_places_than_another(kind: str) -> None:
     first, second, third = (
         sum(column) for column in zip(*(e.first_places for e in evidence(kind)), strict=True)

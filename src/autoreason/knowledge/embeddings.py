@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,39 +30,7 @@ def fit_embeddings(texts: Sequence[str], outcomes: Sequence[float]) -> tuple[flo
 @lru_cache(100_000)
 def embed(text: str) -> Vector:
     """The sum of a text's tokens, divided by the root of how many they are; of an empty text, zeros."""
-    return _embed(text)
-
-
-def _embed(text: str) -> Vector:
     return _embedder()(text.encode(errors="replace").decode())
-
-
-def stored_direction(text: str) -> bytes:
-    """Where a text points, as an index keeps it."""
-    return _direction(text).astype(np.float16).tobytes()
-
-
-class Directions:
-    """Where the texts of an index point, read once for many searches."""
-
-    def __init__(self, stored: Sequence[tuple[str, bytes]]) -> None:
-        self._kinds = np.array([kind for kind, _ in stored])
-        kept = np.frombuffer(b"".join(vector for _, vector in stored), np.float16)
-        self._matrix = kept.reshape(len(stored), -1).astype(np.float32)
-
-    def near(self, text: str, kinds: Sequence[str], last: int) -> Iterator[int]:
-        """Numbers of texts from 1, those first that point where this one does."""
-        wanted = np.isin(self._kinds[:last], kinds) if kinds else np.full(last, fill_value=True)
-        alike = self._matrix[:last] @ _direction(text)
-        order = np.argsort(-alike, kind="stable")
-        return (int(at) + 1 for at in order[wanted[order]])
-
-
-def _direction(text: str) -> Vector:
-    # Not remembered: a folder has every text once.
-    vector = _embed(text)
-    direction: Vector = vector / np.float32(np.linalg.norm(vector) or 1.0)
-    return direction
 
 
 def find_weights() -> Path:

@@ -57,8 +57,6 @@ _KEYS = (
 )
 """What front matter may say."""
 _MAX_FILE_SIZE = 500_000_000
-Retrieval = Literal["words", "embeddings"]
-"""By what texts are near each other."""
 
 
 class FolderConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,8 +69,6 @@ class FolderConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Patterns of files that only local models may be shown."""
     allow: tuple[str, ...] = ()
     """Patterns of files whose records are shown although lines of theirs address a model."""
-    retrieval: Retrieval = "words"
-    """By what similar records are found: words they share (BM25), or what their words mean."""
     columns: Columns = Columns()
     """Which column is what, in every table."""
     tables: dict[str, Columns] = {}
@@ -115,7 +111,6 @@ class KnowledgeFolder(Struct, frozen=True, kw_only=True):
     files: tuple[FileReading, ...]
     problems: tuple[str, ...]
     """One sentence for every file or line that could not be used."""
-    retrieval: Retrieval = "words"
 
 
 def read_folder(path: str | Path) -> KnowledgeFolder:
@@ -147,7 +142,6 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
         records=tuple(record for _, found in readings for record in found),
         files=tuple(reading for reading, _ in readings),
         problems=tuple(problems),
-        retrieval=config.retrieval,
     )
 
 

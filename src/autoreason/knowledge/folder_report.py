@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 import msgspec
 
 from autoreason.errors import InvalidInput
-from autoreason.knowledge.folder import CONFIG, FileReading, KnowledgeFolder, read_folder
+from autoreason.knowledge.folder import FileReading, KnowledgeFolder, read_folder
 from autoreason.knowledge.holdout import MIN_PAIRS, SHOWN, UNTESTED, few_groups
 from autoreason.knowledge.index import Index, IndexedRecord, describe_figure, show_number
 from autoreason.knowledge.predictor import find_testable
-from autoreason.knowledge.standing import MIN_GROUPS, MIN_Z, find_standings
+from autoreason.knowledge.standing import MIN_GROUPS, find_standings
 from autoreason.knowledge.words import lines_to_models
 from autoreason.knowledge_records import Record, RecordKind
 from autoreason.report.numbers import count, listed, shorten
@@ -192,12 +192,11 @@ class SearchReport(Report):
         return {"conclusion": self.conclusion, "records": records}
 
 
-def check_knowledge(folder: str | Path, *, min_z: float = MIN_Z) -> FolderReport:
+def check_knowledge(folder: str | Path) -> FolderReport:
     """Say what was understood of a folder of records, and what could be shown with it.
 
     Args:
         folder: The folder, or a single CSV or JSONL file.
-        min_z: Standard errors by which two texts must differ to make a pair.
 
     Returns:
         The report.
@@ -212,11 +211,9 @@ def check_knowledge(folder: str | Path, *, min_z: float = MIN_Z) -> FolderReport
         >>> check_knowledge("mails.csv").conclusion
         '2 outcomes in mails.csv; 0 pairs of 0 groups can be tested'
     """
-    check_call(check_knowledge, folder=folder, min_z=min_z)
-    if min_z < 0:
-        raise InvalidInput(f"`min_z` is {min_z:g}; give 0 or more")
+    check_call(check_knowledge, folder=folder)
     content = read_folder(folder)
-    found = find_testable(content.records, min_z=min_z)
+    found = find_testable(content.records)
     by_group = Counter(pair.group for pair in found.pairs)
     squares = sum(number**2 for number in by_group.values())
     outcomes = [each for each in content.records if each.result or each.verdict or each.score]
@@ -226,7 +223,7 @@ def check_knowledge(folder: str | Path, *, min_z: float = MIN_Z) -> FolderReport
         kinds=dict(Counter(record.kind for record in content.records)),
         lists=_rank(content),
         files=content.files,
-        problems=(*content.problems, *_missing_extra(content)),
+        problems=content.problems,
         groups=len({record.group for record in outcomes if record.group}),
         ungrouped=sum(not record.group for record in outcomes),
         private=sum(record.private for record in content.records),
@@ -309,17 +306,6 @@ def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> Searc
         raise InvalidInput(f"`limit` is {limit}; give 1 or more")
     with Index.open(folder) as index:
         return SearchReport(str(folder), text, tuple(islice(index.nearest(text), limit)))
-
-
-def _missing_extra(content: KnowledgeFolder) -> Iterator[str]:
-    """What `kb.toml` asks for and is not installed: no run could use the folder."""
-    if content.retrieval == "embeddings":
-        from autoreason.knowledge.embeddings import find_weights
-
-        try:
-            find_weights()
-        except InvalidInput as error:
-            yield f'{CONFIG}: `retrieval = "embeddings"` is refused by searches and runs: {error}'
 
 
 def _lines_to_models(content: KnowledgeFolder) -> tuple[str, ...]:

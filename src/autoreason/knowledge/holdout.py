@@ -15,7 +15,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeVar, get_args
 import msgspec
 from msgspec import Struct
 
-from autoreason.knowledge.folder import Retrieval, read_folder
+from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.index import Index, Query
 from autoreason.knowledge.predictor import (
     FittedPredictor,
@@ -24,11 +24,10 @@ from autoreason.knowledge.predictor import (
     Predictor,
     RetrievalPredictor,
     Scores,
-    Use,
     comparable_rows,
     find_testable,
 )
-from autoreason.knowledge.standing import MIN_GROUPS, MIN_KNOWN, MIN_Z, FoundPairs, Pair, find_pairs
+from autoreason.knowledge.standing import MIN_GROUPS, MIN_KNOWN, FoundPairs, Pair, find_pairs
 from autoreason.knowledge_records import FITTED, Record, WhenTested
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
@@ -144,7 +143,7 @@ def choose_fitted(folder: str | Path, when: WhenTested) -> TestResult | None:
 
 
 T = TypeVar("T")
-PredictorName = Literal["retrieval", "words", "embeddings", "both", "length"]
+PredictorName = Literal["retrieval", "words", "embeddings", "length"]
 PREDICTORS: tuple[PredictorName, ...] = get_args(PredictorName)
 MIN_PAIRS = 60
 """Pairs below which nothing is concluded."""
@@ -154,7 +153,7 @@ _NORMAL = NormalDist()
 SHOWN = _NORMAL.inv_cdf(1 - BEYOND_CHANCE / 2) + _NORMAL.inv_cdf(0.8)
 """Standard errors of a difference that is shown four times out of five."""
 TONES: dict[str, Tone] = {"helps": "good", "harms": "bad", "worse": "bad", "too few": "warning"}
-_DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 2, "embeddings": 2, "both": 2}
+_DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 2, "embeddings": 2}
 """How often all answers are repeated with shuffled outcomes; regressions, which take seconds, have a shuffle each."""
 UNTESTED = f"{MIN_KNOWN} records or fewer are known before them, or a copy of a text is"
 FLIPPED = "by flipping the signs of whole groups"
@@ -197,9 +196,6 @@ class PredictorTest(Report):
     """Pairs left out because too little was known before them, or a copy of one of their texts was."""
     picked: int
     no_error: int
-    leaks: int
-    records_used: int
-    """For all answers together, each time counted."""
     by_time: tuple[Estimate, Estimate] | None
     """The first two thirds of the pairs by date, and the last."""
     declines: bool
@@ -263,7 +259,6 @@ class PredictorTest(Report):
             ("Pairs", f"{basis}; intervals rest on groups, one of which is left out at a time"),
             ("Known", self._known()),
             ("Test", "" if self.p_value is None or self.verdict == "too few" else test),
-            ("Leaks", f"{self.leaks:,} of {self.records_used:,} records used for answers"),
             ("Placebo", self._placebo()),
             ("Left out", self._left_out()),
             ("Over time", over_time(self.by_time, declines=self.declines)),
@@ -295,16 +290,14 @@ def evaluate_predictor(
     folder: str | Path,
     predictor: PredictorName = "retrieval",
     *,
-    min_z: float = MIN_Z,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> PredictorTest:
     """Ask a predictor which of two texts does better, for every recorded pair of a folder, its group left out.
 
     Args:
         folder: The folder, or a single CSV or JSONL file.
-        predictor: `retrieval`, `words`, `embeddings`, `both` of these, or `length`; none of them asks
+        predictor: `retrieval`, `words`, `embeddings` (and words), or `length`; none of them asks
             a model. Embeddings need `autoreason[embeddings]`.
-        min_z: Standard errors by which two texts must differ to make a pair.
         on_progress: Called with the number of pairs that are decided, and of all.
 
     Returns:
@@ -321,21 +314,8 @@ def evaluate_predictor(
         >>> evaluate_predictor("mails.csv").verdict
         'too few'
     """
-    check_call(
-        evaluate_predictor,
-        folder=folder,
-        predictor=predictor,
-        min_z=min_z,
-        on_progress=on_progress,
-    )
-    content = read_folder(folder)
-    found = measure_predictor(
-        content.records,
-        predictor,
-        min_z=min_z,
-        on_progress=on_progress,
-        retrieval=content.retrieval,
-    )
+    check_call(evaluate_predictor, folder=folder, predictor=predictor, on_progress=on_progress)
+    found = measure_predictor(read_folder(folder).records, predictor, on_progress)
     if predictor in FITTED:
         keep_test(
             folder,
@@ -354,29 +334,22 @@ def evaluate_predictor(
     return found
 
 
-def retrieval_answers(
-    records: Sequence[Record], pairs: Sequence[Pair], retrieval: Retrieval = "words"
-) -> list[float]:
+def retrieval_answers(records: Sequence[Record], pairs: Sequence[Pair]) -> list[float]:
     """Whether retrieval alone is right about each pair: 1, 0, or 0.5 where it cannot tell."""
-    past = _Past(records, retrieval)
-    predictor = past.predictor("retrieval")
+    predictor = _Past(records).predictor("retrieval")
     return [_answer(predictor, pair) for pair in pairs]
 
 
 def measure_predictor(
     records: Sequence[Record],
     predictor: PredictorName,
-    *,
-    min_z: float = MIN_Z,
     on_progress: Callable[[int, int], None] | None = None,
-    retrieval: Retrieval = "words",
 ) -> PredictorTest:
     """The same on records."""
     # Length knows nothing of other texts.
-    find = find_pairs if predictor == "length" else find_testable
-    found = find(records, min_z=min_z)
+    found = (find_pairs if predictor == "length" else find_testable)(records)
     pairs = sorted(found.pairs, key=lambda pair: (pair.when, pair.group))
-    past = _Past(records, retrieval)
+    past = _Past(records)
     own = past.predictor(predictor)
     shuffled = [past.predictor(predictor, draw) for draw in range(_DRAWS.get(predictor, 0))]
     answers: list[Answer] = []
@@ -387,11 +360,11 @@ def measure_predictor(
         placebo = {(draw, fit): right for draw, (right, fit) in enumerate(drawn)}
         length = _answer(LengthPredictor(), pair)
         answers.append(Answer(pair, _answer(own, pair), placebo, length))
-    return summarize(predictor, answers, found, own.use)
+    return summarize(predictor, answers, found)
 
 
 def summarize(
-    predictor: PredictorName, answers: Sequence[Answer], found: FoundPairs, use: Use
+    predictor: PredictorName, answers: Sequence[Answer], found: FoundPairs
 ) -> PredictorTest:
     """What answers come to; those of one group hang together."""
     alone = predictor == "length"
@@ -429,8 +402,6 @@ def summarize(
         unanswered=found.untested,
         picked=found.picked,
         no_error=found.no_error,
-        leaks=use.leaks,
-        records_used=use.records,
         by_time=by_time,
         declines=declines,
     )
@@ -439,10 +410,10 @@ def summarize(
 class _Past:
     """What predictors may know."""
 
-    def __init__(self, records: Sequence[Record], retrieval: Retrieval) -> None:
+    def __init__(self, records: Sequence[Record]) -> None:
         self._rows = comparable_rows(records)
         self.scores = {record.id: standing.score for record, standing in self._rows if standing}
-        self.neighbours = Neighbours(Index.of_rows(self._rows, retrieval))
+        self.neighbours = Neighbours(Index.of_rows(self._rows))
 
     def predictor(self, name: PredictorName, draw: int | None = None) -> Predictor:
         """The predictor of that name; with a draw, of shuffled outcomes, and other ones in every regression."""

@@ -14,7 +14,7 @@ from heapq import merge
 from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -22,7 +22,6 @@ from autoreason.errors import InvalidInput
 from autoreason.knowledge.columns import is_earlier, is_rate
 from autoreason.knowledge.folder import (
     KnowledgeFolder,
-    Retrieval,
     digest_folder,
     read_folder,
     spread_private,
@@ -46,12 +45,8 @@ from autoreason.knowledge_records import (
 )
 from autoreason.paths import cache_folder
 
-if TYPE_CHECKING:
-    from autoreason.knowledge.embeddings import Directions
-
-
 _FILE = ".index.sqlite"
-_VERSION = "5"
+_VERSION = "1"
 MAX_POSTINGS = 3_000
 """Occurrences that a search looks at; the commonest words of a long text are left out before."""
 _MAX_WORDS = 64
@@ -66,7 +61,6 @@ CREATE TABLE records (
 CREATE VIRTUAL TABLE texts USING fts5(words, content='', tokenize='ascii');
 CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, texts, row);
 CREATE TABLE metrics (metric TEXT, records INTEGER);
-CREATE TABLE vectors (row INTEGER PRIMARY KEY, kind TEXT, vector BLOB);
 CREATE TABLE vocabulary (term TEXT PRIMARY KEY, doc INTEGER) WITHOUT ROWID;
 CREATE INDEX days ON records (day);
 CREATE INDEX groups ON records (grp);
@@ -120,15 +114,15 @@ class Index:
         return cls(connection, str(folder), content.digest)
 
     @classmethod
-    def of(cls, records: Iterable[Record], retrieval: Retrieval = "words") -> Self:
+    def of(cls, records: Iterable[Record]) -> Self:
         """An index of these records in memory."""
-        return cls.of_rows(_with_standings(list(records)), retrieval)
+        return cls.of_rows(_with_standings(list(records)))
 
     @classmethod
-    def of_rows(cls, rows: Sequence[Row], retrieval: Retrieval = "words") -> Self:
+    def of_rows(cls, rows: Sequence[Row]) -> Self:
         """An index in memory of records whose standings are known."""
         connection = _connect(":memory:")
-        _fill(connection, rows, retrieval)
+        _fill(connection, rows)
         return cls(connection, "", "")
 
     def __enter__(self) -> Self:
@@ -163,25 +157,6 @@ class Index:
     ) -> Iterator[IndexedRecord]:
         """Records that are near a text, the nearest first; those of one day at the latest, if given."""
         last = self._last_row(until)
-        if self._directions:
-            rows = self._directions.near(text, kinds, last)
-        else:
-            rows = self._by_words(text, kinds, last, max_postings)
-        yield from map(self._fetch, rows)
-
-    @cached_property
-    def _directions(self) -> Directions | None:
-        """Where texts point, if that is what this folder is searched by."""
-        stored = self._sql.execute("SELECT kind, vector FROM vectors ORDER BY row").fetchall()
-        if not stored:
-            return None
-        from autoreason.knowledge.embeddings import Directions
-
-        return Directions(stored)
-
-    def _by_words(
-        self, text: str, kinds: Sequence[RecordKind], last: int, max_postings: int
-    ) -> Iterator[int]:
         query, postings = self._query(text, max_postings)
         if not query:
             return
@@ -194,7 +169,7 @@ class Index:
             f"{wanted if kinds else ''} ORDER BY rank, rowid",
             (query, first, last, *kinds),
         )
-        yield from (row for (row,) in rows)
+        yield from (self._fetch(row) for (row,) in rows)
 
     def strongest(self, kinds: Sequence[RecordKind]) -> Iterator[IndexedRecord]:
         """Records by how far they stand from their group, the farthest first."""
@@ -309,13 +284,13 @@ def _with_standings(records: Sequence[Record]) -> list[Row]:
 
 
 def _fill_from(connection: sqlite3.Connection, content: KnowledgeFolder) -> None:
-    _fill(connection, _with_standings(content.records), content.retrieval)
+    _fill(connection, _with_standings(content.records))
     about = (_VERSION + content.digest, content.path)
     connection.execute("INSERT INTO about VALUES (?, ?)", about)
     connection.commit()
 
 
-def _fill(connection: sqlite3.Connection, rows: Sequence[Row], retrieval: Retrieval) -> None:
+def _fill(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
     try:
         connection.executescript(_SCHEMA)
     except sqlite3.OperationalError as error:
@@ -343,11 +318,6 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row], retrieval: Retrie
             ),
         )
         connection.execute("INSERT INTO texts (rowid, words) VALUES (?, ?)", (row, words))
-        if retrieval == "embeddings":
-            from autoreason.knowledge.embeddings import stored_direction
-
-            vector = (row, record.kind, stored_direction(record.text))
-            connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", vector)
     metrics = Counter(record.result.metric for record, _ in rows if record.result)
     connection.executemany("INSERT INTO metrics VALUES (?, ?)", metrics.items())
     # To count them for every search would mean to walk through all occurrences of a word.
@@ -392,8 +362,6 @@ class Retrieved(NamedTuple):
     critic: ShownOutcomes
     judges: ShownOutcomes
     left_out: dict[str, int]
-    leaks: int
-    """Records that should have been kept out and were not, counted again: 0."""
 
 
 def find_neighbours(
@@ -450,18 +418,6 @@ def _contains(one: str, other: str) -> bool:
     return short.count(" ") >= _FEW_WORDS and f" {short} " in f" {long} "
 
 
-def count_leaks(records: Sequence[Record], query: Query) -> int:
-    """How many records give the answer away, counted without the rule that chose them."""
-    own = plain_text(query.text)
-    return sum(
-        plain_text(record.text) == own
-        or (bool(query.group) and record.group == query.group)
-        or (bool(query.before) and not is_earlier(record.when, query.before))
-        or is_too_similar(record.text, query.text)
-        for record in records
-    )
-
-
 def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieved:
     """Two short lists each for critics and for judges, who are shown different texts; or all for critics."""
     similar: Counter[str] = Counter()
@@ -483,12 +439,10 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
         if min(map(len, halves)) == _NEAREST:
             break
     critic, judges = (_choose(half) for half in (halves if for_judges else [*halves, []]))
-    chosen = [each.record for one in (critic, judges) for part in one for each in part]
     return Retrieved(
         _show_both(critic),
         _show_both(judges),
         _count_left_out(index, query, similar["too similar"]),
-        count_leaks(chosen, query),
     )
 
 
@@ -504,7 +458,6 @@ def choose_knowledge(index: Index, query: Query, *, for_judges: bool = True) -> 
         critic=found.critic,
         judges=found.judges,
         left_out=found.left_out,
-        leaks=found.leaks,
     )
 
 

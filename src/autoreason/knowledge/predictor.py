@@ -17,10 +17,9 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput
 from autoreason.files import write_atomically
 from autoreason.knowledge.columns import is_earlier
-from autoreason.knowledge.index import Index, Query, Row, count_leaks, find_neighbours
+from autoreason.knowledge.index import Index, Query, Row, find_neighbours
 from autoreason.knowledge.standing import (
     MIN_KNOWN,
-    MIN_Z,
     FoundPairs,
     KnownBefore,
     Pair,
@@ -42,8 +41,8 @@ _BEYOND = 2
 class Ridge(Struct, frozen=True, kw_only=True):
     """How outcomes depend on texts."""
 
-    words: dict[str, float] = {}
-    """What words are worth; empty where they do not count."""
+    words: dict[str, float]
+    """What words are worth."""
     direction: tuple[float, ...] = ()
     """What the dimensions of an embedding are worth; empty where they do not count."""
 
@@ -62,14 +61,12 @@ def fit_ridge(
     name: FittedName, texts: Sequence[str], outcomes: Sequence[float], start: Ridge | None = None
 ) -> Ridge:
     """The regression of that name; `start` is one that is nearly right."""
-    words: dict[str, float] = {}
     direction: tuple[float, ...] = ()
-    if name != "words":
+    if name == "embeddings":
         from autoreason.knowledge.embeddings import fit_embeddings
 
         direction = fit_embeddings(texts, outcomes)
-    if name != "embeddings":
-        words = fit_words(texts, outcomes, start.words if start else {})
+    words = fit_words(texts, outcomes, start.words if start else {})
     return Ridge(words=words, direction=direction)
 
 
@@ -187,9 +184,9 @@ def comparable_rows(records: Iterable[Record]) -> list[Row]:
     return list(by_text.values())
 
 
-def find_testable(records: Sequence[Record], *, min_z: float = MIN_Z) -> FoundPairs:
+def find_testable(records: Sequence[Record]) -> FoundPairs:
     """The pairs on which anything can be tested: enough is known before them, and no copy of either text is."""
-    found = find_pairs(records, min_z=min_z)
+    found = find_pairs(records)
     rows = [record for record, _ in comparable_rows(records)]
     known = KnownBefore(rows)
     copies = CopyFinder([record.text for record in rows])
@@ -205,24 +202,8 @@ def find_testable(records: Sequence[Record], *, min_z: float = MIN_Z) -> FoundPa
     return found._replace(pairs=pairs, untested=len(found.pairs) - len(pairs))
 
 
-class Use(NamedTuple):
-    """How many records were used for answers, and how many of them should not have been: 0."""
-
-    records: int = 0
-    leaks: int = 0
-
-    def add(self, records: int, leaks: int) -> Use:
-        """With one more answer."""
-        return Use(self.records + records, self.leaks + leaks)
-
-
 class Predictor(Protocol):
     """Says how well a text may do, from records that a query allows."""
-
-    @property
-    def use(self) -> Use:
-        """What the answers so far rest on."""
-        ...
 
     @property
     def fit(self) -> int:
@@ -237,7 +218,7 @@ class Predictor(Protocol):
 class LengthPredictor:
     """The longer text does better."""
 
-    use, fit = Use(), 0
+    fit = 0
 
     def predict(self, query: Query) -> float:
         """How many characters it has."""
@@ -245,21 +226,17 @@ class LengthPredictor:
 
 
 class Neighbours:
-    """Similar texts of an index, looked for once for each query; leaks among them are counted."""
+    """Similar texts of an index, looked for once for each query."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
         self._found: dict[Query, list[str]] = {}
-        self.use = Use()
 
     def ids(self, query: Query) -> list[str]:
         """The ids of the nearest records."""
         if query not in self._found:
             found = find_neighbours(self._index, query, max_postings=_MAX_POSTINGS)
-            near = islice(found, NEIGHBOURS)
-            records = [each.record for each in near]
-            self.use = self.use.add(len(records), count_leaks(records, query))
-            self._found[query] = [record.id for record in records]
+            self._found[query] = [each.record.id for each in islice(found, NEIGHBOURS)]
         return self._found[query]
 
 
@@ -270,11 +247,6 @@ class RetrievalPredictor:
 
     def __init__(self, neighbours: Neighbours, scores: Scores) -> None:
         self._neighbours, self._scores = neighbours, scores
-
-    @property
-    def use(self) -> Use:
-        """All neighbours that were looked at."""
-        return self._neighbours.use
 
     def predict(self, query: Query) -> float:
         """The mean of the nearest; where none is near, that of all texts."""
@@ -314,12 +286,10 @@ class CopyFinder:
 
 
 class _Known(NamedTuple):
-    """A regression, and the records from which it is known."""
+    """A regression, and how many records it is known from."""
 
     ridge: Ridge | None = None
     records: int = 0
-    groups: frozenset[str] = frozenset()
-    until: str = ""
     number: int = 0
 
 
@@ -341,7 +311,6 @@ class FittedPredictor:
         groups = sorted({record.group for record, _ in rows})
         self._fold_of = {group: at % _FOLDS for at, group in enumerate(groups)}
         self._folds: dict[int | None, _Known] = {}
-        self.use = Use()
 
     def predict(self, query: Query) -> float:
         """What the regression says of it; 0 where too little is known."""
@@ -349,8 +318,6 @@ class FittedPredictor:
         if known.ridge is None:
             return 0.0
         self.fit = known.number
-        later = bool(query.before) and not is_earlier(known.until, query.before)
-        self.use = self.use.add(known.records, int(later or query.group in known.groups))
         return known.ridge.predict(query.text)
 
     def _from_earlier(self, before: str) -> _Known:
@@ -381,7 +348,5 @@ class FittedPredictor:
         return _Known(
             fit_ridge(self._name, [record.text for record, _ in rows], outcomes, start),
             len(rows),
-            frozenset(record.group for record, _ in rows),
-            max(record.when for record, _ in rows),
             self._fits,
         )

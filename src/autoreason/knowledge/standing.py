@@ -123,7 +123,7 @@ def find_standings(records: Iterable[Record]) -> list[tuple[Record, Standing]]:
     ]
 
 
-def find_pairs(records: Sequence[Record], *, min_z: float = MIN_Z) -> FoundPairs:
+def find_pairs(records: Sequence[Record]) -> FoundPairs:
     """Pairs within groups that differ beyond their error: each two texts once, contradictions not at all."""
     fair = [record for record in records if record.chosen != "picked"]
     found: dict[tuple[str, frozenset[str]], tuple[Record, Record] | None] = {}
@@ -138,7 +138,7 @@ def find_pairs(records: Sequence[Record], *, min_z: float = MIN_Z) -> FoundPairs
         if metric == _VERDICT and linked:
             wins: Iterable[tuple[Record, Record]] = _linked(linked)
         else:
-            wins = _differing(metric, pooled, min_z)
+            wins = _differing(metric, pooled)
         for better, worse in wins:
             texts_of_two = frozenset((one_line(better.text), one_line(worse.text)))
             before = found.setdefault((group, texts_of_two), (better, worse))
@@ -212,16 +212,14 @@ def _linked(records: Iterable[Record]) -> list[tuple[Record, Record]]:
     return [(two["approved"], two["rejected"]) for two in by_name.values() if len(two) == 2]
 
 
-def _differing(
-    metric: str, measures: Sequence[_Measure], min_z: float
-) -> Iterator[tuple[Record, Record]]:
+def _differing(metric: str, measures: Sequence[_Measure]) -> Iterator[tuple[Record, Record]]:
     for one, other in combinations(measures, 2):
         difference = (one.value - other.value) * one.sign
         if metric == _VERDICT:
             differ = abs(difference) == 1
         else:
             error = _error_of_difference(one, other)
-            differ = bool(error) and abs(difference) > min_z * (error or 0)
+            differ = bool(error) and abs(difference) > MIN_Z * (error or 0)
         if differ:
             yield (one.record, other.record) if difference > 0 else (other.record, one.record)
 

@@ -122,7 +122,7 @@ def _shown_records(knowledge: Knowledge) -> Section:
     columns = [Column(title, figures=False, least=least) for title, least in leasts.items()]
     return Section(
         "Records",
-        [("left out", left_out or "none"), ("leaks", str(knowledge.leaks))],
+        [("left out", left_out or "none")],
         tables=[Table(columns, rows)],
     )
 

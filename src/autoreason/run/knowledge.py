@@ -17,7 +17,6 @@ from autoreason.knowledge.columns import read_date
 from autoreason.knowledge.folder import (
     append_outcomes,
     check_private,
-    read_config,
     read_folder,
     replace_outcomes,
     spread_private,
@@ -25,7 +24,6 @@ from autoreason.knowledge.folder import (
 from autoreason.knowledge.holdout import retrieval_answers
 from autoreason.knowledge.index import Index
 from autoreason.knowledge.predictor import find_testable
-from autoreason.knowledge.standing import MIN_Z
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.run.choices import ModelChoice
 from autoreason.run.door import checked, door
@@ -52,7 +50,7 @@ PAIRS = 100
 """How many are put to judges where nobody says."""
 
 
-@door(pairs=PAIRS, min_z=MIN_Z)
+@door(pairs=PAIRS)
 def measure_knowledge(
     folder: str | Path,
     model: str | Model = DEFAULT_MODEL,
@@ -117,14 +115,13 @@ def _draw_pairs(
     private: bool,
 ) -> RecordedPairs:
     """Some of a folder's pairs, drawn by the seed, each with what judges will be shown."""
-    min_z = options.get("min_z")
-    pairs = find_testable(records, min_z=MIN_Z if min_z is None else min_z).pairs
+    pairs = find_testable(records).pairs
     if not pairs:
         raise InvalidInput(
             f"{folder} has no pairs that can be tested; `autoreason knowledge check {folder}` says why"
         )
     drawn = draw(seed, "pairs").sample(pairs, min(options.get("pairs") or PAIRS, len(pairs)))
-    answers = retrieval_answers(records, drawn, read_config(folder).retrieval)
+    answers = retrieval_answers(records, drawn)
     seeds = [draw(seed, f"placebo/{at}").getrandbits(31) for at in range(len(drawn))]
     with Index.open(folder) as index:
         chosen = [

@@ -93,7 +93,6 @@ class KnowledgeTestOptions(AskOptions, total=False):
     """Keyword arguments of `measure_knowledge`."""
 
     pairs: Annotated[int, "How many recorded pairs are put to the judges, drawn from all."]
-    min_z: Annotated[float, "Standard errors by which two texts must differ to be a pair."]
     judge_models: Annotated[
         Sequence[str | Model], "Judges that are tested besides or instead of the model."
     ]

@@ -196,8 +196,7 @@ def critique(event: CritiqueWritten) -> str:
 def knowledge(found: Knowledge) -> str:
     """What was shown of the user's records, and to whom."""
     judged = "" if found.judges.all else "; judges were shown no outcomes"
-    leaked = f"; {found.leaks} of them should have been left out" if found.leaks else ""
-    return f"{count(len(found.shown), 'record')} of {found.source}{judged}{leaked}"
+    return f"{count(len(found.shown), 'record')} of {found.source}{judged}"
 
 
 def candidate(event: CandidateReady) -> str:

@@ -16,7 +16,7 @@ from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
-_PREDICTORS = ("retrieval", "words", "embeddings", "both", "length")
+_PREDICTORS = ("retrieval", "words", "embeddings", "length")
 folder_argument = click.argument("folder", metavar="FOLDER")
 
 
@@ -180,9 +180,8 @@ def test(folder: str, **values: Any) -> int:
     Predictors:
       retrieval  the mean outcome of the 20 most similar texts, by BM25
       words      a ridge regression of outcomes on words
-      embeddings the same on 256 numbers that known words make of a text; needs
-                 `pip install '.[embeddings]'` in the clone
-      both       the sum of the two
+      embeddings the same, also on 256 numbers that known words make of a text;
+                 needs `pip install '.[embeddings]'` in the clone
       length     the longer text
 
     Where a regression helps, a predictor fitted on all outcomes gets a seat on the panels of

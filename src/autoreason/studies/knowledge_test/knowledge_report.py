@@ -87,7 +87,6 @@ class KnowledgeReport(Report):
     of: int
     """Pairs that the folder has."""
     groups: int
-    leaks: int
 
     @property
     def conclusion(self) -> str:
@@ -128,7 +127,6 @@ class KnowledgeReport(Report):
             ),
             ("Test", f"{'; '.join(tests)}, {FLIPPED}" if tests else ""),
             ("Placebo", "the same records, each with another's outcome: what a longer prompt does"),
-            ("Leaks", str(self.leaks)),
             *(
                 ("Over time", f"{each.judge}: {over_time(each.by_time, declines=each.declines)}")
                 for each in self.judges
@@ -180,7 +178,6 @@ def knowledge_report(story: Story) -> KnowledgeReport:
         pairs=len(work.pairs),
         of=work.of,
         groups=len({pair.group for pair in work.pairs}),
-        leaks=sum(pair.leaks for pair in work.pairs),
     )
 
 

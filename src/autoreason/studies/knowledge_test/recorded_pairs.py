@@ -26,7 +26,6 @@ class RecordedPair(Struct, frozen=True, kw_only=True):
     known: ShownOutcomes = ShownOutcomes()
     placebo: ShownOutcomes = ShownOutcomes()
     """The same records, each with the outcome of another."""
-    leaks: int = 0
     retrieval: float = 0.5
     """Whether retrieval alone is right: 1, 0, or 0.5 where both are the same to it."""
 
@@ -62,7 +61,6 @@ def recorded_pair(index: Index, pair: Pair, seed: int, *, private: bool) -> Reco
         when=pair.when,
         known=known,
         placebo=shuffle(known, seed),
-        leaks=sum(each.leaks for each in found),
     )
 
 
