@@ -169,8 +169,8 @@ def test_outcomes_that_mean_nothing_seldom_give_a_predictor_a_seat(tmp_path: Pat
     assert seated <= most_often(times, 0.025)
 
 
-@pytest.mark.parametrize(("length", "level"), [(0.5, 0.025), (0.25, 0.075)])
-def test_of_three_predictors_that_toss_coins_one_seldom_helps(length: float, level: float) -> None:
+@pytest.mark.parametrize("length", [0.5, 0.25])
+def test_of_two_predictors_that_toss_coins_one_seldom_helps(length: float) -> None:
     rng, times, helped = Random(length), 40, 0
     for _ in range(times):
         pairs = [
@@ -187,10 +187,10 @@ def test_of_three_predictors_that_toss_coins_one_seldom_helps(length: float, lev
                 ],
                 FoundPairs([], 0, 0),
             ).verdict
-            for _ in range(3)
+            for _ in range(2)
         ]
         helped += "helps" in verdicts
-    assert helped <= most_often(times, level)
+    assert helped <= most_often(times, 0.05)
 
 
 def ask_judge(rng: Random, groups: int, pairs: int, *, skills: tuple[float, ...]) -> JudgeAnswers:
