@@ -35,8 +35,8 @@ from autoreason.models.transport import (
     Transport,
     UnstreamedBody,
     connection_message,
-    no_answer,
     redirected,
+    unreachable,
 )
 
 __all__ = ["provider"]
@@ -176,39 +176,23 @@ def test_nothing_is_imported_before_the_first_call() -> None:
 # Time
 
 
-@hurried(total=0.5)
-async def test_a_plain_call_that_takes_too_long_is_a_timeout(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    provider.will(Answer(delay=30))
-    with pytest.raises(
-        CallFailed, match=r"acme took too long: no whole reply within 0\.5"
-    ) as caught:
-        await transport.fetch(call_to(provider))
-    assert caught.value.failure is Failure.TIMEOUT
-
-
-@hurried(first_byte=0.5)
-async def test_a_stream_that_never_starts_is_a_timeout(
-    provider: FakeProvider, transport: Transport
-) -> None:
-    provider.will(Answer(delay=30))
-    with pytest.raises(CallFailed, match=r"nothing came for 0\.5 seconds") as caught:
-        await payloads(transport, call_to(provider, stream=True))
-    assert caught.value.failure is Failure.TIMEOUT
-
-
 @pytest.mark.parametrize(
-    ("stall_after", "transport", "limit"),
-    [(0, {"first_byte": 2}, "2"), (2, {"stall": 0.2}, "0.2")],
+    ("answer", "streamed", "transport", "message"),
+    [
+        (Answer(delay=30), False, {"total": 0.5}, r"no whole reply within 0\.5 seconds"),
+        (Answer(delay=30), True, {"first_byte": 0.5}, r"nothing came for 0\.5 seconds"),
+        (Answer(stall_after=0), True, {"first_byte": 2}, "nothing came for 2 seconds"),
+        (Answer(stall_after=2), True, {"stall": 0.2}, r"nothing came for 0\.2 seconds"),
+    ],
     indirect=["transport"],
 )
-async def test_a_stream_that_goes_silent_is_a_timeout(
-    provider: FakeProvider, transport: Transport, stall_after: int, limit: str
+async def test_a_reply_that_is_late_begins_late_or_goes_silent_is_a_timeout(
+    provider: FakeProvider, transport: Transport, answer: Answer, streamed: bool, message: str
 ) -> None:
-    provider.will(Answer(stall_after=stall_after))
-    with pytest.raises(CallFailed, match=f"nothing came for {limit} seconds") as caught:
-        await payloads(transport, call_to(provider, stream=True))
+    provider.will(answer)
+    call = call_to(provider, stream=streamed)
+    with pytest.raises(CallFailed, match=f"acme took too long: {message}") as caught:
+        await (payloads(transport, call) if streamed else transport.fetch(call))
     assert caught.value.failure is Failure.TIMEOUT
 
 
@@ -239,7 +223,8 @@ async def test_a_server_that_is_not_there_cannot_be_reached(transport: Transport
     call = HttpCall(who="acme", url="http://127.0.0.1:9/v1/models")
     with pytest.raises(CallFailed) as caught:
         await transport.fetch(call)
-    assert str(caught.value) == "acme cannot be reached at 127.0.0.1:9 (Connection refused)"
+    reported = "acme cannot be reached at 127.0.0.1:9 (Connection refused); check its base URL"
+    assert str(caught.value).startswith(reported)
     assert caught.value.failure is Failure.CONNECTION
 
 
@@ -353,20 +338,17 @@ async def failed(transport: Transport, url: str) -> CallFailed:
     return caught.value
 
 
-NOT_HTTP = "acme at {at} does not answer as an API does"
-
-
 @pytest.mark.parametrize(
     ("scheme", "answer", "failure", "message"),
     [
-        ("http", "ssh", Failure.NO_ACCESS, NOT_HTTP),
-        ("http", "json", Failure.NO_ACCESS, NOT_HTTP),
-        ("http", "brotli", Failure.NO_ACCESS, f"{NOT_HTTP} (Can not decode content-encoding)"),
-        ("http", "huge", Failure.NO_ACCESS, f"{NOT_HTTP} (Got more than 65536 bytes"),
+        ("http", "ssh", Failure.NO_ACCESS, "acme cannot be reached at {at} (the answer is not"),
+        ("http", "json", Failure.NO_ACCESS, "acme cannot be reached at {at} (the answer is not"),
+        ("http", "brotli", Failure.NO_ACCESS, "acme cannot be reached at {at} (the answer is not"),
+        ("http", "huge", Failure.NO_ACCESS, "acme cannot be reached at {at} (the answer is not"),
         ("http", "nothing", Failure.CONNECTION, "acme cannot be reached at {at} (Server discon"),
         ("http", "gzip", Failure.BROKEN_REPLY, "acme broke off in the middle of a reply"),
         ("http", "short", Failure.BROKEN_REPLY, "acme broke off in the middle of a reply"),
-        ("https", "json", Failure.NO_ACCESS, "no secure connection to acme at {at} (wrong version"),
+        ("https", "json", Failure.NO_ACCESS, "acme cannot be reached at {at} (wrong version"),
         ("https", "nothing", Failure.CONNECTION, "acme cannot be reached at {at} ("),
     ],
 )
@@ -405,7 +387,7 @@ async def test_the_answer_of_a_proxy_is_not_reported_as_the_provider_s(
     async with server(b"HTTP/1.1 %d No\r\ncontent-length: 0\r\n\r\n" % status) as at:
         monkeypatch.setenv(f"{scheme}_proxy", f"http://bob:hunter2@{at}")
         found = await failed(transport, f"{scheme}://far.example/v1/models")
-    reported = f"the proxy at {at} answered {status} and did not connect to acme at far.example;"
+    reported = f"acme cannot be reached at far.example (through the proxy at {at}) (the proxy"
     assert str(found).startswith(reported)
     assert "NO_PROXY" in str(found)
     assert "hunter2" not in str(found)
@@ -418,8 +400,10 @@ async def test_a_proxy_that_is_away_is_named(
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
     found = await failed(transport, "https://far.example/v1/models")
-    where = "far.example (through the proxy at 127.0.0.1:9)"
-    assert str(found) == f"acme cannot be reached at {where} (Connection refused)"
+    reported = (
+        "acme cannot be reached at far.example (through the proxy at 127.0.0.1:9) (Connection"
+    )
+    assert str(found).startswith(reported)
 
 
 @pytest.mark.parametrize(
@@ -460,7 +444,7 @@ def test_a_certificate_no_one_trusts_is_named_with_the_remedy() -> None:
     cause = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] (_ssl.c:1006)")
     cause.verify_message, cause.reason = "self-signed certificate", "CERTIFICATE_VERIFY_FAILED"
     error = ClientConnectorCertificateError(HOST, cause)
-    found = no_answer(Route("acme", "https://far.example/v1"), error)
-    assert str(found).startswith("no secure connection to acme at far.example (self-signed cert")
+    found = unreachable(Route("acme", "https://far.example/v1"), error)
+    assert str(found).startswith("acme cannot be reached at far.example (self-signed cert")
     assert "SSL_CERT_FILE" in str(found)
     assert found.failure is Failure.NO_ACCESS

@@ -16,7 +16,7 @@ from autoreason.events import (
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import ProgramExamined
-from autoreason.programs.program_strategy import PROGRAM_STRATEGIES
+from autoreason.programs.program_strategies import PROGRAM_STRATEGIES
 
 
 class Moody:
@@ -119,7 +119,7 @@ async def test_who_keeps_the_best_never_hands_in_less_than_the_best(
 
 @given(names, st.integers(1, 40))
 def test_a_plan_takes_no_more_calls_than_there_are(name: str, calls: int) -> None:
-    from autoreason.programs.program_strategy import find_program_strategy
+    from autoreason.programs.program_strategies import find_program_strategy
 
     plan = find_program_strategy(name).planned(calls)
     assert sum(plan.values()) <= calls

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.programs.policy import Action, ActionResult, Option, Policy, Turn
+from autoreason.programs.search import Action, ActionResult, Option, Policy, Turn
 
 ACTIONS: tuple[Action, ...] = ("fresh", "repair", "merge")
 OPTIONS = tuple(Option(action, "some/model") for action in ACTIONS)

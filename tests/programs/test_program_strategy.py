@@ -13,7 +13,7 @@ from tests.run.solve_runs import SCRIPT, task, terms
 from autoreason.errors import InvalidInput, StrategyError
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.programs.program_strategy import find_program_strategy
+from autoreason.programs.program_strategies import find_program_strategy
 
 OWN = """
 from autoreason.extend import ProgramStrategy

@@ -16,9 +16,17 @@ from tests.programs.test_program_strategies import prefers
 from autoreason.events import DraftFailed, PanelDecided
 from autoreason.programs.assignment import CodeVerdict, Examined, Observation, Observed, Probe
 from autoreason.programs.events import ProgramExamined
-from autoreason.programs.policy import PolicyQuery, Turn
-from autoreason.programs.program_strategy import Attempt
-from autoreason.programs.search import LEAD, Choice, Finalists, Group, choose, group
+from autoreason.programs.program_strategies import Attempt
+from autoreason.programs.search import (
+    LEAD,
+    Choice,
+    Finalists,
+    Group,
+    PolicyQuery,
+    Turn,
+    choose,
+    group,
+)
 
 steady = settings(derandomize=True)
 

@@ -7,8 +7,7 @@ import pytest
 from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
 
 from autoreason.programs.assignment import CodeVerdict, Example
-from autoreason.programs.examiner.examiner import Examiner
-from autoreason.programs.examiner.verdicts import REASONS
+from autoreason.programs.examiner.examiner import REASONS, Examiner
 from autoreason.programs.problems.problem import NO_CHECKER, Problem
 from autoreason.programs.sandbox.levels import find_level
 

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.programs.examiner.verdicts import end_of_text, excerpt
+from autoreason.programs.examiner.examiner import end_of_text, excerpt
 
 
 @given(st.text(max_size=300), st.integers(0, 300), st.integers(10, 100))

@@ -6,8 +6,7 @@ from msgspec.structs import replace
 from tests.programs.examiner.made_up import SECRET
 
 from autoreason.programs.assignment import CodeVerdict, Trial
-from autoreason.programs.examiner.examiner import redact, summarize
-from autoreason.programs.examiner.verdicts import REASONS
+from autoreason.programs.examiner.examiner import REASONS, redact, summarize
 
 
 def test_whatever_is_in_a_private_trial_is_redacted() -> None:

@@ -9,8 +9,7 @@ import pytest_asyncio
 from tests.programs.examiner.made_up import doubling
 
 from autoreason.programs.assignment import CodeVerdict, Example, Trial
-from autoreason.programs.examiner.examiner import Examiner
-from autoreason.programs.examiner.verdicts import judge_calls
+from autoreason.programs.examiner.examiner import Examiner, judge_calls
 from autoreason.programs.sandbox.base import ProgramRun, RunLimits
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
 from autoreason.programs.sandbox.test_driver import DISCONNECTED

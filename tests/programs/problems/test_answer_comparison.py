@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from autoreason.programs.problems.answer_comparison import Checker, Comparison, canonical, compare
+from autoreason.programs.problems.problem import Checker, Comparison, canonical, compare
 
 steady = settings(derandomize=True)
 

@@ -27,11 +27,11 @@ from tests.programs.problems.made_up import (
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import Example
 from autoreason.programs.problems import formats
-from autoreason.programs.problems.answer_comparison import compare
 from autoreason.programs.problems.formats import FIELDS, format_of, read_native, read_problems
 from autoreason.programs.problems.problem import (
     Problem,
     ProblemSet,
+    compare,
     comparison,
     decode_set,
     encode_set,

@@ -11,7 +11,7 @@ from tests.programs.problems.made_up import humaneval, own
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import Example
-from autoreason.programs.problems.formats import read_native, read_problems
+from autoreason.programs.problems.formats import read_humaneval, read_native, read_problems
 from autoreason.programs.problems.problem import (
     allows_any_case,
     comparison,
@@ -23,7 +23,6 @@ from autoreason.programs.problems.problem import (
     stated_tolerance,
     to_assignment,
 )
-from autoreason.programs.problems.published_formats import read_humaneval
 
 CHECK = "def check(input, output, expected):\n    return output.strip() != ''\n"
 

@@ -23,10 +23,8 @@ from tests.programs.problems.made_up import (
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import Example
-from autoreason.programs.problems import published_formats
-from autoreason.programs.problems.formats import read_problems
-from autoreason.programs.problems.problem import Problem, stated_checker
-from autoreason.programs.problems.published_formats import (
+from autoreason.programs.problems import formats
+from autoreason.programs.problems.formats import (
     called_function,
     example_asserts,
     expectations,
@@ -34,7 +32,9 @@ from autoreason.programs.problems.published_formats import (
     read_humaneval,
     read_livecodebench,
     read_mbpp,
+    read_problems,
 )
+from autoreason.programs.problems.problem import Problem, stated_checker
 
 
 def test_humaneval_shows_its_docstrings_examples_and_hides_its_check() -> None:
@@ -339,6 +339,6 @@ def test_a_pickle_that_would_run_something_runs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(published_formats, "MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr(formats, "MAX_UNPACKED_BYTES", 1000)
     with pytest.raises(InvalidInput, match="cannot be unpacked"):
         read_livecodebench(livecodebench(private_test_cases=packed([{"input": "0" * 10_000}])))

@@ -15,8 +15,7 @@ from autoreason.programs.assignment import CodeVerdict, Example
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.problem import Problem
 from autoreason.programs.sandbox.base import IdleTimer, RunLimits, Sandbox, max_idle_seconds, pid_of
-from autoreason.programs.sandbox.levels import find_level, open_sandbox
-from autoreason.programs.sandbox.unsafe import UnsafeSandbox
+from autoreason.programs.sandbox.levels import UnsafeSandbox, find_level, open_sandbox
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel tells it on Linux")
 

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from autoreason.programs.sandbox.base import ProgramRole, ProgramRun, RunLimits
-from autoreason.programs.sandbox.unsafe import UnsafeSandbox
+from autoreason.programs.sandbox.levels import UnsafeSandbox
 
 LIMITS = RunLimits(seconds=1, memory=64 << 20, output=1 << 16)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.programs.sandbox.warm import (
+from autoreason.programs.sandbox.execution import (
     COMMON_MODULES,
     IMPORTABLE,
     MISSING_HOME,

@@ -85,7 +85,7 @@ class FunctionCall(NamedTuple):
 
 def find_calls(assignment: Assignment) -> list[FunctionCall]:
     """Calls in the public tests; where there are none, those in the description."""
-    calls = []
+    calls: list[FunctionCall] = []
     for test in assignment.public:
         nodes = ast.walk(parse_python(test.code))
         parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}

@@ -19,6 +19,7 @@ from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import NoReturn
 
+from autoreason.programs.sandbox.execution import IMPORTABLE
 from autoreason.programs.sandbox.rpc import (
     MAX_TEXT,
     ProgramClient,
@@ -26,7 +27,6 @@ from autoreason.programs.sandbox.rpc import (
     cache_source,
     trace_of,
 )
-from autoreason.programs.sandbox.warm import IMPORTABLE
 
 PASSED = 0
 FAILED = 10
