@@ -61,7 +61,6 @@ class LiteLLMModel:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        """`provider/model`."""
         self._name = litellm_name(address)
         self._library: Any = None
 

@@ -288,9 +288,9 @@ class Transport:
                 response = await self._send(call)
                 return (await response.read()).removeprefix(BOM_UTF8)
         except TimeoutError:
-            raise _late(call, f"no whole reply within {limit:g} seconds") from None
+            raise _interrupted(call, f"no whole reply within {limit:g} seconds") from None
         except ClientError as error:
-            raise _cut(call, error) from None
+            raise _interrupted(call, error) from None
 
     async def stream(self, call: HttpCall) -> AsyncGenerator[bytes, None]:
         """The data of each server-sent event of a successful answer."""
@@ -340,9 +340,9 @@ class Transport:
                         pass
             raise
         except TimeoutError:
-            raise _late(call, f"nothing came for {limit:g} seconds") from None
+            raise _interrupted(call, f"nothing came for {limit:g} seconds") from None
         except ClientError as error:
-            raise _cut(call, error) from None
+            raise _interrupted(call, error) from None
         finally:
             if response:
                 # Gives the connection back after the last byte, and drops it before.
@@ -389,13 +389,11 @@ class Transport:
             if response.status == _PROXY_LOGIN and route.proxy:
                 response.release()
                 raise _unreachable(route, "the proxy wants a login", lasting=True)
-            raise refusal(
-                call.who,
-                response.status,
-                response.headers,
-                read_error(await _rest(response)),
-                call.hide,
-            )
+            body = b""
+            with suppress(ClientError):
+                body = await response.read()
+            error = read_error(body)
+            raise refusal(call.who, response.status, response.headers, error, call.hide)
         return response
 
     def _open(self) -> ClientSession:
@@ -433,16 +431,6 @@ async def _read_some(response: ClientResponse) -> bytes:
         return received
 
 
-async def _rest(response: ClientResponse) -> bytes:
-    """The body of an error; empty where the connection is lost."""
-    from aiohttp import ClientError
-
-    try:
-        return await response.read()
-    except ClientError:
-        return b""
-
-
 def _proxy_for(url: str) -> str | None:
     from urllib.request import getproxies, proxy_bypass
 
@@ -464,12 +452,8 @@ def _proxy_for(url: str) -> str | None:
     return proxy
 
 
-def _late(call: HttpCall, what: str) -> CallFailed:
-    return CallFailed(Failure.TIMEOUT, f"{call.who} took too long: {what}")
-
-
-def _cut(call: HttpCall, error: Exception) -> CallFailed:
-    return CallFailed(
-        Failure.BROKEN_REPLY,
-        f"{call.who} broke off in the middle of a reply ({connection_message(error)})",
-    )
+def _interrupted(call: HttpCall, why: str | Exception) -> CallFailed:
+    if isinstance(why, str):
+        return CallFailed(Failure.TIMEOUT, f"{call.who} took too long: {why}")
+    message = f"{call.who} broke off in the middle of a reply ({connection_message(why)})"
+    return CallFailed(Failure.BROKEN_REPLY, message)

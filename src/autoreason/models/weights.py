@@ -56,7 +56,6 @@ class ModelFile:
     """Bytes in each wheel but the last."""
     title: str = ""
     size: int | None = None
-    """Bytes."""
     memory: str = ""
     licence: str = ""
     good_for: str = ""
@@ -121,7 +120,6 @@ class DownloadProgress(NamedTuple):
 
     doing: str
     done: int = 0
-    """Bytes."""
     total: int | None = None
     """None while it is not known."""
 

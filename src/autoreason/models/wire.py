@@ -69,7 +69,6 @@ class WireModel:
     ) -> None:
         """With `batch`, the transport is the model's own and sends in batches, at half the price."""
         self.address = address
-        """`provider/model`."""
         self._model = address.partition("/")[2]
         self._provider = provider
         self._base = base

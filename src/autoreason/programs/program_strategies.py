@@ -132,7 +132,6 @@ class ProgramStrategy(Strategy):
         super().__init__(program_context(context, context.allowance))
         self.allowance: Allowance = context.allowance
         self.attempts: list[Attempt] = []
-        """Every program written so far, in order."""
         self._unwritten: MissingText | None = None
 
     @classmethod

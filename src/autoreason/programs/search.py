@@ -115,7 +115,6 @@ class Group(Struct, frozen=True):
     """Programs that behave alike."""
 
     members: tuple[int, ...]
-    """Their places among all, the earliest first."""
 
     @property
     def size(self) -> int:

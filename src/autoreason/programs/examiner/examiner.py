@@ -49,9 +49,7 @@ from autoreason.programs.sandbox.canonical_values import shorten
 from autoreason.programs.sandbox.levels import open_sandbox
 
 MAX_EXCERPT = 2000
-"""Characters kept of an input or an output."""
 MAX_TRACE = 4000
-"""Characters kept of a traceback."""
 
 
 def printable(text: str) -> str:
@@ -98,7 +96,6 @@ MIN_OUTPUT_BYTES = 64 << 10
 MAX_OUTPUT_BYTES = 16 << 20
 
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:: .*)?")
-"""The last line of a traceback."""
 _MAX_INLINE = 100
 """Characters kept of a line of the tests, or of a value, in a longer sentence."""
 

@@ -334,7 +334,6 @@ def _examples(raw: Record, tests: _Pairs) -> tuple[Example, ...]:
 
 
 MAX_UNPACKED_BYTES = 256 << 20
-"""Bytes of unpacked private tests."""
 _HARMLESS_OPCODES = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "STOP"})
 _TEXT_OPCODES = frozenset({"UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"})
 _TYPING = re.compile(
@@ -446,7 +445,6 @@ def _decode(source: str, kind: type[Kind]) -> Kind | None:
 
 
 MAX_FILE_BYTES = 1 << 30
-"""Bytes of a file."""
 
 FIELDS = Problem.__struct_fields__
 _OTHER_TEST_FIELDS = ("tests", "test", "test_cases")
@@ -458,13 +456,10 @@ def read_native(raw: Record) -> Problem:
     """Read a problem as people write it: tests as pairs, objects or asserts, implied fields left out."""
     name = record_name(raw)
     for key in (each for each in raw if each not in FIELDS):
-        if key in _OTHER_TEST_FIELDS:
-            raise InvalidInput(
-                f"{name}: unknown field `{key}`; give those that models may see as `public_tests` "
-                "and those that only score as `private_tests`"
-            )
-        if similar := get_close_matches(key, FIELDS, n=1, cutoff=0.85):
-            raise InvalidInput(f"{name}: unknown field `{key}`; did you mean `{similar[0]}`?")
+        similar = get_close_matches(key, FIELDS, n=1, cutoff=0.85)
+        if similar or key in _OTHER_TEST_FIELDS:
+            wanted = f"`{similar[0]}`" if similar else "`public_tests` or `private_tests`"
+            raise InvalidInput(f"{name}: unknown field `{key}`; did you mean {wanted}?")
     fields = {key: value for key, value in raw.items() if key in FIELDS and value is not None}
     if isinstance(fields.get("difficulty"), int | float):
         fields["difficulty"] = str(fields["difficulty"])

@@ -23,7 +23,6 @@ T = TypeVar("T")
 _RULE_SHARE = 0.85
 """How often a rule that all examples follow is kept."""
 _SWAP_SHARE = 0.15
-"""How often two arguments are swapped or made equal."""
 _DRAWS_PER_INPUT = 10
 """Inputs drawn for each one wanted: many equal another one or an example."""
 _MAX_LENGTH = 2000

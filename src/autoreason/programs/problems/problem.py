@@ -144,14 +144,11 @@ def _start_of(text: bytes, token: int) -> int:
 
 def _describe_length(wanted: list[bytes], tokens: list[bytes]) -> str:
     """The difference where one answer is the beginning of the other."""
-    missing = len(wanted) - len(tokens)
-    first = (wanted if missing > 0 else tokens)[min(len(wanted), len(tokens))]
-    shown, plural = _shorten(_text(first), 0), "token" if abs(missing) == 1 else "tokens"
-    if missing < 0:
-        return f"the output goes on too long: {-missing} {plural} too many, the first {shown}"
-    if not tokens:
-        return f"nothing was printed; expected {missing} {plural}, the first {shown}"
-    return f"the output ends too early: expected {missing} more {plural}, the next {shown}"
+    missing = len(wanted) > len(tokens)
+    first = (wanted if missing else tokens)[min(len(wanted), len(tokens))]
+    what = "missing" if missing else "superfluous"
+    shown, plural = _shorten(_text(first), 0), "token" if len(wanted) == 1 else "tokens"
+    return f"expected {len(wanted)} {plural}, got {len(tokens)}; the first that is {what}: {shown}"
 
 
 def _compare_exactly(expected: str, got: str) -> Difference | None:
@@ -198,9 +195,7 @@ def _shorten(text: str, at: int) -> str:
 
 
 MAX_SECONDS = 60
-"""The longest time limit."""
 MEMORY_RANGE_MB = (16, 4096)
-"""The smallest and the largest memory limit."""
 MAX_ID_LENGTH = 200
 
 _CHECK_ARGUMENTS = 3

@@ -103,7 +103,6 @@ REFUSED_MODULES = frozenset(
 """Standard modules that act when imported, or need a screen."""
 
 _PROGRAM_MODULES = frozenset({"__main__", "test", "tests"})
-"""Modules of packages that are programs."""
 
 IMPORTABLE = sys.stdlib_module_names - REFUSED_MODULES
 
@@ -217,7 +216,6 @@ def add_site_builtins() -> None:
 _original_open, _original_os_open = builtins.open, os.open
 _original_fstat, _original_stack_size = os.fstat, threading.stack_size
 _streams: dict[int, os.stat_result] = {}
-"""The state of the standard streams at the start."""
 _MAX_THREAD_STACK = 128 << 20
 """Bytes of a thread's stack; a reserved stack counts as memory, used or not."""
 

@@ -84,14 +84,11 @@ class RunReport(NamedTuple):
 
 
 NAME = "solution.py"
-"""The file name of a program in tracebacks."""
 
 _REPORT_AFTER_SECONDS = 0.5
 """Seconds after which a run is reported to the client: only outside the jail can be seen whether it sleeps."""
 SESSION = 3
-"""The descriptor of the client's socket."""
 RULESET = 5
-"""The descriptor of the Landlock ruleset, if there is one."""
 _MEMORY_SHARE = 0.9
 """Share of its memory above which a program that died is taken to have run out of memory."""
 

@@ -216,7 +216,6 @@ MAX_ERROR_BYTES = 16 << 20
 """Bytes that may always be written to standard error, or past the limit on output."""
 
 EMPTY_FOLDER = "/empty"
-"""An empty folder inside bubblewrap."""
 
 _MAX_DESCRIPTORS = 64
 _MAX_THREADS = 64
@@ -229,7 +228,6 @@ _MAX_PENDING_SIGNALS = 64
 
 
 Limits = tuple[tuple[int, int], ...]
-"""Resources and how much of each."""
 
 
 class JailSpec(NamedTuple):
@@ -238,7 +236,6 @@ class JailSpec(NamedTuple):
     uid: int | None
     """The unused user that root switches to."""
     namespaces: bool
-    """Whether each test has its own process namespace."""
     ruleset: int | None
     """A Landlock ruleset that allows nothing."""
     base_memory: int

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 _SOURCE_FOLDER = Path(__file__).parents[3]
 _INTERPRETER = 64 << 20
-"""Address space that Python itself uses."""
 _MAX_ERROR_BYTES = 64 << 10
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONINTMAXSTRDIGITS": "0", "PYTHONUTF8": "1"}
 _FUNCTION = """
@@ -235,7 +234,6 @@ class DetectedLevel(Struct, frozen=True):
     level: Level
     reasons: tuple[str, ...] = ()
     namespaces: bool = False
-    """Whether each test has its own process namespace."""
 
 
 @cache

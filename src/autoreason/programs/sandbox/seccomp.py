@@ -65,7 +65,6 @@ ALWAYS_ALLOWED = (
     *("times", "getrusage", "getrandom", "uname", "getpid", "gettid", "getppid", "getuid"),
     *("geteuid", "getgid", "getegid", "getresuid", "getresgid", "getrlimit", "getcwd", "getcpu"),
 )
-"""Calls that are allowed with any arguments."""
 
 _SHARED_CLOCKS = (ArgumentCheck(0, tuple(range(12))),)
 """Not those of other processes, which reveal what else runs."""
@@ -109,7 +108,6 @@ ALLOWED_WITH_CHECKS: dict[str, Rule] = {
     ),
     "tgkill": (ArgumentCheck(0, (OWN_PID,)),),
 }
-"""Calls that are allowed only where every check passes."""
 
 _CLONE_NEW = 0x7E020000
 """Every flag that makes a namespace but that of time, which only the second of these calls takes."""
@@ -197,7 +195,6 @@ _NUMBER, _AUDIT, _ARGUMENTS = 0, 4, 16  # where these are in what the kernel sho
 _X32 = 0x40000000
 
 _PID_PLACEHOLDER = 0x5EED5EED
-"""Placeholder in a filter for the process's own pid."""
 
 
 class BpfInstruction(NamedTuple):
