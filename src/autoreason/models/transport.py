@@ -392,8 +392,8 @@ class Transport:
             body = b""
             with suppress(ClientError):
                 body = await response.read()
-            error = read_error(body)
-            raise refusal(call.who, response.status, response.headers, error, call.hide)
+            reported = read_error(body)
+            raise refusal(call.who, response.status, response.headers, reported, call.hide)
         return response
 
     def _open(self) -> ClientSession:

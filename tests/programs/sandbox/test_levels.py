@@ -255,7 +255,7 @@ def test_where_no_level_holds_every_reason_is_given(monkeypatch: pytest.MonkeyPa
     assert len(levels.find_level().reasons) >= 3
 
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel tells it on Linux")
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel tells it on Linux")
 
 SECONDS = 0.25
 NEARLY = "import time\nwhile time.process_time() < 0.2: pass\nprint('done')"
@@ -284,6 +284,7 @@ async def opened(kind: str) -> Sandbox:
     return sandbox
 
 
+@on_linux
 @pytest.mark.parametrize("kind", ["a sandbox", "none"])
 async def test_on_a_busy_machine_a_program_within_its_processor_time_is_not_called_slow(
     kind: str,
@@ -301,6 +302,7 @@ async def test_on_a_busy_machine_a_program_within_its_processor_time_is_not_call
     await sandbox.close()
 
 
+@on_linux
 async def test_on_a_busy_machine_a_function_and_its_tests_may_wait_for_each_other() -> None:
     sandbox = await opened("a sandbox")
     tests = f"{COMPUTE}assert compute(0.1) == compute(0.2) == slow(0.1) == slow(0.2) == 1"
@@ -319,6 +321,7 @@ async def test_on_a_busy_machine_a_function_and_its_tests_may_wait_for_each_othe
     await sandbox.close()
 
 
+@on_linux
 def test_a_process_that_computes_is_never_idle_and_one_that_sleeps_always() -> None:
     idle = {"while True: pass": IdleTimer(), ASLEEP: IdleTimer()}
     started = [
@@ -355,6 +358,7 @@ def idle_shares(*timers: IdleTimer) -> list[str]:
     return ["never" if share < 0.2 else "always" if share > 0.8 else "partly" for share in shares]
 
 
+@on_linux
 def test_where_nothing_is_known_of_a_process_the_clock_runs_as_fast_as_the_machine_is_free() -> (
     None
 ):
