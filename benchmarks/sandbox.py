@@ -13,8 +13,7 @@ from statistics import median
 from msgspec import Struct
 
 from autoreason.programs.assignment import CodeVerdict, Example
-from autoreason.programs.examiner.examiner import limits_for
-from autoreason.programs.examiner.verdicts import judge_answer, judge_run
+from autoreason.programs.examiner.examiner import judge_answer, judge_run, limits_for
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import Problem, comparison
 from autoreason.programs.sandbox.base import ProgramRun, RunLimits, Sandbox, Session

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request, Role, seed_of
 from autoreason.programs.examination import ExaminationQuery, ProbeQuery
-from autoreason.programs.policy import PolicyQuery
+from autoreason.programs.search import PolicyQuery
 
 PROGRAM_QUERIES = (ExaminationQuery, ProbeQuery, PolicyQuery)
 

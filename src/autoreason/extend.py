@@ -47,7 +47,7 @@ from autoreason.programs.assignment import Trial as Trial
 from autoreason.programs.examination import ExaminationQuery as ExaminationQuery
 from autoreason.programs.examination import Examiner as Examiner
 from autoreason.programs.examination import ProbeQuery as ProbeQuery
-from autoreason.programs.program_strategy import ProgramStrategy as ProgramStrategy
+from autoreason.programs.program_strategies import ProgramStrategy as ProgramStrategy
 from autoreason.prompts import PromptSet as PromptSet
 from autoreason.run.parameters import AdviseOptions as AdviseOptions
 from autoreason.run.parameters import CertifyOptions as CertifyOptions

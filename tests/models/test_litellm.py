@@ -7,10 +7,11 @@ takes its place, so that what we pass to it and make of its answers is tested al
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from collections.abc import AsyncIterator
 from decimal import Decimal
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -23,8 +24,6 @@ from autoreason.models.litellm import (
     arguments,
     call_failed,
     litellm_name,
-    to_reply,
-    to_usage,
 )
 
 SCHEMA = Schema(name="ballot", definition={"type": "object"}, plain="Answer in JSON.")
@@ -39,16 +38,27 @@ REQUEST = Request(
 )
 
 
-def response(text: str | None = "A", finish: str = "stop", **more: Any) -> SimpleNamespace:
-    message = SimpleNamespace(content=text, **more)
-    usage = SimpleNamespace(
-        prompt_tokens=7,
-        completion_tokens=3,
-        prompt_tokens_details=SimpleNamespace(cached_tokens=5),
-        completion_tokens_details=None,
-    )
-    choice = SimpleNamespace(message=message, finish_reason=finish)
-    return SimpleNamespace(choices=[choice], usage=usage)
+class Answered:
+    """A response or a piece of one, which dumps itself as LiteLLM's do."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+
+    def model_dump_json(self) -> str:
+        return json.dumps(self.fields)
+
+
+USAGE = {
+    "prompt_tokens": 7,
+    "completion_tokens": 3,
+    "prompt_tokens_details": {"cached_tokens": 5, "cache_creation_tokens": 1},
+    "completion_tokens_details": None,
+}
+
+
+def response(text: str | None = "A", finish: str = "stop", **more: Any) -> Answered:
+    choice = {"message": {"content": text, **more}, "finish_reason": finish}
+    return Answered(choices=[choice], usage=USAGE)
 
 
 @pytest.mark.parametrize(
@@ -109,39 +119,6 @@ def test_claude_is_reported_what_will_come_again() -> None:
             {"role": "user", "content": "Which?"},
         ]
         assert body["reasoning_effort"] == "low"
-
-
-@pytest.mark.parametrize(
-    ("text", "finish", "outcome"),
-    [
-        ("A", "stop", Outcome.OK),
-        ("A", "length", Outcome.TRUNCATED),
-        ("", "content_filter", Outcome.REFUSED),
-        (" \n", "stop", Outcome.EMPTY),
-        (None, "stop", Outcome.EMPTY),
-    ],
-)
-def test_outcomes(text: str | None, finish: str, outcome: Outcome) -> None:
-    reply = to_reply(response(text, finish), model="azure/x", cost=None, seconds=1.5)
-    assert reply.outcome is outcome
-    assert reply.text == (text or "")
-    assert reply.finish == finish
-    assert reply.cost is None
-    assert reply.seconds == 1.5
-
-
-def test_thinking_is_kept_apart_and_unknown_tokens_stay_unknown() -> None:
-    reply = to_reply(response(reasoning_content="Hm."), model="x", cost=Decimal(1), seconds=0)
-    assert (reply.text, reply.reasoning) == ("A", "Hm.")
-    assert (reply.usage.input, reply.usage.output, reply.usage.cache_read) == (7, 3, 5)
-    assert (reply.usage.cache_write, reply.usage.reasoning) == (None, None)
-    assert to_usage(None).input is None
-    answered = response()
-    answered.usage = SimpleNamespace(prompt_tokens=0, completion_tokens="3")
-    usage = to_reply(answered, model="azure/x", cost=None, seconds=0).usage
-    assert (usage.input, usage.output) == (None, None)
-    with pytest.raises(CallFailed, match="without an answer"):
-        to_reply(SimpleNamespace(choices=[]), model="x", cost=None, seconds=0)
 
 
 def error(name: str, parent: str = "APIError", text: str = "no", **fields: Any) -> Exception:
@@ -205,22 +182,24 @@ class StandIn(ModuleType):
             raise self.answer
         return self._stream() if body.get("stream") else self.answer
 
-    async def _stream(self) -> AsyncIterator[Any]:
-        for letter in self.answer.choices[0].message.content:
-            delta = SimpleNamespace(content=letter)
-            yield SimpleNamespace(choices=[SimpleNamespace(delta=delta)])
-        yield SimpleNamespace(choices=[])
+    async def _stream(self) -> AsyncIterator[Answered]:
+        [choice] = self.answer.fields["choices"]
+        for letter in choice["message"]["content"]:
+            self.heard += 1
+            yield Answered(choices=[{"delta": {"content": letter}}])
+        yield Answered(choices=[{"delta": {}, "finish_reason": choice["finish_reason"]}])
+        yield Answered(choices=[], usage=self.answer.fields["usage"])
 
-    def stream_chunk_builder(self, chunks: list[Any], messages: Any) -> Any:
-        assert messages
-        self.heard = len(chunks)
-        return self.answer
-
-    def completion_cost(self, completion_response: Any, model: str) -> float:
-        assert completion_response is self.answer
+    def cost_per_token(self, model: str, **tokens: int) -> tuple[float, float]:
         if model.endswith("unheard-of"):
             raise ValueError(model)
-        return 0.25
+        assert tokens == {
+            "prompt_tokens": 7,
+            "completion_tokens": 3,
+            "cache_read_input_tokens": 5,
+            "cache_creation_input_tokens": 1,
+        }
+        return 0.2, 0.05
 
     async def close_litellm_async_clients(self) -> None:
         self.closed = True
@@ -248,8 +227,8 @@ async def test_a_call_streams_where_someone_listens(monkeypatch: pytest.MonkeyPa
     silent = await model.ask(REQUEST)
 
     assert heard == [TextArrived(REQUEST.key, letter) for letter in "Hello"]
-    assert library.heard == len("Hello") + 1
-    assert reply.text == silent.text == "Hello"
+    assert replace(reply, seconds=0) == replace(silent, seconds=0)
+    assert (reply.outcome, reply.text, reply.usage.cache_write) == (Outcome.OK, "Hello", 1)
     assert reply.cost == Decimal("0.25")
     assert [each.get("stream") for each in library.asked[:2]] == [True, None]
     assert (await LiteLLMModel("azure/unheard-of").ask(REQUEST)).cost is None
@@ -263,6 +242,40 @@ async def test_a_stream_that_repeats_itself_is_left(monkeypatch: pytest.MonkeyPa
     reply = await LiteLLMModel("bedrock/claude").ask(REQUEST, lambda _: None)
     assert (reply.outcome, reply.finish) == (Outcome.TRUNCATED, REPEATS)
     assert 4000 <= library.heard < 5000
+
+
+@needs_absence
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (response("A", reasoning_content="Hm."), Outcome.OK),
+        (response("A", "length"), Outcome.TRUNCATED),
+        (response("", "content_filter"), Outcome.REFUSED),
+        (response(None), Outcome.EMPTY),
+    ],
+)
+async def test_a_response_is_read_as_one_of_the_chat_format(
+    monkeypatch: pytest.MonkeyPatch, answer: Answered, outcome: Outcome
+) -> None:
+    put_in_place(monkeypatch, answer)
+    reply = await LiteLLMModel("bedrock/claude").ask(REQUEST)
+    message = answer.fields["choices"][0]["message"]
+    assert (reply.outcome, reply.text) == (outcome, message["content"] or "")
+    assert reply.reasoning == message.get("reasoning_content", "")
+
+
+@needs_absence
+async def test_unknown_tokens_stay_unknown_and_no_answer_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted = response()
+    counted.fields["usage"] = {"prompt_tokens": 0, "completion_tokens": "3"}
+    library = put_in_place(monkeypatch, counted)
+    reply = await LiteLLMModel("azure/x").ask(REQUEST)
+    assert (reply.usage.input, reply.usage.output, reply.cost) == (None, None, None)
+    library.answer = Answered(choices=[])
+    with pytest.raises(CallFailed, match="cannot be read"):
+        await LiteLLMModel("azure/x").ask(REQUEST)
 
 
 @needs_absence

@@ -30,7 +30,7 @@ from autoreason.programs.examination import (
     shorten,
     unstated_tests,
 )
-from autoreason.programs.program_strategy import no_program_result
+from autoreason.programs.program_strategies import no_program_result
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task

@@ -10,7 +10,7 @@ from tests.tournament.stage import Answer, Played, critique, document, play, vot
 
 from autoreason.contract import Contract
 from autoreason.exchange import Request
-from autoreason.programs.program_strategy import PROGRAM_STRATEGIES, find_program_strategy
+from autoreason.programs.program_strategies import PROGRAM_STRATEGIES, find_program_strategy
 from autoreason.settings import ROLE_MODELS, Models, Settings
 from autoreason.strategies.registry import BUILT_IN, find_strategy, unused_setting
 

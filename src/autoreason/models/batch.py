@@ -215,7 +215,6 @@ class BatchTransport(Transport):
         self._who, self._base, self._pace = who, base, PACE
         self._interface = BATCH_INTERFACES[kind](self._exchange, who)
         self._latest = HttpCall(who=who, url=base)
-        """Has the headers to send."""
         self._queue: list[BatchCall] = []
         self._timer: asyncio.TimerHandle | None = None
         self._since = 0.0
@@ -389,12 +388,16 @@ class BatchTransport(Transport):
         for state in found:
             if state.ended and await self._has_items(batch, state):
                 return state
+
+        async def end_of_ours(state: BatchState) -> BatchState | None:
+            def look() -> Awaitable[BatchState]:
+                return self._patiently(lambda: self._interface.look(state.remote))
+
+            ended = await self._wait(state, look)
+            return ended if await self._has_items(batch, ended) else None
+
         # Together, for one of somebody else may take a day.
-        rest = [
-            asyncio.ensure_future(self._end_of_ours(batch, each))
-            for each in found
-            if not each.ended
-        ]
+        rest = [asyncio.ensure_future(end_of_ours(each)) for each in found if not each.ended]
         try:
             for ended in asyncio.as_completed(rest):
                 if ours := await ended:
@@ -404,14 +407,6 @@ class BatchTransport(Transport):
                 task.cancel()
             await asyncio.gather(*rest, return_exceptions=True)
         return None
-
-    async def _end_of_ours(self, batch: PendingBatch, state: BatchState) -> BatchState | None:
-        """The end of a batch; None where it is not the one that we look for."""
-        remote = state.remote
-        ended = await self._wait(
-            state, lambda: self._patiently(lambda: self._interface.look(remote))
-        )
-        return ended if await self._has_items(batch, ended) else None
 
     async def _has_items(self, batch: PendingBatch, state: BatchState) -> bool:
         """Whether a batch that has ended has the requests that we look for, which only its results show."""

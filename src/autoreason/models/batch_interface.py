@@ -19,7 +19,6 @@ from autoreason.models.providers import BatchKind
 
 T = TypeVar("T")
 Outcome = bytes | CallFailed
-"""The body of a reply, or why there is none."""
 _CLOCK_ERROR = 3600.0
 """Seconds by which the clocks of this machine and of a provider may differ."""
 _UNANSWERED = frozenset({"batch_expired", "batch_cancelled", "request_timeout"})

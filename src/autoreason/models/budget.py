@@ -45,7 +45,6 @@ class Shortage(NamedTuple):
     """A limit that leaves too little for what comes next."""
 
     limit: str
-    """The field of `Budget`."""
     left: str
 
     def __str__(self) -> str:
@@ -111,7 +110,6 @@ class BudgetTracker:
         """Working time so far in seconds, that of earlier processes included."""
         self._limited = budget != Budget()
         self.spent = Spent()
-        """What was spent, without reservations."""
         # Assumed where providers report no usage: it counts towards the limits and is never shown.
         self._assumed = NOTHING_USED
         self._largest = NOTHING_USED

@@ -141,7 +141,6 @@ _REFUSED = frozenset(
     }
 )
 _RETRY = {"true": True, "false": False}
-"""Values of `x-should-retry`."""
 
 _ANTHROPIC_NO_CREDIT = "Your credit balance is too low to access the Anthropic API."
 """Anthropic types this as an ordinary invalid request; its fixed first sentence is all there is."""

@@ -244,7 +244,6 @@ class ConcurrencyLimiter:
         self._window = window
         self._max_pause = max_pause
         self.inside = 0
-        """How many calls run."""
         self._queue: deque[asyncio.Future[None]] = deque()
         self._narrowed_at = -inf
         self._paused_until = -inf

@@ -7,26 +7,29 @@ import importlib
 import importlib.util
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from decimal import Decimal
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.exchange import OnSignal, Outcome, Reply, Request, TextArrived, Usage
+from autoreason.exchange import OnSignal, Outcome, Reply, Request, Usage
 from autoreason.models.dialects import (
-    LoopDetector,
+    UnreadableReply,
     check_repetition,
-    count,
     credible,
     last_stable,
     messages_of,
-    outcome_of,
 )
 from autoreason.models.dialects.anthropic import text_block
-from autoreason.models.dialects.openai import shape
+from autoreason.models.dialects.openai import OPENAI_CHAT, chat_body
 from autoreason.models.failures import retry_after
 from autoreason.models.providers import Quirks
+from autoreason.models.transport import UnstreamedBody
+from autoreason.models.wire import read_payloads
 
 _PREFIXES = {
     "litellm": "",
@@ -34,7 +37,6 @@ _PREFIXES = {
     "vertex": "vertex_ai/",
     "azure": "azure/",
 }
-_CUT = ("length", "max_tokens")
 _FAILURES = {
     **dict.fromkeys(("AuthenticationError", "PermissionDeniedError"), Failure.BAD_KEY),
     **dict.fromkeys(("PaymentRequiredError", "BudgetExceededError"), Failure.NO_CREDIT),
@@ -59,7 +61,6 @@ class LiteLLMModel:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        """`provider/model`."""
         self._name = litellm_name(address)
         self._library: Any = None
 
@@ -80,29 +81,26 @@ class LiteLLMModel:
         shaped = request.schema is not None and library.supports_response_schema(model=self._name)
         body = arguments(request, self._name, shaped=shaped, stream=on_signal is not None)
         try:
-            response = await library.acompletion(**body)
-            if on_signal is not None:
-                chunks = [chunk async for chunk in _stream_chunks(response, request.key, on_signal)]
-                response = library.stream_chunk_builder(chunks, messages=body["messages"])
+            payloads = _payloads(await library.acompletion(**body), streamed=on_signal is not None)
+            reply = await read_payloads(
+                payloads, OPENAI_CHAT, request.model, request.key, on_signal
+            )
         except Exception as error:
             if any(each.__name__ == _REFUSAL for each in type(error).__mro__):
-                return Reply(
+                reply = Reply(
                     outcome=Outcome.REFUSED,
                     text="",
                     model=request.model,
                     finish="content_policy_violation",
-                    seconds=time.monotonic() - began,
                 )
-            failed = call_failed(request.model, error)
-            if failed is None:
+            elif failed := call_failed(request.model, error):
+                raise failed from error
+            else:
                 raise
-            raise failed from error
-        return to_reply(
-            response,
-            model=request.model,
-            cost=_cost(library, response, self._name),
-            seconds=time.monotonic() - began,
-        )
+        usage = credible(reply.usage, reply.text)
+        cost = _cost(library, self._name, usage)
+        reply = replace(reply, usage=usage, cost=cost, seconds=time.monotonic() - began)
+        return check_repetition(reply)
 
     async def close(self) -> None:
         """Close connections."""
@@ -123,78 +121,38 @@ def litellm_name(address: str) -> str:
 
 def arguments(request: Request, name: str, *, shaped: bool, stream: bool) -> dict[str, Any]:
     """A request as LiteLLM takes it; `shaped` where the model can be given a schema."""
-    body: dict[str, Any] = {
-        "model": name,
-        "messages": _messages(request, name, shaped=shaped),
-        "max_tokens": request.max_tokens,
-        # Retries are done and counted here; parameters a model does not take are left out.
-        "num_retries": 0,
-        "max_retries": 0,
-        "drop_params": True,
-    }
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
-    if request.seed is not None:
-        body["seed"] = request.seed
-    if request.effort is not None:
-        body["reasoning_effort"] = request.effort
-    if request.schema is not None and shaped:
-        body["response_format"] = {"type": "json_schema", "json_schema": shape(request.schema)}
-    if stream:
-        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    quirks = Quirks(no_schema=not shaped)
+    body = chat_body(request, name, quirks, stream)
+    # Retries are done and counted here; parameters a model does not take are left out.
+    body |= {"num_retries": 0, "max_retries": 0, "drop_params": True}
+    if "claude" in name.lower():
+        # Claude caches only what is marked, on any host.
+        messages = messages_of(request, quirks)
+        last = last_stable(messages)
+        body["messages"] = [
+            {
+                "role": each.speaker,
+                "content": [text_block(each, cached=True)] if place == last else each.text,
+            }
+            for place, each in enumerate(messages)
+        ]
     return body
 
 
-def _messages(request: Request, name: str, *, shaped: bool) -> list[dict[str, Any]]:
-    """The conversation; Claude caches only what is marked, on any host."""
-    messages = messages_of(request, Quirks(no_schema=not shaped))
-    last = last_stable(messages) if "claude" in name.lower() else None
-    return [
-        {
-            "role": each.speaker,
-            "content": [text_block(each, cached=True)] if place == last else each.text,
-        }
-        for place, each in enumerate(messages)
-    ]
-
-
-def to_reply(response: Any, *, model: str, cost: Decimal | None, seconds: float) -> Reply:
-    """What LiteLLM returned, in our words."""
-    choices = getattr(response, "choices", None)
-    if not choices:
-        raise CallFailed(Failure.BROKEN_REPLY, f"{model} sent a reply without an answer")
-    choice = choices[0]
-    text = choice.message.content or ""
-    finish = choice.finish_reason or ""
-    return check_repetition(
-        Reply(
-            outcome=outcome_of(text, cut=finish in _CUT, refused=finish == "content_filter"),
-            text=text,
-            model=model,
-            reasoning=getattr(choice.message, "reasoning_content", None) or "",
-            finish=finish,
-            usage=credible(to_usage(getattr(response, "usage", None)), text),
-            cost=cost,
-            seconds=seconds,
-        )
-    )
-
-
-def to_usage(usage: Any) -> Usage:
-    """Tokens; None where LiteLLM does not report them."""
-    read = getattr(usage, "prompt_tokens_details", None)
-    written = getattr(usage, "completion_tokens_details", None)
-    return Usage(
-        input=count(getattr(usage, "prompt_tokens", None)),
-        output=count(getattr(usage, "completion_tokens", None)),
-        cache_read=count(getattr(read, "cached_tokens", None)),
-        cache_write=count(getattr(read, "cache_creation_tokens", None)),
-        reasoning=count(getattr(written, "reasoning_tokens", None)),
-    )
+async def _payloads(response: Any, *, streamed: bool) -> AsyncGenerator[bytes, None]:
+    if not streamed:
+        yield UnstreamedBody(response.model_dump_json().encode())
+        return
+    async with aclosing(response):
+        async for chunk in response:
+            yield chunk.model_dump_json().encode()
+    yield b"[DONE]"
 
 
 def call_failed(model: str, error: Exception) -> CallFailed | None:
     """The error as `CallFailed`; None for one that is not LiteLLM's."""
+    if isinstance(error, UnreadableReply | msgspec.DecodeError):
+        return CallFailed(Failure.BROKEN_REPLY, f"{model} sent a reply that cannot be read")
     names = [each.__name__ for each in type(error).__mro__]
     failure = next((_FAILURES[name] for name in names if name in _FAILURES), None)
     if failure is None:
@@ -214,25 +172,22 @@ def call_failed(model: str, error: Exception) -> CallFailed | None:
     )
 
 
-async def _stream_chunks(stream: Any, key: str, on_signal: OnSignal) -> AsyncIterator[Any]:
-    detector = LoopDetector()
-    async with aclosing(stream):
-        async for chunk in stream:
-            yield chunk
-            if chunk.choices and (text := chunk.choices[0].delta.content):
-                on_signal(TextArrived(key, text))
-                if detector.feed(text):
-                    break
-
-
-def _cost(library: Any, response: Any, name: str) -> Decimal | None:
+def _cost(library: Any, name: str, usage: Usage) -> Decimal | None:
+    if usage.input is None or usage.output is None:
+        return None
     try:
-        cost = library.completion_cost(completion_response=response, model=name)
+        costs = library.cost_per_token(
+            model=name,
+            prompt_tokens=usage.input,
+            completion_tokens=usage.output,
+            cache_read_input_tokens=usage.cache_read or 0,
+            cache_creation_input_tokens=usage.cache_write or 0,
+        )
     # Whatever fails here, the price is unknown, and the reply is still paid for.
     except Exception:
         return None
     # It returns 0 both for what is free and for what it has no price of.
-    return Decimal(str(cost)) if cost else None
+    return Decimal(str(sum(costs))) if any(costs) else None
 
 
 def _import() -> Any:

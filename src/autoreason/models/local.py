@@ -46,7 +46,6 @@ class LocalModel:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        """`local/NAME` or `local/PATH.gguf`."""
         self._path = _path_of(address)
         self._engine: _Engine | None = None
 

@@ -154,17 +154,12 @@ def warm_up(addresses: Iterable[str]) -> None:
 
 
 def _parts(address: str) -> tuple[str, str]:
-    if _OWN_WITHOUT_NAME.fullmatch(address):
-        raise InvalidInput(
-            f"{address!r} lacks the name of a model; write {address}/NAME, with any name: "
-            "your code is given the whole address"
-        )
     name = provider_of(address)
     model = address[len(name) + 1 :]
-    if not (name and model):
+    if not (name and model) or _OWN_WITHOUT_NAME.fullmatch(address):
         raise InvalidInput(
-            f"{address!r} is not the address of a model; write provider/model, "
-            f"such as {', '.join(examples.ALL)}"
+            f"{address!r} is not the address of a model; write provider/model, such as "
+            f"{', '.join(examples.ALL)}, or file.py:Class/NAME for a model of your own"
         )
     return name, model
 
@@ -221,7 +216,6 @@ class ModelPool:
     ) -> None:
         """Places for calls to a provider, by its name, are those that `limiter` gives."""
         self.batch = batch
-        """Whether models are asked in batches."""
         self._base_url = base_url
         self._allow_http = allow_http
         self._limiter = limiter

@@ -40,7 +40,6 @@ class Quirks(Struct, frozen=True, kw_only=True):
     no_schema: bool = False
     """It supports no schema: ask in plain words."""
     no_stream: bool = False
-    """It answers in one piece only."""
     no_stream_options: bool = False
     no_system: bool = False
     """It takes no system message: it is sent as the user's."""
@@ -54,7 +53,6 @@ class Quirks(Struct, frozen=True, kw_only=True):
     tokens_settled: bool = False
     """Which of the two it wants was learned; not to be swapped back."""
     cache_key: bool = False
-    """It takes `prompt_cache_key`."""
     require_schema: bool = False
     """A router that drops a schema silently unless it is marked as required."""
 

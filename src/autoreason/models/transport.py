@@ -90,74 +90,60 @@ def is_loopback(url: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def no_answer(route: Route, error: Exception) -> CallFailed:
-    """The failure of a call that got no answer, or none that can be understood."""
-    import ssl
-
+def unreachable(route: Route, error: Exception) -> CallFailed:
+    """The failure of a call that got no answer, or one that no API gives, with what to check."""
     from aiohttp import ClientHttpProxyError, ClientResponseError
 
-    who, message = route.who, connection_message(error)
-    if isinstance(error, ClientHttpProxyError):
-        return proxy_refused(route, error.status)
-    if isinstance(error, ClientResponseError):
-        what = f"{who} at {route} does not answer as an API does ({message}); check its address"
-        return CallFailed(Failure.NO_ACCESS, what)
     cause = getattr(error, "os_error", None)
-    if isinstance(cause, ssl.SSLError):
-        what = f"no secure connection to {who} at {route} ({message}); check whether its base URL "
-        what += (
-            "begins with http:// or https://, and name the certificates you trust in SSL_CERT_FILE"
-        )
-        # A certificate, or a server that answers TLS with something else, will not change.
-        lasting = cause.reason in ("CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER")
-        return CallFailed(Failure.NO_ACCESS if lasting else Failure.CONNECTION, what)
-    return CallFailed(Failure.CONNECTION, f"{who} cannot be reached at {route} ({message})")
+    # What no waiting changes: an answer that is not HTTP, a certificate, a server without TLS.
+    lasting = isinstance(error, ClientResponseError)
+    if isinstance(error, ClientHttpProxyError):
+        lasting = error.status < 500
+    elif getattr(cause, "reason", "") in ("CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER"):
+        lasting = True
+    return _unreachable(route, connection_message(error), lasting=lasting)
 
 
-def proxy_refused(route: Route, status: int) -> CallFailed:
-    """A proxy answered in the provider's place."""
-    what = (
-        f"the proxy at {_host(route.proxy)} answered {status} and did not connect to {route.who} "
-        f"at {_host(route.url)}; correct HTTPS_PROXY, which reads http://user:password@host:port, "
-        "have it allow that host, or add the host to NO_PROXY"
+def _unreachable(route: Route, why: str, *, lasting: bool) -> CallFailed:
+    check = "its base URL, and SSL_CERT_FILE for certificates of your own"
+    if route.proxy:
+        check = "HTTPS_PROXY, which reads http://user:password@host:port, and NO_PROXY"
+    return CallFailed(
+        Failure.NO_ACCESS if lasting else Failure.CONNECTION,
+        f"{route.who} cannot be reached at {route} ({why}); check {check}",
     )
-    return CallFailed(Failure.NO_ACCESS if status < 500 else Failure.CONNECTION, what)
 
 
 def redirected(route: Route, status: int, location: str) -> CallFailed:
     """A redirect; never followed, because the key would be sent along."""
-    here = urlsplit(route.url)
     try:
         there = urlsplit(urljoin(route.url, location))
     except ValueError:
         there = urlsplit("")
     # What comes before the host or after the path may be a secret.
     target = there._replace(query="", fragment="", netloc=_host(there.geturl())).geturl()
-    message = f"{route.who} answered {status} and points to {target[:_MAX_LENGTH] or 'nowhere'}; "
-    other_server = (there.scheme, there.netloc) != (here.scheme, here.netloc)
     return CallFailed(
-        Failure.NO_ACCESS if other_server else Failure.BAD_REQUEST,
-        message + "keys do not follow redirects, so correct its base URL",
+        Failure.NO_ACCESS if _host(target) != _host(route.url) else Failure.BAD_REQUEST,
+        f"{route.who} answered {status} and points to {target[:_MAX_LENGTH] or 'nowhere'}; "
+        "keys do not follow redirects, so correct its base URL",
         status=status,
     )
 
 
 def connection_message(error: Exception) -> str:
     """The message of a connection error, on one line: the system's, or the error's."""
-    from aiohttp import ClientPayloadError, ClientResponseError
+    from aiohttp import ClientHttpProxyError, ClientResponseError
 
-    cause = getattr(error, "os_error", None)
-    message = str(error)
-    if isinstance(error, ClientPayloadError):
-        message = "the connection ended early"
+    cause, message = getattr(error, "os_error", None), str(error)
+    if isinstance(error, ClientHttpProxyError):
+        message = f"the proxy answered {error.status}"
     elif isinstance(error, ClientResponseError):
         # After a colon it quotes what came, which may be a secret.
-        message = error.message.partition(":")[0]
+        message = f"the answer is not that of an API, {error.message.partition(':')[0]}"
     elif isinstance(cause, OSError):
         reason = getattr(cause, "verify_message", "") or getattr(cause, "reason", "")
-        message = reason.replace("_", " ").lower() or cause.strerror or str(cause)
-        if not reason and (cause.errno or 0) > 0:
-            message = os.strerror(cause.errno or 0)
+        known = os.strerror(cause.errno) if cause.errno and cause.errno > 0 else cause.strerror
+        message = reason.replace("_", " ").lower() or known or str(cause)
     return " ".join(message.split()).rstrip(".: ")[:_MAX_LENGTH] or type(error).__name__
 
 
@@ -302,9 +288,9 @@ class Transport:
                 response = await self._send(call)
                 return (await response.read()).removeprefix(BOM_UTF8)
         except TimeoutError:
-            raise _late(call, f"no whole reply within {limit:g} seconds") from None
+            raise _interrupted(call, f"no whole reply within {limit:g} seconds") from None
         except ClientError as error:
-            raise _cut(call, error) from None
+            raise _interrupted(call, error) from None
 
     async def stream(self, call: HttpCall) -> AsyncGenerator[bytes, None]:
         """The data of each server-sent event of a successful answer."""
@@ -354,9 +340,9 @@ class Transport:
                         pass
             raise
         except TimeoutError:
-            raise _late(call, f"nothing came for {limit:g} seconds") from None
+            raise _interrupted(call, f"nothing came for {limit:g} seconds") from None
         except ClientError as error:
-            raise _cut(call, error) from None
+            raise _interrupted(call, error) from None
         finally:
             if response:
                 # Gives the connection back after the last byte, and drops it before.
@@ -393,7 +379,7 @@ class Transport:
             )
         except ClientError as error:
             LOG.debug("%sno answer in %.2f s", current_call(), time.perf_counter() - started)
-            raise no_answer(route, error) from None
+            raise unreachable(route, error) from None
         seconds = time.perf_counter() - started
         LOG.debug("%sstatus %d in %.2f s", current_call(), response.status, seconds)
         if response.status >= 300:
@@ -402,14 +388,12 @@ class Transport:
                 raise redirected(route, response.status, call.hide(to))
             if response.status == _PROXY_LOGIN and route.proxy:
                 response.release()
-                raise proxy_refused(route, response.status)
-            raise refusal(
-                call.who,
-                response.status,
-                response.headers,
-                read_error(await _rest(response)),
-                call.hide,
-            )
+                raise _unreachable(route, "the proxy wants a login", lasting=True)
+            body = b""
+            with suppress(ClientError):
+                body = await response.read()
+            reported = read_error(body)
+            raise refusal(call.who, response.status, response.headers, reported, call.hide)
         return response
 
     def _open(self) -> ClientSession:
@@ -447,16 +431,6 @@ async def _read_some(response: ClientResponse) -> bytes:
         return received
 
 
-async def _rest(response: ClientResponse) -> bytes:
-    """The body of an error; empty where the connection is lost."""
-    from aiohttp import ClientError
-
-    try:
-        return await response.read()
-    except ClientError:
-        return b""
-
-
 def _proxy_for(url: str) -> str | None:
     from urllib.request import getproxies, proxy_bypass
 
@@ -478,12 +452,8 @@ def _proxy_for(url: str) -> str | None:
     return proxy
 
 
-def _late(call: HttpCall, what: str) -> CallFailed:
-    return CallFailed(Failure.TIMEOUT, f"{call.who} took too long: {what}")
-
-
-def _cut(call: HttpCall, error: Exception) -> CallFailed:
-    return CallFailed(
-        Failure.BROKEN_REPLY,
-        f"{call.who} broke off in the middle of a reply ({connection_message(error)})",
-    )
+def _interrupted(call: HttpCall, why: str | Exception) -> CallFailed:
+    if isinstance(why, str):
+        return CallFailed(Failure.TIMEOUT, f"{call.who} took too long: {why}")
+    message = f"{call.who} broke off in the middle of a reply ({connection_message(why)})"
+    return CallFailed(Failure.BROKEN_REPLY, message)

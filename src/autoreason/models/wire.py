@@ -69,7 +69,6 @@ class WireModel:
     ) -> None:
         """With `batch`, the transport is the model's own and sends in batches, at half the price."""
         self.address = address
-        """`provider/model`."""
         self._model = address.partition("/")[2]
         self._provider = provider
         self._base = base
@@ -136,14 +135,11 @@ class WireModel:
                 error = CallFailed(Failure.BROKEN_REPLY, what)
             # Any answer shows that the server is there, unless it is a redirect to another one.
             answered = error.status is not None and not 300 <= error.status < 400
-            away = error.failure is Failure.CONNECTION
             return Check(
                 address=self.address,
                 reachable=answered or error.failure in (Failure.BROKEN_REPLY, Failure.BAD_REQUEST),
                 key_accepted=False if error.failure is Failure.BAD_KEY else None,
-                problem=f"{error}; see that it is up and the address is right"
-                if away
-                else str(error),
+                problem=str(error),
             )
         known, problem = self._is_offered(listed), ""
         if known is False:
@@ -198,7 +194,7 @@ class WireModel:
         call = self._call(request, dialect, quirks, streamed=streamed)
         payloads = self._transport.stream(call) if streamed else self._fetch(call)
         try:
-            return await self._read(payloads, dialect, request.key, on_signal)
+            return await read_payloads(payloads, dialect, self.address, request.key, on_signal)
         except ErrorReply as error:
             raise refusal(call.who, 200, {}, error.provider_error, call.hide) from None
         except (UnreadableReply, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -212,45 +208,6 @@ class WireModel:
         events = SseParser()
         for payload in (*events.feed(await self._transport.fetch(call)), *events.end()):
             yield payload
-
-    async def _read(
-        self,
-        payloads: AsyncGenerator[bytes, None],
-        dialect: Dialect,
-        key: str,
-        on_signal: OnSignal | None,
-    ) -> Reply:
-        reducer, detector = dialect.reducer(), LoopDetector()
-        texts: list[str] = []
-        try:
-            async with aclosing(payloads):
-                async for payload in payloads:
-                    if isinstance(payload, UnstreamedBody):
-                        reply = dialect.read(payload, self.address)
-                        if on_signal:
-                            on_signal(TextArrived(key, reply.text))
-                        return reply
-                    if isinstance(payload, ErrorEvent):
-                        raise ErrorReply(read_error(payload))
-                    text = reducer.feed(payload)
-                    if text and on_signal:
-                        texts.append(text)
-                        on_signal(TextArrived(key, text))
-                        if detector.feed(text):
-                            # Its accounts would have come at the end.
-                            return Reply(
-                                outcome=Outcome.TRUNCATED,
-                                text="".join(texts),
-                                model=self.address,
-                                finish=REPEATS,
-                            )
-                    if reducer.ended:
-                        break
-        except CallFailed:
-            # A complete text is paid for; only its usage was still to come.
-            if not reducer.whole:
-                raise
-        return reducer.finish(self.address)
 
     def _call(
         self, request: Request, dialect: Dialect, quirks: Quirks, *, streamed: bool
@@ -268,3 +225,44 @@ class WireModel:
             headers=self._headers,
             body=encoded,
         )
+
+
+async def read_payloads(
+    payloads: AsyncGenerator[bytes, None],
+    dialect: Dialect,
+    address: str,
+    key: str,
+    on_signal: OnSignal | None,
+) -> Reply:
+    """The reply that a stream of events, or one body, adds up to; left early where it repeats itself."""
+    reducer, detector = dialect.reducer(), LoopDetector()
+    texts: list[str] = []
+    try:
+        async with aclosing(payloads):
+            async for payload in payloads:
+                if isinstance(payload, UnstreamedBody):
+                    reply = dialect.read(payload, address)
+                    if on_signal:
+                        on_signal(TextArrived(key, reply.text))
+                    return reply
+                if isinstance(payload, ErrorEvent):
+                    raise ErrorReply(read_error(payload))
+                text = reducer.feed(payload)
+                if text and on_signal:
+                    texts.append(text)
+                    on_signal(TextArrived(key, text))
+                    if detector.feed(text):
+                        # Its accounts would have come at the end.
+                        return Reply(
+                            outcome=Outcome.TRUNCATED,
+                            text="".join(texts),
+                            model=address,
+                            finish=REPEATS,
+                        )
+                if reducer.ended:
+                    break
+    except CallFailed:
+        # A complete text is paid for; only its usage was still to come.
+        if not reducer.whole:
+            raise
+    return reducer.finish(address)

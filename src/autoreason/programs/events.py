@@ -45,7 +45,6 @@ class Solved(Event, frozen=True, kw_only=True):
     first: Examined | None
     """The first attempt under the public tests."""
     attempts: int
-    """Programs written."""
     status: Status
     reason: str
     spent: Spent

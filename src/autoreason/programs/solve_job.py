@@ -18,7 +18,7 @@ from autoreason.plugins import short
 from autoreason.programs.assignment import Assignment, Examined, assignments_of
 from autoreason.programs.events import Solved, examined_in
 from autoreason.programs.examination import NotExamined, examine
-from autoreason.programs.program_strategy import (
+from autoreason.programs.program_strategies import (
     ProgramStrategy,
     find_program_strategy,
     no_program_result,

@@ -29,7 +29,6 @@ _BLANK = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, token
 class _Block(NamedTuple):
     text: str
     is_python: bool
-    """Whether the fence says Python."""
 
 
 _Rank = tuple[int, bool, bool]

@@ -12,7 +12,7 @@ from autoreason.jobs.job import read_options
 from autoreason.journal import Journal
 from autoreason.journal.run_names import suite_name
 from autoreason.programs.assignment import Assignments
-from autoreason.programs.policy import Policy, PolicyQuery
+from autoreason.programs.search import Policy, PolicyQuery
 from autoreason.programs.solve_job import SolveTerms
 from autoreason.run.services import LazyService
 from autoreason.settings import Settings

@@ -17,7 +17,7 @@ from autoreason.plugins import absolute
 from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.programs.examination import Examiner, ExaminerService
 from autoreason.programs.problems.problem import check_test_limits
-from autoreason.programs.program_strategy import DEFAULT, strategies_named
+from autoreason.programs.program_strategies import DEFAULT, strategies_named
 from autoreason.programs.solve_job import SolveTerms
 from autoreason.run.choices import ModelChoice
 from autoreason.run.door import checked, field_defaults, verb

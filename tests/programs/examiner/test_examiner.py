@@ -1,20 +1,34 @@
-"""Every program gets the right verdict, made outside the sandbox, and private tests stay private."""
+"""Every program gets the right verdict with what explains it, and private tests stay private."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
 
-from autoreason.programs.assignment import CodeVerdict, Example
-from autoreason.programs.examiner.examiner import Examiner
+from autoreason.programs.assignment import CodeVerdict, Example, Trial
+from autoreason.programs.examiner.examiner import (
+    REASONS,
+    Examiner,
+    end_of_text,
+    excerpt,
+    judge_calls,
+    redact,
+    summarize,
+)
+from autoreason.programs.problems.problem import NO_CHECKER, Problem
 from autoreason.programs.sandbox.base import Level, ProgramRole, ProgramRun, RunLimits, Session
 from autoreason.programs.sandbox.levels import find_level
+from autoreason.programs.sandbox.test_driver import DISCONNECTED
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -84,25 +98,39 @@ async def test_a_program_gets_the_right_verdict(
     assert examined.level == examiner.level
 
 
-FUNCTIONS = {
-    CodeVerdict.ACCEPTED: ("def double(x): return x * 2",),
-    CodeVerdict.WRONG_ANSWER: ("def double(x): return x", "def double(x): pass"),
-    CodeVerdict.RUNTIME_ERROR: (
-        "def double(x): return x / 0",
-        "def triple(x): return x * 3",
-        "def double(x):\n",
-        "import os\ndef double(x): os._exit(0)",
-        "import os\nos.write(3, b'nonsense')",
-        "def double(x): return 'x' * (17 << 20)",
-    ),
-    CodeVerdict.TIME_LIMIT: (
-        "def double(x):\n    while True: pass",
-        "import time\ndef double(x): time.sleep(60)",
+OUT_OF_TIME = ("over 1 s of processor time", "still running after ")
+"""Which of the two it is depends on how busy the machine is."""
+FUNCTIONS: dict[CodeVerdict, dict[str, str | tuple[str, ...]]] = {
+    CodeVerdict.ACCEPTED: {"def double(x): return x * 2": ""},
+    CodeVerdict.WRONG_ANSWER: {"def double(x): return x": "", "def double(x): pass": ""},
+    CodeVerdict.RUNTIME_ERROR: {
+        "def double(x): return x / 0": "ZeroDivisionError: division by zero",
+        "class Bad(Exception): pass\ndef double(x): raise Bad(x)": "solution.Bad: 3",
+        "def double(): return 6": "TypeError: double() takes 0 positional arguments but 1 was given",
+        "def double(x): return 'x' * (17 << 20)": "Exception: values of more than 16 MiB cannot be",
+        "def double(x): raise ValueError('a\\nb c')": "it raised an exception",
+        "class E(Exception): pass\nE.__module__ = 'the sandbox failed'\n"
+        "def double(x): raise E": "it raised an exception",
+        "def triple(x): return x * 3": "it defines no double",
+        "def double(x): return undefined": "NameError: name 'undefined' is not defined",
+        "def double(x):\n": "exit status 1",
+        "import sys\nsys.exit(3)": "exit status 3",
+        "import os\ndef double(x): os._exit(0)": "the program ended before it had answered",
+        "import os\nos.write(3, b'nonsense')": "the program sent a message too large",
+    },
+    CodeVerdict.TIME_LIMIT: {
+        "def double(x):\n    while True: pass": OUT_OF_TIME,
+        "import time\ndef double(x): time.sleep(60)": OUT_OF_TIME[1],
         "from itertools import count\nclass Endless:\n    def __iter__(s): return count()\n"
-        "    def __len__(s):\n        while True: pass\ndef double(x): return len(Endless())",
-    ),
-    CodeVerdict.MEMORY_LIMIT: ("def double(x): return bytearray(1 << 40)",),
-    CodeVerdict.OUTPUT_LIMIT: ("def double(x):\n    while True: print('x' * 10_000)",),
+        "    def __len__(s):\n        while True: pass\ndef double(x): return len(Endless())": "",
+    },
+    CodeVerdict.MEMORY_LIMIT: {
+        "def double(x): return bytearray(1 << 40)": "over 64 MB of memory",
+        "x = []\nwhile True: x.append('x' * 9999)": "over 64 MB of memory",
+    },
+    CodeVerdict.OUTPUT_LIMIT: {
+        "def double(x):\n    while True: print('x' * 10_000)": "printed far more than is expected"
+    },
 }
 
 
@@ -110,11 +138,14 @@ FUNCTIONS = {
     ("verdict", "program"),
     [(verdict, program) for verdict, programs in FUNCTIONS.items() for program in programs],
 )
-async def test_a_function_gets_the_right_verdict(
+async def test_a_function_gets_the_right_verdict_and_the_reason(
     examiner: Examiner, verdict: CodeVerdict, program: str
 ) -> None:
     examined = await examiner.examine(doubling(), program, "public")
     assert examined.verdict is verdict, examined
+    failed = examined.failed
+    assert (failed.detail if failed else "").startswith(FUNCTIONS[verdict][program])
+    assert "autoreason" not in (failed.trace if failed else "")
 
 
 async def test_judging_stops_at_the_first_test_that_fails_unless_every_test_is_wanted(
@@ -286,3 +317,245 @@ async def test_a_program_interrupted_in_its_test_leaves_nothing_behind() -> None
         await task
     examined = await examiner.examine(adding(), "x", "public")
     assert examined.run == 2
+
+
+async def failure(examiner: Examiner, program: str, *tests: str, setup: str = "") -> Trial:
+    """The first test that a program fails."""
+    examined = await examiner.examine(doubling(*tests, setup=setup), program, "public")
+    assert examined.failed is not None
+    return examined.failed
+
+
+async def test_a_program_that_cannot_be_loaded_is_told_its_own_traceback(
+    examiner: Examiner,
+) -> None:
+    failed = await failure(examiner, "def double(x):\n")
+    assert failed.memory is None
+    assert failed.trace.startswith('  File "solution.py", line 1\n')
+    assert "IndentationError: expected an indented block" in failed.trace
+
+
+@pytest.mark.parametrize("broken", ["tests", "program"])
+async def test_a_side_that_broke_is_the_sandboxs_failure_however_the_other_ended(
+    broken: str,
+) -> None:
+    ends = {
+        "tests": ProgramRun(
+            end_reason="exit", status=DISCONNECTED, stdout=b'{"reason": "it is gone"}'
+        ),
+        "program": ProgramRun(end_reason="exit", status=1),
+        broken: ProgramRun(end_reason="broken", detail="the server died"),
+    }
+    trial = judge_calls(ends["tests"], ends["program"], Example(code="f()"), RunLimits())
+    assert trial.verdict is CodeVerdict.SANDBOX_ERROR
+    assert trial.detail == "the sandbox failed: the server died"
+
+
+async def test_lines_of_the_tests_are_not_called_lines_of_the_program(examiner: Examiner) -> None:
+    failed = await failure(examiner, "def double(x): return x", "assert double(3) == 6")
+    assert 'File "tests.py", line 1, in <module>\n    assert double(3) == 6\n' in failed.trace
+    assert "solution.py" not in failed.trace
+    within = "def check(f):\n    assert f(1) == 2\ncheck(double)"
+    failed = await failure(examiner, "def double(x): return x", within, setup="import math")
+    assert 'File "tests.py", line 3, in check\n    assert f(1) == 2\n' in failed.trace
+    assert "solution.py" not in failed.trace
+    long = f"numbers = {list(range(30_000))}\nassert double(numbers) == 1"
+    failed = await failure(examiner, "def double(x): return 2", long, setup="import math")
+    assert 'File "tests.py", line 2, in <module>\n    assert double(numbers) == 1\n' in failed.trace
+    broken = "def fail(f):\n    assert f(1) == 2\n"
+    long = f"numbers = {list(range(30_000))}\nfail(double)"
+    failed = await failure(examiner, "def double(x): return 1", long, setup=broken)
+    assert 'File "setup.py", line 2, in fail\n    assert f(1) == 2\n' in failed.trace
+    assert failed.expected == "assert f(1) == 2"
+
+
+async def test_what_was_expected_is_told_only_where_the_test_does_not_say_it_alone(
+    examiner: Examiner,
+) -> None:
+    failed = await failure(examiner, "def double(x): return x", "assert double(3) == 6\n")
+    assert (failed.input, failed.expected) == ("assert double(3) == 6\n", "")
+    both = "assert double(0) == 0\nassert double(3) == 6"
+    failed = await failure(examiner, "def double(x): return x", both)
+    assert failed.expected == "assert double(3) == 6"
+
+
+async def test_a_call_without_an_end_is_told_as_one(examiner: Examiner) -> None:
+    failed = await failure(examiner, "import os\ndef double(x): os._exit(1)")
+    assert failed.got == "double(3) did not return"
+    failed = await failure(examiner, "def double(x): pass")
+    assert failed.got == "double(3) returned None"
+
+
+async def test_a_long_assert_is_told_whole_once_and_short_in_a_row(examiner: Examiner) -> None:
+    test = f"assert double({'1 + ' * 200}1) == {'2 + ' * 200}2"
+    failed = await failure(examiner, "def double(x): return [x] * 200", test)
+    assert failed.input == test
+    assert failed.difference.startswith("does not hold: assert double(1 + 1 +")
+    assert len(failed.difference) < 250
+
+
+@given(st.text(max_size=300), st.integers(0, 300), st.integers(10, 100))
+async def test_an_excerpt_holds_the_place_that_matters_and_counts_what_it_left_out(
+    text: str, at: int, max_length: int
+) -> None:
+    at = min(at, max(0, len(text) - 1))
+    cut = excerpt(text, at, max_length)
+    if len(text) <= max_length:
+        assert cut == text
+        return
+    kept = re.sub(r"\A\[… [\d,]+ characters left out …\]\n", "", cut)
+    kept = re.sub(r"\n\[… [\d,]+ characters left out …\]\Z", "", kept)
+    assert kept in text
+    assert text[at] in kept
+    left_out = re.findall(r"\[… ([\d,]+) characters left out …\]", cut)
+    assert sum(int(number.replace(",", "")) for number in left_out) + max_length >= len(text)
+
+
+async def test_an_ending_begins_with_a_whole_line() -> None:
+    lines = [f"line {number}" for number in range(1000)]
+    kept = end_of_text("\n".join(lines), 100)
+    head, *rest = kept.splitlines()
+    assert head.startswith("[… ")
+    assert rest == lines[-len(rest) :]
+    assert end_of_text("short") == "short"
+    assert end_of_text("x" * 200, 50).endswith("x" * 50)
+
+
+async def test_whatever_is_in_a_private_trial_is_redacted() -> None:
+    filled = dict.fromkeys(Trial.__struct_fields__[5:], SECRET)
+    full = Trial(number=1, verdict=CodeVerdict.SANDBOX_ERROR, seconds=1, wall=2, memory=3, **filled)
+    redacted = redact(summarize([full], "private", 1, "landlock")).trials[0]
+    assert redacted == Trial(
+        number=1, verdict=CodeVerdict.SANDBOX_ERROR, seconds=1, wall=2, memory=3
+    )
+    public = summarize([full], "public", 1, "landlock")
+    assert redact(public) == public
+    for reason in REASONS:
+        known = replace(full, detail=f"{reason}: {SECRET}")
+        assert redact(summarize([known], "private", 1, "none")).trials[0].detail == reason
+
+
+ANY_ORDER = (
+    "def check(input, output, expected):\n"
+    "    given, wanted = output.split(), expected.split()\n"
+    "    if len(given) != len(wanted): return f'{len(given)} numbers instead of {len(wanted)}'\n"
+    "    return sorted(given) == sorted(wanted)\n"
+)
+
+
+def in_any_order(checker_program: str) -> Problem:
+    """A problem whose answers may come in any order."""
+    return adding(
+        checker="special",
+        checker_program=checker_program,
+        public_tests=(Example(input="x", output="1 2 3"),),
+        private_tests=(Example(input=f"x {SECRET}", output="1 2 3"),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "verdict", "said"),
+    [
+        ("print(3, 2, 1)", "accepted", ""),
+        ("print(3, 2, 2)", "wrong_answer", "the checker refused this answer"),
+        ("print(3)", "wrong_answer", "1 numbers instead of 3"),
+        ("print(3, 2, 1)\nexit(1)", "runtime_error", ""),
+    ],
+)
+async def test_a_checker_program_decides_where_several_answers_are_right(
+    examiner: Examiner, program: str, verdict: str, said: str
+) -> None:
+    examined = await examiner.examine(in_any_order(ANY_ORDER), program, "public")
+    assert examined.verdict == verdict
+    assert (examined.failed.difference if examined.failed else "") == said
+
+
+@pytest.mark.parametrize(
+    ("checker", "detail"),
+    [
+        ("def check(input, output, expected): return 1 / 0", "ZeroDivisionError: division by zero"),
+        ("def check(input, output, expected): return None", "it returned None"),
+        ("def check(input, output, expected): return 1", "it returned 1"),
+        ("def check(input, output, expected): return ''", "it returned "),
+        ("import os\ndef check(input, output, expected): os._exit(0)", "it returned None"),
+        ("raise SystemExit(2)\ndef check(input, output, expected): return True", ""),
+        ("def check(input, output, expected): raise ValueError(input)", "ValueError: x"),
+        ("def check(input, output, expected): return bytearray(1 << 40)", "1,024 MB"),
+        (
+            "def check(input, output, expected):\n while True: print('x' * 9999)",
+            "printed far too much",
+        ),
+    ],
+)
+async def test_a_checker_that_fails_is_no_result_and_says_why(
+    examiner: Examiner, checker: str, detail: str
+) -> None:
+    problem = in_any_order(checker)
+    examined = await examiner.examine(problem, "print(1)", "public")
+    assert examined.verdict is CodeVerdict.SANDBOX_ERROR
+    assert examined.failed is not None
+    assert examined.failed.detail.startswith("the checker ")
+    # What a checker says as it falls is for the eyes of whoever owns the problem.
+    [trial] = [each async for each in examiner.run_tests(problem, "print(1)", problem.public_tests)]
+    assert detail in trial.detail
+    assert "ValueError" not in examined.failed.detail
+    hidden = await examiner.examine(problem, "print(1)", "private")
+    assert hidden.failed is not None
+    assert hidden.failed.detail in REASONS
+
+
+async def test_characters_that_are_none_can_be_told_of(examiner: Examiner) -> None:
+    raising = 'def double(n): raise ValueError("\\ud800")'
+    examined = await examiner.examine(doubling("assert double(1) == 2"), raising, "public")
+    assert examined.verdict is CodeVerdict.RUNTIME_ERROR
+    assert msgspec.json.encode(examined)
+    checker = "import json\ndef check(input, output, expected): return f'got {json.loads(output)}'"
+    examined = await examiner.examine(in_any_order(checker), "print('\"\\\\ud800\"')", "public")
+    assert examined.verdict is CodeVerdict.WRONG_ANSWER
+    assert msgspec.json.encode(examined)
+
+
+@pytest.mark.parametrize(
+    ("checker", "placeholder"),
+    [
+        ("return sum(map(int, output.split())) == 6", "1 2 3"),
+        ("return bool(output) and sum(map(int, output.split())) == 6", ""),
+        ("return sum(map(int, output.split())) == 6 if output else 'nothing printed'", ""),
+    ],
+)
+async def test_an_answer_alone_in_making_the_checker_fail_is_wrong(
+    examiner: Examiner, checker: str, placeholder: str
+) -> None:
+    problem = adding(
+        checker="special",
+        checker_program=f"def check(input, output, expected): {checker}",
+        public_tests=(Example(input="x", output=placeholder),),
+    )
+    examined = await examiner.examine(problem, "print('junk')", "public")
+    assert examined.verdict is CodeVerdict.WRONG_ANSWER
+    assert examined.failed is not None
+    assert examined.failed.difference == "the checker cannot read this answer"
+
+
+async def test_what_a_checker_prints_is_not_its_verdict(examiner: Examiner) -> None:
+    checker = (
+        "print('true')\ndef check(input, output, expected):\n    print('true')\n    return False"
+    )
+    examined = await examiner.examine(in_any_order(checker), "print('true')", "public")
+    assert examined.verdict is CodeVerdict.WRONG_ANSWER
+
+
+async def test_without_a_checker_an_answer_of_several_is_never_called_wrong(
+    examiner: Examiner,
+) -> None:
+    problem = adding(checker="special")
+    assert (await examiner.examine(problem, ADDING, "public")).verdict is CodeVerdict.ACCEPTED
+    examined = await examiner.examine(problem, "print(0)", "public")
+    assert examined.verdict is CodeVerdict.SANDBOX_ERROR
+    assert examined.failed is not None
+    assert (examined.failed.difference, examined.failed.detail) == ("", NO_CHECKER)
+    hidden = await examiner.examine(problem, "print(0)", "private")
+    assert hidden.failed is not None
+    assert hidden.failed.detail == NO_CHECKER
+    crashed = await examiner.examine(problem, "print(1 / 0)", "public")
+    assert crashed.verdict is CodeVerdict.RUNTIME_ERROR

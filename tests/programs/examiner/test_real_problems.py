@@ -19,8 +19,7 @@ from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import Problem, to_assignment
 from autoreason.programs.sandbox.base import RunLimits
-from autoreason.programs.sandbox.levels import find_level, open_sandbox
-from autoreason.programs.sandbox.unsafe import UnsafeSandbox
+from autoreason.programs.sandbox.levels import UnsafeSandbox, find_level, open_sandbox
 
 pytestmark = [
     pytest.mark.skipif(find_level().level == "none", reason="no sandbox works on this machine"),

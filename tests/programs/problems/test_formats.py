@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import json
+import os
+import pickle
 import re
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +26,344 @@ from tests.programs.problems.made_up import (
     mbpp,
     method,
     own,
+    packed,
+    pickled,
 )
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import Example
 from autoreason.programs.problems import formats
-from autoreason.programs.problems.answer_comparison import compare
-from autoreason.programs.problems.formats import FIELDS, format_of, read_native, read_problems
+from autoreason.programs.problems.formats import (
+    FIELDS,
+    called_function,
+    example_asserts,
+    expectations,
+    format_of,
+    read_contest,
+    read_humaneval,
+    read_livecodebench,
+    read_mbpp,
+    read_native,
+    read_problems,
+)
 from autoreason.programs.problems.problem import (
     Problem,
     ProblemSet,
+    compare,
     comparison,
     decode_set,
     encode_set,
     set_digest,
+    stated_checker,
 )
+
+
+def test_humaneval_shows_its_docstrings_examples_and_hides_its_check() -> None:
+    problem = read_humaneval(humaneval())
+    assert (problem.id, problem.kind, problem.entry_point) == (
+        "HumanEval/900",
+        "function",
+        "half",
+    )
+    assert [test.code for test in problem.public_tests] == ["assert half(5) == 2"]
+    (hidden,) = problem.private_tests
+    assert hidden.code.startswith("def check(candidate):")
+    assert hidden.code.endswith("\ncheck(half)")
+    assert problem.setup == "import math"
+    assert "`half`" in problem.statement
+    assert problem.starter in problem.statement
+    assert holds(problem)
+
+
+def test_an_example_that_the_tests_contradict_is_not_shown_as_a_test() -> None:
+    assert "half(8)" in humaneval()["prompt"]
+    assert not any("half(8)" in test.code for test in read_humaneval(humaneval()).public_tests)
+
+
+def test_humaneval_goes_round_under_other_names() -> None:
+    record = humaneval()
+    record["id"], record["solution"] = record.pop("task_id"), record.pop("canonical_solution")
+    assert read_humaneval(record | {"kind": "function"}) == read_humaneval(humaneval())
+
+
+def test_an_example_with_names_that_nobody_defines_is_left_out() -> None:
+    prompt = (
+        "from math import pi\n\n\ndef shout(word):\n"
+        "    \"\"\"In capitals.\n    shout(a) => 'A'\n    shout(str(pi)[0]) => '3'\n"
+        "    shout(''.join(c for c in 'ab')) => 'AB'\n    shout('x') => 'Y'\n    \"\"\"\n"
+    )
+    test = "def check(candidate):\n    assert candidate('x') == 'X'\n"
+    body = "    return word.upper()\n"
+    record = humaneval(prompt=prompt, entry_point="shout", canonical_solution=body, test=test)
+    problem = read_humaneval(record)
+    assert [each.code for each in problem.public_tests] == [
+        "assert shout(str(pi)[0]) == '3'",
+        "assert shout(''.join((c for c in 'ab'))) == 'AB'",
+    ]
+    assert holds(problem)
+
+
+def test_mbpp_shows_its_first_assert_and_hides_the_others() -> None:
+    problem = read_mbpp(mbpp())
+    assert (problem.id, problem.entry_point, problem.setup) == ("MBPP/900", "root", "import math")
+    assert [test.code for test in problem.public_tests] == ["assert math.isclose(root(4), 2.0)"]
+    assert [test.code for test in problem.private_tests] == [
+        "assert root(9) == 3",
+        "assert root(0) == 0",
+    ]
+    assert "`root`" in problem.statement
+    assert problem.public_tests[0].code in problem.statement
+    assert problem.private_tests[0].code not in problem.statement
+    assert holds(problem)
+
+
+def test_the_hand_checked_edition_has_no_challenge_tests_that_fit() -> None:
+    record = mbpp(prompt="Write it.", test_imports=["import math"])
+    del record["text"], record["test_setup_code"]
+    problem = read_mbpp(record)
+    assert [test.code for test in problem.private_tests] == ["assert root(9) == 3"]
+    assert problem.setup == "import math"
+
+
+@pytest.mark.parametrize(
+    ("asserts", "solution", "name"),
+    [
+        ("assert f(1) == 2", "", "f"),
+        ("assert set(f(1)) == set(g(2))", "", "f"),
+        ("assert set(f(1)) == set(g(2))", "def g (x): ...", "g"),
+        ("assert count([1]) == 1", "def count(x): ...", "count"),
+        ("assert sum([1]) == 1", "def sum(x): ...", "sum"),
+        ("assert not math.isclose(f(1), 2)", "", "f"),
+        ("assert 1 ==", "", ""),
+        ("assert len([1]) == 1", "", ""),
+    ],
+)
+def test_the_function_that_is_called_is_found(asserts: str, solution: str, name: str) -> None:
+    assert called_function(asserts, solution) == name
+
+
+@pytest.mark.parametrize(
+    ("read", "record", "said"),
+    [
+        (read_mbpp, mbpp(test_list=[]), "it has no tests"),
+        (read_mbpp, mbpp(test_list=["assert f(1) =="]), "`entry_point`"),
+        (read_mbpp, mbpp(test_list="assert f(1)"), "`test_list` must be a list"),
+        (read_humaneval, humaneval(test="def check("), "test 3 is not valid Python"),
+        (read_humaneval, humaneval(test=None), "missing required field `test`"),
+        (read_contest, contest(input_file="tides.in"), "only streams are judged"),
+        (read_contest, contest(public_tests={"input": ["1"]}), "some tests have no output"),
+        (read_contest, contest(public_tests=3), "`public_tests` must be"),
+        (read_contest, contest(description=""), "`statement` is empty"),
+        (
+            read_contest,
+            contest(generated_tests={"input": ["2\n"], "output": ["5\n"]}),
+            "contradict each other",
+        ),
+        (read_livecodebench, method(metadata="{}"), "no `func_name` in `metadata`"),
+        (read_livecodebench, method(metadata='{"func_name": "a b"}'), "no `func_name`"),
+        (
+            read_livecodebench,
+            method(public_test_cases='[{"input": "x", "output": "1"}]'),
+            "values of a test are not JSON",
+        ),
+        (read_livecodebench, method(question_content=None), "field `question_content`"),
+    ],
+)
+def test_a_broken_record_is_one_sentence(read: Any, record: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^problem '.*': ") as refused:
+        read(record)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["humaneval", "mbpp"])
+def test_every_recorded_test_calls_the_function_that_is_asked_for(records: Path, name: str) -> None:
+    for problem in read_problems(records / "problems" / f"{name}.jsonl").problems:
+        assert f"def {problem.entry_point}" in problem.solution
+        assert all(f"{problem.entry_point}" in test.code for test in problem.tests)
+        assert problem.entry_point in problem.statement
+
+
+def test_most_recorded_functions_have_a_test_that_may_be_seen(records: Path) -> None:
+    problems = read_problems(records / "problems" / "humaneval.jsonl").problems
+    assert sum(bool(problem.public_tests) for problem in problems) > 0.8 * len(problems)
+
+
+def holds(problem: Problem) -> bool:
+    """Whether the known solution, one of ours, passes."""
+    names: dict[str, Any] = {}
+    exec(problem.solution, names)
+    exec(problem.setup, names)
+    try:
+        for test in problem.tests:
+            exec(test.code, names)
+    except AssertionError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("docstring", "asserts"),
+    [
+        (">>> f(1)\n2", ["assert f(1) == 2"]),
+        (">>> f('a')\n'b'\n>>> f('b')\n\"c\"", ["assert f('a') == 'b'", "assert f('b') == 'c'"]),
+        (">>> f(1)\n2\n>>> f(1)\n2", ["assert f(1) == 2"]),
+        (">>> round(f([1, 2]), 2) # a root\n-0.5", ["assert round(f([1, 2]), 2) == -0.5"]),
+        (">>> f(1) == [2, 3]", ["assert f(1) == [2, 3]"]),
+        ("f(1, 2) == 3", ["assert f(1, 2) == 3"]),
+        ("  * f([]) => [] ", ["assert f([]) == []"]),
+        ("f('=>') ==> 'x'", ["assert f('=>') == 'x'"]),
+        ("f(2) -> {'a': None}", ["assert f(2) == {'a': None}"]),
+        ("f(2) ➞ True", ["assert f(2) == True"]),
+        ("f(2) returns 16", ["assert f(2) == 16"]),
+        ("f(2) should return 16.", ["assert f(2) == 16"]),
+        ('f(15)   # returns "db"', ["assert f(15) == 'db'"]),
+        ("for f(7) == 3", ["assert f(7) == 3"]),
+    ],
+)
+def test_examples_become_asserts(docstring: str, asserts: list[str]) -> None:
+    assert example_asserts(docstring, "f") == asserts
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "",
+        "What f(1) gives is 2.",
+        ">>> f(1)\nTraceback (most recent call last):",
+        ">>> f(1)\na word",
+        ">>> g(1)\n2",
+        ">>> f(\"a\nb\")\n'c'",
+        ">>> f(1)",
+        "f(1) == 1 + 9",
+        'f(1) == ""a"',
+        "f(1) -> 5 - 3 = 2",
+        "f(1) => ...",
+        "f(1) =>",
+    ],
+)
+def test_what_cannot_be_read_exactly_is_left_out(docstring: str) -> None:
+    assert example_asserts(docstring, "f") == []
+
+
+def test_what_calls_should_give_is_found_anywhere_in_a_source() -> None:
+    source = (
+        "def check(candidate):\n    assert candidate( 'a',k=1) == (1,)\n    assert other(1) == 2\n"
+    )
+    assert expectations(source, "candidate") == {"'a', k=1": "(1,)"}
+
+
+def test_a_record_of_the_data_set_is_read() -> None:
+    problem = read_contest(contest())
+    assert (problem.id, problem.title) == ("12_B. Twice the Tide", "Twice the Tide")
+    assert problem.public_tests == (Example(input="2\n", output="4\n"),)
+    assert [test.input for test in problem.private_tests] == ["5\n", "0\n"]
+    assert problem.solution == "print(2*int(input()))"
+    assert (problem.source, problem.tags) == ("CodeContests/Codeforces", ("math",))
+
+
+@pytest.mark.parametrize(
+    ("fields", "difficulty"),
+    [
+        ({"difficulty": 7}, "A"),
+        ({"difficulty": 28}, "V"),
+        ({"difficulty": 1}, "easy"),
+        ({"difficulty": 5}, "hardest"),
+        ({"difficulty": 6}, ""),
+        ({"difficulty": 99}, ""),
+        ({"difficulty": None}, ""),
+        ({"cf_rating": 800}, "easy"),
+        ({"cf_rating": 1400}, "medium"),
+        ({"cf_rating": 3500}, "hard"),
+    ],
+)
+def test_difficulty_is_the_rating_or_the_letter(fields: dict[str, Any], difficulty: str) -> None:
+    assert read_contest(contest(**fields)).difficulty == difficulty
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds"),
+    [({"seconds": 2}, 10), ({"seconds": 15}, 15), (None, 10), ({"seconds": 99}, 60)],
+)
+def test_limits_for_compiled_languages_are_never_under_ours(limit: Any, seconds: float) -> None:
+    problem = read_contest(contest(time_limit=limit, memory_limit_bytes=1_000_000_000))
+    assert (problem.time_limit_s, problem.memory_limit_mb) == (seconds, 1000)
+    assert read_contest(contest()).memory_limit_mb == 512
+
+
+def test_the_statement_says_how_answers_are_compared() -> None:
+    assert stated_checker("Print any of them.") == "special"
+    assert stated_checker("The error must not exceed 10^{-6}.") == "float"
+    assert stated_checker("Print the sum.") == "tokens"
+    assert read_contest(contest(description="Print YES in any case.")).ignore_case
+
+
+class Evil:
+    """Leaves a folder behind wherever it is unpickled."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.folder),)
+
+
+def test_a_program_is_asked_for_by_tests_of_what_is_printed() -> None:
+    problem = read_livecodebench(livecodebench())
+    assert (problem.id, problem.title, problem.difficulty) == ("abc900_a", "Twice", "easy")
+    assert (problem.kind, problem.source) == ("stdio", "LiveCodeBench/atcoder")
+    assert problem.public_tests == (Example(input="2\n", output="4\n"),)
+    assert problem.private_tests == (Example(input="5\n", output="10\n"),)
+
+
+def test_a_method_is_called_with_python_literals() -> None:
+    problem = read_livecodebench(method())
+    assert (problem.kind, problem.entry_point) == ("function", "Solution")
+    assert problem.public_tests[0].code == "assert Solution().pick([1, 2], 'a') == None"
+    assert problem.private_tests[0].code == "assert Solution().pick([], '') == True"
+    assert problem.starter.startswith("from typing import List, Optional\n")
+    assert "`pick`" in problem.statement
+    assert problem.starter.rstrip() in problem.statement
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_every_pickle_of_a_text_is_read(protocol: int) -> None:
+    tests = json.dumps([{"input": "ä", "output": "ö"}], ensure_ascii=False)
+    record = livecodebench(private_test_cases=pickled(tests, protocol))
+    assert read_livecodebench(record).private_tests == (Example(input="ä", output="ö"),)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pickled(["[]"]),
+        pickled(b"[]"),
+        pickled("no JSON"),
+        packed({"input": "1"}),
+        packed(["x"]),
+        base64.b64encode(b"no zlib").decode(),
+        base64.b64encode(zlib.compress(b"no pickle")).decode(),
+        base64.b64encode(zlib.compress(pickle.dumps("[]"))[:-8]).decode(),
+        "no base64!",
+    ],
+)
+def test_what_is_no_packed_text_is_refused(given: object) -> None:
+    with pytest.raises(InvalidInput, match="`private_test_cases` cannot be unpacked"):
+        read_livecodebench(livecodebench(private_test_cases=given))
+
+
+def test_a_pickle_that_would_run_something_runs_nothing(tmp_path: Path) -> None:
+    evil = Evil(tmp_path / "left")
+    for value in (evil, [evil], {"[]": evil}):
+        with pytest.raises(InvalidInput, match="cannot be unpacked"):
+            read_livecodebench(livecodebench(private_test_cases=pickled(value)))
+    assert not evil.folder.exists()
+
+
+def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "MAX_UNPACKED_BYTES", 1000)
+    with pytest.raises(InvalidInput, match="cannot be unpacked"):
+        read_livecodebench(livecodebench(private_test_cases=packed([{"input": "0" * 10_000}])))
+
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.programs.sandbox import fork_server, kernel, linux, seccomp  # noqa: F401 - as above
+from autoreason.programs.sandbox import jail, linux, seccomp
 from autoreason.programs.sandbox.base import Level, ProgramRun, RunLimits
 from autoreason.programs.sandbox.levels import DetectedLevel, find_level, open_sandbox
 
@@ -94,8 +94,8 @@ def _refuse(numbers: tuple[int, ...], error: int) -> None:
     ctypes.memmove(program, len(lines).to_bytes(2, "little"), 2)
     kept = ctypes.create_string_buffer(packed)
     ctypes.memmove(ctypes.addressof(program) + 8, ctypes.addressof(kept).to_bytes(8, "little"), 8)
-    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    kernel.prctl(22, 2, ctypes.addressof(program))
+    jail.prctl(jail.PR_SET_NO_NEW_PRIVS, 1)
+    jail.prctl(22, 2, ctypes.addressof(program))
 
 
 async def _try(circumstances: Circumstances) -> tuple[ProgramRun, ...]:
@@ -116,7 +116,7 @@ def _main(circumstances: Circumstances) -> None:
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
         # Whoever gives up root is hidden from tools that look at processes; an ordinary user's are not.
-        kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
+        jail.prctl(jail.PR_SET_DUMPABLE, 1)
     if circumstances.container:
         _refuse(NAMESPACES[os.uname().machine], errno.EPERM)
     if circumstances.old:

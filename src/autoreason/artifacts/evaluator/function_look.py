@@ -27,8 +27,8 @@ from autoreason.programs.sandbox.base import (
     Session,
     run_jointly,
 )
+from autoreason.programs.sandbox.execution import imported_modules
 from autoreason.programs.sandbox.scoring import DISCONNECTED, RAISED, SCORED
-from autoreason.programs.sandbox.warm import imported_modules
 
 
 class FunctionEvaluator:

@@ -112,7 +112,7 @@ def usage_of(accounts: Any, read: str = "prompt", written: str = "completion") -
         input=tokens_in,
         output=tokens_out,
         cache_read=count(inside.get("cached_tokens")),
-        cache_write=count(inside.get("cache_write_tokens")),
+        cache_write=count(inside.get("cache_write_tokens", inside.get("cache_creation_tokens"))),
         reasoning=count(outside.get("reasoning_tokens")),
     )
 

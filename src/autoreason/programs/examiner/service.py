@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import AutoreasonError, InvalidInput, ProviderFailed
-from autoreason.programs.examiner.verdicts import printable
+from autoreason.programs.examiner.examiner import printable
 from autoreason.programs.sandbox.base import wait_or_kill
 
 _HEADER = 4

@@ -100,7 +100,6 @@ class RunLimits(Struct, frozen=True, kw_only=True):
     """The limits of one run."""
 
     seconds: float = 10.0
-    """Processor time; by the clock it may be idle for three times as long, and a second."""
     memory: int = 512 << 20
     """Bytes of address space beyond what a bare interpreter takes."""
     output: int = 16 << 20
@@ -118,7 +117,6 @@ class ProgramRun(Struct, frozen=True, kw_only=True):
     status: int = 0
     """Exit status, or the signal's number."""
     seconds: float = 0.0
-    """Processor time."""
     wall: float = 0.0
     memory: int | None = None
     """Peak, in bytes, where it could be measured."""

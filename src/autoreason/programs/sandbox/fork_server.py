@@ -21,7 +21,7 @@ import warnings
 from types import CodeType
 from typing import NamedTuple, NoReturn
 
-from autoreason.programs.sandbox import execution, jail, kernel, seccomp, warm
+from autoreason.programs.sandbox import execution, jail, seccomp
 from autoreason.programs.sandbox.execution import CHANNEL, NULL_DEVICE
 from autoreason.programs.sandbox.rpc import cache_source
 
@@ -84,14 +84,11 @@ class RunReport(NamedTuple):
 
 
 NAME = "solution.py"
-"""The file name of a program in tracebacks."""
 
 _REPORT_AFTER_SECONDS = 0.5
 """Seconds after which a run is reported to the client: only outside the jail can be seen whether it sleeps."""
 SESSION = 3
-"""The descriptor of the client's socket."""
 RULESET = 5
-"""The descriptor of the Landlock ruleset, if there is one."""
 _MEMORY_SHARE = 0.9
 """Share of its memory above which a program that died is taken to have run out of memory."""
 
@@ -119,14 +116,12 @@ class TestProcess(NamedTuple):
 def run_worker(session: socket.socket, jail_spec: jail.JailSpec) -> NoReturn:
     """The whole life of a solution process."""
     spec = ProgramSpec.unpack(session.recv(MAX_MESSAGE_BYTES))
-    kernel.exit_on_signal(signal.SIGXCPU)
+    jail.exit_on_signal(signal.SIGXCPU)
     jail.relax(resource.RLIMIT_CPU, jail.COMPILE_SECONDS)
-    warm.preload(spec.source, used=spec.role == "tests")
+    execution.preload(spec.source, used=spec.role == "tests")
     runner = execution.runner_for(spec.role)
     # Memory used by the imports does not count against the program.
-    jail_spec = jail.confine_solution(
-        jail_spec._replace(base_memory=kernel.measure_address_space())
-    )
+    jail_spec = jail.confine_solution(jail_spec._replace(base_memory=jail.measure_address_space()))
     program = _compile(spec, runner, jail_spec)
     _open_streams()
     # Whatever is done here instead of in each test is done once, and costs no copies of pages.
@@ -220,15 +215,15 @@ def _start(
 ) -> TestProcess:
     keeper = None
     if jail_spec.namespaces:
-        kernel.unshare(kernel.CLONE_NEWPID | kernel.CLONE_NEWIPC)
-        keeper = kernel.keep_namespace()
+        jail.unshare(jail.CLONE_NEWPID | jail.CLONE_NEWIPC)
+        keeper = jail.keep_namespace()
     parent = os.getpid()
-    pid = kernel.fork()
+    pid = jail.fork()
     if pid == 0:
         _become_test(program, code, jail_spec, descriptors, parent)
     if jail_spec.namespaces:
         here = os.pidfd_open(parent)
-        kernel.enter_namespaces(here, kernel.CLONE_NEWPID)
+        jail.enter_namespaces(here, jail.CLONE_NEWPID)
         os.close(here)
     return TestProcess(pid, os.pidfd_open(pid), keeper)
 
@@ -248,7 +243,7 @@ def _become_test(
             os.close(CHANNEL)
         if not execution.needs_null_device(spec.source):
             os.close(NULL_DEVICE)
-        kernel.close_from(RULESET + (jail_spec.ruleset is not None))
+        jail.close_from(RULESET + (jail_spec.ruleset is not None))
         execution.note_streams(spec.source)
         jail.confine_test(jail_spec, program.limits)
         execution.apply_patches(spec.source)
@@ -329,20 +324,20 @@ def main(arguments: list[str]) -> NoReturn:
     control = socket.socket(fileno=int(control_fd))
     os.environ.clear()
     os.chdir("/")
-    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-    kernel.limit_thread_memory()
-    warm.preload_common_modules()
+    jail.prctl(jail.PR_SET_DUMPABLE, 0)
+    jail.limit_thread_memory()
+    execution.preload_common_modules()
     execution.add_site_builtins()
     execution.patch_getcwd()
     if sys.version_info >= (3, 13):
         _grow_stack()
-    seccomp.prepare()
+    seccomp.packed_filters()
     random.seed(0)
     jail_spec = jail.JailSpec(
         uid=None,
         namespaces=namespaces == "yes",
-        ruleset=kernel.create_ruleset() if files == "yes" else None,
-        base_memory=kernel.measure_address_space(),
+        ruleset=jail.create_ruleset() if files == "yes" else None,
+        base_memory=jail.measure_address_space(),
     )
     gc.collect()
     gc.freeze()
@@ -389,7 +384,7 @@ def _free(uids: list[int], used: set[int | None]) -> int | None:
 
 
 def _start_solution(session: socket.socket, jail_spec: jail.JailSpec) -> SolutionProcess:
-    pid = kernel.fork()
+    pid = jail.fork()
     if pid:
         return SolutionProcess(pid, session, jail_spec.uid)
     try:
@@ -415,7 +410,7 @@ def _keep_descriptors(session: socket.socket, jail_spec: jail.JailSpec) -> None:
     if jail_spec.ruleset is not None:
         os.dup2(ruleset_fd, RULESET)
     session.detach()
-    kernel.close_from(RULESET + (jail_spec.ruleset is not None))
+    jail.close_from(RULESET + (jail_spec.ruleset is not None))
 
 
 def _report_end(solution: SolutionProcess) -> None:

@@ -1,22 +1,229 @@
-"""The strongest sandbox of this machine, found by running a program in it."""
+"""The strongest sandbox of this machine, found by running a program in it, and none at all for `--unsafe`."""
 
 from __future__ import annotations
 
 import asyncio
+import math
+import os
 import platform
 import shutil
+import signal
+import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import TYPE_CHECKING
+from contextlib import asynccontextmanager, nullcontext, suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.programs.sandbox.base import Level, ProgramRun, RunLimits, Sandbox
+from autoreason.programs.sandbox.base import (
+    ROLES_WITH_SLOT,
+    EndReason,
+    IdleTimer,
+    Level,
+    ProgramRole,
+    ProgramRun,
+    RunLimits,
+    Sandbox,
+    Session,
+    max_idle_seconds,
+)
 
 if TYPE_CHECKING:
     from autoreason.programs.sandbox.linux import Isolation
+
+
+_SOURCE_FOLDER = Path(__file__).parents[3]
+_INTERPRETER = 64 << 20
+_MAX_ERROR_BYTES = 64 << 10
+_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONINTMAXSTRDIGITS": "0", "PYTHONUTF8": "1"}
+_FUNCTION = """
+import sys
+role, channel, source_folder = sys.argv[1:]
+sys.path.append(source_folder)
+from importlib import import_module
+from autoreason.programs.sandbox.rpc import CHANNEL_RUNNERS
+module, name = CHANNEL_RUNNERS[role]
+run = getattr(import_module(f"autoreason.programs.sandbox.{module}"), name)
+with open("solution.py", encoding="utf-8") as file:
+    code = compile(file.read(), "solution.py", "exec", dont_inherit=True)
+run(code, int(channel))
+"""
+
+
+class UnsafeSandbox:
+    """Runs programs as plain processes, one per core."""
+
+    level: Level = "none"
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._slots = asyncio.Semaphore(workers or os.cpu_count() or 1)
+
+    @asynccontextmanager
+    async def open(
+        self, source: str, limits: RunLimits, *, role: ProgramRole = "program"
+    ) -> AsyncIterator[Session]:
+        """A program in a new folder; tests and checkers need no slot."""
+        async with self._slots if role in ROLES_WITH_SLOT else nullcontext():
+            folder = Path(tempfile.mkdtemp(prefix="autoreason-"))
+            try:
+                (folder / "solution.py").write_bytes(source.encode("utf-8", "replace"))
+                yield UnsafeSession(folder, limits, role)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    async def close(self) -> None:
+        """Nothing outlives its run."""
+
+
+class UnsafeSession:
+    """One program in its folder."""
+
+    def __init__(self, folder: Path, limits: RunLimits, role: ProgramRole) -> None:
+        self._folder, self._limits, self._role = folder, limits, role
+
+    async def run(
+        self, stdin: bytes, *, channel: int | None = None, idle: IdleTimer | None = None
+    ) -> ProgramRun:
+        """Run it in a new process and read its output."""
+        with (
+            tempfile.TemporaryFile() as stdin_file,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            stdin_file.write(stdin)
+            stdin_file.seek(0)
+            started = time.monotonic()
+            try:
+                process = self._start((stdin_file.fileno(), out.fileno(), err.fileno()), channel)
+            except (OSError, subprocess.SubprocessError) as error:
+                return ProgramRun(end_reason="broken", detail=f"cannot start Python: {error}")
+            end = await self._wait(process, IdleTimer() if idle is None else idle)
+            wall = time.monotonic() - started
+            errors = _read(err.fileno(), _MAX_ERROR_BYTES, from_the_end=True)
+            output_size = os.fstat(out.fileno()).st_size
+            return ProgramRun(
+                end_reason=_end_reason(end, output_size, errors, self._limits),
+                status=abs(end.status),
+                seconds=end.seconds,
+                wall=wall,
+                memory=end.memory,
+                stdout=_read(out.fileno(), self._limits.output),
+                stderr=errors,
+            )
+
+    def _start(self, streams: tuple[int, int, int], channel: int | None) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self._command(channel),
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
+            cwd=self._folder,
+            env=_environment(),
+            start_new_session=True,
+            pass_fds=() if channel is None else (channel,),
+            preexec_fn=partial(_limit, self._limits) if os.name == "posix" else None,
+        )
+
+    def _command(self, channel: int | None) -> list[str]:
+        python = [getattr(sys, "_base_executable", sys.executable), "-P", "-s"]
+        if self._role in ("program", "checker"):
+            return [*python, "solution.py"]
+        return [*python, "-c", _FUNCTION, self._role, str(channel), str(_SOURCE_FOLDER)]
+
+    async def _wait(self, process: subprocess.Popen[bytes], idle: IdleTimer) -> ProcessEnd:
+        """Wait until it ends, or has been idle for too long."""
+        max_idle, late = max_idle_seconds(self._limits.seconds), False
+        waiting = asyncio.create_task(asyncio.to_thread(_wait_for, process))
+        idle.add(process.pid)
+        try:
+            while not late and not waiting.done():
+                await asyncio.wait([waiting], timeout=idle.next_check(max_idle))
+                late = not waiting.done() and idle.update() >= max_idle
+        finally:
+            _kill(process)
+            if not waiting.done():
+                # Stopped or interrupted: the process was killed and ends soon.
+                await asyncio.wait([waiting])
+        return waiting.result()._replace(late=late)
+
+
+class ProcessEnd(NamedTuple):
+    """How a process ended and what it used."""
+
+    status: int
+    """Negative: a signal."""
+    seconds: float
+    memory: int
+    late: bool = False
+
+
+def _environment() -> dict[str, str]:
+    inherited = {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if "SYSTEMROOT" in os.environ else {}
+    return _ENVIRONMENT | inherited
+
+
+def _limit(limits: RunLimits) -> None:
+    """Set the limits of the process; runs in it before Python starts."""
+    import resource
+
+    whole = math.ceil(limits.seconds)
+    for what, limit in (
+        (resource.RLIMIT_CPU, (whole, whole + 1)),
+        (resource.RLIMIT_AS, (limits.memory + _INTERPRETER,) * 2),
+        (resource.RLIMIT_FSIZE, (limits.output,) * 2),
+        (resource.RLIMIT_CORE, (0, 0)),
+    ):
+        with suppress(ValueError, OSError):
+            resource.setrlimit(what, limit)
+
+
+def _wait_for(process: subprocess.Popen[bytes]) -> ProcessEnd:
+    if os.name != "posix":
+        started = time.monotonic()
+        return ProcessEnd(process.wait(), time.monotonic() - started, 0)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return ProcessEnd(process.returncode, usage.ru_utime + usage.ru_stime, peak)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill it and every process it started."""
+    with suppress(OSError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _end_reason(end: ProcessEnd, output_size: int, errors: bytes, limits: RunLimits) -> EndReason:
+    last = errors.rstrip().rpartition(b"\n")[2]
+    reasons: tuple[tuple[bool, EndReason], ...] = (
+        (end.seconds > limits.seconds or end.status == -getattr(signal, "SIGXCPU", 0), "cpu"),
+        (end.late, "wall"),
+        (output_size >= limits.output, "output"),
+        (end.status != 0 and last.startswith(b"MemoryError"), "memory"),
+        (end.status < 0, "signal"),
+    )
+    return next((reason for happened, reason in reasons if happened), "exit")
+
+
+def _read(file: int, limit: int, *, from_the_end: bool = False) -> bytes:
+    size = os.fstat(file).st_size
+    os.lseek(file, max(0, size - limit) if from_the_end else 0, os.SEEK_SET)
+    parts = []
+    while limit > 0 and (part := os.read(file, min(limit, 1 << 20))):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)
+
 
 _MACHINES = ("x86_64", "aarch64")
 
@@ -27,7 +234,6 @@ class DetectedLevel(Struct, frozen=True):
     level: Level
     reasons: tuple[str, ...] = ()
     namespaces: bool = False
-    """Whether each test has its own process namespace."""
 
 
 @cache
@@ -78,8 +284,6 @@ def open_sandbox(
 ) -> Sandbox:
     """Open the best sandbox of this machine; without any, only `unsafe` runs programs."""
     if unsafe:
-        from autoreason.programs.sandbox.unsafe import UnsafeSandbox
-
         return UnsafeSandbox(workers)
     detected = require_level(level, python)
     from autoreason.programs.sandbox.linux import Isolation, LinuxSandbox

@@ -45,7 +45,6 @@ from autoreason.programs.sandbox.jail import EMPTY_FOLDER
 
 SANDBOX_FOLDER = Path(__file__).parent
 _FOLDER_INSIDE = "/autoreason/programs/sandbox"
-"""Where this folder is inside bubblewrap."""
 
 _BOOT_CODE = """
 import sys, types
@@ -87,7 +86,6 @@ class ForkServer:
     process: subprocess.Popen[bytes]
     control: socket.socket
     errors: int
-    """A memory file with its standard error."""
 
     def last_error(self) -> str:
         """The last line it wrote to standard error."""

@@ -20,9 +20,7 @@ from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
 MAX_MESSAGE_BYTES = 16 << 20
-"""Bytes of one message."""
 MAX_DEPTH = 200
-"""Levels of nested lists."""
 MAX_TEXT = 4000
 """Characters of a value, call or traceback that are reported."""
 _HEADER = 4
@@ -201,7 +199,6 @@ _UNSET = object()
 _TRACE_ATTRIBUTE = "_trace_in_the_program"
 """The attribute of an exception that has its traceback in the program."""
 _SMALL_INT_BITS = 64
-"""Bits of an integer that counts as small."""
 
 
 class TestsAborted(BaseException):
@@ -295,9 +292,7 @@ class ProgramClient:
         self._received_large = False
         """Whether the program has sent anything that can be deep or large."""
         self.program_error = ""
-        """Why the program no longer answers."""
         self.tests_error = ""
-        """Why the tests cannot be run."""
 
     def names(self, wanted: list[str]) -> dict[str, object]:
         """The program's values of these names."""
@@ -453,6 +448,15 @@ class ProgramClient:
 def trace_of(error: object) -> str | None:
     """The traceback of an exception that the program raised; None for anything else."""
     return vars(error).get(_TRACE_ATTRIBUTE) if isinstance(error, BaseException) else None
+
+
+def failure_trace(error: BaseException) -> str:
+    """The program's own traceback where it raised; otherwise that of its caller."""
+    if isinstance(error, TestsAborted):
+        return ""
+    own, within = trace_of(error), error.__traceback__ and error.__traceback__.tb_next
+    text = "".join(traceback.format_exception(type(error), error, within)) if own is None else own
+    return text[-MAX_TEXT:]
 
 
 def _reject(what: object) -> NoReturn:

@@ -26,8 +26,8 @@ from autoreason.programs.sandbox.rpc import (
     RemoteHandle,
     TestsAborted,
     cache_source,
+    failure_trace,
     serve_names,
-    trace_of,
 )
 
 SCORED = 0
@@ -220,7 +220,7 @@ def score(_: CodeType, channel: int) -> NoReturn:
         status = SCORED
     except BaseException as error:
         report["error"] = _explain(error, client)
-        report["trace"] = _trace(error)
+        report["trace"] = failure_trace(error)
     if client.program_error:
         status = DISCONNECTED
     elif client.tests_error:
@@ -253,15 +253,6 @@ def _explain(error: BaseException, client: ProgramClient) -> str:
         return client.program_error or client.tests_error
     # Of the artifact's own exceptions only the type is certain.
     return "".join(traceback.format_exception_only(error)).strip()[-MAX_TEXT:]
-
-
-def _trace(error: BaseException) -> str:
-    if isinstance(error, TestsAborted):
-        return ""
-    own = trace_of(error)
-    within = error.__traceback__.tb_next if error.__traceback__ else None
-    text = own or "".join(traceback.format_exception(type(error), error, within))
-    return text[-MAX_TEXT:]
 
 
 def _write(body: bytes) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import mmap
@@ -11,8 +10,6 @@ import socket
 import struct
 from functools import cache
 from typing import NamedTuple
-
-from autoreason.programs.sandbox import kernel
 
 OWN_PID = "own pid"
 """Placeholder for the pid of the process itself, known only once it runs."""
@@ -68,7 +65,6 @@ ALWAYS_ALLOWED = (
     *("times", "getrusage", "getrandom", "uname", "getpid", "gettid", "getppid", "getuid"),
     *("geteuid", "getgid", "getegid", "getresuid", "getresgid", "getrlimit", "getcwd", "getcpu"),
 )
-"""Calls that are allowed with any arguments."""
 
 _SHARED_CLOCKS = (ArgumentCheck(0, tuple(range(12))),)
 """Not those of other processes, which reveal what else runs."""
@@ -112,7 +108,6 @@ ALLOWED_WITH_CHECKS: dict[str, Rule] = {
     ),
     "tgkill": (ArgumentCheck(0, (OWN_PID,)),),
 }
-"""Calls that are allowed only where every check passes."""
 
 _CLONE_NEW = 0x7E020000
 """Every flag that makes a namespace but that of time, which only the second of these calls takes."""
@@ -199,9 +194,7 @@ _ALLOW = 0x7FFF0000
 _NUMBER, _AUDIT, _ARGUMENTS = 0, 4, 16  # where these are in what the kernel shows to a filter
 _X32 = 0x40000000
 
-_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _PID_PLACEHOLDER = 0x5EED5EED
-"""Placeholder in a filter for the process's own pid."""
 
 
 class BpfInstruction(NamedTuple):
@@ -220,10 +213,6 @@ class BpfInstruction(NamedTuple):
 _ALLOWED = BpfInstruction(_RETURN, 0, 0, _ALLOW)
 _REFUSED = BpfInstruction(_RETURN, 0, 0, _ERRNO | errno.EPERM)
 _NO_FILE = BpfInstruction(_RETURN, 0, 0, _ERRNO | errno.ENOENT)
-
-
-class _BpfProgram(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_char_p))
 
 
 def filter_for_solution(machine: Machine) -> list[BpfInstruction]:
@@ -280,43 +269,31 @@ def _own_calls(machine: Machine) -> list[BpfInstruction]:
     ]
 
 
-def restrict_solution() -> None:
-    """Restrict this process, and every one it starts, to what solution processes need."""
-    _install(_filters()[0])
+def solution_filter() -> bytes:
+    """What solution processes may call, as the kernel reads it."""
+    return packed_filters()[0]
 
 
-def restrict_test(pid: int, *, paths: bool) -> None:
-    """Restrict this process, whose number is `pid`, to what programs need; `paths`: some lead to files."""
-    _install(
-        _filters()[1 + paths].replace(struct.pack("<I", _PID_PLACEHOLDER), struct.pack("<I", pid))
-    )
+def test_filter(pid: int, *, paths: bool) -> bytes:
+    """What programs may call in a process of that number; `paths`: some lead to files."""
+    placeholder, own = (struct.pack("<I", each) for each in (_PID_PLACEHOLDER, pid))
+    return packed_filters()[1 + paths].replace(placeholder, own)
 
 
 def command_filter() -> bytes:
-    """The filter of any command, as the kernel reads it; an OSError where this machine's calls are not known."""
+    """What any command may call; an OSError where this machine's calls are not known."""
     return _pack(filter_for_command(_here()))
 
 
-def prepare() -> None:
-    """Build the filters ahead of time; an OSError where this machine's system calls are not known."""
-    _filters()
-
-
-def _install(filter_: bytes) -> None:
-    whole = _BpfProgram(len(filter_) // 8, filter_)
-    address = ctypes.addressof(whole)
-    kernel.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, address)
-
-
 @cache
-def _filters() -> tuple[bytes, ...]:
+def packed_filters() -> tuple[bytes, ...]:
+    """The filters of solutions and tests, built once; an OSError where this machine's calls are not known."""
     here = _here()
-    filters = (
-        filter_for_solution(here),
-        filter_for_test(here, paths=False),
-        filter_for_test(here, paths=True),
+    return (
+        _pack(filter_for_solution(here)),
+        _pack(filter_for_test(here, paths=False)),
+        _pack(filter_for_test(here, paths=True)),
     )
-    return tuple(map(_pack, filters))
 
 
 def _here() -> Machine:

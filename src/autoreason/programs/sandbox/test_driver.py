@@ -19,14 +19,14 @@ from contextlib import suppress
 from types import CodeType, ModuleType
 from typing import NoReturn
 
+from autoreason.programs.sandbox.execution import IMPORTABLE
 from autoreason.programs.sandbox.rpc import (
     MAX_TEXT,
     ProgramClient,
-    TestsAborted,
     cache_source,
+    failure_trace,
     trace_of,
 )
-from autoreason.programs.sandbox.warm import IMPORTABLE
 
 PASSED = 0
 FAILED = 10
@@ -36,7 +36,6 @@ RAISED = 11
 DISCONNECTED = 12
 """The program ended early, or sent an invalid message."""
 UNUSABLE = 13
-"""The tests themselves cannot be run."""
 OUT_OF_MEMORY = 14
 """The program ran out of memory, or one of its values is too large."""
 _USES = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")
@@ -136,30 +135,18 @@ def _report(error: BaseException | None, client: ProgramClient) -> dict[str, str
     if error is None and not client.program_error:
         return {}
     called, got = client.close()
+    # Tests that left with a status have printed the reason.
+    left = isinstance(error, SystemExit) and isinstance(error.code, int)
     missing = isinstance(error, NameError) and trace_of(error) is None and error.name
     return {
         "called": called,
         "got": got,
-        "trace": _trace(error),
+        "trace": "" if error is None or left else failure_trace(error),
         "line": _line(error),
         "reason": client.tests_error
         or client.program_error
         or (f"it defines no {missing}" if missing else ""),
     }
-
-
-def _trace(error: BaseException | None) -> str:
-    """The program's own traceback where it raised; otherwise that of the tests, unless they exited with a status."""
-    if error is None or isinstance(error, TestsAborted):
-        return ""
-    if isinstance(error, SystemExit) and isinstance(error.code, int):
-        # They have printed the reason.
-        return ""
-    program_trace = trace_of(error)
-    if program_trace is not None:
-        return program_trace
-    within = error.__traceback__.tb_next if error.__traceback__ else None
-    return "".join(traceback.format_exception(type(error), error, within))[-MAX_TEXT:]
 
 
 def _line(error: BaseException | None) -> str:

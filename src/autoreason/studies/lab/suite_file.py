@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 
 from autoreason.errors import InvalidInput
 from autoreason.plugins import absolute
-from autoreason.programs.program_strategy import find_program_strategy
+from autoreason.programs.program_strategies import find_program_strategy
 from autoreason.settings import (
     PANEL_JUDGES,
     ROLE_MODELS,
