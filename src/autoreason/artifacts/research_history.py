@@ -434,4 +434,4 @@ class ResearchProgress:
         # Those under way when patience ended are decided, too.
         idle = min(len(history.trials) - (kept[-1] if kept else 0), self._terms.patience)
         used = f"{history.evaluations:,} of {count(self._terms.evaluations, 'evaluation')}"
-        return f"{used}, {idle} of {self._terms.patience} proposals of which none was kept"
+        return f"{used}, {idle} of {self._terms.patience} proposals in a row not kept"

@@ -44,7 +44,7 @@ def test_the_live_view_shows_stage_counts_and_looks_under_way() -> None:
     assert "1 kept of 2 proposals; trial 2 dropped: -0.010" in shown
     assert "trial 4 evaluation" in shown
     assert "evaluations under way" in shown
-    assert "13 of 60 evaluations, 1 of 25 proposals without a keep" in shown
+    assert "13 of 60 evaluations, 1 of 25 proposals in a row not kept" in shown
     live.on_signal(QueryStarted("playoff/0/evaluation/0", "evaluation"))
     assert live.stage == "playoff"
     live.on_event(PLAYOFF)
