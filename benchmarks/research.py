@@ -16,12 +16,11 @@ from statistics import median
 import msgspec
 from msgspec import Struct, to_builtins
 
-from autoreason.artifacts.evaluation_service import EvaluationService
-from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
+from autoreason.artifacts.acceptance import ResearchTerms
+from autoreason.artifacts.evaluator.evaluators import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
-from autoreason.artifacts.measurement import LookQuery
+from autoreason.artifacts.measurement import EvaluationQuery, EvaluationService
 from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
-from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.exchange import OnSignal, QueryEnded, QueryStarted, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
@@ -66,7 +65,7 @@ def score(artifact, seed):
 class ResearchCost(Struct, frozen=True, kw_only=True):
     """What a research run cost; seconds and megabytes."""
 
-    looks: int
+    evaluations: int
     seconds: float
     cores: int
     in_jails: float
@@ -76,7 +75,7 @@ class ResearchCost(Struct, frozen=True, kw_only=True):
     other_load: float
     """Processor time of others on this machine."""
     decision: float
-    """Between a look and the next, in the middle."""
+    """Between an evaluation and the next, in the middle."""
     loop_memory: tuple[float, float]
     """On average in the second and in the last quarter."""
     evaluator_memory: tuple[float, float]
@@ -129,7 +128,7 @@ async def _drive(evaluator: EvaluatorClient, evaluations: int, journal: Journal)
     between = _Between()
     before, idle, started = cpu_time_below(process), cpu_time(process), time.monotonic()
     own, whole = time.process_time(), total_cpu_time()
-    looking = asyncio.create_task(watch.look())
+    evaluating = asyncio.create_task(watch.look())
     result = await start(
         Task(brief="Gain.", work=work),
         settings,
@@ -138,13 +137,13 @@ async def _drive(evaluator: EvaluatorClient, evaluations: int, journal: Journal)
         on_signal=between.note,
         service=EvaluationService(evaluator),
     )
-    looking.cancel()
+    evaluating.cancel()
     seconds = time.monotonic() - started
     in_jails, in_evaluator = cpu_time_below(process) - before, cpu_time(process) - idle
     in_loop = time.process_time() - own
     answers = journal.answers(result.run).values()
     return ResearchCost(
-        looks=sum(each.kind == LookQuery.kind for each in answers),
+        evaluations=sum(each.kind == EvaluationQuery.kind for each in answers),
         seconds=seconds,
         cores=len(os.sched_getaffinity(0)),
         in_jails=in_jails,
@@ -167,7 +166,7 @@ class _Forgetful(ScriptedModel):
 
 
 class _Between:
-    """Processor time of the loop from the end of a look to the start of the next."""
+    """Processor time of the loop from the end of an evaluation to the start of the next."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -200,8 +199,8 @@ def measure_research(evaluations: int = EVALUATIONS) -> list[Measure]:
 def _shares(cost: ResearchCost) -> list[Measure]:
     """How busy the cores were with evaluations."""
     busy = 100 * cost.in_jails / cost.available
-    functions = 100 * cost.looks * LOOK_SECONDS / cost.available
-    what = f"{cost.looks} evaluations of {1000 * LOOK_SECONDS:.0f} ms"
+    functions = 100 * cost.evaluations * LOOK_SECONDS / cost.available
+    what = f"{cost.evaluations} evaluations of {1000 * LOOK_SECONDS:.0f} ms"
     return [
         Measure(
             name="research",
@@ -221,7 +220,7 @@ def _shares(cost: ResearchCost) -> list[Measure]:
             "research",
             "of all processor time of the run: with jails, the function alone",
             f"{100 * cost.in_jails / cost.own_cpu:.0f} %, "
-            f"{100 * cost.looks * LOOK_SECONDS / cost.own_cpu:.0f} %",
+            f"{100 * cost.evaluations * LOOK_SECONDS / cost.own_cpu:.0f} %",
         ),
     ]
 
@@ -231,7 +230,7 @@ def _limits(cost: ResearchCost) -> list[Measure]:
     return [
         at_most(
             "research",
-            f"deciding after a look ({1000 * cost.decision:.2f} ms), {IN_STARTS}",
+            f"deciding after an evaluation ({1000 * cost.decision:.2f} ms), {IN_STARTS}",
             cost.decision / bare_start().cpu,
             0.33,
             "x",
@@ -255,7 +254,7 @@ def _limits(cost: ResearchCost) -> list[Measure]:
 def _processor_times(cost: ResearchCost) -> list[Measure]:
     """Where the rest of the processor time went."""
     each = {
-        "in jails beyond that": cost.in_jails - cost.looks * LOOK_SECONDS,
+        "in jails beyond that": cost.in_jails - cost.evaluations * LOOK_SECONDS,
         "in the loop": cost.in_loop,
         "in the evaluator's process": cost.in_evaluator,
     }
@@ -263,8 +262,8 @@ def _processor_times(cost: ResearchCost) -> list[Measure]:
         *(
             for_information(
                 "research",
-                f"processor time of one look {where}",
-                f"{1000 * seconds / cost.looks:.1f} ms",
+                f"processor time of one evaluation {where}",
+                f"{1000 * seconds / cost.evaluations:.1f} ms",
             )
             for where, seconds in each.items()
         ),

@@ -1,4 +1,4 @@
-"""Research runs killed at random moments take no look twice, and end as an unbroken run does."""
+"""Research runs killed at random moments take no evaluation twice, and end as an unbroken run does."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from autoreason.artifacts.acceptance import ResearchTerms
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
-from autoreason.artifacts.measurement import LookOutcome, LookQuery, Measurement
+from autoreason.artifacts.measurement import EvaluationOutcome, EvaluationQuery, Measurement
+from autoreason.artifacts.research_history import NoiseMeasured, TrialDecided
 from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
-from autoreason.artifacts.research_terms import ResearchTerms
-from autoreason.artifacts.trial_events import NoiseMeasured, TrialDecided
 from autoreason.events import AnyEvent, JobFinished
 from autoreason.exchange import Query, Request, Service
 from autoreason.journal import Journal
@@ -55,21 +55,21 @@ _PROCESS_SECONDS = 1.5
 
 
 class CarefulService:
-    """Answers looks, in this process or by another service, and refuses those that are recorded."""
+    """Answers evaluations, in this process or by another service, and refuses those that are recorded."""
 
     def __init__(self, recorded: dict[str, Any], service: Service | None) -> None:
         self._recorded, self._service = recorded, service
 
     async def answer(self, query: Query[Any]) -> Any:
-        """Take a look."""
+        """Evaluate."""
         refuse_recorded(query.key, self._recorded)
         if self._service:
             return await self._service.answer(query)
-        assert isinstance(query, LookQuery)
+        assert isinstance(query, EvaluationQuery)
         await asyncio.sleep(random.random() * LATENCY)
-        noise = random.Random(query.look.seed).gauss(0, 0.5)
-        value = float(query.look.files["knob.txt"].split()[-1]) + noise
-        return Measurement(outcome=LookOutcome.OK, value=value)
+        noise = random.Random(query.evaluation.seed).gauss(0, 0.5)
+        value = float(query.evaluation.files["knob.txt"].split()[-1]) + noise
+        return Measurement(outcome=EvaluationOutcome.OK, value=value)
 
 
 def kill_research(
@@ -159,7 +159,7 @@ def _propose(request: Request) -> str:
 
 
 def _decisions(path: Path) -> list[AnyEvent]:
-    """The story without the time that looks took."""
+    """The story without the time that evaluations took."""
     return [
         replace(event, seconds=0.0) if isinstance(event, NoiseMeasured) else event
         for event in story(path)
@@ -172,15 +172,15 @@ def _is_sound(path: Path) -> bool:
     trials = [event.number for event in events if isinstance(event, TrialDecided)]
     with Journal.open(str(path), create=False) as journal:
         run = journal.runs()[0].id
-        # What is known from an earlier look is recorded again, and not taken.
-        looks = sum(
-            each.kind == LookQuery.kind and not each.answer.get("repeated")
+        # What is known from an earlier evaluation is recorded again, and not taken.
+        evaluations = sum(
+            each.kind == EvaluationQuery.kind and not each.answer.get("repeated")
             for each in journal.answers(run).values()
         )
         replayed = asyncio.run(replay.aio(run, journal=journal))
     return (
         replayed.same
         and isinstance(events[-1], JobFinished)
-        and looks <= _EVALUATIONS
+        and evaluations <= _EVALUATIONS
         and sorted(trials) == list(range(1, len(trials) + 1))
     )

@@ -20,10 +20,10 @@ from tests.run.solve_runs import SCRIPT, task, terms
 
 import autoreason
 from autoreason import extend
-from autoreason.artifacts.end_test import EndResult
+from autoreason.artifacts.acceptance import Effect, EndResult
+from autoreason.artifacts.research_history import EndTested, FinalistsMeasured, NoiseMeasured
 from autoreason.artifacts.research_report import ResearchReport, TrialRow
-from autoreason.artifacts.task_file import TaskKeys
-from autoreason.artifacts.trial_events import Effect, EndTested, FinalistsMeasured, NoiseMeasured
+from autoreason.artifacts.research_task import TaskKeys
 from autoreason.cli.settings import settings_of
 from autoreason.events import Evidence, Preference, Survival, Verdict
 from autoreason.exchange import Spent

@@ -11,8 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.artifacts.end_test import plan_budget
-from autoreason.artifacts.keep_rule import KeepRule
+from autoreason.artifacts.acceptance import KeepRule, plan_budget
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.studies.simulate.play import Interval, mean
@@ -121,7 +120,7 @@ class RuleSearchReport(Report, Struct, frozen=True, kw_only=True):
              f"{self.tries} settings of each family at most, the one that fell short the least was taken"),
             ("Mean, worst", "shortfall from the best of these rules in the cases below, which chose "
              f"nothing; {self.runs * _FRESH:,} fresh runs each"),
-            ("Quality", "true gain over the start, in standard deviations of one look"),
+            ("Quality", "true gain over the start, in standard deviations of one evaluation"),
         ]  # fmt: skip
         return [Section(tables=[found, quality], sentences=notes)]
 
@@ -151,13 +150,13 @@ class _Draw:
             "incumbent_least": self.pick(1, 2, 3, 4),
             "incumbent_ratio": self.pick(0.5, 1.0, 1.5),
             "incumbent_every": self.pick(1, 2, 4, NEVER),
-            "incumbent_looks": self.pick(4, 6, 8, 12),
+            "incumbent_most": self.pick(4, 6, 8, 12),
         }
 
 
 def _race(draw: _Draw) -> Way:
     rule = KeepRule(
-        looks=draw.pick(2, 3, 4, 5, 6),
+        evaluations=draw.pick(2, 3, 4, 5, 6),
         drop=draw.number(-1, 0.25),
         keep_first=draw.number(1.2, 3),
         keep_later=draw.number(0.8, 2.4),
@@ -172,8 +171,8 @@ def _independent(draw: _Draw) -> Way:
 
 
 def _e_value(draw: _Draw) -> Way:
-    looks, drop = draw.pick(3, 4, 6, 8, 12, 16), draw.number(-1, 0.25)
-    rule = KeepRule(looks=looks, drop=drop, **draw.record())
+    evaluations, drop = draw.pick(3, 4, 6, 8, 12, 16), draw.number(-1, 0.25)
+    rule = KeepRule(evaluations=evaluations, drop=drop, **draw.record())
     return Way(name="e-value", rule=rule, e_value=draw.number(0.05, 0.95))
 
 
@@ -278,15 +277,15 @@ def _shortfalls(played: Sequence[Sequence[Interval]]) -> np.ndarray[Any, np.dtyp
 def _describe(way: Way) -> str:
     """The settings of a way in few words; those that it does not use are left out."""
     rule = way.rule
-    words = [f"{rule.looks} looks"] if rule.looks > 1 else ["one look"]
+    words = [f"{rule.evaluations} evaluations"] if rule.evaluations > 1 else ["one evaluation"]
     if way.e_value is not None:
         words.append(f"e-value {way.e_value:g}")
-    elif rule.looks > 1:
+    elif rule.evaluations > 1:
         keep = filter(np.isfinite, (rule.keep_first, rule.keep_later, rule.keep_last))
         words.append(f"keep {'/'.join(f'{each:g}' for each in keep)}")
     words += [f"drop {rule.drop:g}"] if np.isfinite(rule.drop) else []
     words += [f"margin {way.margin:g}"] if way.margin else []
-    least, most = rule.incumbent_least, rule.incumbent_looks
+    least, most = rule.incumbent_least, rule.incumbent_most
     again = "" if rule.incumbent_every == NEVER else f", +1 every {rule.incumbent_every}"
     words.append(f"incumbent {least} to {most}{again}" if least < most else f"incumbent {most}")
     return "; ".join([*words, "playoff" if way.playoff else "no playoff"])

@@ -9,15 +9,20 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
-from autoreason.artifacts.end_test import FINALISTS, BudgetPlan, plan_budget
-from autoreason.artifacts.keep_rule import SHRINK_PAIRS, KeepRule
+from autoreason.artifacts.acceptance import (
+    FINALISTS,
+    SHRINK_PAIRS,
+    BudgetPlan,
+    KeepRule,
+    plan_budget,
+)
 
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
 class ResearchWorld(Struct, frozen=True, kw_only=True):
-    """How proposals and looks turn out. The unit is the standard deviation of one look at the start."""
+    """How proposals and evaluations turn out. The unit is the standard deviation of one evaluation of the start."""
 
     name: str
     about: str
@@ -31,13 +36,13 @@ class ResearchWorld(Struct, frozen=True, kw_only=True):
     fading: float = 0.0
     """By how much each proposal helps less than the one before, as a share."""
     correlation: float = 0.0
-    """Of two looks with one seed at an artifact and at a change of it; the luck of a seed is inherited."""
+    """Of two evaluations with one seed at an artifact and at a change of it; the luck of a seed is inherited."""
     heavy: bool = False
     """Noise by Student's t with three degrees of freedom."""
     growth: float = 0.0
     """By how much noise grows from the first evaluation to the last, as a share."""
     price: int = 0
-    """Evaluations that a proposal costs before it is looked at."""
+    """Evaluations that a proposal costs before it is evaluated."""
 
 
 class Way(Struct, frozen=True, kw_only=True):
@@ -46,17 +51,17 @@ class Way(Struct, frozen=True, kw_only=True):
     name: str
     rule: KeepRule = KeepRule()
     floor_looks: int | None = None
-    """Looks at the start before the first proposal; None is as planned for the budget."""
+    """Values at the start before the first proposal; None is as planned for the budget."""
     margin: float = 0.0
     """What one must be ahead by, in spreads of the noise floor."""
     pooled: bool = True
-    """The spread is measured by all looks, not by those of the noise floor alone."""
+    """The spread is measured by all evaluations, not by those of the noise floor alone."""
     e_value: float | None = None
     """Keeps by a mixture e-value of 1 over this instead of the thresholds."""
     stacked: bool = True
     """A proposal changes the incumbent; else the start."""
     shared: bool = True
-    """A candidate is looked at with the seeds of the incumbent's latest looks."""
+    """A candidate is evaluated with the seeds of the incumbent's latest evaluations."""
     end_test: bool = True
     playoff: bool = False
 
@@ -67,7 +72,7 @@ class Trials(NamedTuple):
     run: NDArray[np.int64]
     value: Numbers
     error: Numbers
-    looks: Numbers
+    evaluations: Numbers
     truth: Numbers
     kept: Flags
 
@@ -92,22 +97,22 @@ class Results(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """Who is kept and who is dropped; the others are looked at again."""
+    """Who is kept and who is dropped; the others are evaluated again."""
 
     keep: Flags
     drop: Flags
 
 
 def decide_all(
-    rule: KeepRule, value: Numbers, error: Numbers, looks: Numbers, floor: Numbers
+    rule: KeepRule, value: Numbers, error: Numbers, evaluations: Numbers, floor: Numbers
 ) -> Decisions:
-    """`KeepRule.decide` for many candidates whose looks differ."""
+    """`KeepRule.decide` for many candidates whose evaluations differ."""
     exact, ahead = error == 0, value > floor
     z = np.where(exact, np.where(ahead, np.inf, -np.inf), value / np.where(exact, 1, error))
     drop = np.where(exact, ~ahead, z < rule.drop)
-    enough = exact | (z > np.where(looks == 1, rule.keep_first, rule.keep_later))
+    enough = exact | (z > np.where(evaluations == 1, rule.keep_first, rule.keep_later))
     keep = ~drop & ahead & enough
-    last = (looks >= rule.looks) & ~drop & ~keep
+    last = (evaluations >= rule.evaluations) & ~drop & ~keep
     keep |= last & ahead & (z > rule.keep_last)
     return Decisions(keep, drop | (last & ~keep))
 
@@ -119,7 +124,7 @@ def effects(
     incumbent: tuple[Numbers, Numbers],
     shared: tuple[Numbers, Numbers],
 ) -> tuple[Numbers, Numbers]:
-    """`effect_of` for many: value and error, from sum and number of the candidate's looks, the incumbent's, and
+    """`effect_of` for many: value and error, from sum and number of the candidate's evaluations, the incumbent's, and
     those of the incumbent's that the candidate shares."""
     (total, n), (record, m), (alike, pairs) = candidate, incumbent, shared
     mean = record / m
@@ -145,7 +150,7 @@ def simulate_fixed_set(
     """
     rng, fixed = np.random.default_rng(seed), rule.on_fixed_set()
     quality, claimed = np.zeros(runs), np.zeros(runs)
-    last, level = np.full(runs, float(rule.looks)), np.zeros(runs)
+    last, level = np.full(runs, float(rule.evaluations)), np.zeros(runs)
     for number in range(proposals):
         change = draw_changes(world, rng, np.full(runs, float(number)))
         seen = change + rng.standard_normal(runs)
@@ -175,14 +180,16 @@ class _Search:
         self.playoff = plan.playoff if way.playoff else 0
         self.most = plan.evaluations - 2 * self.end - FINALISTS * self.playoff
         rule = way.rule
-        self.slots = max(self.base, rule.looks, rule.incumbent_looks)
-        self.needs = np.array([rule.incumbent_needs(looks) for looks in range(rule.looks + 2)])
+        self.slots = max(self.base, rule.evaluations, rule.incumbent_most)
+        self.needs = np.array(
+            [rule.incumbent_needs(evaluations) for evaluations in range(rule.evaluations + 2)]
+        )
         self.rows = np.arange(runs)
         none = np.zeros(runs)
         self.quality, self.left = none.copy(), np.full(runs, float(self.most))
         self.keeps, self.false_keeps, self.proposals, self.idle = (none.copy() for _ in range(4))
-        # The candidate: its change, its looks and which of the incumbent's they share.
-        self.change, self.total, self.squares, self.looks = (none.copy() for _ in range(4))
+        # The candidate: its change, its evaluations and which of the incumbent's they share.
+        self.change, self.total, self.squares, self.evaluations = (none.copy() for _ in range(4))
         self.alike, self.alike_squares, self.products, self.pairs = (none.copy() for _ in range(4))
         self.paired_total, self.paired_squares = none.copy(), none.copy()
         self.used = np.zeros((runs, self.slots), bool)
@@ -219,9 +226,10 @@ class _Search:
                 break
             self.propose(able & ~self.under_way)
             needs = (
-                self.needs[self.looks.astype(int) + 1] + self.idle // self.way.rule.incumbent_every
+                self.needs[self.evaluations.astype(int) + 1]
+                + self.idle // self.way.rule.incumbent_every
             )
-            again = able & (self.number < np.minimum(needs, self.way.rule.incumbent_looks))
+            again = able & (self.number < np.minimum(needs, self.way.rule.incumbent_most))
             self.look_at_incumbent(again)
             self.look_at_candidate(able & ~again)
             self.left[able] -= 1
@@ -235,7 +243,7 @@ class _Search:
         world = self.world
         change = draw_changes(world, self.rng, self.proposals[at])
         self.change[at] = change if self.way.stacked else change - self.quality[at]
-        for each in (self.total, self.squares, self.looks, self.alike, self.pairs):
+        for each in (self.total, self.squares, self.evaluations, self.alike, self.pairs):
             each[at] = 0
         for each in (self.alike_squares, self.products, self.paired_total, self.paired_squares):
             each[at] = 0
@@ -276,7 +284,7 @@ class _Search:
             luck = self.other_luck[at, slot]
         else:
             # Never shared: what the incumbent has not seen, or fresh luck where it has seen all.
-            slot = self.looks[at].astype(int)
+            slot = self.evaluations[at].astype(int)
             shared = np.zeros(at.shape, bool)
             luck = self.draw(len(at))
         value = self.quality[at] + self.change[at] + self.scale(at) * luck
@@ -285,7 +293,7 @@ class _Search:
         self.used[at, slot] = True
         self.total[at] += value
         self.squares[at] += value**2
-        self.looks[at] += 1
+        self.evaluations[at] += 1
         # Within trials only, so the size of the values does not matter.
         both, other = at[shared], self.values[at, slot][shared]
         own = value[shared]
@@ -297,21 +305,21 @@ class _Search:
         self.pairs[both] += 1
 
     def spread(self) -> Numbers:
-        """Pooled over everything that was looked at more than once."""
+        """Pooled over everything that was evaluated more than once."""
         squares = self.record_squares - self.record**2 / np.maximum(self.number, 1)
-        extra = self.squares - self.total**2 / np.maximum(self.looks, 1)
+        extra = self.squares - self.total**2 / np.maximum(self.evaluations, 1)
         total = self.sum_squares + squares + extra * self.under_way
         freedom = (
             self.freedom
             + np.maximum(self.number - 1, 0)
-            + np.maximum(self.looks - 1, 0) * self.under_way
+            + np.maximum(self.evaluations - 1, 0) * self.under_way
         )
         pooled = np.sqrt(np.maximum(total, 0) / np.maximum(freedom, 1))
         return np.where(freedom > 0, pooled, 1.0)
 
     def decide(self, which: Flags) -> None:
         way = self.way
-        looked = np.where(which, self.looks, 1)
+        looked = np.where(which, self.evaluations, 1)
         spread = self.spread() if way.pooled else self.floor_spread
         both = np.sqrt(self.sum_one * self.sum_other)
         raw = np.where(both > 0, self.sum_products / np.where(both > 0, both, 1), 0)
@@ -328,9 +336,9 @@ class _Search:
             keep, drop = decide_all(way.rule, value, error, looked, way.margin * self.floor_spread)
         else:
             keep = _e_value(value, error, spread) >= 1 / way.e_value
-            drop = ~keep & ((value / error < way.rule.drop) | (looked >= way.rule.looks))
+            drop = ~keep & ((value / error < way.rule.drop) | (looked >= way.rule.evaluations))
         over = self.rows[which & (keep | drop)]
-        seen = value[over], error[over], self.looks[over]
+        seen = value[over], error[over], self.evaluations[over]
         self.trials.append(Trials(over, *seen, self.change[over], keep[over]))
         self.close(over)
         self.keep(self.rows[which & keep])
@@ -344,12 +352,12 @@ class _Search:
         self.sum_one[at] += self.paired_squares[at] - pairs * mean**2
         self.sum_other[at] += self.alike_squares[at] - pairs * other**2
         self.pair_freedom[at] += pairs - 1
-        self.sum_squares[at] += self.squares[at] - self.total[at] ** 2 / self.looks[at]
-        self.freedom[at] += self.looks[at] - 1
+        self.sum_squares[at] += self.squares[at] - self.total[at] ** 2 / self.evaluations[at]
+        self.freedom[at] += self.evaluations[at] - 1
         self.under_way[at] = False
 
     def keep(self, at: NDArray[np.int64]) -> None:
-        """The candidate becomes the incumbent, with its looks."""
+        """The candidate becomes the incumbent, with its evaluations."""
         self.keeps[at] += 1
         self.false_keeps[at] += self.change[at] <= 0
         self.quality[at] += self.change[at]
@@ -357,11 +365,11 @@ class _Search:
         # The former incumbent's squares; the candidate's were added when its trial ended, and are its record now.
         self.sum_squares[at] += self.record_squares[at] - self.record[at] ** 2 / self.number[at]
         self.freedom[at] += self.number[at] - 1
-        self.sum_squares[at] -= self.squares[at] - self.total[at] ** 2 / self.looks[at]
-        self.freedom[at] -= self.looks[at] - 1
+        self.sum_squares[at] -= self.squares[at] - self.total[at] ** 2 / self.evaluations[at]
+        self.freedom[at] -= self.evaluations[at] - 1
         self.record[at] = self.total[at]
         self.record_squares[at] = self.squares[at]
-        self.number[at] = self.looks[at]
+        self.number[at] = self.evaluations[at]
         order = np.argsort(~self.used[at], axis=1, kind="stable")
         luck = np.take_along_axis(self.other_luck[at], order, 1)
         old = np.arange(self.slots) < self.number[at, None]

@@ -11,8 +11,7 @@ from typing import ClassVar
 import numpy as np
 from msgspec import Struct
 
-from autoreason.artifacts.end_test import plan_budget
-from autoreason.artifacts.keep_rule import KeepRule
+from autoreason.artifacts.acceptance import KeepRule, plan_budget
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
@@ -47,32 +46,32 @@ WORLDS = (
 """Of the published table. Where nothing else is stated two in five do nothing and two in five harm, by 0.5."""
 
 
-def repeats_rule(looks: int, threshold: float) -> KeepRule:
-    """Every candidate is looked at so often, and kept above a threshold."""
+def repeats_rule(evaluations: int, threshold: float) -> KeepRule:
+    """Every candidate is evaluated so often, and kept above a threshold."""
     return KeepRule(
-        looks=looks,
+        evaluations=evaluations,
         drop=-inf,
         keep_first=inf,
         keep_later=inf,
         keep_last=threshold,
-        incumbent_least=looks,
-        incumbent_looks=looks,
+        incumbent_least=evaluations,
+        incumbent_most=evaluations,
     )
 
 
 SINGLE = repeats_rule(1, 0.0)
-"""One look against the number on record."""
+"""One evaluation against the number on record."""
 _STRICT = KeepRule(
-    looks=12,
+    evaluations=12,
     drop=0.0,
     keep_first=inf,
     keep_later=2.3,
     keep_last=1.64,
     incumbent_least=2,
     incumbent_every=NEVER,
-    incumbent_looks=12,
+    incumbent_most=12,
 )
-_PUBLISHED = KeepRule(looks=4, incumbent_least=2, incumbent_every=NEVER, incumbent_looks=8)
+_PUBLISHED = KeepRule(evaluations=4, incumbent_least=2, incumbent_every=NEVER, incumbent_most=8)
 WAYS = (
     Way(name="greedy", rule=SINGLE, floor_looks=1, end_test=False),
     Way(
@@ -90,7 +89,7 @@ WAYS = (
     Way(
         name="e-value",
         rule=KeepRule(
-            looks=16, drop=0.0, incumbent_least=2, incumbent_every=NEVER, incumbent_looks=16
+            evaluations=16, drop=0.0, incumbent_least=2, incumbent_every=NEVER, incumbent_most=16
         ),
         e_value=0.1,
     ),
@@ -110,7 +109,7 @@ class StudyCell(Struct, frozen=True, kw_only=True):
     rule: str
     runs: int
     quality: Interval
-    """True quality of the result, in standard deviations of one look; the start has 0."""
+    """True quality of the result, in standard deviations of one evaluation; the start has 0."""
     gap: Interval
     """By how much the claim exceeds it."""
     false_keeps: Interval | None
@@ -175,7 +174,7 @@ class RuleReport(Report, Struct, frozen=True, kw_only=True):
         notes = [
             (
                 "Quality",
-                f"true gain over the start, in standard deviations of one look; {self.runs:,} runs each",
+                f"true gain over the start, in standard deviations of one evaluation; {self.runs:,} runs each",
             ),
             ("Gap", "by how much the claim exceeds it on average"),
             ("False keeps", "keeps that do nothing or harm, of all keeps"),

@@ -103,7 +103,7 @@ def compare_on_noise(evaluations):
     draw = Random("splits")
     fresh = [[{"part": part} for part in draw.sample(range(70), 20)] for _ in range(40)]
     score = load("digits/evaluate.py").score
-    measure = looks_of_no_run(score, fresh)
+    measure = evaluations_of_no_run(score, fresh)
     most = evaluations or 200
     # With fewer than 200 evaluations there is no playoff.
     ways = (("greedy", most), ("race", most - 1), ("race", most))
@@ -118,11 +118,14 @@ def compare_on_noise(evaluations):
 def compare_on_instances(evaluations):
     """Bins: a table changed bit by bit, scored on the same five instances, or on five drawn anew."""
     fresh = [[{"length": 500, "seed": seed}] for seed in range(9000, 9300)]
-    measure = looks_of_no_run(score_bins, fresh)
-    for name, items, per_look in (("the same five", 5, ""), ("drawn anew", 200, "per_look: 5\n")):
+    measure = evaluations_of_no_run(score_bins, fresh)
+    for name, items, per_evaluation in (
+        ("the same five", 5, ""),
+        ("drawn anew", 200, "per_evaluation: 5\n"),
+    ):
         with copy_of("bins") as folder:
             task, pack = folder / "task.md", folder / "pack.py"
-            task.write_text(task.read_text().replace("per_look: 2\n", per_look))
+            task.write_text(task.read_text().replace("per_evaluation: 2\n", per_evaluation))
             pack.write_text(pack.read_text().partition("def choose")[0] + TABLE.format(BEST_FIT))
             for file, seeds in (("items", range(1, items + 1)), ("sealed", range(1000, 1040))):
                 lines = (f'{{"length": 500, "seed": {seed}}}\n' for seed in seeds)
@@ -140,7 +143,7 @@ def compare_on_lengths(evaluations):
     # As in the sealed set, a quarter of the instances has 5000 items.
     mix = [{"length": 5000 if seed % 4 == 0 else 500, "seed": seed} for seed in range(9000, 9080)]
     fresh = [mix[each : each + 4] for each in range(0, len(mix), 4)]
-    measure = looks_of_no_run(score_bins, fresh)
+    measure = evaluations_of_no_run(score_bins, fresh)
     for name, rule in product(("task.md", "lengths.md"), RULES):
         task = HERE / "bins" / name
         yield (
@@ -207,14 +210,14 @@ def load(name):
     return module
 
 
-def looks_of_no_run(evaluate, looks):
-    """A function that evaluates one file on looks which no run takes, and each file once."""
+def evaluations_of_no_run(evaluate, evaluations):
+    """A function that evaluates one file on evaluations which no run takes, and each file once."""
 
     @cache
     def measure(path, text):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / path).write_text(text)
-            scores = [evaluate(Path(folder), each, items) for each, items in enumerate(looks)]
+            scores = [evaluate(Path(folder), each, items) for each, items in enumerate(evaluations)]
         return [next(iter(score.values())) for score in scores]
 
     return measure

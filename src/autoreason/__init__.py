@@ -8,7 +8,7 @@ from autoreason.extensions import register as _register
 _register("autoreason.programs.events", "ProgramExamined", "Solved")
 _register("autoreason.programs.assignment", "Assignments")
 _register(
-    "autoreason.artifacts.trial_events",
+    "autoreason.artifacts.research_history",
     "NoiseMeasured",
     "TrialDecided",
     "SearchCut",
@@ -16,7 +16,7 @@ _register(
     "EndTested",
 )
 _register("autoreason.artifacts.research_task", "ResearchTask")
-_register("autoreason.artifacts.text_metric", "TextMetric")
+_register("autoreason.artifacts.research_task", "TextMetric")
 _register("autoreason.studies.knowledge_test.recorded_pairs", "RecordedPairs")
 _register("autoreason.studies.lab.lab_suite", "CellFinished", "SuiteWork")
 _register("autoreason.studies.advise.advice_events", "JudgeChecked", "PilotFinished")

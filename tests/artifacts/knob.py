@@ -10,7 +10,12 @@ from typing import Any
 from msgspec.structs import replace
 from tests.run.runs import settings
 
-from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
+from autoreason.artifacts.measurement import (
+    Evaluation,
+    EvaluationOutcome,
+    EvaluationQuery,
+    Measurement,
+)
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.exchange import Query, Request
 from autoreason.keys import Key
@@ -32,36 +37,40 @@ class Meter:
 
     def __init__(self, noise: float = 0.0, best: float = 1e9, interaction: float = 0.0) -> None:
         self.noise, self.best, self.interaction = noise, best, interaction
-        self.looks: list[tuple[str, Look]] = []
+        self.evaluations: list[tuple[str, Evaluation]] = []
 
     async def answer(self, query: Query[Any]) -> Any:
-        """Take a look."""
-        assert isinstance(query, LookQuery)
-        self.looks.append((query.key, query.look))
-        return self.measure(query.look)
+        """Evaluate."""
+        assert isinstance(query, EvaluationQuery)
+        self.evaluations.append((query.key, query.evaluation))
+        return self.measure(query.evaluation)
 
-    def measure(self, look: Look) -> Measurement:
+    def measure(self, evaluation: Evaluation) -> Measurement:
         """The number of an artifact."""
-        text = look.files["knob.txt"]
+        text = evaluation.files["knob.txt"]
         if "crash" in text:
-            return Measurement(outcome=LookOutcome.FAILED, detail="it crashed", tail="Traceback")
+            return Measurement(
+                outcome=EvaluationOutcome.FAILED, detail="it crashed", tail="Traceback"
+            )
         knob = knob_of(text)
-        error = random.Random(f"{look.seed}/{knob if self.interaction else 0}").gauss(0, self.noise)
+        error = random.Random(f"{evaluation.seed}/{knob if self.interaction else 0}").gauss(
+            0, self.noise
+        )
         value = min(knob, 2 * self.best - knob) + error
         return Measurement(
-            outcome=LookOutcome.OK, value=value, metrics={"score": value, "size": len(text)}
+            outcome=EvaluationOutcome.OK, value=value, metrics={"score": value, "size": len(text)}
         )
 
 
 class SlowWhenFresh(Meter):
-    """A meter whose second number grows with the knob, on looks that decide nothing."""
+    """A meter whose second number grows with the knob, on evaluations that decide nothing."""
 
     def __init__(self, stage: str, noise: float = 0.0) -> None:
         super().__init__(noise)
         self.stage = stage
 
     async def answer(self, query: Query[Any]) -> Any:
-        """Take a look."""
+        """Evaluate."""
         found: Measurement = await super().answer(query)
         slow = found.metrics["score"] if Key.parse(query.key).head == self.stage else 0.0
         return replace(found, metrics={**found.metrics, "ms": slow})

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from autoreason.artifacts.keep_rule import KeepRule, Noise, measure_noise
-from autoreason.artifacts.trial_events import Effect
+from autoreason.artifacts.acceptance import Effect, KeepRule, Noise, measure_noise
 
 
 class LoggedTrial(Struct, frozen=True):
@@ -25,22 +24,22 @@ class LoggedTrial(Struct, frozen=True):
 
 
 class LogReview(Struct, frozen=True, kw_only=True):
-    """A log of single looks, judged by its noise."""
+    """A log of single evaluations, judged by its noise."""
 
     keeps: int
     """After the first, which is the start."""
     within_noise: int
-    """Keeps whose gain is less than what one standard deviation of two looks at one artifact makes."""
+    """Keeps whose gain is less than what one standard deviation of two evaluations of one artifact makes."""
     within_noise_share: float
     """Of the whole gain."""
     sure: int
-    """Keeps that this rule makes after one look; the others it would look at again."""
+    """Keeps that this rule makes after one evaluation; the others it would evaluation of again."""
     trials_since: int
     """Trials after the last keep."""
 
 
 def review_log(trials: Iterable[LoggedTrial], spread: float, sign: int = 1) -> LogReview:
-    """Judge the keeps of a log whose single looks have this standard deviation."""
+    """Judge the keeps of a log whose single evaluations have this standard deviation."""
     rule = KeepRule()
     noise, error = Noise(spread=spread), sqrt(2) * spread
     record: float | None = None
@@ -52,7 +51,7 @@ def review_log(trials: Iterable[LoggedTrial], spread: float, sign: int = 1) -> L
                 gains.append(sign * (trial.value - record))
             record, trials_since = trial.value, 0
     small = [gain for gain in gains if gain < error]
-    effects = (Effect(value=gain, error=error, looks=1, against=1) for gain in gains)
+    effects = (Effect(value=gain, error=error, evaluations=1, against=1) for gain in gains)
     return LogReview(
         keeps=len(gains),
         within_noise=len(small),
@@ -79,7 +78,7 @@ def test_most_keeps_of_a_training_night_are_smaller_than_what_a_change_of_seed_d
     review = review_log(trials, by_seed / sqrt(2), -1)
     assert (review.keeps, review.within_noise) == (22, 14)
     assert review.within_noise_share == pytest.approx(0.14, abs=0.005)
-    # The other eight are 86 % of the gain; those beyond doubt at one look are among them.
+    # The other eight are 86 % of the gain; those beyond doubt at one evaluation are among them.
     assert 0 < review.sure <= 8
 
 

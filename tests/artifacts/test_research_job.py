@@ -19,9 +19,8 @@ from tests.artifacts.knob import (
 from tests.run.leaving import told
 from tests.run.runs import go_on, start_run
 
-from autoreason.artifacts.looks import Looker
-from autoreason.artifacts.measurement import Look, Measurement
-from autoreason.artifacts.trial_events import (
+from autoreason.artifacts.measurement import Evaluation, Measurement
+from autoreason.artifacts.research_history import (
     EndTested,
     FinalistsMeasured,
     NoiseMeasured,
@@ -86,10 +85,10 @@ async def test_the_budget_covers_noise_floor_races_playoff_and_end_test(journal:
             evaluations=evaluations,
             patience=1000,
         )
-        assert len(meter.looks) <= evaluations
+        assert len(meter.evaluations) <= evaluations
         # With a single candidate the start may stay, which needs no test.
-        assert evaluations < 40 or len(meter.looks) >= evaluations * 0.7
-        assert len({key for key, _ in meter.looks}) == len(meter.looks)
+        assert evaluations < 40 or len(meter.evaluations) >= evaluations * 0.7
+        assert len({key for key, _ in meter.evaluations}) == len(meter.evaluations)
 
 
 async def test_looks_of_playoff_and_end_test_share_no_seed_with_those_that_decided(
@@ -98,9 +97,9 @@ async def test_looks_of_playoff_and_end_test_share_no_seed_with_those_that_decid
     meter = Meter(noise=0.5)
     story = await run(journal, meter, turning(lambda _: 0.5), evaluations=220)
     seeds: dict[str, set[int]] = {"playoff": set(), "end": set(), "search": set()}
-    for key, look in meter.looks:
+    for key, evaluation in meter.evaluations:
         head = key.split("/")[0]
-        seeds[head if head in seeds else "search"].add(look.seed)
+        seeds[head if head in seeds else "search"].add(evaluation.seed)
     assert any(isinstance(each, FinalistsMeasured) for each in story)
     assert len(seeds["end"]) == 8
     assert not seeds["end"] & seeds["playoff"]
@@ -128,7 +127,7 @@ async def test_a_trial_records_the_looks_at_the_incumbent_that_it_was_compared_w
 async def test_a_run_ends_after_patience_or_at_the_target(journal: Journal) -> None:
     story = await run(journal, Meter(best=0), turning(float), patience=4)
     assert len(trials(story)) == 4
-    assert "4 proposals in a row brought no keep" in story[-1].reason
+    assert "of 4 proposals in a row none was kept" in story[-1].reason
     story = await run(journal, Meter(), turning(lambda _: 1.0), research_task(target=3.0))
     assert len(trials(story)) == 3
     assert "the target of 3 is reached" in story[-1].reason
@@ -137,7 +136,7 @@ async def test_a_run_ends_after_patience_or_at_the_target(journal: Journal) -> N
 async def test_a_start_that_scores_the_same_on_every_draw_is_not_raced_without_noise(
     journal: Journal,
 ) -> None:
-    drawn = research_task(items=20, per_look=5)
+    drawn = research_task(items=20, per_evaluation=5)
     story = await run(journal, Meter(), turning(lambda _: 1.0), drawn, patience=1000)
     assert all(len(each.values) == 3 for each in trials(story) if each.status == "kept")
     assert not any("without noise" in each.reason for each in trials(story))
@@ -206,7 +205,7 @@ async def test_whatever_ends_the_search_what_was_kept_is_tested_and_the_run_is_o
     story = told(journal, result.run)
     (end,) = (each for each in story if isinstance(each, EndTested))
     assert end.trial == [each.number for each in trials(story) if each.status == "kept"][-1]
-    assert sum(look.sealed for _, look in meter.looks) == 12
+    assert sum(evaluation.sealed for _, evaluation in meter.evaluations) == 12
     assert (await replay.aio(result.run, journal=journal)).same
     with pytest.raises(InvalidInput, match=r"is finished \(done\); `autoreason fork"):
         await go_on(journal, result.run, model, service=meter)
@@ -226,7 +225,7 @@ async def test_a_limit_before_anything_was_kept_only_pauses_and_opens_nothing(
         service=meter,
     )
     assert (result.status, len(model.requests)) == ("budget", 3)
-    assert not any(look.sealed for _, look in meter.looks)
+    assert not any(evaluation.sealed for _, evaluation in meter.evaluations)
     result = await go_on(
         journal, result.run, model, service=meter, changes={"budget": Budget(calls=900)}
     )
@@ -243,7 +242,7 @@ async def test_an_end_test_after_a_limit_that_was_broken_off_goes_on_without_a_m
 
     class Gone(Meter):
         async def answer(self, query: Query[Any]) -> Any:
-            if query.key == "end/result/look/2":
+            if query.key == "end/result/evaluation/2":
                 raise ProviderFailed("the evaluator is gone")
             return await super().answer(query)
 
@@ -258,7 +257,7 @@ async def test_an_end_test_after_a_limit_that_was_broken_off_goes_on_without_a_m
             again, none = Meter(0.1), ScriptedModel({})
             more = {"budget": Budget(calls=900)}
             result = await go_on(journal, result.run, none, service=again, changes=more)
-            assert not {key for key, _ in again.looks} & {key for key, _ in meter.looks}
+            assert not {key for key, _ in again.evaluations} & {key for key, _ in meter.evaluations}
         assert (result.status, len(model.requests)) == ("done", 4)
         assert (await replay.aio(result.run, journal=journal)).same
         ends.append([each for each in told(journal, result.run) if isinstance(each, EndTested)])
@@ -269,8 +268,8 @@ async def test_the_end_test_says_how_often_its_set_was_opened_when_it_opened_it(
     journal: Journal,
 ) -> None:
     class Sealed(Meter):
-        def measure(self, look: Look) -> Measurement:
-            return replace(super().measure(look), opened=4 if look.sealed else 0)
+        def measure(self, evaluation: Evaluation) -> Measurement:
+            return replace(super().measure(evaluation), opened=4 if evaluation.sealed else 0)
 
     sealed = research_task(sealed=8, opened=1, target=2.0)
     for meter, opened in ((Sealed(), 4), (Meter(), 2)):
@@ -314,7 +313,7 @@ async def test_a_start_without_a_number_is_refused_before_the_first_proposal(
 
 
 class Uneven(Meter):
-    """A meter whose looks take longer or shorter, so that trials end in any order."""
+    """A meter whose evaluations take longer or shorter, so that trials end in any order."""
 
     def __init__(self, seed: int, noise: float = 1.0) -> None:
         super().__init__(noise)
@@ -323,7 +322,7 @@ class Uneven(Meter):
         self.left = -1
 
     async def answer(self, query: Query[Any]) -> Measurement:
-        """Take a look at leisure; after so many looks, be cut off."""
+        """Evaluate at leisure; after so many evaluations, be cut off."""
         await asyncio.sleep(self.draw.random() / 500)
         if self.left == 0:
             raise ProviderFailed("the evaluator is gone")
@@ -381,16 +380,19 @@ async def test_a_candidate_that_is_raced_again_is_measured_and_charged_once_for_
         )
         assert result.status == "done"
         assert (await replay.aio(result.run, journal=journal)).same
-        looks = [(str(look.files), look.seed, look.items) for _, look in meter.looks]
-        assert len(set(looks)) == len(looks)
+        evaluations = [
+            (str(evaluation.files), evaluation.seed, evaluation.items)
+            for _, evaluation in meter.evaluations
+        ]
+        assert len(set(evaluations)) == len(evaluations)
         story = told(journal, result.run)
-        measured = [key for key, _ in meter.looks if not key.startswith(("playoff", "end"))]
+        measured = [key for key, _ in meter.evaluations if not key.startswith(("playoff", "end"))]
         noise = next(each for each in story if isinstance(each, NoiseMeasured))
         charged = len(noise.values) + sum(each.evaluations for each in trials(story))
         assert charged == len(measured)
         answers = journal.answers(result.run)
         raced_again += any("/again/" in key for key in answers)
-        repeated += sum("/again/" in key and "/look/" in key for key in answers) - sum(
+        repeated += sum("/again/" in key and "/evaluation/" in key for key in answers) - sum(
             "/again/" in key for key in measured
         )
     assert raced_again
@@ -413,8 +415,11 @@ async def test_artifacts_that_are_proposed_side_by_side_are_measured_and_decided
         result = await go_on(journal, result.run, model, service=again)
         assert result.status == "done"
         assert (await replay.aio(result.run, journal=journal)).same
-        looks = [(str(look.files), look.seed) for _, look in (*meter.looks, *again.looks)]
-        assert len(set(looks)) == len(looks)
+        evaluations = [
+            (str(evaluation.files), evaluation.seed)
+            for _, evaluation in (*meter.evaluations, *again.evaluations)
+        ]
+        assert len(set(evaluations)) == len(evaluations)
         decided = trials(told(journal, result.run))
         search = [key for key in meter.asked + again.asked if key.startswith(("trial", "inc"))]
         assert sum(each.evaluations for each in decided) >= len(search)
@@ -422,33 +427,6 @@ async def test_artifacts_that_are_proposed_side_by_side_are_measured_and_decided
         assert all(each.status == "refused" for each in same)
         twins += len(same)
     assert twins
-
-
-async def test_a_record_in_which_looks_were_measured_twice_is_replayed_and_resumed(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measured_twice = 0
-    for seed in range(6):
-        model = turning(lambda number: 0.5 + number / 1000)
-        first = Uneven(seed, noise=0.02)
-        first.left = 50
-        with monkeypatch.context() as without:
-            without.setattr(Looker, "look_once", lambda self, *look: self.look(*look[:3]))
-            paused = await start_run(
-                journal,
-                model,
-                task=research_task(),
-                settings=research_settings(evaluations=80, parallel=4, patience=1000),
-                service=first,
-            )
-        assert paused.status == "provider_failed"
-        looks = [(str(each.files), each.seed) for _, each in first.looks]
-        measured_twice += len(looks) - len(set(looks))
-        assert (await replay.aio(paused.run, journal=journal)).same
-        result = await go_on(journal, paused.run, model, service=Uneven(seed))
-        assert result.status == "done"
-        assert (await replay.aio(result.run, journal=journal)).same
-    assert measured_twice
 
 
 async def test_times_are_compared_with_the_incumbent_next_to_each_look(journal: Journal) -> None:
@@ -460,11 +438,13 @@ async def test_times_are_compared_with_the_incumbent_next_to_each_look(journal: 
         research_task(timed=True, better="lower"),
         parallel=4,
     )
-    assert all(look.alone for _, look in meter.looks)
+    assert all(evaluation.alone for _, evaluation in meter.evaluations)
     assert any(each.status == "kept" for each in trials(story))
     assert not any("without noise" in each.reason for each in trials(story))
-    keys = [key for key, _ in meter.looks if key.startswith("trial/")]
-    assert all(a.replace("beside", "look") == b for a, b in zip(keys[::2], keys[1::2], strict=True))
+    keys = [key for key, _ in meter.evaluations if key.startswith("trial/")]
+    assert all(
+        a.replace("beside", "evaluation") == b for a, b in zip(keys[::2], keys[1::2], strict=True)
+    )
 
 
 @pytest.mark.parametrize("rule", ["greedy", "independent"])
@@ -474,7 +454,7 @@ async def test_rivals_run_under_the_same_budget(journal: Journal, rule: str) -> 
     story = await run(
         journal, meter, turning(steps.__getitem__), evaluations=60, rule=rule, patience=1000
     )
-    assert len(meter.looks) <= 60
+    assert len(meter.evaluations) <= 60
     kept = [each for each in trials(story) if each.status == "kept"]
     assert kept
     if rule == "greedy":

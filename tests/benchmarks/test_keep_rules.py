@@ -23,8 +23,7 @@ from benchmarks.keep_rules.study import WAYS, WORLDS, fill_cell, study_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoreason.artifacts.keep_rule import KeepRule, Noise, effect_of
-from autoreason.artifacts.trial_events import Effect
+from autoreason.artifacts.acceptance import Effect, KeepRule, Noise, effect_of
 
 pytest.importorskip("numpy")
 
@@ -34,7 +33,7 @@ BY_NAME = {way.name: way for way in WAYS}
 GAINS = {world.name: world for world in WORLDS}
 rules = st.builds(
     KeepRule,
-    looks=st.integers(1, 5),
+    evaluations=st.integers(1, 5),
     drop=st.sampled_from([-np.inf, -0.25, 0.0]),
     keep_first=st.sampled_from([1.0, 2.3, np.inf]),
     keep_last=st.sampled_from([0.0, 1.0]),
@@ -45,12 +44,12 @@ numbers = st.floats(-5, 5, allow_nan=False)
 @steady
 @given(rules, numbers, st.sampled_from([0.0, 0.3, 1.0]), st.integers(1, 6), st.floats(0, 2))
 def test_many_are_decided_as_one_is(
-    rule: KeepRule, value: float, error: float, looks: int, floor: float
+    rule: KeepRule, value: float, error: float, evaluations: int, floor: float
 ) -> None:
-    effect = Effect(value=value, error=error, looks=looks, against=4)
-    columns = (np.array([float(each)]) for each in (value, error, looks, floor))
+    effect = Effect(value=value, error=error, evaluations=evaluations, against=4)
+    columns = (np.array([float(each)]) for each in (value, error, evaluations, floor))
     keep, drop = decide_all(rule, *columns)
-    decision = "keep" if keep[0] else "drop" if drop[0] else "look"
+    decision = "keep" if keep[0] else "drop" if drop[0] else "again"
     assert decision == rule.decide(effect, Noise(spread=1.0), floor)
 
 
@@ -64,7 +63,7 @@ def test_many_effects_are_measured_as_one_is(
     candidate: dict[int, float], incumbent: dict[int, float], correlation: float
 ) -> None:
     one = effect_of(candidate, incumbent, Noise(spread=2.0, correlation=correlation))
-    shared = [incumbent[look] for look in candidate.keys() & incumbent.keys()]
+    shared = [incumbent[evaluation] for evaluation in candidate.keys() & incumbent.keys()]
 
     def summed(values: list[float]) -> tuple[np.ndarray, np.ndarray]:
         return np.array([sum(values)]), np.array([float(len(values))])
@@ -108,7 +107,7 @@ def test_the_budget_includes_everything() -> None:
             played = simulate(GAINS["gains"], way, evaluations, 20, 3)
             trials = played.trials
             for run in range(20):
-                assert trials.looks[trials.run == run].sum() <= evaluations
+                assert trials.evaluations[trials.run == run].sum() <= evaluations
     costly = ResearchWorld(name="costly", about="", price=2)
     few = simulate(costly, Way(name="race"), 100, 50, 1).proposals.mean()
     assert few < simulate(GAINS["gains"], Way(name="race"), 100, 50, 1).proposals.mean() / 1.5

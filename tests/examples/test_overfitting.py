@@ -17,9 +17,11 @@ EXPERIMENTS = ("noise", "instances", "lengths")
 def overfitting(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The program behind the page, with few of the evaluations that no run has seen."""
     module = load(DEMOS / "overfitting.py")
-    measuring = module.looks_of_no_run
+    measuring = module.evaluations_of_no_run
     monkeypatch.setattr(
-        module, "looks_of_no_run", lambda evaluate, looks: measuring(evaluate, looks[:3])
+        module,
+        "evaluations_of_no_run",
+        lambda evaluate, evaluations: measuring(evaluate, evaluations[:3]),
     )
     return module
 
@@ -53,7 +55,7 @@ def test_instances_are_drawn_anew_where_the_name_says_so(overfitting: Any) -> No
     for name, run in overfitting.compare_on_instances(20):
         task = run.args[0]
         items = len((task.parent / "items.jsonl").read_text().splitlines())
-        names[name] = items, "per_look: 5" in task.read_text()
+        names[name] = items, "per_evaluation: 5" in task.read_text()
     assert names == {
         "greedy, the same five": (5, False),
         "race, the same five": (5, False),

@@ -17,13 +17,11 @@ import pytest
 from msgspec.structs import replace
 from tests.examples.demos import DEMOS, load
 
-from autoreason.artifacts.artifact import Edit, ProposalError, apply_edits
 from autoreason.artifacts.evaluator.evaluator_check import check_evaluation
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.proposals import read_proposal
-from autoreason.artifacts.research_task import ResearchTask
-from autoreason.artifacts.task_file import read_research_task
+from autoreason.artifacts.proposals import Edit, ProposalError, apply_edits, read_proposal
+from autoreason.artifacts.research_task import ResearchTask, read_research_task
 from autoreason.run.products import ResearchResult
 from autoreason.run.research import research
 
@@ -33,7 +31,7 @@ SMALLER: dict[str, tuple[str, str]] = {
     "bytes": ("LENGTH = 6144", "LENGTH = 100"),
     "salesman": ("SECONDS = 2.0", "SECONDS = 0.1"),
 }
-"""What is replaced in an evaluator so that a look takes little time."""
+"""What is replaced in an evaluator so that an evaluation takes little time."""
 FEWER: dict[str, list[dict[str, int]]] = {
     "bins": [{"length": 50, "seed": seed} for seed in range(6)],
     "salesman": [{"n": 30, "seed": seed} for seed in range(6)],

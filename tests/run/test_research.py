@@ -13,10 +13,15 @@ import pytest
 from tests.artifacts.evaluator.evaluating import needs_jail
 from tests.artifacts.knob import knob_of, proposal, research_settings, research_task, turning
 
-from autoreason.artifacts.evaluation_service import EvaluationService
 from autoreason.artifacts.evaluator import command_jail
-from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
-from autoreason.artifacts.trial_events import NoiseMeasured
+from autoreason.artifacts.measurement import (
+    Evaluation,
+    EvaluationOutcome,
+    EvaluationQuery,
+    EvaluationService,
+    Measurement,
+)
+from autoreason.artifacts.research_history import NoiseMeasured
 from autoreason.errors import InvalidInput, UnusableStart
 from autoreason.events import JobFinished
 from autoreason.journal import Journal
@@ -289,13 +294,13 @@ class Broken:
     def __init__(self, failures: int) -> None:
         self.left = failures
 
-    async def measure(self, look: Look) -> Measurement:
+    async def measure(self, evaluation: Evaluation) -> Measurement:
         """Fail, and at last measure."""
-        del look
+        del evaluation
         self.left -= 1
         if self.left >= 0:
-            return Measurement(outcome=LookOutcome.EVALUATOR_ERROR, detail="no jail")
-        return Measurement(outcome=LookOutcome.OK, value=1.0)
+            return Measurement(outcome=EvaluationOutcome.EVALUATOR_ERROR, detail="no jail")
+        return Measurement(outcome=EvaluationOutcome.OK, value=1.0)
 
 
 async def test_what_the_evaluator_could_not_measure_is_no_result_and_three_times_pause_the_run() -> (
@@ -303,7 +308,9 @@ async def test_what_the_evaluator_could_not_measure_is_no_result_and_three_times
 ):
     from autoreason.errors import ProviderFailed
 
-    query = LookQuery(key="start/look/0", look=Look(files={"a": ""}, seed=1))
+    query = EvaluationQuery(
+        key="start/evaluation/0", evaluation=Evaluation(files={"a": ""}, seed=1)
+    )
     found = await EvaluationService(Broken(2)).answer(query)
     assert found.value == 1.0
     with pytest.raises(ProviderFailed, match=r"3 times in a row \(no jail\)"):
@@ -311,29 +318,32 @@ async def test_what_the_evaluator_could_not_measure_is_no_result_and_three_times
 
 
 class Silent:
-    """An evaluator that has a number for one look only, by its seed."""
+    """An evaluator that has a number for one evaluation only, by its seed."""
 
-    async def measure(self, look: Look) -> Measurement:
+    async def measure(self, evaluation: Evaluation) -> Measurement:
         """Measure, or find nothing."""
-        if look.seed == 3:
-            return Measurement(outcome=LookOutcome.OK, value=1.0)
-        return Measurement(outcome=LookOutcome.INVALID, detail="it is no number")
+        if evaluation.seed == 3:
+            return Measurement(outcome=EvaluationOutcome.OK, value=1.0)
+        return Measurement(outcome=EvaluationOutcome.INVALID, detail="it is no number")
 
 
 async def test_a_metric_without_a_number_so_many_times_in_a_row_pauses_the_run() -> None:
     from autoreason.errors import ProviderFailed
 
-    looks = [
-        LookQuery(key=f"pass/1/metric/A/look/{seed}", look=Look(files={"a": ""}, seed=seed))
+    evaluations = [
+        EvaluationQuery(
+            key=f"pass/1/metric/A/evaluation/{seed}",
+            evaluation=Evaluation(files={"a": ""}, seed=seed),
+        )
         for seed in range(7)
     ]
     service, research = EvaluationService(Silent(), max_without=3), EvaluationService(Silent())
-    for look in looks:
-        assert await research.answer(look)
-    for look in looks[1:6]:
-        assert await service.answer(look)
+    for evaluation in evaluations:
+        assert await research.answer(evaluation)
+    for evaluation in evaluations[1:6]:
+        assert await service.answer(evaluation)
     with pytest.raises(ProviderFailed, match=r"no number 3 times in a row.*it is no number"):
-        await service.answer(looks[6])
+        await service.answer(evaluations[6])
 
 
 def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task: Path) -> None:
@@ -392,14 +402,17 @@ async def test_a_dry_run_may_measure_the_noise(task: Path) -> None:
     [
         ({}, "any, if no noise comes up: none was seen yet"),
         ({"items": 9, "sealed": 8}, "unknown until the end test opens the sealed items"),
-        ({"items": 9, "per_look": 2, "sealed": 8}, "unknown: items are drawn for each evaluation"),
+        (
+            {"items": 9, "per_evaluation": 2, "sealed": 8},
+            "unknown: items are drawn for each evaluation",
+        ),
     ],
 )
 def test_a_dry_run_promises_no_gain_of_items_that_it_has_not_seen(
     items: dict[str, int], least: str
 ) -> None:
     work = research_task(**items)
-    drawn = "per_look" in items
+    drawn = "per_evaluation" in items
     noise = NoiseMeasured(values=(1.0, 1.0, 1.0), spread=0.0, seconds=1.0, drawn=drawn)
     estimate = research.prepare(research_task(), "echo/echo", evaluate=measure).estimate()
     text = DryRun(work, research_settings(), estimate, noise=noise).to_text()
@@ -455,17 +468,17 @@ def test_a_reply_that_changes_nothing_is_refused_and_counted(task: Path) -> None
 def test_every_evaluation_is_charged_once_also_of_races_that_share_an_incumbent_or_are_run_again(
     task: Path, parallel: int
 ) -> None:
-    looks = []
+    evaluations = []
 
     def noisy(folder: Path, seed: int, items: list[Any]) -> float:
-        looks.append(seed)
-        sleep(random.Random(len(looks)).random() / 200)
+        evaluations.append(seed)
+        sleep(random.Random(len(evaluations)).random() / 200)
         return measure(folder, seed, items) + random.Random(seed).gauss(0, 0.5)
 
     result = research(
         task, turning(lambda _: 0.4), evaluate=noisy, evaluations=100, parallel=parallel, seed=5
     )
-    assert result.report.evaluations == len(looks) <= 100
+    assert result.report.evaluations == len(evaluations) <= 100
     assert replay(result.run).same
 
 
@@ -500,27 +513,25 @@ def test_no_run_begins_whose_artifact_could_write_its_own_score(task: Path) -> N
     ):
         research(task, model, evaluations=30, patience=2)
     assert not model.requests
-    result = research(task, model, evaluations=30, patience=2, unchecked=True)
+
+
+@needs_jail
+def test_a_run_whose_artifact_no_attack_is_written_for_begins_and_says_so(task: Path) -> None:
+    Path("knob.lua").write_text("1\n")
+    Path("read.sh").write_text('cat "$AUTOREASON_ARTIFACT/knob.lua" >&3\n')
+    task.write_text("---\nartifact: knob.lua\nevaluate: sh read.sh\n---\nTurn the knob.\n")
+    model = ScriptedModel({"author": "HYPOTHESIS: more\n\nknob.lua\n```\n2\n```\n"})
+    result = research(task, model, evaluations=30, patience=2)
     assert "the evaluator was not checked: the artifact may have" in result.conclusion
 
 
 @needs_jail
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("solve.sh", r"solve.sh could write its own score, in shell"),
-        ("solve.awk", "not checked: solve.awk"),
-    ],
-)
-def test_no_run_begins_with_what_is_sourced_or_could_not_be_checked(
-    task: Path, name: str, why: str
-) -> None:
-    Path(name).write_text("answer() { echo 2; }\n")
-    sourced = '. "$AUTOREASON_ARTIFACT/solve.sh"\n' if name == "solve.sh" else ""
-    Path("score.sh").write_text(f"{sourced}echo 2 >&3\n")
-    task.write_text(f"---\nartifact: {name}\nevaluate: sh score.sh\n---\nTurn the knob.\n")
+def test_no_run_begins_with_what_is_sourced(task: Path) -> None:
+    Path("solve.sh").write_text("answer() { echo 2; }\n")
+    Path("score.sh").write_text('. "$AUTOREASON_ARTIFACT/solve.sh"\necho 2 >&3\n')
+    task.write_text("---\nartifact: solve.sh\nevaluate: sh score.sh\n---\nTurn the knob.\n")
     model = ScriptedModel({"author": "echo 100 >&3; exit 0"})
-    with pytest.raises(InvalidInput, match=why):
+    with pytest.raises(InvalidInput, match=r"solve.sh could write its own score, in shell"):
         research(task, model, evaluations=30, patience=2)
     assert not model.requests
 

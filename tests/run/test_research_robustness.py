@@ -13,10 +13,16 @@ from hypothesis import strategies as st
 from tests.artifacts.knob import Meter, research_settings, research_task
 from tests.run.test_research import EVALUATOR, up
 
-from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
-from autoreason.artifacts.order import OrderQuery, Orders
+from autoreason.artifacts.measurement import (
+    Evaluation,
+    EvaluationOutcome,
+    EvaluationQuery,
+    Measurement,
+    OrderQuery,
+    Orders,
+)
+from autoreason.artifacts.research_history import NoiseMeasured, TrialDecided
 from autoreason.artifacts.research_job import Research
-from autoreason.artifacts.trial_events import NoiseMeasured, TrialDecided
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
 from autoreason.exchange import Query, Request
@@ -64,11 +70,11 @@ async def test_two_runs_on_one_task_at_once_do_not_disturb_each_other(tmp_path: 
 class TolerantMeter(Meter):
     """A meter for which an artifact without a knob fails."""
 
-    def measure(self, look: Look) -> Measurement:
+    def measure(self, evaluation: Evaluation) -> Measurement:
         """The number of an artifact that has one."""
-        if set(look.files) == {"knob.txt"} and "knob = " in look.files["knob.txt"]:
-            return super().measure(look)
-        return Measurement(outcome=LookOutcome.FAILED, detail="no knob")
+        if set(evaluation.files) == {"knob.txt"} and "knob = " in evaluation.files["knob.txt"]:
+            return super().measure(evaluation)
+        return Measurement(outcome=EvaluationOutcome.FAILED, detail="no knob")
 
 
 @settings(max_examples=100, deadline=None)
@@ -82,7 +88,7 @@ def test_a_proposer_that_writes_rubbish_costs_trials_and_nothing_else(replies: l
         match asked:
             case Request():
                 return await model.ask(asked)
-            case LookQuery():
+            case EvaluationQuery():
                 return await meter.answer(asked)
             case OrderQuery():
                 return orders.answer(asked)
@@ -94,7 +100,7 @@ def test_a_proposer_that_writes_rubbish_costs_trials_and_nothing_else(replies: l
     assert end.status == "done"
     changed = {path for each in events if isinstance(each, TrialDecided) for path in each.changes}
     assert changed <= {"knob.txt"}
-    assert all(set(look.files) <= {"knob.txt"} for _, look in meter.looks)
+    assert all(set(evaluation.files) <= {"knob.txt"} for _, evaluation in meter.evaluations)
 
 
 def test_a_run_that_goes_on_is_measured_by_the_evaluator_it_started_with(tmp_path: Path) -> None:

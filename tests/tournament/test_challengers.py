@@ -38,7 +38,7 @@ from autoreason.tournament import statements
 from autoreason.tournament.candidates import ballot_size, in_tie_order, written_slots
 from autoreason.tournament.challengers import is_worse
 from autoreason.tournament.loop import likely_plan, max_plan
-from autoreason.tournament.metric import LOOKS
+from autoreason.tournament.metric import EVALUATIONS
 
 SHORT = Contract(max_words=4)
 LONG = document("First text of far too many words.")
@@ -222,15 +222,15 @@ def score(artifact, seed):
 """
 
 
-@given(st.lists(st.floats(-10, 10), min_size=1, max_size=LOOKS))
+@given(st.lists(st.floats(-10, 10), min_size=1, max_size=EVALUATIONS))
 def test_what_is_not_below_on_average_is_never_worse(differences: list[float]) -> None:
     if sum(differences) >= 0:
         assert not is_worse(differences)
 
 
 def test_without_noise_any_difference_counts_and_with_noise_it_must_exceed_it() -> None:
-    assert is_worse([-0.001] * LOOKS)
-    assert not is_worse([0.0] * LOOKS)
+    assert is_worse([-0.001] * EVALUATIONS)
+    assert not is_worse([0.0] * EVALUATIONS)
     assert not is_worse([-3.0, 2.0, -2.0, 1.0])
     assert is_worse([-3.0, -3.1, -2.9, -3.0])
     assert not is_worse([])
@@ -238,7 +238,7 @@ def test_without_noise_any_difference_counts_and_with_noise_it_must_exceed_it() 
 
 def test_noise_alone_leaves_out_one_text_in_forty() -> None:
     chance, times = random.Random(1), 4000
-    dropped = sum(is_worse([chance.gauss(0, 1) for _ in range(LOOKS)]) for _ in range(times))
+    dropped = sum(is_worse([chance.gauss(0, 1) for _ in range(EVALUATIONS)]) for _ in range(times))
     assert dropped <= most_often(times, 0.025)
 
 
@@ -274,7 +274,7 @@ def test_candidates_that_the_metric_calls_worse_are_left_out_and_the_run_replays
                 assert worse == isinstance(event, CandidateDropped)
                 compared += 1
     assert compared
-    assert f"pass/1/metric/A/look/{LOOKS - 1}" in looks
+    assert f"pass/1/metric/A/evaluation/{EVALUATIONS - 1}" in looks
 
 
 def test_a_metric_that_cannot_be_used_is_refused_and_nothing_is_written(

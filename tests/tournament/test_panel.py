@@ -26,7 +26,7 @@ from autoreason.studies.audit.audited_run import read_run
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
 from autoreason.tournament.evidence import chance_of_margin, survival_chances
-from autoreason.tournament.metric import LOOKS, Metric
+from autoreason.tournament.metric import EVALUATIONS, Metric
 from autoreason.tournament.panel import Prediction, PredictionQuery, rank, verdict_of
 from autoreason.tournament.voting import QUARTERS, PanelSize, count_votes
 
@@ -130,8 +130,8 @@ async def test_it_votes_where_texts_are_chosen_and_not_where_they_are_compared()
 async def test_a_text_is_measured_once_however_many_panels_it_is_on() -> None:
     run, measured = await judged(newest, k=3)
     assert len(run.of(PassDecided)) == 3
-    assert measured.count("First text.") == LOOKS
-    assert {measured.count(text) for text in measured} == {LOOKS}
+    assert measured.count("First text.") == EVALUATIONS
+    assert {measured.count(text) for text in measured} == {EVALUATIONS}
 
 
 @pytest.mark.parametrize("number", [None, math.nan, math.inf, 1.0])
@@ -341,7 +341,7 @@ def test_a_run_replays_and_says_what_the_metric_did(
     assert all(each.metric for each in verdicts)
     texts = {each.text for one in result.story.passes for each in one.candidates.values()}
     texts |= {each.text for each in result.story.drafts}
-    assert len(looks) <= LOOKS * len(texts)
+    assert len(looks) <= EVALUATIONS * len(texts)
     voted = sum(bool(each.metric and each.metric.ranking) for each in verdicts)
     assert voted
     assert [each.panel.chances_of_a for each in audited.passes if each.panel] == [

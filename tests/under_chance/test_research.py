@@ -15,14 +15,17 @@ from benchmarks.keep_rules.study import WAYS, WORLDS, RuleReport, StudyCell
 from tests.artifacts.knob import proposal, research_settings, research_task
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.artifacts.end_test import correct_keeps, end_test
-from autoreason.artifacts.measurement import LookOutcome, LookQuery, Measurement
-from autoreason.artifacts.order import OrderQuery, Orders
+from autoreason.artifacts.acceptance import Effect, RuleName, correct_keeps, end_test
+from autoreason.artifacts.measurement import (
+    EvaluationOutcome,
+    EvaluationQuery,
+    Measurement,
+    OrderQuery,
+    Orders,
+)
 from autoreason.artifacts.research_job import Research
 from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.artifacts.research_task import ResearchTask
-from autoreason.artifacts.research_terms import RuleName
-from autoreason.artifacts.trial_events import Effect
 from autoreason.events import AnyEvent, RunStarted
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
@@ -40,13 +43,13 @@ RUNS = 10_000
 (RACE,) = (way for way in WAYS if way.name == "race")
 
 
-@pytest.mark.parametrize("looks", [6, 8])
+@pytest.mark.parametrize("evaluations", [6, 8])
 def test_the_end_test_claims_a_gain_by_chance_in_one_run_of_forty_and_holds_the_truth(
-    looks: int,
+    evaluations: int,
 ) -> None:
-    rng = np.random.default_rng(looks)
+    rng = np.random.default_rng(evaluations)
     missed = shown = 0
-    for values in rng.standard_normal((RUNS, 2, looks)):
+    for values in rng.standard_normal((RUNS, 2, evaluations)):
         found = end_test(values[0].tolist(), values[1].tolist())
         missed += not found.low <= 0 <= found.high
         shown += found.shown
@@ -55,18 +58,18 @@ def test_the_end_test_claims_a_gain_by_chance_in_one_run_of_forty_and_holds_the_
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.1])
-@pytest.mark.parametrize("looks", [6, 7, 8])
+@pytest.mark.parametrize("evaluations", [6, 7, 8])
 def test_a_result_that_seems_better_and_collapses_is_seldom_shown_unless_the_claim_excepts_it(
-    looks: int, noise: float
+    evaluations: int, noise: float
 ) -> None:
-    rng = np.random.default_rng(looks)
+    rng = np.random.default_rng(evaluations)
     runs, gain = 2000, 0.1
-    unseen = end_test([1.0] * looks, [0.0] * looks).unseen
+    unseen = end_test([1.0] * evaluations, [0.0] * evaluations).unseen
     for rate in (unseen, unseen + 0.1, unseen + 0.2):
         # On average it gains nothing.
-        collapsed = (rng.random((runs, looks)) < rate) * gain / rate
-        values = gain - collapsed + rng.normal(0, noise, (runs, looks))
-        shown = sum(end_test(each.tolist(), [0.0] * looks).shown for each in values)
+        collapsed = (rng.random((runs, evaluations)) < rate) * gain / rate
+        values = gain - collapsed + rng.normal(0, noise, (runs, evaluations))
+        shown = sum(end_test(each.tolist(), [0.0] * evaluations).shown for each in values)
         assert shown <= most_often(runs), rate
 
 
@@ -90,14 +93,14 @@ def test_the_end_test_is_right_after_a_loop_has_chosen(world: ResearchWorld) -> 
 
 
 @pytest.mark.parametrize("changed", [0.1, 0.5, 0.8, 1.0])
-@pytest.mark.parametrize("looks", [6, 8])
+@pytest.mark.parametrize("evaluations", [6, 8])
 def test_sealed_items_that_pass_or_fail_by_chance_seldom_show_a_gain(
-    looks: int, changed: float
+    evaluations: int, changed: float
 ) -> None:
-    rng = np.random.default_rng(looks)
+    rng = np.random.default_rng(evaluations)
     runs = 600
     for items in (1, 2, 4, 5, 6, 7, 8, 12, 20, 40):
-        groups = [range(each, items, looks) for each in range(min(looks, items))]
+        groups = [range(each, items, evaluations) for each in range(min(evaluations, items))]
         sizes = [len(group) for group in groups]
         shown = 0
         for draws in rng.random((runs, items)):
@@ -141,9 +144,9 @@ def run_over_noise(seed: int, evaluations: int) -> ResearchReport:
         match asked:
             case Request():
                 return await model.ask(asked)
-            case LookQuery():
-                draw = random.Random(f"{seed}/{asked.look.seed}/{asked.look.files}")
-                return Measurement(outcome=LookOutcome.OK, value=draw.gauss(0, 1))
+            case EvaluationQuery():
+                draw = random.Random(f"{seed}/{asked.evaluation.seed}/{asked.evaluation.files}")
+                return Measurement(outcome=EvaluationOutcome.OK, value=draw.gauss(0, 1))
             case OrderQuery():
                 return orders.answer(asked)
         return ""
@@ -213,7 +216,9 @@ def test_keeps_are_worth_what_is_said_and_at_least_as_many_do_nothing(
         # The first so many keeps led to the result.
         rows = np.flatnonzero((trials.run == run) & trials.kept)[: int(number)]
         effects = zip(trials.value[rows].tolist(), trials.error[rows].tolist(), strict=True)
-        keeps = [Effect(value=value, error=error, looks=2, against=3) for value, error in effects]
+        keeps = [
+            Effect(value=value, error=error, evaluations=2, against=3) for value, error in effects
+        ]
         corrected, truth = correct_keeps(keeps, float(claim)), trials.truth[rows]
         differences.append(sum(corrected.effects) - float(truth.sum()))
         wrong += corrected.idle > (truth <= 0).sum()

@@ -23,6 +23,8 @@ for name, text in CONFIGURATIONS.items():
     draw = Random(1)
     with TemporaryDirectory() as folder:
         Path(folder, "pipeline.toml").write_text(text)
-        looks = [score(folder, seed, draw.sample(OPEN, 20))["accuracy"] for seed in range(100)]
+        evaluations = [
+            score(folder, seed, draw.sample(OPEN, 20))["accuracy"] for seed in range(100)
+        ]
         sealed = score(folder, 0, SEALED)["accuracy"]
-    print(f"{name}: {fmean(looks):.3f}, spread {stdev(looks):.3f}; sealed {sealed:.3f}")
+    print(f"{name}: {fmean(evaluations):.3f}, spread {stdev(evaluations):.3f}; sealed {sealed:.3f}")

@@ -6,7 +6,7 @@ from time import perf_counter
 
 SECONDS = 2.0
 SLACK = 0.5
-"""A program that looks at its clock now and then may be late by so much."""
+"""A program that evaluations of its clock now and then may be late by so much."""
 
 
 def score(artifact, _seed, items):

@@ -1,148 +1,149 @@
-"""An artifact, what a proposal does to it, and the difference of two as a patch that `git apply` accepts. Pure."""
+"""An artifact: its paths, its files, what a proposal does to them, and what of them counts. Pure but for reading."""
 
 from __future__ import annotations
 
+import ast
+import hashlib
+import json
+import os
+import re
+import tomllib
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import unified_diff
-from itertools import islice
-from textwrap import dedent, indent
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
-
-from autoreason.artifacts.artifact_paths import matches, path_fault
 from autoreason.artifacts.measurement import Files
+from autoreason.errors import InvalidInput
+
+MAX_FILE = 100_000
+MAX_ARTIFACT = 1_000_000
+_WILD = frozenset("*?[")
+_SKIPPED = ("__pycache__", "node_modules")
+_MAX_NAME = 255
+"""Bytes of one name in a path."""
+
+
+def path_fault(path: str) -> str:
+    """Why a path cannot be one of an artifact, in words; empty where it can."""
+    if not path or path != path.strip() or not path.isprintable():
+        return "is not a path"
+    if max(len(part.encode(errors="replace")) for part in path.split("/")) > _MAX_NAME:
+        return "has a name that is too long for a file"
+    if path.startswith(("/", "~")) or "\\" in path or path[1:2] == ":":
+        return "is not relative to the task's folder; write it with `/`, from there"
+    if ".." in path.split("/"):
+        return "leads out of the task's folder; name only what is inside"
+    if ".git" in path.lower().split("/"):
+        return "is in git's own folder; name a file of the artifact"
+    if str(PurePosixPath(path)) != path:
+        return "is not in its shortest form; leave out `./`, `//` and a `/` at the end"
+    return ""
+
+
+def matches(path: str, patterns: Iterable[str]) -> bool:
+    """Whether one of the patterns stands for this path; `**` is any number of folders."""
+    return any(_match(path.split("/"), pattern.split("/")) for pattern in patterns)
+
+
+def _match(path: Sequence[str], pattern: Sequence[str]) -> bool:
+    if not path or not pattern:
+        return not path and (not pattern or list(pattern) == ["**"])
+    # A wildcard does not mean what is hidden, and no one wants to improve what tools leave behind.
+    shy = path[0].startswith(".") or path[0] in _SKIPPED
+    if pattern[0] == "**":
+        return _match(path, pattern[1:]) or (not shy and _match(path[1:], pattern))
+    named = path[0] == pattern[0]
+    return (named or (not shy and fnmatchcase(path[0], pattern[0]))) and _match(
+        path[1:], pattern[1:]
+    )
+
+
+def find_files(folder: Path, patterns: Iterable[str], key: str) -> list[str]:
+    """The files that the patterns under a key stand for, each a regular file below the folder."""
+    found: list[str] = []
+    for pattern in patterns:
+        if fault := path_fault(pattern):
+            raise InvalidInput(f"`{key}`: {pattern!r} {fault}")
+        names = list(_walk(folder, pattern)) if _WILD & set(pattern) else [pattern]
+        if not names:
+            raise InvalidInput(f"`{key}`: no file matches {pattern!r} in {folder}; check the name")
+        for name in names:
+            check_file(folder, name, key)
+        found += names
+    return list(dict.fromkeys(found))
+
+
+def _walk(folder: Path, pattern: str) -> Iterator[str]:
+    """Files that match, without following links; only folders that can contain one are opened."""
+    fixed = list(takewhile(lambda part: not _WILD & set(part), pattern.split("/")[:-1]))
+    for place, folders, names in os.walk(folder.joinpath(*fixed)):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in _SKIPPED
+        )
+        below = Path(place).relative_to(folder)
+        paths = ((below / name).as_posix() for name in sorted(names))
+        yield from (path for path in paths if matches(path, (pattern,)))
+
+
+def check_file(folder: Path, name: str, key: str) -> None:
+    """Refuse what is not a regular file, or is reached through a link."""
+    if fault := path_fault(name):
+        raise InvalidInput(f"`{key}`: {name!r} {fault}")
+    at = folder
+    for part in name.split("/"):
+        at = at / part
+        if at.is_symlink():
+            link = at.relative_to(folder).as_posix()
+            raise InvalidInput(f"`{key}`: {link} is a link; name the file itself")
+    if at.is_dir():
+        raise InvalidInput(f"`{key}`: {name} is a folder; name its files, such as {name}/*.py")
+    if not at.is_file():
+        raise InvalidInput(f"`{key}`: there is no file {name} in {folder}; check the name")
+
+
+def read_bytes(folder: Path, name: str, key: str, limit: int) -> bytes:
+    """A file's content; one that is too large is refused without being read."""
+    path = folder / name
+    try:
+        if path.stat().st_size <= limit:
+            with path.open("rb") as file:
+                data = file.read(limit + 1)
+            if len(data) <= limit:
+                return data
+    except OSError as error:
+        raise InvalidInput(f"`{key}`: cannot read {name}: {error.strerror}") from None
+    raise InvalidInput(f"`{key}`: {name} is over {limit // 1000:,} kB; name a smaller file")
+
+
+def load_artifact(folder: Path, patterns: Sequence[str]) -> Files:
+    """The artifact at the start: the texts of all files that the patterns stand for."""
+    files: Files = {}
+    total = 0
+    for name in find_files(folder, patterns, "artifact"):
+        data = read_bytes(folder, name, "artifact", MAX_FILE)
+        total += len(data)
+        try:
+            files[name] = data.decode()
+        except UnicodeDecodeError:
+            files[name] = "\0"
+        if "\0" in files[name]:
+            raise InvalidInput(f"`artifact`: {name} is not UTF-8 text; name text files")
+    if total > MAX_ARTIFACT:
+        raise InvalidInput(
+            f"`artifact`: its files are over {MAX_ARTIFACT // 1_000_000} MB in sum; name fewer"
+        )
+    return files
+
 
 Changes = dict[str, str | None]
 """Paths with their new texts; None where a file is removed."""
 _QUOTED = 80
-_MAX_PLACES = 20
-"""Places that are compared with a passage which lacks its margin."""
 _NO_NEWLINE = "\\ No newline at end of file\n"
-
-
-class ProposalError(ValueError):
-    """A proposal cannot be read or applied; the sentence can be sent back to the one who wrote it."""
-
-
-class Edit(Struct, frozen=True, kw_only=True):
-    """One step of a proposal."""
-
-    path: str
-    search: str | None = None
-    """What is replaced, which occurs exactly once; None replaces or creates the whole file."""
-    text: str | None = None
-    """What takes its place; None removes the file."""
-
-
-def apply_edits(files: Files, edits: Iterable[Edit], patterns: Sequence[str]) -> Files:
-    """The artifact after all edits, in their order; only what the patterns allow is written."""
-    after = dict(files)
-    for given in edits:
-        edit = _with_meant_path(given, after, patterns)
-        if fault := path_fault(edit.path):
-            raise ProposalError(f"{edit.path!r} {fault}")
-        if not matches(edit.path, patterns):
-            raise ProposalError(
-                f"{edit.path} is not part of the artifact; only {', '.join(patterns)} may be changed"
-            )
-        if edit.text is None:
-            if edit.path not in after:
-                raise ProposalError(f"there is no {edit.path} to remove")
-            del after[edit.path]
-        elif edit.search is None:
-            after[edit.path] = edit.text
-        else:
-            after[edit.path] = _replace(after, edit.path, edit.search, edit.text)
-    if not after:
-        raise ProposalError("that removes the whole artifact")
-    return dict(sorted(after.items()))
-
-
-def file_meant(path: str, files: Files) -> str:
-    """The file that a path means: itself, or the only one of that name in another folder; empty where there is none."""
-    if path in files:
-        return path
-    name = "" if path_fault(path) else path.rpartition("/")[2]
-    named = [each for each in files if name and each.rpartition("/")[2] == name]
-    return named[0] if len(named) == 1 else ""
-
-
-def _with_meant_path(edit: Edit, files: Files, patterns: Sequence[str]) -> Edit:
-    """An edit of the file that it means, where it cannot be for a new one; what is removed is named exactly."""
-    new = edit.search is None and matches(edit.path, patterns)
-    if edit.text is None or new or path_fault(edit.path):
-        return edit
-    return replace(edit, path=file_meant(edit.path, files) or edit.path)
-
-
-def _replace(files: Files, path: str, search: str, text: str) -> str:
-    if path not in files:
-        raise ProposalError(
-            f"there is no {path} to replace something in; the files are {', '.join(files)}"
-        )
-    whole = files[path]
-    if "\r\n" in whole:
-        search, text = (each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (search, text))
-    if not search.strip():
-        raise ProposalError(f"what is to be replaced in {path} is empty; copy it from the file")
-    times = count_passages(whole, search)
-    if times == 0 and (found := _indented(whole, search, text)):
-        (search, text), times = found, 1
-    if times == 1:
-        return whole.replace(search, text)
-    quoted = search.strip().splitlines()[0].strip()[:_QUOTED]
-    if times == 0:
-        raise ProposalError(
-            f"{path} has no such passage, beginning with {quoted!r}; copy it exactly, with its indentation"
-        )
-    raise ProposalError(
-        f"the passage beginning with {quoted!r} occurs {times} times in {path}; "
-        "add the lines around it until it occurs once"
-    )
-
-
-def _indented(whole: str, search: str, text: str) -> tuple[str, str] | None:
-    """A passage that lacks only its margin, and its replacement, with the margin of the one place where it is."""
-    sought = dedent(search).strip("\n").split("\n")
-    lines, number = whole.split("\n"), len(sought)
-    found = [
-        at
-        for at in islice(_places(lines, sought), _MAX_PLACES)
-        if dedent("\n".join(lines[at : at + number])).split("\n") == sought
-    ]
-    if len(found) != 1 or not sought[0].strip():
-        return None
-    place = "\n".join(lines[found[0] : found[0] + number])
-    first = _margin(sought[0])
-    margin, own = (
-        _margin(each)[: len(_margin(each)) - len(first)] for each in (place, search.strip("\n"))
-    )
-    kept = [line.removeprefix(own) for line in text.strip("\n").split("\n")]
-    new = indent("\n".join(kept), margin)
-    # A passage that occurs within other lines, too, is not the only one.
-    return (place, new) if count_passages(whole, place) == 1 else None
-
-
-def _places(lines: list[str], sought: list[str]) -> Iterator[int]:
-    """Where lines are, whatever their margins; in linear time, for models repeat a line a thousand times."""
-    text, passage = ("\n".join(["", *map(str.lstrip, each), ""]) for each in (lines, sought))
-    at = text.find(passage)
-    while at >= 0:
-        yield text.count("\n", 0, at)
-        at = text.find(passage, at + 1)
-
-
-def _margin(text: str) -> str:
-    return text[: len(text) - len(text.lstrip(" \t"))]
-
-
-def count_passages(text: str, passage: str) -> int:
-    """How often a passage occurs, also where it overlaps itself."""
-    times, at = 0, text.find(passage)
-    while at >= 0:
-        times, at = times + 1, text.find(passage, at + 1)
-    return times
 
 
 def changes_between(before: Files, after: Files) -> Changes:
@@ -203,3 +204,99 @@ def _lines_of(text: str | None) -> list[str]:
 
 def _quote(name: str) -> str:
     return '"' + name.replace('"', '\\"') + '"' if '"' in name else name
+
+
+_NAMED_VALUE = re.compile(
+    r"""(?<!\w)(?P<name>\w{1,80})(?P<link>["']?\]?(?:: [\w.]{1,40})?[ \t]{0,20}(?:[=:(][ \t]{0,20}|[ \t]))"""
+    r"""(?:[-+]?\d[\w.]{0,80}|None\b|(?P<quote>["'])\w{0,80}(?P=quote)|[\[(][-+\d., ]{0,200}[\])])"""
+)
+_SEED_NAME = re.compile(
+    r"\w*(?:seed|random_state|rng)\w*|Random|RandomState|PRNGKey", re.IGNORECASE
+)
+_SEED_LINE = re.compile(
+    r"^[ \t]*(?:\w{1,80}\.){0,9}\w{0,80}(?:seed|rng)\w{0,80}(?: = |\(\)) *\n", re.IGNORECASE | re.M
+)
+"""A statement that does nothing but give a seed, whose value is left out."""
+_COMMENTS = {
+    suffix: mark
+    for mark, suffixes in (
+        ("#", ".cfg .ini .jl .pl .py .r .rb .sh .toml .yaml .yml"),
+        ("//", ".c .cc .cpp .cu .go .h .hpp .java .js .kt .rs .swift .ts"),
+    )
+    for suffix in suffixes.split()
+}
+_PROSE = frozenset({".md", ".rst", ".txt"})
+_MAX_YAML = 20_000
+"""Characters. The reader that is written in C would take more, but crashes on nested brackets."""
+
+
+def normal_form(files: Files, *, seeds: bool = True) -> dict[str, str]:
+    """Each file in a form that comments and formatting do not change; `seeds` says whether seeds do."""
+    return {path: _normal_file(path, text, seeds) for path, text in files.items()}
+
+
+def fingerprint(files: Files) -> str:
+    """The same for artifacts that differ in comments, formatting and seeds at most."""
+    form = json.dumps(normal_form(files, seeds=False), sort_keys=True)
+    return hashlib.sha256(form.encode(errors="surrogatepass")).hexdigest()
+
+
+# Most files of an artifact stay the same from proposal to proposal.
+@lru_cache(maxsize=512)
+def _normal_file(path: str, text: str, seeds: bool) -> str:
+    suffix = PurePosixPath(path).suffix.lower()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            form = _parsed_form(suffix, text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, LookupError):
+        # It does not parse, or is no data: what is left are its lines.
+        form = _lines(suffix, text)
+    return form if seeds else _SEED_LINE.sub("", _NAMED_VALUE.sub(_without_seed, form + "\n"))
+
+
+def _without_seed(found: re.Match[str]) -> str:
+    return f"{found['name']}{found['link']}" if _SEED_NAME.fullmatch(found["name"]) else found[0]
+
+
+def _parsed_form(suffix: str, text: str) -> str:
+    value: Any = None
+    match suffix:
+        case ".py":
+            tree = ast.parse(text)
+            return ast.unparse(tree if "__doc__" in text else _Docstrings().visit(tree))
+        case ".json":
+            value = json.loads(text)
+        case ".toml":
+            value = tomllib.loads(text)
+        # An anchor can stand for gigabytes, and nested brackets take minutes.
+        case ".yaml" | ".yml" if (
+            "&" not in text and len(text) <= _MAX_YAML and len(re.findall(r"[\[{]", text)) <= 1000
+        ):
+            from autoreason.bounded_yaml import load_yaml
+
+            value = load_yaml(text)
+        case _:
+            raise ValueError(suffix)
+    return json.dumps(value, sort_keys=True, default=repr)
+
+
+class _Docstrings(ast.NodeTransformer):
+    """Leaves out texts that stand alone: docstrings, and comments written as one."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        value = node.value
+        alone = isinstance(value, ast.Constant) and isinstance(value.value, str)
+        return None if alone else self.generic_visit(node)
+
+
+def _lines(suffix: str, text: str) -> str:
+    if suffix in _PROSE:
+        return " ".join(text.split())
+    mark = _COMMENTS.get(suffix, "\n")
+    lines = (line.rstrip() for line in text.splitlines())
+    return "\n".join(
+        line
+        for line in lines
+        if line and (line.startswith("#!") or not line.lstrip().startswith(mark))
+    )

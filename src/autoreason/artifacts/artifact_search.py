@@ -3,37 +3,377 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TypeVar
+from statistics import fmean
+from typing import Any, Literal, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace as changed
 
-from autoreason.artifacts.artifact import changes_between
-from autoreason.artifacts.keep_rule import mean_of
-from autoreason.artifacts.looks import Contender, Looker, Taken
-from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.normal_form import fingerprint
-from autoreason.artifacts.order import OrderQuery
-from autoreason.artifacts.proposer import MadeProposal, Proposer, View
-from autoreason.artifacts.race import LooksSoFar, Race, RaceResult, mean_metrics
-from autoreason.artifacts.research_context import ResearchContext
-from autoreason.artifacts.research_statements import figure
-from autoreason.artifacts.research_terms import ResearchTerms, keep_rule
-from autoreason.artifacts.trial_events import TrialDecided, TrialStatus
+from autoreason.artifacts.acceptance import (
+    Effect,
+    KeepRule,
+    Noise,
+    NoiseSums,
+    ResearchTerms,
+    effect_of,
+    keep_rule,
+    mean_of,
+    over_items,
+    pairs_of,
+)
+from autoreason.artifacts.artifact import changes_between, fingerprint
+from autoreason.artifacts.measurement import (
+    Evaluation,
+    EvaluationOutcome,
+    EvaluationQuery,
+    Files,
+    FinalEvaluationQuery,
+    KnownEvaluationQuery,
+    Measurement,
+    OrderQuery,
+)
+from autoreason.artifacts.proposer import MadeProposal, Proposer, ResearchContext, View
+from autoreason.artifacts.research_history import TrialDecided, TrialStatus, figure
+from autoreason.artifacts.research_task import ResearchTask, broken_guard
 from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, PanelDecided
 from autoreason.exchange import Query
-from autoreason.jobs.context import cancel
+from autoreason.jobs.context import JobContext, cancel, draw, use_in_order
 from autoreason.keys import sub_key
 from autoreason.report.numbers import count
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.voting import PanelSize
 
 A = TypeVar("A")
+Taken = dict[int, asyncio.Task[Measurement]]
+"""Evaluations of one artifact by number, also those under way."""
+Ending = Literal["kept", "dropped", "failed", "guarded", "undecided"]
+"""`undecided` after the last evaluation, where judges are to decide."""
+_LAST_NUMBER = 1_000_000
+"""Evaluations of the playoff and the end test are numbered from here, so that they share no seed with others."""
 _REMEMBERED = 4
-"""Artifacts whose looks are remembered, for each trial that may be under way."""
+"""Artifacts whose evaluations are remembered, for each trial that may be under way."""
+_WHY = {
+    EvaluationOutcome.TIMEOUT: "it took too long",
+    EvaluationOutcome.MEMORY: "it needed too much memory",
+    EvaluationOutcome.INVALID: "it has no valid number",
+}
+
+
+@dataclass
+class Contender:
+    """An artifact, the trial it comes from, and the measurements that decided about it, by number."""
+
+    trial: int
+    """0 is the start."""
+    files: Files
+    carried: tuple[int, ...] = ()
+    """Evaluations it was kept with, which it shares with the incumbent before it."""
+    measured: dict[int, Measurement] = field(default_factory=dict)
+    under_way: Taken = field(default_factory=dict)
+    charged: set[int] = field(default_factory=set)
+    """Evaluations that decisions were charged for: one that several trials share is paid for once."""
+
+    def numbers(self, most: int) -> tuple[int, ...]:
+        """The evaluations it has or may still be given."""
+        fresh = (self.trial * most + each for each in range(most))
+        return (*self.carried, *fresh)[:most]
+
+
+class Measurer:
+    """Makes the evaluations of one job: which seed and items each has, and that none is made twice."""
+
+    def __init__(self, context: JobContext, research: ResearchTask) -> None:
+        self._context = context
+        self._research = research
+        self._shared: set[asyncio.Task[Measurement]] = set()
+
+    async def measure(self, key: str, files: Files, number: int) -> Measurement:
+        """Evaluate an artifact; evaluations of one number share seed and items."""
+        query = EvaluationQuery(key=key, evaluation=self._evaluation(files, number))
+        return await self._context.ask(query)
+
+    async def measure_once(self, key: str, files: Files, number: int, taken: Taken) -> Measurement:
+        """The same, unless the evaluation is among those that were made: then what that one shows."""
+        if number in taken:
+            known = await asyncio.shield(taken[number])
+            evaluation = self._evaluation(files, number)
+            query = KnownEvaluationQuery(key=key, evaluation=evaluation, known=known)
+            return await self._context.ask(query)
+        self._begin(self.measure(key, files, number), number, taken)
+        return await asyncio.shield(taken[number])
+
+    async def measure_incumbent(self, contender: Contender, number: int) -> Measurement:
+        """An evaluation of an incumbent, made once for all who compare themselves with it."""
+        if number not in contender.measured:
+            if number not in contender.under_way:
+                name = f"incumbent/{contender.trial}" if contender.trial else "start"
+                key = sub_key(name, "evaluation", number)
+                self._begin(self.measure(key, contender.files, number), number, contender.under_way)
+            contender.measured[number] = await asyncio.shield(contender.under_way[number])
+        return contender.measured[number]
+
+    def _begin(self, work: Coroutine[Any, Any, Measurement], number: int, taken: Taken) -> None:
+        """Begin what several may wait for: one of them that is cancelled must not end it."""
+        taken[number] = task = asyncio.ensure_future(work)
+        self._shared.add(task)
+        task.add_done_callback(self._shared.discard)
+
+    async def close(self) -> None:
+        """End the evaluations that all who waited for them have left."""
+        await cancel(self._shared)
+
+    async def measure_finally(
+        self, stage: str, files: Files, times: int, sealed: Sequence[tuple[int, ...]] = ()
+    ) -> list[Measurement]:
+        """Evaluations whose seeds and items decided nothing before, or one on each group of sealed items.
+
+        All artifacts of one stage share them.
+        """
+        first = _LAST_NUMBER if stage.startswith("playoff") else 2 * _LAST_NUMBER
+
+        async def measure(each: int) -> Measurement:
+            key, items = sub_key(stage, "evaluation", each), sealed[each] if sealed else None
+            evaluation = self._evaluation(files, first + each, items)
+            return await self._context.ask(FinalEvaluationQuery(key=key, evaluation=evaluation))
+
+        return await in_order(map(measure, range(len(sealed) or times)))
+
+    def value(self, measurement: Measurement) -> float | None:
+        """Its number, higher is better; None where there is none."""
+        if measurement.outcome is not EvaluationOutcome.OK or measurement.value is None:
+            return None
+        return self._research.sign * measurement.value
+
+    def values(self, measured: Mapping[int, Measurement]) -> dict[int, float]:
+        """The numbers of those that have one."""
+        found = {number: self.value(each) for number, each in measured.items()}
+        return {number: value for number, value in found.items() if value is not None}
+
+    def _evaluation(
+        self, files: Files, number: int, sealed: tuple[int, ...] | None = None
+    ) -> Evaluation:
+        seed, research = self._context.settings.seed, self._research
+        items = tuple(range(research.items)) if sealed is None else sealed
+        if sealed is None and research.draws_items:
+            # Drawn anew every time where there are more than one takes.
+            drawn = draw(seed, f"items/{number}").sample(items, research.per_evaluation)
+            items = tuple(sorted(drawn))
+        return Evaluation(
+            files=files,
+            seed=draw(seed, f"look/{number}").getrandbits(31),
+            items=items,
+            sealed=sealed is not None,
+            alone=research.timed,
+        )
+
+
+async def in_order(work: Iterable[Coroutine[Any, Any, Measurement]]) -> list[Measurement]:
+    """Evaluations side by side."""
+    results: list[Measurement] = []
+    await use_in_order(list(work), results.append)
+    return results
+
+
+def split_sealed(items: int, groups: int, seed: int) -> list[tuple[int, ...]]:
+    """Sealed items in groups of nearly the same size, drawn at random: one evaluation for each."""
+    order = list(range(items))
+    draw(seed, "sealed").shuffle(order)
+    return [tuple(sorted(order[each::groups])) for each in range(min(groups, items))]
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """What decided trials showed of the incumbent and of the noise."""
+
+    incumbent: tuple[int, ...] = ()
+    """Numbers of its evaluations."""
+    others: NoiseSums = NoiseSums()
+    """Of all but the incumbent."""
+    survived: int = 0
+    """Trials that were measured against the incumbent and not kept."""
+
+    def noise(self, incumbent: Mapping[int, float]) -> Noise:
+        """The noise, with the incumbent's values."""
+        return self.others.with_values(incumbent.values()).noise
+
+    def after_drop(self, race: RaceResult, *, same: bool) -> Known:
+        """After a candidate that was not kept; its values of the incumbent count if that is still the same."""
+        incumbent = {*self.incumbent, *race.incumbent} if same else self.incumbent
+        others = self.others.with_values(race.values.values()).with_pairs(race.pairs)
+        return Known(
+            incumbent=tuple(sorted(incumbent)), others=others, survived=self.survived + same
+        )
+
+    def after_keep(self, former: Mapping[int, float], race: RaceResult) -> Known:
+        """After a candidate that was kept: its values are the new incumbent's record."""
+        others = self.others.with_values(former.values()).with_pairs(race.pairs)
+        return Known(incumbent=tuple(race.measured), others=others)
+
+
+class RaceResult(Struct, frozen=True, kw_only=True):
+    """How a race ended and what it showed."""
+
+    ending: Ending
+    reason: str
+    measured: dict[int, Measurement] = {}
+    incumbent: tuple[int, ...] = ()
+    """Numbers of the incumbent's evaluations, whose record they belong to."""
+    beside: int = 0
+    """Evaluations of the incumbent for this race alone, because times are compared only side by side."""
+    values: dict[int, float] = {}
+    pairs: tuple[tuple[float, float], ...] = ()
+    effect: Effect | None = None
+
+
+class Race:
+    """One candidate against the incumbent, evaluation by evaluation, until the rule decides."""
+
+    def __init__(self, measurer: Measurer, research: ResearchTask, rule: KeepRule) -> None:
+        self._measurer = measurer
+        self._research = research
+        self._fixed = bool(research.items) and not research.per_evaluation
+        self._rule = rule.on_fixed_set() if self._fixed else rule
+
+    async def run(
+        self,
+        stage: str,
+        files: Files,
+        incumbent: Contender,
+        known: Known,
+        most: int,
+        *,
+        taken: Taken,
+        own_number: int | None = None,
+    ) -> RaceResult:
+        """Evaluate a candidate until it is decided, with at most so many evaluations.
+
+        Those that are `taken` already are not made again.
+        With `own_number` its only evaluation has this number, and shares nothing with the incumbent's.
+        """
+        rule, measurer, timed = self._rule, self._measurer, self._research.timed
+        plan = incumbent.numbers(rule.incumbent_most)
+        mine: dict[int, Measurement] = {}
+        # Times drift with the machine: the incumbent is timed again next to every evaluation.
+        earlier = () if timed else known.incumbent
+        other = {number: await measurer.measure_incumbent(incumbent, number) for number in earlier}
+        spent = 0
+        effect: Effect | None = None
+        for turn in range(rule.evaluations):
+            needed = self._needed(plan, turn, other, known)
+            spent += 1 + len(needed)
+            if spent > most and effect:
+                break
+            for each in needed:
+                other[each] = (
+                    await measurer.measure(sub_key(stage, "beside", turn), incumbent.files, each)
+                    if timed
+                    else await measurer.measure_incumbent(incumbent, each)
+                )
+            # The incumbent's latest: those it was kept with flatter it, and so do seeds on which it was chosen.
+            latest = max(each for each in other if each not in mine)
+            number = latest if own_number is None else own_number
+            key = sub_key(stage, "evaluation", turn)
+            mine[number] = found = await measurer.measure_once(key, files, number, taken)
+            spent -= found.repeated
+            if ended := self._failure(found, mine, other):
+                return self._result(*ended, mine, other, effect)
+            effect, noise = self._effect(mine, other, known)
+            if ended := self._decision(effect, noise, last=turn == rule.evaluations - 1):
+                return self._result(*ended, mine, other, effect)
+        assert effect is not None
+        kept = (
+            effect.value > self._research.tolerance
+            and effect.value > rule.keep_last * effect.error
+            # Equal numbers on few draws of items show nothing.
+            and not (rule.drawn and effect.error == 0)
+        )
+        reason = f"{self._reason(effect, kept)}; no evaluations were left for more"
+        return self._result("kept" if kept else "dropped", reason, mine, other, effect)
+
+    def _failure(
+        self,
+        found: Measurement,
+        mine: Mapping[int, Measurement],
+        other: Mapping[int, Measurement],
+    ) -> tuple[Ending, str] | None:
+        """How a race ends with an evaluation that decides it whatever the difference is."""
+        if self._measurer.value(found) is None:
+            parts = filter(None, (_WHY.get(found.outcome), found.detail))
+            return "failed", ": ".join(parts) or "it gave no number"
+        if broken := broken_guard(self._research.guard, mine.values()):
+            return "guarded", broken
+        if not self._measurer.values(other):
+            return "dropped", "the incumbent gave no number to compare with"
+        return None
+
+    def _decision(self, effect: Effect, noise: Noise, *, last: bool) -> tuple[Ending, str] | None:
+        """How a race ends by the rule; None where it goes on."""
+        decision = self._rule.decide(effect, noise, self._research.tolerance)
+        if decision == "again":
+            return None
+        unclear = abs(effect.value) < self._rule.keep_later * effect.error
+        if last and unclear and self._research.judge:
+            return "undecided", "the metric cannot tell"
+        kept = decision == "keep"
+        return "kept" if kept else "dropped", self._reason(effect, kept)
+
+    def _needed(
+        self, plan: tuple[int, ...], turn: int, other: Mapping[int, Measurement], known: Known
+    ) -> list[int]:
+        """The incumbent's evaluations before this turn: until it has enough, and one that the candidate can share."""
+        if self._research.timed:
+            return [plan[turn]]
+        noisy = known.noise(self._measurer.values(other)).spread > 0
+        needs = self._rule.incumbent_needs(turn + 1, known.survived, noisy=noisy)
+        lacking = max(needs, turn + 1) - len(other)
+        return [each for each in plan if each not in other][: max(0, lacking)]
+
+    def _effect(
+        self, mine: Mapping[int, Measurement], other: Mapping[int, Measurement], known: Known
+    ) -> tuple[Effect, Noise]:
+        own, theirs = self._measurer.values(mine), self._measurer.values(other)
+        sums = known.others.with_values(own.values()).with_values(theirs.values())
+        noise = sums.with_pairs(pairs_of(own, theirs)).noise
+        # On a fixed set evaluating again does not help against the choice of its items.
+        rows = [(mine[each].by_item, other[each].by_item) for each in mine if each in other]
+        error = 0.0
+        if self._fixed and rows and all(a and len(a) == len(b) for a, b in rows):
+            sign = self._research.sign
+            error = over_items(
+                [[sign * (x - y) for x, y in zip(*row, strict=True)] for row in rows]
+            )
+        return effect_of(own, theirs, noise, error), noise
+
+    def _reason(self, effect: Effect, kept: bool) -> str:
+        after = f"after {count(effect.evaluations, 'evaluation')}"
+        if effect.error:
+            return f"{effect.value / effect.error:+.1f} standard errors {after}"
+        if self._rule.drawn:
+            return f"{'ahead' if effect.value > 0 else 'not ahead'} {after}, which did not differ"
+        return f"{'better' if kept else 'not better'} {after}, without noise"
+
+    def _result(
+        self,
+        ending: Ending,
+        reason: str,
+        mine: dict[int, Measurement],
+        other: Mapping[int, Measurement],
+        effect: Effect | None,
+    ) -> RaceResult:
+        values = self._measurer.values(mine)
+        return RaceResult(
+            ending=ending,
+            reason=reason,
+            measured=mine,
+            incumbent=() if self._research.timed else tuple(sorted(other)),
+            beside=len(other) if self._research.timed else 0,
+            values=values,
+            pairs=tuple(pairs_of(values, self._measurer.values(other))),
+            effect=effect,
+        )
 
 
 @dataclass(frozen=True)
@@ -43,21 +383,21 @@ class SearchState:
     incumbent: Contender
     spent: int
     """Evaluations, those of the noise floor included."""
-    known: LooksSoFar
+    known: Known
     decided: int = 0
     """Trials that are decided."""
     idle: int = 0
-    """Trials in a row without a keep."""
+    """Trials in a row of which none was kept."""
     kept: tuple[Contender, ...] = ()
 
-    def values(self, looker: Looker) -> dict[int, float]:
+    def values(self, measurer: Measurer) -> dict[int, float]:
         """The incumbent's record."""
-        looks = self.incumbent.looks
-        return looker.values({number: looks[number] for number in self.known.incumbent})
+        measured = self.incumbent.measured
+        return measurer.values({number: measured[number] for number in self.known.incumbent})
 
-    def spread(self, looker: Looker) -> float:
-        """How much one look varies, as far as it is known."""
-        return self.known.noise(self.values(looker)).spread
+    def spread(self, measurer: Measurer) -> float:
+        """How much one evaluation varies, as far as it is known."""
+        return self.known.noise(self.values(measurer)).spread
 
 
 @dataclass
@@ -73,48 +413,44 @@ class _TrialUnderWay:
 class ArtifactSearch:
     """Proposes, measures and decides until nothing more may be started."""
 
-    def __init__(self, context: ResearchContext, terms: ResearchTerms, looker: Looker) -> None:
-        self._context, self._terms, self._looker = context, terms, looker
+    def __init__(self, context: ResearchContext, terms: ResearchTerms, measurer: Measurer) -> None:
+        self._context, self._terms, self._measurer = context, terms, measurer
         self._research = research = context.research
         self._rule = keep_rule(terms.rule, research)
-        self._race = Race(looker, research, self._rule)
-        self._proposer = Proposer(context, research)
+        self._race = Race(measurer, research, self._rule)
+        self._proposer = Proposer(context)
         self.states: list[SearchState] = []
         """By the number of decisions before."""
         self._ledger: list[TrialDecided] = []
         self._tried = {fingerprint(research.files): (0, "it is the start")}
         """What became of artifacts, by their fingerprint, with the number of trials decided by then."""
         self._taken: dict[object, Taken] = {}
-        """Looks at artifacts of late: two trials may propose the same side by side."""
+        """Evaluations of late: two trials may propose the same side by side."""
         self._trials: list[_TrialUnderWay] = []
         self._tasks: set[asyncio.Task[None]] = set()
         """Those that run, and those that failed."""
         self._moved = asyncio.Event()
 
     async def run(self, start: SearchState) -> str:
-        """Search from the noise floor on; why it ended."""
+        """Search from the noise floor on until nothing more may be started; why it ended."""
         self.states.append(start)
-        try:
-            return await self._search()
-        finally:
-            await cancel(self._tasks)
-
-    async def _search(self) -> str:
-        """Start proposals until nothing more may be started; why it ended."""
         width = 1 if self._research.timed else self._terms.parallel
         step = 0
-        while True:
-            await self._until(lambda: self._under_way(len(self.states) - 1) < width)
-            order = await self._ask(OrderQuery(key=f"step/{step}"))
-            await self._until_decided(order)
-            most, reason = self._next_trial(order)
-            if most:
-                self._start_trial(len(self._trials) + 1, self.states[order], most)
-            elif not self._under_way(order):
-                return reason
-            else:
-                await self._until_decided(order + 1)
-            step += 1
+        try:
+            while True:
+                await self._until(lambda: self._under_way(len(self.states) - 1) < width)
+                order = await self._ask(OrderQuery(key=f"step/{step}"))
+                await self._until_decided(order)
+                most, reason = self._next_trial(order)
+                if most:
+                    self._start_trial(len(self._trials) + 1, self.states[order], most)
+                elif not self._under_way(order):
+                    return reason
+                else:
+                    await self._until_decided(order + 1)
+                step += 1
+        finally:
+            await cancel(self._tasks)
 
     async def _ask(self, query: Query[A]) -> A:
         try:
@@ -130,32 +466,29 @@ class ArtifactSearch:
 
     def _next_trial(self, order: int) -> tuple[int, str]:
         """The evaluations that another trial may take; where there is to be none, why."""
-        state = self.states[order]
-        if state.idle >= self._terms.patience:
-            return 0, f"{count(self._terms.patience, 'proposal')} in a row brought no keep"
-        target = self._research.target
-        if target is not None and self._reached(state, target):
+        state, terms, target = self.states[order], self._terms, self._research.target
+        if state.idle >= terms.patience:
+            return 0, f"of {count(terms.patience, 'proposal')} in a row none was kept"
+        mean = mean_of(state.values(self._measurer).values())
+        if target is not None and mean >= self._research.sign * target:
             already = "" if state.kept else " by the start"
             return 0, f"the target of {target:g} is reached{already}"
         open_trials = (
             each for each in reversed(self._trials) if each.decided is None or each.decided >= order
         )
         taken = sum(each.most for each in islice(open_trials, self._under_way(order)))
-        left = self._terms.evaluations - self._terms.plan.reserved - state.spent - taken
+        left = terms.evaluations - terms.plan.reserved - state.spent - taken
         if left < self._least(state):
-            return 0, f"{count(self._terms.evaluations, 'evaluation')} used"
-        return min(left, self._rule.looks + self._rule.incumbent_looks), ""
+            return 0, f"{count(terms.evaluations, 'evaluation')} used"
+        return min(left, self._rule.evaluations + self._rule.incumbent_most), ""
 
     def _least(self, state: SearchState) -> int:
-        """Evaluations that a race needs: a look, and those that the incumbent lacks."""
+        """Evaluations that a race needs: one, and those that the incumbent lacks."""
         if self._research.timed:
             return 2
-        noisy = state.spread(self._looker) > 0
+        noisy = state.spread(self._measurer) > 0
         needed = self._rule.incumbent_needs(1, state.known.survived, noisy=noisy)
         return 1 + max(0, needed - len(state.known.incumbent))
-
-    def _reached(self, state: SearchState, target: float) -> bool:
-        return mean_of(state.values(self._looker).values()) >= self._research.sign * target
 
     def _start_trial(self, number: int, state: SearchState, most: int) -> None:
         task = asyncio.create_task(self._run_trial(number, state, most))
@@ -184,8 +517,8 @@ class ArtifactSearch:
                     state.known,
                     most,
                     # The published loop compares each number with the record, whatever its seed.
-                    own_look=number if self._terms.rule == "greedy" else None,
-                    taken=self._looks_at(number, made.files),
+                    own_number=number if self._terms.rule == "greedy" else None,
+                    taken=self._evaluations_of(number, made.files),
                 )
                 if race.ending == "undecided":
                     race = await self._let_judges_decide(stage, race, made.files, state, events)
@@ -210,8 +543,8 @@ class ArtifactSearch:
             if self._terms.rule != "independent":
                 made = self._proposer.apply_again(made, now.incumbent.files)
 
-    def _looks_at(self, number: int, files: Files) -> Taken:
-        """Looks at an artifact that were taken or are under way, by this trial or by one beside it."""
+    def _evaluations_of(self, number: int, files: Files) -> Taken:
+        """Evaluations of an artifact that were made or are under way, by this trial or by one beside it."""
         # Independent trials are not distinguished by what they propose.
         alone = self._terms.rule == "independent"
         taken = self._taken.setdefault(number if alone else frozenset(files.items()), {})
@@ -234,33 +567,24 @@ class ArtifactSearch:
             place, what = self._tried.get(mark, (0, None))
             return what if place <= state.decided else None
 
+        research, spread = self._research, state.spread(self._measurer)
+        mean = mean_of(state.values(self._measurer).values()) * research.sign
+        noise = f"varies by {spread:.3g}" if spread else "has not varied so far"
         return View(
             number=number,
             files=state.incumbent.files,
-            incumbent=state.incumbent.trial,
             ledger=self._ledger[: state.decided],
             tried=tried,
-            summary=self._summary(state),
+            summary=f"{research.metric} is {figure(mean)} ({research.better} is better); "
+            f"one evaluation {noise}",
         )
-
-    def _summary(self, state: SearchState) -> str:
-        """The incumbent's mean and the noise, in a sentence for the proposer."""
-        research = self._research
-        values = state.values(self._looker).values()
-        mean = mean_of(values) * research.sign
-        spread = state.spread(self._looker)
-        noise = (
-            f"one evaluation varies by {spread:.3g}"
-            if spread
-            else "evaluations have not varied so far"
-        )
-        return f"{research.metric} is {figure(mean)} ({research.better} is better); {noise}"
 
     def _charge(self, race: RaceResult, incumbent: Contender) -> int:
-        """Evaluations of a race: its own looks, and those at the incumbent that no decision was charged for."""
+        """Evaluations of a race: its own, and those of the incumbent that no decision was charged for."""
         new = set(race.incumbent) - incumbent.charged
         incumbent.charged |= new
-        return race.measured + len(new) + race.beside
+        own = sum(not each.repeated for each in race.measured.values())
+        return own + len(new) + race.beside
 
     def _decide(
         self,
@@ -273,32 +597,30 @@ class ArtifactSearch:
         events: list[AnyEvent],
     ) -> None:
         """Emit what became of a trial and move on to the next state."""
-        same = now.incumbent is state.incumbent
         trial = self._decided_trial(state, number, made, race, cost)
-        for event in events:
+        for event in (*events, trial):
             self._context.emit(event)
-        self._context.emit(trial)
         self._ledger.append(trial)
         if made.files is not None:
             what = f"trial {number}, {trial.status}: {trial.reason}"
             self._tried.setdefault(fingerprint(made.files), (len(self._ledger), what))
+        kept = trial.status == "kept"
         after = replace(
             now,
             spent=now.spent + cost,
             decided=now.decided + 1,
-            idle=0 if trial.status == "kept" else now.idle + 1,
+            idle=0 if kept else now.idle + 1,
         )
-        if race is None:
-            self._append(after)
-        elif trial.status == "kept":
+        if race and kept:
             assert made.files is not None
-            kept = Contender(
-                number, made.files, tuple(race.looks), dict(race.looks), charged=set(race.looks)
-            )
-            known = now.known.after_keep(now.values(self._looker), race)
-            self._append(replace(after, incumbent=kept, kept=(*now.kept, kept), known=known))
-        else:
-            self._append(replace(after, known=now.known.after_drop(race, same=same)))
+            numbers = tuple(race.measured)
+            new = Contender(number, made.files, numbers, dict(race.measured), charged=set(numbers))
+            known = now.known.after_keep(now.values(self._measurer), race)
+            after = replace(after, incumbent=new, kept=(*now.kept, new), known=known)
+        elif race:
+            same = now.incumbent is state.incumbent
+            after = replace(after, known=now.known.after_drop(race, same=same))
+        self._append(after)
 
     def _decided_trial(
         self,
@@ -316,10 +638,12 @@ class ArtifactSearch:
                 or "it was measured against an earlier incumbent, and no evaluations were left"
             )
         else:
-            status, reason = race.status, race.reason
-        looks, record = (race.looks, race.incumbent) if race else ({}, ())
-        known = {number: state.incumbent.looks[number].value for number in record}
-        last = list(looks.values())[-1] if looks else None
+            assert race.ending != "undecided"
+            status, reason = race.ending, race.reason
+        measured, record = (race.measured, race.incumbent) if race else ({}, ())
+        known = {number: state.incumbent.measured[number].value for number in record}
+        found = list(measured.values())
+        names = dict.fromkeys(name for each in found for name in each.metrics)
         return TrialDecided(
             number=number,
             incumbent=state.incumbent.trial,
@@ -330,15 +654,18 @@ class ArtifactSearch:
             reason=reason,
             guidance=made.guidance,
             changes=changes_between(state.incumbent.files, made.files) if made.files else {},
-            values=tuple(each.value for each in looks.values() if each.value is not None),
-            seeds=tuple(looks),
+            values=tuple(each.value for each in found if each.value is not None),
+            seeds=tuple(measured),
             record={number: value for number, value in known.items() if value is not None},
-            metrics=mean_metrics(looks),
-            outcome=last.outcome if last else None,
+            metrics={
+                name: fmean(each.metrics[name] for each in found if name in each.metrics)
+                for name in names
+            },
+            outcome=found[-1].outcome if found else None,
             effect=race.effect if race else None,
             evaluations=cost + self._trials[number - 1].earlier,
-            shared=max((each.shared for each in looks.values()), default=0),
-            tail=last.tail if last else "",
+            shared=max((each.shared for each in found), default=0),
+            tail=found[-1].tail if found else "",
         )
 
     def _append(self, state: SearchState) -> None:
@@ -367,22 +694,18 @@ class ArtifactSearch:
     ) -> RaceResult:
         """A blind panel between two artifacts that the metric cannot tell apart; a tie is the incumbent's."""
         context = replace(self._context, emit=events.append, preference=self._research.judge)
-        texts = {
-            "A": differing(state.incumbent.files, files),
-            "B": differing(files, state.incumbent.files),
-        }
-        verdict = await Panel(
-            context, stage, texts, PanelSize(start=self._context.settings.judges)
-        ).run()
+        incumbent = state.incumbent.files
+        texts = {"A": differing(incumbent, files), "B": differing(files, incumbent)}
+        size = PanelSize(start=self._context.settings.judges)
+        verdict = await Panel(context, stage, texts, size).run()
         events.append(PanelDecided(stage=stage, verdict=verdict))
         if verdict is None:
             return changed(
                 race, ending="dropped", reason="the metric cannot tell, and too few judges voted"
             )
         kept = verdict.winner == "B" and not verdict.tied
-        first, second = ("it", "B"), ("the incumbent", "A")
-        (name, slot), (_, other) = (first, second) if kept else (second, first)
-        points = f"{verdict.scores[slot]} points to {verdict.scores[other]}"
+        name, slots = ("it", "BA") if kept else ("the incumbent", "AB")
+        points = " points to ".join(str(verdict.scores[slot]) for slot in slots)
         judges = "judges are divided" if verdict.tied else f"judges prefer {name}, {points}"
         reason = f"the metric cannot tell; {judges}"
         return changed(race, ending="kept" if kept else "dropped", reason=reason)

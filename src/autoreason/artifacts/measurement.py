@@ -1,23 +1,23 @@
-"""One look at an artifact: the question, what came of it, and who answers it."""
+"""One evaluation of an artifact: the question, what came of it, and who answers it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from autoreason.errors import InvalidInput, MetricFailed
 from autoreason.exchange import Query
+from autoreason.keys import Key
 
 Files = dict[str, str]
 """An artifact: texts by path, relative to the task's folder, with `/` between folders."""
-MAX_VALUE = 1e150
-"""The largest number that is a value: sums of squares of such numbers are finite."""
 
 
-class LookOutcome(StrEnum):
-    """How a look ended. Only `ok` has a value; `evaluator_error` says nothing about the artifact."""
+class EvaluationOutcome(StrEnum):
+    """How an evaluation ended. Only `ok` has a value; `evaluator_error` says nothing about the artifact."""
 
     OK = "ok"
     INVALID = "invalid"
@@ -27,12 +27,12 @@ class LookOutcome(StrEnum):
     EVALUATOR_ERROR = "evaluator_error"
 
 
-class Look(Struct, frozen=True, kw_only=True):
+class Evaluation(Struct, frozen=True, kw_only=True):
     """What is to be measured: an artifact, with this seed, on these items."""
 
     files: Files
     seed: int
-    """`AUTOREASON_SEED`; artifacts that are compared share it look by look."""
+    """`AUTOREASON_SEED`; artifacts that are compared share it evaluation by evaluation."""
     items: tuple[int, ...] = ()
     """Items by their place in the file, from 0; none where the task has none."""
     sealed: bool = False
@@ -42,9 +42,9 @@ class Look(Struct, frozen=True, kw_only=True):
 
 
 class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of a look."""
+    """What came of an evaluation."""
 
-    outcome: LookOutcome
+    outcome: EvaluationOutcome
     value: float | None = None
     """The number that decides, as the evaluator returned it; None unless the outcome is `ok`."""
     metrics: dict[str, float] = {}
@@ -54,7 +54,7 @@ class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
     """By the clock."""
     tail: str = ""
-    """The end of what was printed; never from a look at sealed items."""
+    """The end of what was printed; never from a evaluation of sealed items."""
     detail: str = ""
     """Why there is no value, in one sentence."""
     shared: int = 0
@@ -64,48 +64,119 @@ class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     opened: int = 0
     """How many end tests have opened the sealed set, this one included; 0 on other items."""
     repeated: bool = False
-    """Known from an earlier look at the same artifact with the same seed and items, and not charged again."""
+    """Known from an earlier evaluation of the same artifact with the same seed and items, and not charged again."""
 
 
-def refuse_huge(found: Measurement) -> Measurement:
-    """A measurement without numbers that are too large to compute with; where one decides, it is invalid."""
-    metrics = {name: each for name, each in found.metrics.items() if abs(each) <= MAX_VALUE}
-    by_item = found.by_item if all(abs(each) <= MAX_VALUE for each in found.by_item) else ()
-    found = replace(found, metrics=metrics, by_item=by_item)
-    if found.value is None or abs(found.value) <= MAX_VALUE:
-        return found
-    detail = f"{found.value:g} is too large to compute with; the limit is {MAX_VALUE:g}"
-    return replace(found, outcome=LookOutcome.INVALID, value=None, detail=detail)
-
-
-class LookQuery(Query[Measurement], frozen=True, kw_only=True):
+class EvaluationQuery(Query[Measurement], frozen=True, kw_only=True):
     """One evaluation: recorded, so that it is never paid for twice."""
 
     kind = "evaluation"
-    look: Look
+    evaluation: Evaluation
 
 
-class EndLookQuery(LookQuery, frozen=True, kw_only=True):
-    """A look of the playoff or the end test, which are made whatever ended the search."""
+class FinalEvaluationQuery(EvaluationQuery, frozen=True, kw_only=True):
+    """An evaluation of the playoff or the end test, which are made whatever ended the search."""
 
     free = False
     set_aside = True
 
 
-class KnownLookQuery(LookQuery, frozen=True, kw_only=True):
-    """A look that was taken under another key; the same question as any other look, so its answer may be on record."""
+class KnownEvaluationQuery(EvaluationQuery, frozen=True, kw_only=True):
+    """An evaluation that was made under another key; the same question as any other, so its answer may be on record."""
 
     deferred = True
     known: Measurement | None = None
     """What it showed."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, LookQuery) and (self.key, self.look) == (other.key, other.look)
+        return isinstance(other, EvaluationQuery) and (self.key, self.evaluation) == (
+            other.key,
+            other.evaluation,
+        )
 
 
 class Evaluator(Protocol):
     """Measures artifacts; it alone has the items and the sealed set."""
 
-    async def measure(self, look: Look) -> Measurement:
-        """Take one look."""
+    async def measure(self, evaluation: Evaluation) -> Measurement:
+        """Make one evaluation."""
         ...
+
+
+class OrderQuery(Query[int], frozen=True, kw_only=True):
+    """How many decisions were made before this moment; one that `decides` is the next itself."""
+
+    kind = "order"
+    deferred = True
+    decides: bool = False
+
+
+class Orders:
+    """Counts the decisions of a run."""
+
+    def __init__(self, recorded: Iterable[OrderQuery] = ()) -> None:
+        self._decided = sum(query.decides for query in recorded)
+
+    def answer(self, query: OrderQuery) -> int:
+        """The place of a question that is new."""
+        before = self._decided
+        self._decided += query.decides
+        return before
+
+
+_ATTEMPTS = 3
+
+
+class EvaluationService:
+    """Answers evaluations; where the evaluator itself fails three times in a row, the run pauses.
+
+    So it does after `max_without` evaluations in a row without a value, where a number is given; and at the
+    last evaluation of a text that needs one and got none.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        max_without: int | None = None,
+        needs_value: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._evaluator = evaluator
+        self._max_without = max_without
+        self._needs_value = needs_value
+        """Of the key of an evaluation: whether it is the last at a text that needs a value."""
+        self._without = 0
+        self._valued: Key | None = None
+        """The text that had a value last, by the key of its evaluations."""
+
+    async def answer(self, query: Query[Any]) -> Any:
+        """Evaluate, and again where the evaluator itself failed."""
+        if not isinstance(query, EvaluationQuery):
+            raise InvalidInput(
+                f"an evaluator has no answer to a {type(query).__name__}; ask a model"
+            )
+        detail = ""
+        for _ in range(_ATTEMPTS):
+            measurement = await self._evaluator.measure(query.evaluation)
+            if measurement.outcome is not EvaluationOutcome.EVALUATOR_ERROR:
+                self._count(query.key, measurement)
+                return measurement
+            detail = measurement.detail or detail
+        raise MetricFailed(
+            f"the evaluator could not be run {_ATTEMPTS} times in a row ({detail or 'no reason given'}); "
+            "what was measured is kept"
+        )
+
+    def _count(self, key: str, measurement: Measurement) -> None:
+        """Pause before an evaluation is recorded that is one too many without a value, so that it is taken again."""
+        text = Key.parse(key).before("evaluation")
+        if measurement.outcome is EvaluationOutcome.OK:
+            self._without, self._valued = 0, text
+            return
+        self._without += 1
+        lacking = self._needs_value(key) and self._valued != text
+        if lacking or self._without == self._max_without:
+            why = measurement.detail or measurement.outcome
+            times = "" if self._without == 1 else f" {self._without} times in a row, the last time"
+            raise MetricFailed(
+                f"the metric gave no number{times} because: {why}; what was measured is kept"
+            )

@@ -2,34 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.artifacts.artifact import Edit, ProposalError, apply_edits
+from autoreason.artifacts.artifact import (
+    MAX_ARTIFACT,
+    MAX_FILE,
+    fingerprint,
+    normal_form,
+    with_changes,
+)
 from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.normal_form import fingerprint
-from autoreason.artifacts.proposals import read_proposal
-from autoreason.artifacts.refusals import Tried, refusal
-from autoreason.artifacts.research_task import ResearchTask
-from autoreason.artifacts.trial_events import Effect, ProposalSource, TrialDecided
-from autoreason.artifacts.tuning import TuningQuery, find_knobs, observe, set_knobs
-from autoreason.exchange import GuidanceQuery, Outcome, Reply
+from autoreason.artifacts.proposals import (
+    Edit,
+    Knob,
+    Observation,
+    ProposalError,
+    TuningQuery,
+    apply_edits,
+    find_knobs,
+    read_proposal,
+    set_knobs,
+)
+from autoreason.artifacts.research_history import (
+    ProposalSource,
+    TrialDecided,
+    name_trial,
+    show_effect,
+)
+from autoreason.artifacts.research_task import ResearchTask, broken_constraint, research_of
+from autoreason.exchange import GuidanceQuery, Message, Outcome, Reply
 from autoreason.jobs.context import JobContext, draw, follow_up, repeat_request
 from autoreason.keys import sub_key, try_key
 from autoreason.report.numbers import count, shorten
 
+Tried = Callable[[str], str | None]
+"""What became of an artifact with a fingerprint; None where it is new."""
 _TUNED = 3
 """Every so many proposals one is the optimiser's, where constants are marked."""
 _TUNING_TRIES = 3
+_MAX_OBSERVATIONS = 200
 _RECENT = 20
 _MAX_LEDGER = 24_000
 """Characters."""
 _MAX_WORDS = 240
 _MAX_TAIL = 400
-_NORMAL = 1.96
 _NO_REPLY = {
     Outcome.TRUNCATED: "the reply was cut off; give less, in SEARCH and REPLACE blocks",
     Outcome.EMPTY: "the reply was empty",
@@ -37,13 +59,73 @@ _NO_REPLY = {
 }
 
 
+@dataclass(frozen=True)
+class ResearchContext(JobContext):
+    """A job context whose task is to improve an artifact."""
+
+    preference: str = ""
+    """What judges are asked to prefer; empty where a change is proposed."""
+
+    @property
+    def research(self) -> ResearchTask:
+        """The task."""
+        research = research_of(self.task)
+        assert research is not None
+        return research
+
+    @cached_property
+    def opening(self) -> tuple[Message, ...]:
+        """The messages that begin every conversation: the goal and how it is measured."""
+        research, brief = self.research, self.task.brief
+        if self.preference:
+            brief = f"{brief}\n\nOf two versions that measure alike: {self.preference}"
+        text = self.prompt(
+            "task",
+            "task",
+            brief=brief,
+            metric=research.metric,
+            better=research.better,
+            patterns=research.artifact,
+            constraints=research.constraints,
+            guards=[f"{name} {condition.strip()}" for name, condition in research.guard.items()],
+            seconds=f"{research.limits.seconds:g}",
+            memory=research.limits.memory_mb,
+            evaluator=research.evaluator_source,
+        )
+        return self.begin(text)
+
+
+def refusal(
+    before: Files, after: Files, tried: Tried, constraints: Iterable[str] = ()
+) -> str | None:
+    """Why a change is not measured, in words; None where it is.
+
+    `tried` gives what became of earlier artifacts, the start included, by their fingerprint.
+    """
+    sizes = {path: len(text.encode(errors="replace")) for path, text in after.items()}
+    for path, size in sizes.items():
+        if size > MAX_FILE:
+            return f"{path} is over {MAX_FILE // 1000} kB"
+    if sum(sizes.values()) > MAX_ARTIFACT:
+        return f"the artifact is over {MAX_ARTIFACT // 1_000_000} MB"
+    if broken := broken_constraint(constraints, after):
+        return broken
+    if before == after:
+        return "it changes nothing"
+    mark = fingerprint(after)
+    if mark == fingerprint(before):
+        if normal_form(before) == normal_form(after):
+            return "it changes only comments or formatting"
+        return "it changes only a seed, which is not an improvement but a draw"
+    earlier = tried(mark)
+    return f"it was tried before: {earlier}" if earlier else None
+
+
 class View(NamedTuple):
     """What a proposal is made from: what was known when it began."""
 
     number: int
     files: Files
-    incumbent: int
-    """The trial the files come from; 0 is the start."""
     ledger: Sequence[TrialDecided]
     tried: Tried
     """What became of artifacts, by their fingerprint."""
@@ -68,9 +150,9 @@ class MadeProposal(Struct, frozen=True, kw_only=True):
 class Proposer:
     """Makes the proposals of a job."""
 
-    def __init__(self, context: JobContext, research: ResearchTask) -> None:
+    def __init__(self, context: ResearchContext) -> None:
         self._context = context
-        self._research = research
+        self._research = context.research
 
     async def propose(self, view: View) -> MadeProposal:
         """Ask for a change; a reply that cannot be read or applied is sent back once with the reason."""
@@ -180,18 +262,12 @@ def ledger_text(trials: Sequence[TrialDecided], limit: int = _MAX_LEDGER) -> str
     return "\n".join([*head, *reversed(shown)])
 
 
-def effect_in_words(effect: Effect) -> str:
-    """A gain with its interval of 95 %."""
-    reach = _NORMAL * effect.error
-    between = f" ({effect.value - reach:+.3g} to {effect.value + reach:+.3g})" if reach else ""
-    return f"{effect.value:+.3g}{between}"
-
-
 def _entry(trial: TrialDecided, *, tail: bool) -> str:
-    against = f"trial {trial.incumbent}" if trial.incumbent else "the start"
-    parts = [f"trial {trial.number}, on {against}: {trial.status}"]
+    parts = [f"trial {trial.number}, on {name_trial(trial.incumbent)}: {trial.status}"]
     if trial.effect:
-        parts.append(f"{effect_in_words(trial.effect)} in {count(trial.effect.looks, 'look')}")
+        parts.append(
+            f"{show_effect(trial.effect)} in {count(trial.effect.evaluations, 'evaluation')}"
+        )
     else:
         parts.append(shorten(trial.reason, _MAX_WORDS))
     idea = shorten(trial.hypothesis, _MAX_WORDS) or ", ".join(trial.changes)
@@ -201,3 +277,22 @@ def _entry(trial: TrialDecided, *, tail: bool) -> str:
         output = trial.tail.strip()[-_MAX_TAIL:].splitlines()
         lines += ["  output:", *(f"  | {line}" for line in output)]
     return "\n".join(lines)
+
+
+def observe(
+    knobs: Sequence[Knob], start: Files, trials: Iterable[TrialDecided], *, higher: bool
+) -> tuple[Observation, ...]:
+    """What the trials so far say of these knobs, by a model or by the optimiser."""
+    spaces = [knob.space for knob in knobs]
+    artifacts = {0: start}
+    found = []
+    for trial in trials:
+        files = with_changes(artifacts[trial.incumbent], trial.changes)
+        if trial.status == "kept":
+            artifacts[trial.number] = files
+        theirs = find_knobs(files) if trial.values else []
+        if trial.values and [knob.space for knob in theirs] == spaces:
+            score = sum(trial.values) / len(trial.values)
+            values = tuple(knob.value for knob in theirs)
+            found.append(Observation(values, score if higher else -score))
+    return tuple(found[-_MAX_OBSERVATIONS:])

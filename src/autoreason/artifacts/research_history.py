@@ -1,31 +1,237 @@
-"""What a research run has done so far: its trials, its kept changes, and the artifact it leads to."""
+"""What happens in research, in events that say what they show, and the fold over them: trials, kept changes, result."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from math import floor, inf, isfinite, log10
+from statistics import mean
+from typing import Literal, NamedTuple, TypeVar
 
-from autoreason.artifacts import research_statements as statements
-from autoreason.artifacts.artifact import with_changes
-from autoreason.artifacts.artifact_paths import path_fault
-from autoreason.artifacts.end_test import CorrectedKeeps, EndResult, correct_keeps, end_test
-from autoreason.artifacts.keep_rule import measure_noise
-from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.research_task import ResearchTask, research_of
-from autoreason.artifacts.research_terms import ResearchTerms
-from autoreason.artifacts.trial_events import (
-    EndTested,
-    FinalistsMeasured,
-    NoiseMeasured,
-    TrialDecided,
+from msgspec import field
+
+from autoreason.artifacts.acceptance import (
+    CorrectedKeeps,
+    Effect,
+    EndResult,
+    ResearchTerms,
+    correct_keeps,
+    end_test,
+    measure_noise,
 )
+from autoreason.artifacts.artifact import Changes, path_fault, with_changes
+from autoreason.artifacts.measurement import EvaluationOutcome, Files
+from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import JournalError
+from autoreason.events import Event
 from autoreason.jobs.job import read_options
-from autoreason.report.numbers import count
+from autoreason.report.numbers import count, duration, shorten
 from autoreason.story import Story
 
 Kind = TypeVar("Kind")
+TrialStatus = Literal["kept", "dropped", "refused", "failed", "guarded"]
+"""`refused` by code before an evaluation; `failed` without a value; `guarded` by a guard, whatever the metric said."""
+ProposalSource = Literal["model", "optimiser"]
+NORMAL = 1.96
+"""Standard errors to each side of a mean that its interval of 95 % reaches."""
+_MAX_DIGITS = 12
+_LONG = 1e15
+"""From here on numbers are written with a power of ten."""
+_MAX_IDEA = 100
+
+
+def figure(value: float, reach: float = 0.0) -> str:
+    """A number with as many digits as its uncertainty leaves; six where there is none."""
+    digits = max(0, 1 - floor(log10(reach))) if reach and isfinite(reach) else inf
+    if digits > _MAX_DIGITS or abs(value) >= _LONG:
+        return f"{value:z.6g}"
+    return f"{value:z,.{digits}f}"
+
+
+def signed(value: float, reach: float = 0.0) -> str:
+    """The same with its sign."""
+    text = figure(value, reach)
+    return text if text.startswith("-") or not text.strip("0.,") else f"+{text}"
+
+
+def show_gain(value: float, low: float, high: float) -> str:
+    """`+0.021 (0.009 to 0.033)`."""
+    reach = (high - low) / 2
+    if not reach or not isfinite(reach):
+        return signed(value)
+    return f"{signed(value, reach)} ({figure(low, reach)} to {figure(high, reach)})"
+
+
+def show_effect(found: Effect) -> str:
+    """An effect with its interval of 95 %."""
+    reach = NORMAL * found.error
+    return show_gain(found.value, found.value - reach, found.value + reach)
+
+
+def name_trial(trial: int) -> str:
+    """The artifact after a trial, in words."""
+    return f"trial {trial}" if trial else "the start"
+
+
+class NoiseMeasured(Event, frozen=True, kw_only=True):
+    """The start was measured several times, before the first proposal."""
+
+    values: tuple[float, ...]
+    metrics: tuple[dict[str, float], ...] = ()
+    spread: float
+    """Standard deviation of one evaluation; 0 where all are equal."""
+    seconds: float
+    """Of one evaluation, on average."""
+    level: str = ""
+    """How artifacts were kept from everything else."""
+    drawn: bool = False
+    """Items were drawn for each evaluation, so that equal values do not show that there is no noise."""
+
+    def describe(self, metric: str = "") -> str:
+        """What evaluations of the start gave, and how much they differ."""
+        number = count(len(self.values), "evaluation")
+        takes = f"{duration(self.seconds)} each"
+        average = mean(self.values)
+        metric = f"{metric} " if metric else ""
+        if len(self.values) == 1:
+            return f"one evaluation of the start: {metric}{figure(average)}, {takes}"
+        if not self.spread:
+            shows = (
+                "on items drawn anew, which may be chance" if self.drawn else "no noise was seen"
+            )
+            return f"{number} of the start all gave {metric}{figure(average)}: {shows}, {takes}"
+        return (
+            f"{number} of the start: {metric}{figure(average, self.spread)} on average, "
+            f"spread {figure(self.spread, self.spread)}, {takes}"
+        )
+
+    @property
+    def line(self) -> str:
+        """How much one evaluation varies."""
+        return f"noise floor: {self.describe()}"
+
+
+class TrialDecided(Event, frozen=True, kw_only=True):
+    """A proposal was measured, or refused, and is decided."""
+
+    sentences = ("reason",)
+    number: int
+    """From 1."""
+    incumbent: int
+    """The trial whose artifact it was measured against; 0 is the start."""
+    by: ProposalSource
+    hypothesis: str = ""
+    expected: str = ""
+    """The effect that the proposer expected, in its words."""
+    status: TrialStatus
+    reason: str
+    guidance: str = ""
+    """What a person wanted this proposal to try."""
+    changes: Changes = field(default_factory=dict)
+    """Paths with their new texts; None where a file is removed. Empty where it was refused."""
+    values: tuple[float, ...] = ()
+    """Evaluation by evaluation, as the evaluator returned them."""
+    seeds: tuple[int, ...] = ()
+    """Which of the incumbent's evaluations each shares seed and items with."""
+    record: dict[int, float] = field(default_factory=dict)
+    """The incumbent's evaluations that it was compared with, by number, as the evaluator returned them."""
+    metrics: dict[str, float] = field(default_factory=dict)
+    """Means of the other numbers."""
+    outcome: EvaluationOutcome | None = None
+    """Of the evaluation that ended it; None where none was taken."""
+    effect: Effect | None = None
+    """Against the incumbent; None where there was no value."""
+    evaluations: int = 0
+    """Values it took, the incumbent's included."""
+    shared: int = 0
+    """Runs of eight words that it shares with an item and the start does not."""
+    tail: str = ""
+
+    @property
+    def decision(self) -> str:
+        """What became of it."""
+        if self.effect is None or self.status in ("failed", "guarded"):
+            return f"{self.status}: {self.reason}"
+        times = count(self.effect.evaluations, "evaluation")
+        return f"{self.status}: {show_effect(self.effect)}, {times}"
+
+    @property
+    def line(self) -> str:
+        """What was tried and became of it."""
+        idea = self.hypothesis or ", ".join(self.changes) or "no change"
+        return f"trial {self.number} {self.decision}; {shorten(idea, _MAX_IDEA)}"
+
+
+class SearchCut(Event, frozen=True, kw_only=True):
+    """A limit or a person ended the search; playoff and end test need no model and follow."""
+
+    reason: str
+
+    @property
+    def cut(self) -> str:
+        """Why."""
+        return self.reason
+
+    @property
+    def line(self) -> str:
+        """Why, and what comes next."""
+        return f"search ended: {self.reason}; the end test follows, which asks no model"
+
+
+class FinalistsMeasured(Event, frozen=True, kw_only=True):
+    """The playoff: fresh evaluations of the start, the last incumbent and two in between."""
+
+    trials: tuple[int, ...]
+    """0 is the start."""
+    means: tuple[float | None, ...]
+    """None where no evaluation gave a number."""
+    evaluations: int
+    """Of each."""
+    chosen: int
+    broken: dict[int, str] = field(default_factory=dict)
+    """Guards that they break, in words, by trial: what breaks one is not chosen."""
+
+    def describe(self) -> str:
+        """Which of the finalists fresh evaluations prefer."""
+        known = [each for each in self.means if each is not None]
+        apart = max(known) - min(known) if known else 0.0
+        means = ", ".join(
+            f"{name_trial(trial)} {'no number' if value is None else figure(value, apart / 10)}"
+            + (f", which breaks a guard ({self.broken[trial]})" if trial in self.broken else "")
+            for trial, value in zip(self.trials, self.means, strict=True)
+        )
+        times = count(self.evaluations, "fresh evaluation")
+        return f"{name_trial(self.chosen)} chosen, by {times} each: {means}"
+
+    @property
+    def line(self) -> str:
+        """Which of them is delivered."""
+        return f"playoff: {self.describe()}"
+
+
+class EndTested(Event, frozen=True, kw_only=True):
+    """The result against the start, on evaluations that chose nothing: the only number that is claimed."""
+
+    trial: int
+    """Whose artifact is the result; 0 is the start, which needs no test."""
+    result: tuple[float | None, ...]
+    start: tuple[float | None, ...]
+    """Evaluation by evaluation with the same seed and items; None where one gave no number."""
+    sealed: bool
+    opened: int = 0
+    """How often the sealed set has been opened, this time included."""
+    broken: str = ""
+    """The guard that the result breaks here, in words: then nothing is claimed."""
+
+    @property
+    def place(self) -> str:
+        """On what it was made."""
+        return "sealed items" if self.sealed else "fresh evaluations"
+
+    @property
+    def line(self) -> str:
+        """On what it rests."""
+        return f"end test: {count(len(self.result), 'pair')} on {self.place}"
 
 
 class Deliverable(NamedTuple):
@@ -35,7 +241,7 @@ class Deliverable(NamedTuple):
     """As it is on disk: of a fork, the start of the first run."""
     files: Files
     trials: tuple[TrialDecided, ...]
-    """The keeps of this run that lead to it, in order; none where its start is the result."""
+    """The kept changes of this run that lead to it, in order; none where its start is the result."""
 
 
 def deliverable(story: Story) -> Deliverable | None:
@@ -53,7 +259,7 @@ def deliverable(story: Story) -> Deliverable | None:
 
 
 def _lineage(kept: Mapping[int, TrialDecided], number: int) -> list[TrialDecided]:
-    """The keeps that lead to a trial, in order: each was measured against an earlier one."""
+    """The kept changes that lead to a trial, in order: each was measured against an earlier one."""
     trials: list[TrialDecided] = []
     while number:
         trials.insert(0, kept[number])
@@ -88,9 +294,6 @@ class ResearchHistory:
         """The artifact at the start, and what it has become."""
         self.forked_from = story.forked_from or ""
         """The run whose result is the start; empty where this is no fork."""
-        options = story.settings.strategy_options if story.settings else {}
-        self.unchecked = bool(options.get("unchecked"))
-        """Nobody tried whether the artifact can write its own score."""
         self.trials = story.of(TrialDecided)
         """In the order in which they were decided."""
         self.noise = _last(story.of(NoiseMeasured))
@@ -112,28 +315,28 @@ class ResearchHistory:
         kept = {trial.number: trial for trial in self.kept}
         return _with_changes(self.research.files, _lineage(kept, number))
 
-    def looks_at(self, incumbent: int) -> dict[int, float]:
-        """The looks at an incumbent that trials were compared with, by number; 0 is the start."""
+    def values_of(self, incumbent: int) -> dict[int, float]:
+        """The evaluations of an incumbent that trials were compared with, by number; 0 is the start."""
         records = (trial.record for trial in self.trials if trial.incumbent == incumbent)
         return {number: value for record in records for number, value in record.items()}
 
     @property
     def evaluations(self) -> int:
-        """Looks that were taken for what is decided."""
+        """Those that were made for what is decided."""
         search = sum(trial.evaluations for trial in self.trials)
         floor = len(self.noise.values) if self.noise else 0
-        playoff = self.playoff.looks * len(self.playoff.trials) if self.playoff else 0
+        playoff = self.playoff.evaluations * len(self.playoff.trials) if self.playoff else 0
         end = len(self.end.result) + len(self.end.start) if self.end else 0
         return floor + search + playoff + end
 
     @cached_property
     def spread(self) -> float:
-        """The standard deviation of one look, by every look of floor and search; 0 where none differs."""
+        """The standard deviation of one evaluation, by every evaluation of floor and search; 0 where none differs."""
         first = {0: self.noise.values if self.noise else ()}
         values = first | {trial.number: trial.values for trial in self.trials}
         for number in (0, *(trial.number for trial in self.kept)):
-            # An incumbent's record begins with the looks it was kept with.
-            record = tuple(self.looks_at(number).values())
+            # An incumbent's record begins with the evaluations it was kept with.
+            record = tuple(self.values_of(number).values())
             values[number] = max(values[number], record, key=len)
         return measure_noise(values.values()).spread
 
@@ -166,7 +369,7 @@ class ResearchHistory:
 
     @cached_property
     def corrected(self) -> CorrectedKeeps | None:
-        """What the keeps that led to the result are worth; None where no end test says so."""
+        """What the kept changes that led to the result are worth; None where no end test says so."""
         effects = [trial.effect for trial in self.delivered.trials if trial.effect]
         if self.end_result is None or len(effects) < len(self.delivered.trials):
             return None
@@ -174,11 +377,23 @@ class ResearchHistory:
 
     @property
     def idle(self) -> int | None:
-        """How many keeps in the result do nothing or harm at least; None where no end test on fresh looks says so.
+        """How many kept changes in the result do nothing or harm at least; None where no end test says so.
 
-        Sealed items may be of another kind, and what is lost on them is then no luck.
+        Sealed items may be of another kind, and what is lost on them is then not luck.
         """
         return self.corrected.idle if self.corrected and self.end and not self.end.sealed else None
+
+    @property
+    def loop_gain(self) -> float | None:
+        """All values of the search at the result against those at the start; None where nothing was kept."""
+        kept = [trial for trial in self.kept if trial.number == self.result] or self.kept[-1:]
+        if not kept or not kept[0].values or self.noise is None:
+            return None
+        # What no later trial was compared with has the values it was kept for.
+        seen = self.values_of(kept[0].number).values() or kept[0].values
+        start = self.values_of(0).values() or self.noise.values
+        # Rounded once each: equal numbers differ by nothing.
+        return self.research.sign * (mean(seen) - mean(start))
 
 
 def _last(events: list[Kind]) -> Kind | None:
@@ -203,13 +418,13 @@ class ResearchProgress:
 
     @property
     def so_far(self) -> str:
-        """Trials and keeps, and what the last one came to."""
+        """Trials and kept changes, and what the last one came to."""
         history = self._history
         if history.noise is None:
             return "measuring the start"
         kept = f"{len(history.kept)} kept of {count(len(history.trials), 'proposal')}"
         last = history.trials[-1] if history.trials else None
-        return f"{kept}; trial {last.number} {statements.decision(last)}" if last else kept
+        return f"{kept}; trial {last.number} {last.decision}" if last else kept
 
     @property
     def needs(self) -> str:
@@ -219,4 +434,4 @@ class ResearchProgress:
         # Those under way when patience ended are decided, too.
         idle = min(len(history.trials) - (kept[-1] if kept else 0), self._terms.patience)
         used = f"{history.evaluations:,} of {count(self._terms.evaluations, 'evaluation')}"
-        return f"{used}, {idle} of {self._terms.patience} proposals without a keep"
+        return f"{used}, {idle} of {self._terms.patience} proposals in a row not kept"

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from statistics import fmean
 from typing import Any
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.artifact_search import ArtifactSearch, SearchState
-from autoreason.artifacts.conditions import broken_guard, value_within
-from autoreason.artifacts.end_test import finalists
-from autoreason.artifacts.looks import Contender, Looker, in_order, split_sealed
-from autoreason.artifacts.measurement import Files, LookOutcome, LookQuery, Measurement
-from autoreason.artifacts.order import OrderQuery
-from autoreason.artifacts.race import LooksSoFar
-from autoreason.artifacts.research_context import ResearchContext, over_artifact
-from autoreason.artifacts.research_history import ResearchHistory
-from autoreason.artifacts.research_task import research_of
-from autoreason.artifacts.research_terms import ResearchTerms, keep_rule
-from autoreason.artifacts.trial_events import EndTested, FinalistsMeasured, NoiseMeasured, SearchCut
+from autoreason.artifacts.acceptance import ResearchTerms, finalists, keep_rule
+from autoreason.artifacts.artifact_search import (
+    ArtifactSearch,
+    Contender,
+    Known,
+    Measurer,
+    SearchState,
+    in_order,
+    split_sealed,
+)
+from autoreason.artifacts.measurement import (
+    EvaluationOutcome,
+    EvaluationQuery,
+    Files,
+    Measurement,
+    OrderQuery,
+)
+from autoreason.artifacts.proposer import ResearchContext
+from autoreason.artifacts.research_history import (
+    EndTested,
+    FinalistsMeasured,
+    NoiseMeasured,
+    ResearchHistory,
+    SearchCut,
+    name_trial,
+)
+from autoreason.artifacts.research_task import broken_guard, research_of, value_within
 from autoreason.errors import InvalidInput, UnusableStart
 from autoreason.events import JobFinished
 from autoreason.exchange import Query
@@ -36,7 +52,7 @@ _TRIALS_PER_PANEL = 5
 
 
 class Research(Job):
-    """Improves an artifact against an evaluator, and tests the result on looks that chose nothing."""
+    """Improves an artifact against an evaluator, and tests the result on evaluations that chose nothing."""
 
     summary = "an artifact improved against a number"
     writes = "files"
@@ -47,21 +63,23 @@ class Research(Job):
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)
-        self.context: ResearchContext = over_artifact(self.context)
+        self.context = ResearchContext(
+            **{each.name: getattr(self.context, each.name) for each in fields(JobContext)}
+        )
         self._research = research = self.context.research
         self._terms = read_options(self.settings, ResearchTerms)
         self._plan = self._terms.plan
-        self._looker = Looker(self.context, research)
-        self._search = ArtifactSearch(self.context, self._terms, self._looker)
+        self._measurer = Measurer(self.context, research)
+        self._search = ArtifactSearch(self.context, self._terms, self._measurer)
 
     @classmethod
     def sample_answer(cls, task: Task, query: Query[Any]) -> Any:
-        """A look that is short of the target and breaks no guard."""
+        """An evaluation that is short of the target and breaks no guard."""
         research = research_of(task)
-        if isinstance(query, LookQuery) and research:
+        if isinstance(query, EvaluationQuery) and research:
             metrics = {name: value_within(each) for name, each in research.guard.items()}
             value = 0.0 if research.target is None else research.target - research.sign
-            return Measurement(outcome=LookOutcome.OK, value=value, metrics=metrics)
+            return Measurement(outcome=EvaluationOutcome.OK, value=value, metrics=metrics)
         return 0 if isinstance(query, OrderQuery) else super().sample_answer(task, query)
 
     @classmethod
@@ -74,7 +92,7 @@ class Research(Job):
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
-        """Calls: from patience without a keep to a proposal for every evaluation that is not reserved."""
+        """Calls: from patience without a kept change to a proposal for every evaluation that is not reserved."""
         terms = read_options(settings, ResearchTerms)
         free = max(0, terms.plan.search)
         low = min(free, terms.patience)
@@ -88,7 +106,7 @@ class Research(Job):
             return plans
         low, likely, high = plans
         rule = read_options(settings, ResearchTerms).rule
-        panels = high["author"] // _CALLS // keep_rule(rule, research).looks
+        panels = high["author"] // _CALLS // keep_rule(rule, research).evaluations
         calls = seat_calls(settings)
         judges = likely["author"] // _TRIALS_PER_PANEL * settings.judges
         most = panels * settings.judges
@@ -103,7 +121,7 @@ class Research(Job):
         try:
             reason = await self._search.run(await self._measure_start())
         finally:
-            await self._looker.close()
+            await self._measurer.close()
         return await self._end(reason)
 
     async def conclude(self, reason: str) -> JobFinished | None:
@@ -119,7 +137,7 @@ class Research(Job):
         trial = await self._choose(history)
         if trial:
             await self._test(trial, history.files_of(trial))
-        return self.finish(reason, origin=f"trial {trial}" if trial else "the start")
+        return self.finish(reason, origin=name_trial(trial))
 
     def accept(self, reason: str) -> JobFinished | None:
         """End with the incumbent as it is: nothing is tested, so nothing is claimed."""
@@ -135,12 +153,13 @@ class Research(Job):
         start = Contender(0, self._research.files)
         floor = self._plan.floor
         rule = keep_rule(self._terms.rule, self._research)
-        numbers = start.numbers(max(floor, rule.incumbent_looks))[:floor]
-        measured = await in_order(self._looker.again(start, number) for number in numbers)
-        looks = dict(zip(numbers, measured, strict=True))
-        values = self._looker.values(looks)
+        numbers = start.numbers(max(floor, rule.incumbent_most))[:floor]
+        measured = await in_order(
+            self._measurer.measure_incumbent(start, number) for number in numbers
+        )
+        values = self._measurer.values(dict(zip(numbers, measured, strict=True)))
         for each in measured:
-            if self._looker.value(each) is None:
+            if self._measurer.value(each) is None:
                 # What the caller measures with is out of a check's reach.
                 see = " and see `autoreason research check`" if self._research.evaluate else ""
                 raise UnusableStart(
@@ -152,10 +171,10 @@ class Research(Job):
                 f"the artifact as it is breaks a guard: {broken}; change one of them"
             )
         start.charged.update(numbers)
-        known = LooksSoFar(incumbent=numbers)
+        known = Known(incumbent=numbers)
         if self._research.timed:
-            # The incumbent is timed anew in every race, so what its first looks show of the noise counts here.
-            known = replace(known, others=known.others.with_looks(values.values()))
+            # The incumbent is timed anew in every race, so what its first evaluations show of the noise counts here.
+            known = replace(known, others=known.others.with_values(values.values()))
         self.emit(
             NoiseMeasured(
                 values=tuple(each.value or 0.0 for each in measured),
@@ -169,35 +188,32 @@ class Research(Job):
         return SearchState(start, len(numbers), known)
 
     async def _choose(self, history: ResearchHistory) -> int:
-        """The trial that was kept last; after a long search the best of four, on fresh looks."""
+        """The trial that was kept last; after a long search the best of four, on fresh evaluations."""
         kept = [trial.number for trial in history.kept]
         if not kept:
             return 0
         if not self._plan.playoff or not history.spread:
             return kept[-1]
         chosen = finalists(kept)
+        times, research = self._plan.playoff, self._research
         measured = [
-            await self._looker.fresh(f"playoff/{each}", history.files_of(each), self._plan.playoff)
+            await self._measurer.measure_finally(f"playoff/{each}", history.files_of(each), times)
             for each in chosen
         ]
-        means = [_mean([self._looker.value(each) for each in looks]) for looks in measured]
-        guard = self._research.guard
-        broken = [broken_guard(guard, looks) for looks in measured]
-        # Of equals the later one, which was kept over the others.
-        best = max(
-            range(len(chosen)),
-            key=lambda place: (
-                not broken[place],
-                means[place] is not None,
-                means[place] or 0.0,
-                place,
-            ),
-        )
+        means = tuple(_mean([each.value for each in found]) for found in measured)
+        broken = [broken_guard(research.guard, found) for found in measured]
+
+        def rank(place: int) -> tuple[bool, bool, float, int]:
+            # Of equals the later one, which was kept over the others.
+            mean = means[place]
+            return not broken[place], mean is not None, research.sign * (mean or 0.0), place
+
+        best = max(range(len(chosen)), key=rank)
         self.emit(
             FinalistsMeasured(
                 trials=chosen,
-                means=tuple(_mean([each.value for each in looks]) for looks in measured),
-                looks=self._plan.playoff,
+                means=means,
+                evaluations=times,
                 chosen=chosen[best],
                 broken={each: why for each, why in zip(chosen, broken, strict=True) if why},
             )
@@ -205,25 +221,22 @@ class Research(Job):
         return chosen[best]
 
     async def _test(self, trial: int, result: Files) -> None:
-        """Measure the result and the start on looks that decided nothing."""
-        sealed = self._research.sealed
-        measured: list[list[Measurement]] = []
-        for name, files in (("result", result), ("start", self._research.files)):
-            stage = f"end/{name}"
-            if sealed:
-                groups = split_sealed(sealed, self._plan.end, self.settings.seed)
-                measured.append(await self._looker.sealed(stage, files, groups))
-            else:
-                measured.append(await self._looker.fresh(stage, files, self._plan.end))
-        values = [tuple(each.value for each in looks) for looks in measured]
-        known = [each.opened for looks in measured for each in looks]
+        """Measure the result and the start on evaluations that decided nothing."""
+        sealed, times = self._research.sealed, self._plan.end
+        groups = split_sealed(sealed, times, self.settings.seed) if sealed else ()
+        measured = [
+            await self._measurer.measure_finally(f"end/{name}", files, times, groups)
+            for name, files in (("result", result), ("start", self._research.files))
+        ]
+        values = [tuple(each.value for each in found) for found in measured]
+        opened = max(each.opened for found in measured for each in found)
         self.emit(
             EndTested(
                 trial=trial,
                 result=values[0],
                 start=values[1],
                 sealed=bool(sealed),
-                opened=max(known, default=0) or self._research.opened + 1 if sealed else 0,
+                opened=opened or self._research.opened + 1 if sealed else 0,
                 broken=broken_guard(self._research.guard, measured[0]),
             )
         )

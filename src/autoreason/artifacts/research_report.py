@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from math import isfinite, sqrt
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from autoreason.artifacts import research_statements as statements
-from autoreason.artifacts.end_test import EndResult
-from autoreason.artifacts.keep_rule import mean_of
-from autoreason.artifacts.research_history import ResearchHistory
-from autoreason.artifacts.research_task import Better
-from autoreason.artifacts.search_plot import end_means, interval_reach, plot_search, show_mean
-from autoreason.artifacts.trial_events import (
-    Effect,
+from autoreason.artifacts.acceptance import MIN_PAIRS, Effect, EndResult, mean_of
+from autoreason.artifacts.research_history import (
+    NORMAL,
     EndTested,
     FinalistsMeasured,
     NoiseMeasured,
     ProposalSource,
+    ResearchHistory,
     TrialDecided,
     TrialStatus,
+    figure,
+    name_trial,
+    show_effect,
+    show_gain,
+    signed,
 )
+from autoreason.artifacts.research_task import Better
 from autoreason.events import FINISHED
 from autoreason.report.numbers import UNKNOWN, count
+from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, figures, words
 from autoreason.story import Story
 from autoreason.tournament.statements import ENDINGS
 
-_NORMAL = 1.96
 _REASONS = 4
 """Reasons for refusals that are shown, the most frequent ones."""
+_SERIES = ("kept, with its 95 % interval", "not kept", "end test: start and result")
+_WORSE = "the result is worse than the start, keep that"
 
 
 class TrialRow(Struct, frozen=True, kw_only=True):
@@ -46,14 +53,14 @@ class TrialRow(Struct, frozen=True, kw_only=True):
     hypothesis: str
     expected: str
     effect: Effect | None
-    """As it was measured; of a keep it is flattered."""
+    """As it was measured; of a kept change it is flattered."""
     shrunken: float | None
-    """What a keep in the result is worth, where all are scaled to the end test; None of others, and without one.
+    """What a kept change in the result is worth, where all are scaled to the end test; None of others, and without one.
 
-    On fresh looks it is the gain without luck; sealed items may differ from the loop's in more than that.
+    On fresh evaluations it is the gain without luck; sealed items may differ from the loop's in more than that.
     """
     mean: float | None
-    """Of its looks, as the evaluator returned them."""
+    """Of its evaluations, as the evaluator returned them."""
     evaluations: int
     shared: int
     """Runs of eight words that it shares with items."""
@@ -65,13 +72,13 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
     metric: str
     better: Better
     evaluations: int
-    """Looks that were taken for what is decided."""
+    """Evaluations that were made for what is decided."""
     noise: NoiseMeasured | None
     trials: tuple[TrialRow, ...]
     statuses: dict[str, int]
     """Proposals by what became of them."""
     idle: int | None
-    """At least so many keeps in the result do nothing or harm; None without an end test on fresh looks."""
+    """At least so many kept changes in the result do nothing or harm; None without an end test on fresh evaluations."""
     loop_gain: float | None
     """What the loop itself saw of the result: biased by selection."""
     playoff: FinalistsMeasured | None
@@ -100,60 +107,46 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
 
     def sections(self) -> list[Section]:
         """Noise, search, playoff, test and kept changes; on a page the plot and every trial."""
-        sections = [Section(sentences=self._summary())]
+        sections = [Section(sentences=list(self._summary()))]
         if self.kept:
+            table = _kept_table(self.kept, sealed=bool(self.end and self.end.sealed))
+            sections.append(Section("Kept changes", tables=[table]))
+        if self.trials and self.noise:
+            means = _end_means(self.end).items()
             sections.append(
                 Section(
-                    "Kept changes",
-                    tables=[_kept_table(self.kept, sealed=bool(self.end and self.end.sealed))],
+                    "Every trial",
+                    [(f"End test, {name}", figure(mean)) for name, mean in means],
+                    tables=[_trial_table(self.trials, self.noise.spread)],
+                    plots=[_plot_search(self, self.noise)],
+                    detail=True,
                 )
-            )
-        if self.trials and self.noise:
-            plots = [plot_search(self)]
-            table = _table(self.trials, self.noise.spread)
-            means = end_means(self.end).items() if self.end else ()
-            tested = [(f"End test, {name}", statements.figure(mean)) for name, mean in means]
-            sections.append(
-                Section("Every trial", tested, tables=[table], plots=plots, detail=True)
             )
         return sections
 
-    def _summary(self) -> list[tuple[str, str]]:
-        rows = []
+    def _summary(self) -> Iterator[tuple[str, str]]:
         if self.noise:
-            rows.append(("Noise", statements.noise_floor(self.noise, self.metric)))
-        rows.append(("Search", self._search()))
-        rows += [("Refused", each) for each in self._reasons("refused")]
-        rows += [("Failed", each) for each in self._reasons("failed")]
-        rows += [("Guarded", each) for each in self._reasons("guarded")]
-        if self.playoff:
-            rows.append(("Playoff", statements.finalists(self.playoff)))
-        if self.test:
-            rows.append(("End test", self.test))
-        rows += [("Attention", each) for each in self._flags()]
-        return rows
-
-    def _search(self) -> str:
+            yield "Noise", self.noise.describe(self.metric)
         parts = ", ".join(f"{number} {status}" for status, number in self.statuses.items())
-        tried = count(len(self.trials), "proposal")
-        return f"{tried}{f': {parts}' if parts else ''}; {count(self.evaluations, 'evaluation')}"
-
-    def _reasons(self, status: TrialStatus) -> list[str]:
-        reasons = Counter(
-            statements.reason_beside(status, trial.reason)
-            for trial in self.trials
-            if trial.status == status
-        )
-        shown = [f"{number} × {reason}" for reason, number in reasons.most_common(_REASONS)]
-        left = len(reasons) - len(shown)
-        return [*shown, f"and {count(left, 'other reason')}"] if left else shown
-
-    def _flags(self) -> Iterator[str]:
+        tried = count(len(self.trials), "proposal") + (f": {parts}" if parts else "")
+        yield "Search", f"{tried}; {count(self.evaluations, 'evaluation')}"
+        for status in ("refused", "failed", "guarded"):
+            reasons = Counter(each.reason for each in self.trials if each.status == status)
+            for reason, number in reasons.most_common(_REASONS):
+                yield status.capitalize(), f"{number} × {reason}"
+            if len(reasons) > _REASONS:
+                others = count(len(reasons) - _REASONS, "other reason")
+                yield status.capitalize(), f"and {others}"
+        if self.playoff:
+            yield "Playoff", self.playoff.describe()
+        if self.test:
+            yield "End test", self.test
         for trial in self.kept:
             if trial.shared:
                 yield (
+                    "Attention",
                     f"trial {trial.number} was kept and shares {count(trial.shared, 'run')} of eight "
-                    "words with items that the start does not: see whether it repeats answers"
+                    "words with items that the start does not: see whether it repeats answers",
                 )
 
 
@@ -166,6 +159,7 @@ def research_report(story: Story) -> ResearchReport:
     ending = (
         "" if story.status in FINISHED else f"{ENDINGS[story.status]}: {story.reason}".rstrip(": ")
     )
+    claim = _Claim(history)
     return ResearchReport(
         metric=history.research.metric,
         better=history.research.better,
@@ -174,14 +168,14 @@ def research_report(story: Story) -> ResearchReport:
         trials=tuple(_row(trial, shrunken.get(trial.number)) for trial in history.trials),
         statuses=dict(Counter(trial.status for trial in history.trials).most_common()),
         idle=history.idle,
-        loop_gain=statements.loop_gain(history),
+        loop_gain=history.loop_gain,
         playoff=history.playoff,
         end=history.end,
         gain=history.end_result,
         claimed=history.claimed,
         result=history.result,
-        claim=statements.conclusion(history, ending, accepted=story.status == "accepted"),
-        test=statements.end_test(history) if history.end else "",
+        claim=claim.conclusion(ending, accepted=story.status == "accepted"),
+        test=claim.test(history.end) if history.end else "",
     )
 
 
@@ -194,37 +188,185 @@ def _row(trial: TrialDecided, shrunken: float | None) -> TrialRow:
     )
 
 
+class _Claim:
+    """What is claimed of a run, in sentences; fresh evaluations or sealed items are the only ground of a claim."""
+
+    def __init__(self, history: ResearchHistory) -> None:
+        self.history = history
+        self.found = history.end_result
+        fork = f" of this fork, which is the result of {history.forked_from}"
+        self.start = f"the start{fork if history.forked_from else ''}"
+        """What a claim is against, which is not what a fork's patch leads from."""
+
+    def test(self, end: EndTested) -> str:
+        """What the end test shows."""
+        if fault := self._fault(end, "a gain"):
+            return f"nothing: {fault}"
+        assert self.found is not None
+        pairs = count(self.found.n, "pair")
+        if self.found.deterministic:
+            return f"{self._against(end, self.found)}, the same in every one of {pairs}"
+        items = ""
+        if end.sealed:
+            least, more = divmod(self.history.research.sealed, len(end.start))
+            each = f"{least} or {least + 1} items" if more else count(least, "item")
+            items = f" of evaluations on {each} each"
+        return f"{self._against(end, self.found)} over {pairs}{items}, 95 % interval"
+
+    def _fault(self, end: EndTested, what: str) -> str:
+        """Why an end test shows nothing; empty where it does."""
+        if self.found is None:
+            failures = sum(value is None for value in end.result)
+            total = len(end.result)
+            made = count(total, f"evaluation on {end.place}", f"evaluations on {end.place}")
+            if failures:
+                return f"the result gave no number in {failures} of {made}"
+            return f"the start gave no number in {made}"
+        if end.broken:
+            return f"the result breaks a guard on {end.place}: {end.broken}"
+        if not isfinite(self.found.low):
+            pairs = count(self.found.n, "pair")
+            return f"{pairs} of evaluations, and {MIN_PAIRS} are needed to show {what}"
+        return ""
+
+    def _against(self, end: EndTested, found: EndResult) -> str:
+        history = self.history
+        start = f"{self.start}," if history.forked_from else "start"
+        gain = show_gain(found.gain, found.low, found.high)
+        lower = history.research.better == "lower"
+        unit = f" as a fall in {history.research.metric}" if lower else ""
+        return f"result against {start} on {end.place} {gain}{unit}"
+
+    def conclusion(self, ending: str, *, accepted: bool) -> str:
+        """What is claimed of a run that has ended, and on what it rests; else that nothing is."""
+        history = self.history
+        tried = f"{count(len(history.trials), 'proposal')}, {len(history.kept) or 'none'} kept"
+        if accepted:
+            return (
+                f"{name_trial(history.result)} was accepted by a person before the end test, "
+                f"so no gain is claimed; {tried}{self._loop_gain()}"
+            )
+        if ending:
+            none = "no end test was made yet" if history.kept else "there is nothing to test yet"
+            return f"{ending}; {none}, so no gain is claimed; {tried}"
+        if history.end is None:
+            return f"{self._only_start()}; {tried}"
+        return "; ".join([self._claim(history.end), tried, *self._remarks(history.end)])
+
+    def _only_start(self) -> str:
+        history = self.history
+        if history.kept:
+            broken = history.playoff.broken if history.playoff else {}
+            why = ", ".join(
+                f"{name_trial(trial)} breaks a guard ({fault})" for trial, fault in broken.items()
+            )
+            why = (
+                f"in the playoff {why}"
+                if why
+                else ("in the playoff, fresh evaluations preferred the start to what was kept")
+            )
+            return f"no gain: {why}, so the result is {self.start}{self._loop_gain()}"
+        target = history.research.target
+        if not history.trials and target is not None:
+            return (
+                f"{self.start}{',' if history.forked_from else ''} reaches the target of "
+                f"{figure(target)} already, so nothing was asked and it is the result"
+            )
+        return f"no gain: no change was kept, so the result is {self.start}"
+
+    def _claim(self, end: EndTested) -> str:
+        """The one number that is claimed, or why none is; and what the loop itself saw."""
+        found, saw = self.found, self._loop_gain()
+        fault = self._fault(end, "one")
+        if fault or found is None:
+            few = found is not None and not end.broken and found.worse
+            worse = f", and there {_WORSE}" if few else ""
+            return f"no gain is claimed: {fault}{worse}{saw}"
+        against = self._against(end, found)
+        if not found.deterministic:
+            verdict = "" if found.shown else f"{_WORSE}: " if found.worse else "no gain is shown: "
+            return f"{verdict}{against}{saw}"
+        always = f"{against}, the same in every one of {count(found.n, 'pair')}"
+        if found.gain <= 0:
+            return f"{_WORSE if found.worse else 'no gain'}: {always}"
+        if not self.history.claimed:
+            return (
+                f"{always}, but on the items that chose it: "
+                "nothing is claimed of others; name `sealed` items in the task"
+            )
+        if end.sealed:
+            # Each had items of its own, so that equal numbers do not show that there is no noise.
+            return always
+        made = count(self.history.evaluations, "evaluation")
+        return f"{always}; no noise was seen in {made}"
+
+    def _loop_gain(self) -> str:
+        """What the loop itself saw of the result, which was chosen for it."""
+        seen, found = self.history.loop_gain, self.found
+        if seen is None:
+            return ""
+        saw = f"; the loop itself saw {signed(seen, self.history.spread or abs(seen))}"
+        if found is not None and seen <= found.gain:
+            # The end test shows no less, so that selection has not flattered it.
+            return f"{saw} on the evaluations that chose the result, do not quote it"
+        return f"{saw}, which is selection, do not quote it"
+
+    def _remarks(self, end: EndTested) -> Iterator[str]:
+        history, found = self.history, self.found
+        used = history.delivered.trials
+        if history.idle and any(each.effect and each.effect.error for each in used):
+            yield idle_keeps(history.idle, len(used), len(history.kept))
+        if found and not found.deterministic and isfinite(found.least):
+            least = figure(found.least, found.least)
+            yield f"such a test shows a gain of {least} four times in five"
+        if history.claimed and found:
+            rare = f"in fewer than {100 * found.unseen:.0f} % of evaluations"
+            pairs = count(found.n, "pair")
+            yield f"{pairs} would not surely show a result that collapses {rare}"
+        if found and found.n < len(end.start):
+            missing = count(len(end.start) - found.n, "pair")
+            yield f"{missing} left out, because the start gave no number there"
+        if end.opened > 1:
+            yield f"the sealed set has been opened {end.opened} times"
+        if history.research.unchecked:
+            yield "the evaluator was not checked: the artifact may have written its own score"
+
+
+def idle_keeps(idle: int, used: int, kept: int) -> str:
+    """How many of the kept changes in the result do nothing or harm, in words."""
+    if used == 1:
+        return f"{'it' if kept == 1 else 'the one in the result'} probably did not help"
+    them = "them" if used == kept else f"the {used} in the result"
+    return f"at least {idle} of {them} probably did not help"
+
+
 def _kept_table(kept: Sequence[TrialRow], *, sealed: bool) -> Table:
-    """Keeps with what they seemed worth and what they probably are."""
+    """Kept changes with what they seemed worth and what they probably are."""
     columns = [
         Column("trial"),
         Column("change", figures=False, least=20),
         Column("gain as measured", spare=1),
         Column("scaled to end test" if sealed else "without luck"),
-        Column("looks", spare=2),
+        Column("evaluations", spare=2),
     ]
-    return Table(columns, [_kept_row(each) for each in kept])
+    rows = []
+    for each in kept:
+        found, shrunken = each.effect, each.shrunken
+        rows.append(
+            (
+                str(each.number),
+                each.hypothesis or UNKNOWN,
+                show_effect(found) if found else UNKNOWN,
+                signed(shrunken, NORMAL * found.error)
+                if found and shrunken is not None
+                else UNKNOWN,
+                str(found.evaluations) if found else UNKNOWN,
+            )
+        )
+    return Table(columns, rows)
 
 
-def _kept_row(trial: TrialRow) -> tuple[str, ...]:
-    found = trial.effect
-    if found is None:
-        return (str(trial.number), trial.hypothesis, UNKNOWN, UNKNOWN, UNKNOWN)
-    shrunken = (
-        UNKNOWN
-        if trial.shrunken is None
-        else statements.signed(trial.shrunken, _NORMAL * found.error)
-    )
-    return (
-        str(trial.number),
-        trial.hypothesis or UNKNOWN,
-        statements.effect(found),
-        shrunken,
-        str(found.looks),
-    )
-
-
-def _table(trials: Sequence[TrialRow], spread: float) -> Table:
+def _trial_table(trials: Sequence[TrialRow], spread: float) -> Table:
     columns = [
         *(*figures("trial"), *words("on", "status")),
         *figures("mean (95 %)", "gain as measured", "evaluations"),
@@ -233,16 +375,83 @@ def _table(trials: Sequence[TrialRow], spread: float) -> Table:
     rows = [
         (
             str(trial.number),
-            statements.artifact(trial.incumbent),
+            name_trial(trial.incumbent),
             trial.status,
             UNKNOWN
             if trial.mean is None or trial.effect is None
-            else show_mean(trial.mean, interval_reach(spread, trial.effect.looks)),
-            statements.effect(trial.effect) if trial.effect else UNKNOWN,
+            else _Mark(0, trial.mean, _reach(spread, trial.effect.evaluations)).about,
+            show_effect(trial.effect) if trial.effect else UNKNOWN,
             str(trial.evaluations),
             trial.hypothesis or UNKNOWN,
-            statements.reason_beside(trial.status, trial.reason),
+            trial.reason,
         )
         for trial in trials
     ]
     return Table(columns, rows, tones={"kept": "good", "failed": "warning", "guarded": "warning"})
+
+
+class _Mark(NamedTuple):
+    """A mean over the evaluations that were made by then, and how far its interval reaches."""
+
+    at: int
+    mean: float
+    reach: float
+
+    @property
+    def about(self) -> str:
+        if not self.reach:
+            return figure(self.mean)
+        return f"{figure(self.mean, self.reach)} ± {self.reach:.2g}"
+
+
+def _reach(spread: float, evaluations: int) -> float:
+    return NORMAL * spread / sqrt(evaluations)
+
+
+def _plot_search(report: ResearchReport, noise: NoiseMeasured) -> Plot:
+    """The incumbent's mean with its interval, candidates that were not kept, and the end test."""
+    at = len(noise.values)
+    line = [_Mark(at, mean_of(noise.values), _reach(noise.spread, at))]
+    others: list[_Mark] = []
+    for trial in report.trials:
+        at += trial.evaluations
+        if trial.mean is not None and trial.effect is not None:
+            mark = _Mark(at, trial.mean, _reach(noise.spread, trial.effect.evaluations))
+            (line if trial.status == "kept" else others).append(mark)
+    last = max(at, report.evaluations) + 1
+    # From each incumbent to the next; then their intervals.
+    steps: list[Point | None] = []
+    for mark, end in zip(line, [*(mark.at for mark in line[1:]), last], strict=True):
+        steps += [Point(mark.at, mark.mean, mark.about), Point(end, mark.mean)]
+    for mark in line:
+        ends = mark.mean - mark.reach, mark.mean + mark.reach
+        steps += [None, *(Point(mark.at, end) for end in ends)]
+    means = _end_means(report.end).items()
+    tests = [Point(last, mean, f"end test, {name}: {figure(mean)}") for name, mean in means]
+    points = [
+        steps,
+        _alone(Point(each.at, each.mean, each.about) for each in others),
+        _alone(tests),
+    ]
+    shades = colours(_SERIES)
+    series = [
+        Series(name, shades[name], found) for name, found in zip(_SERIES, points, strict=True)
+    ]
+    heights = [point.y for found in points for point in found if point]
+    show = partial(figure, reach=max(heights) - min(heights))
+    heading = f"{report.metric} ({report.better} is better)"
+    # The name of a metric may be longer than the axis.
+    chart = Chart(series, "evaluations", show=show, x_range=(0, last), heading=heading)
+    return plot_charts("Incumbents over evaluations", chart)
+
+
+def _end_means(end: EndTested | None) -> dict[str, float]:
+    """The start and the result on fresh evaluations, where there are any."""
+    values = {"start": end.start, "result": end.result} if end else {}
+    known = {name: [each for each in found if each is not None] for name, found in values.items()}
+    return {name: mean_of(found) for name, found in known.items() if found}
+
+
+def _alone(dots: Iterable[Point]) -> list[Point | None]:
+    """Dots that no line joins."""
+    return [each for dot in dots for each in (dot, None)]

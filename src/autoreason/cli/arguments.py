@@ -15,7 +15,7 @@ _SOLVE = (
     *("repeats", "calls", "width", "ids", "difficulty", "limit"),
     *("test_time_limit", "test_memory_limit", "unsafe"),
 )
-_RESEARCH = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
+_RESEARCH = ("evaluations", "rule", "parallel", "patience", "unsafe")
 _ARGUMENTS = ("model", *Settings.__struct_fields__, *ROLE_MODELS, "prompts", "journal")
 
 

@@ -65,7 +65,6 @@ def _product(story: Story) -> dict[str, Any]:
 
 
 def _research(story: Story) -> dict[str, Any]:
-    from autoreason.artifacts import research_statements as statements
     from autoreason.artifacts.research_history import ResearchHistory
 
     history = ResearchHistory(story)
@@ -74,7 +73,7 @@ def _research(story: Story) -> dict[str, Any]:
     broken = bool(end and end.broken)
     return {
         "value": 0.0 if broken or not end else gain,
-        "claimed": statements.loop_gain(history) or 0.0 if history.result else 0.0,
+        "claimed": history.loop_gain or 0.0 if history.result else 0.0,
         "kept": len(history.kept),
         "evaluations": history.evaluations,
         "broken": broken,

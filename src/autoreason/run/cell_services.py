@@ -19,7 +19,7 @@ from autoreason.settings import Settings
 from autoreason.task import Task
 
 if TYPE_CHECKING:
-    from autoreason.artifacts.evaluator.caller import Evaluate
+    from autoreason.artifacts.evaluator.evaluators import Evaluate
 
 
 class SharedExaminer:

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from autoreason.artifacts.end_test import FINALISTS, BudgetPlan
+from autoreason.artifacts.acceptance import FINALISTS, BudgetPlan
+from autoreason.artifacts.research_history import NoiseMeasured
 from autoreason.artifacts.research_task import ResearchTask, research_of
-from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.jobs.job import read_options
 from autoreason.knowledge_records import Knowledge
 from autoreason.plugins import short
@@ -185,8 +185,7 @@ def _evaluations(
     research = research_of(task)
     if research is None:
         return []
-    from autoreason.artifacts.research_statements import noise_floor
-    from autoreason.artifacts.research_terms import ResearchTerms
+    from autoreason.artifacts.acceptance import ResearchTerms
 
     terms = read_options(settings, ResearchTerms)
     plan = terms.plan
@@ -204,13 +203,13 @@ def _evaluations(
     else:
         takes = duration(terms.evaluations * noise.seconds / wide)
         rows.append(("time", f"about {takes} for evaluations, and what the model takes"))
-        rows.append(("noise", noise_floor(noise, research.metric)))
+        rows.append(("noise", noise.describe(research.metric)))
     return [*rows, ("least gain", _least_gain(research, plan, noise))]
 
 
 def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured | None) -> str:
     """The smallest gain that the end test can be expected to show."""
-    from autoreason.artifacts.research_statements import figure
+    from autoreason.artifacts.research_history import figure
 
     shown = "which the end test shows four times in five"
     if noise is None:

@@ -13,8 +13,7 @@ import msgspec
 
 from autoreason.artifacts.artifact import changes_between, make_patch
 from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.research_history import Deliverable, deliverable
-from autoreason.artifacts.trial_events import TrialDecided
+from autoreason.artifacts.research_history import Deliverable, TrialDecided, deliverable
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.journal import Journal

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.evaluator.caller import Evaluate
+from autoreason.artifacts.evaluator.evaluators import Evaluate
 from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service

@@ -255,12 +255,9 @@ class MeasureOptions(PanelOptions, total=False):
     author_temperature: float | None
     author_effort: Effort | None
     evaluations: Annotated[int, "Evaluations in all: noise floor, races, playoff and end test."]
-    parallel: Annotated[int, "Proposals and looks under way at once."]
-    patience: Annotated[int, "Proposals in a row without a keep that end the search."]
+    parallel: Annotated[int, "Proposals and evaluations under way at once."]
+    patience: Annotated[int, "Proposals in a row of which none is kept that end the search."]
     unsafe: Annotated[bool, "Run evaluator and artifact without a jail where there is none."]
-    unchecked: Annotated[
-        bool, "Begin even where the artifact could write its own score; the conclusion says so."
-    ]
 
 
 class ResearchOptions(MeasureOptions, total=False):

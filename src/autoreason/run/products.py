@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from autoreason.artifacts.acceptance import EndResult
 from autoreason.artifacts.artifact import Changes, as_text, changes_between, make_patch
-from autoreason.artifacts.end_test import EndResult
 from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.research_history import Deliverable, deliverable
+from autoreason.artifacts.research_history import Deliverable, SearchCut, deliverable
 from autoreason.artifacts.research_report import ResearchReport, research_report
-from autoreason.artifacts.trial_events import SearchCut
 from autoreason.jobs.job import read_options
 from autoreason.plugins import short
 from autoreason.programs import events

@@ -94,7 +94,7 @@ def refine(
         )
     if not options.get("metric"):
         return replace(prepare(task, choice, options, **own), _fit=fit)
-    from autoreason.artifacts.text_metric import read_metric
+    from autoreason.artifacts.research_task import read_metric
     from autoreason.run.research import PreparedMeasuring
 
     metric, source = read_metric(

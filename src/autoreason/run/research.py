@@ -9,27 +9,28 @@ from typing import Any, NamedTuple, Unpack
 
 from msgspec.structs import asdict, replace
 
-from autoreason.artifacts.end_test import MIN_PAIRS, plan_budget
-from autoreason.artifacts.evaluation_service import EvaluationService
-from autoreason.artifacts.evaluator.caller import CallerEvaluator, Evaluate, check_evaluate
+from autoreason.artifacts.acceptance import MIN_PAIRS, ResearchTerms, plan_budget
 from autoreason.artifacts.evaluator.evaluator_check import (
     CheckReport,
     check_evaluation,
     score_fault,
 )
+from autoreason.artifacts.evaluator.evaluators import CallerEvaluator, Evaluate, check_evaluate
 from autoreason.artifacts.evaluator.saved_evaluation import (
     SavedEvaluation,
     count_openings,
-    digest_of,
     function_of,
     save_evaluation,
 )
-from autoreason.artifacts.measurement import LookQuery
+from autoreason.artifacts.measurement import EvaluationQuery, EvaluationService
+from autoreason.artifacts.research_history import NoiseMeasured
 from autoreason.artifacts.research_job import Research
-from autoreason.artifacts.research_task import EvaluationSource, research_of
-from autoreason.artifacts.research_terms import ResearchTerms
-from autoreason.artifacts.task_file import read_research_task
-from autoreason.artifacts.trial_events import NoiseMeasured
+from autoreason.artifacts.research_task import (
+    EvaluationSource,
+    digest_of,
+    read_research_task,
+    research_of,
+)
 from autoreason.errors import InvalidInput, Stopped
 from autoreason.events import AnyEvent
 from autoreason.exchange import Model, Query, Request
@@ -47,7 +48,7 @@ from autoreason.run.services import LazyService
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.task import Task
 
-TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
+TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe")
 
 
 class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
@@ -78,9 +79,12 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
                 on_started(run)
 
         hooks["on_ready"], hooks["on_started"] = ready, started
-        await self._check_score()
-        service = EvaluationService(evaluator) if evaluator else self.service
-        return await PreparedRun.run_async(replace(self, service=service), **hooks)
+        run = replace(
+            self,
+            service=EvaluationService(evaluator) if evaluator else self.service,
+            task=await self._check_score(),
+        )
+        return await PreparedRun.run_async(run, **hooks)
 
     @property
     def evaluate(self) -> Evaluate | None:
@@ -98,23 +102,22 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
         await self._check_score()
         self._save()
 
-    async def _check_score(self) -> None:
-        """Refuse an evaluator whose score the artifact could write, before anything is recorded."""
+    async def _check_score(self) -> Task:
+        """Refuse an evaluator whose score the artifact could write; where that is not known, the task says so."""
         work = research_of(self.task)
         if work is None or not work.evaluate:
-            return
+            return self.task
         code = b"".join(self._source.files.values()) if self._source else b""
         if function_of(work.evaluate) and not re.search(rb"\b(?:exec|eval|compile)\b", code):
             # A function is given texts, and runs none of them without one of these.
-            return
-        terms = read_options(self.settings, ResearchTerms)
-        if terms.unchecked:
-            return
+            return self.task
         self._save()
-        if fault := await score_fault(work, unsafe=terms.unsafe, seed=self.settings.seed):
-            raise InvalidInput(
-                f"{fault} (see `autoreason research check`; `unchecked` begins nevertheless)"
-            )
+        unsafe = read_options(self.settings, ResearchTerms).unsafe
+        found = await score_fault(work, unsafe=unsafe, seed=self.settings.seed)
+        if found.status == "FAILED":
+            raise InvalidInput(f"{found.detail} (see `autoreason research check`)")
+        unchecked = "" if found.status == "passed" else found.detail
+        return replace(self.task, work=replace(work, unchecked=unchecked))
 
     def _save(self) -> None:
         """Save what measures; an evaluator that this machine cannot jail is refused before anything is written."""
@@ -155,7 +158,7 @@ class PreparedResearch(PreparedMeasuring[ResearchResult], frozen=True, kw_only=T
         requests: list[Request] = []
 
         async def ask(query: Request | Query[Any]) -> Any:
-            if isinstance(query, LookQuery):
+            if isinstance(query, EvaluationQuery):
                 return await service.answer(query)
             if isinstance(query, Request):
                 requests.append(query)
@@ -173,14 +176,16 @@ class PreparedResearch(PreparedMeasuring[ResearchResult], frozen=True, kw_only=T
         assert isinstance(noise, NoiseMeasured)
         return MeasuredStart(noise, requests[0])
 
-    async def check_async(self, on_look: Callable[[int], None] = lambda _: None) -> CheckReport:
+    async def check_async(
+        self, on_evaluation: Callable[[int], None] = lambda _: None
+    ) -> CheckReport:
         """Attack the evaluator, without any model; its evaluator is saved, no run recorded."""
         self._save()
         work = research_of(self.task)
         assert work is not None
         unsafe = read_options(self.settings, ResearchTerms).unsafe
         return await check_evaluation(
-            work, self._open(), unsafe=unsafe, seed=self.settings.seed, on_look=on_look
+            work, self._open(), unsafe=unsafe, seed=self.settings.seed, on_evaluation=on_evaluation
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Unpack, cast, get_args
 
-from autoreason.artifacts.research_terms import ResearchTerms, RuleName
+from autoreason.artifacts.acceptance import ResearchTerms, RuleName
 from autoreason.exchange import Model
 from autoreason.run.door import door, field_defaults
 from autoreason.run.lab import PreparedLab, prepare_suite
@@ -32,7 +32,7 @@ def compare_rules(
             `research`. `print(compare_rules.options())` lists all of them.
 
     Returns:
-        Its `report` has the gain of every rule on looks that decided nothing next to what the loop
+        Its `report` has the gain of every rule on evaluations that decided nothing next to what the loop
         itself saw, paired tests, and one sentence that says which rule is better, or that none is
         shown to be; a run that paused has none yet, as with `judge`.
 

@@ -7,11 +7,9 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.measurement import KnownLookQuery, Measurement
-from autoreason.artifacts.order import OrderQuery, Orders
-from autoreason.artifacts.research_task import ResearchTask
-from autoreason.artifacts.text_metric import TextMetric
-from autoreason.artifacts.tuning import TuningQuery, suggest
+from autoreason.artifacts.measurement import KnownEvaluationQuery, Measurement, OrderQuery, Orders
+from autoreason.artifacts.proposals import TuningQuery, suggest
+from autoreason.artifacts.research_task import ResearchTask, TextMetric
 from autoreason.exchange import Query, Service
 from autoreason.jobs.job import read_options
 from autoreason.programs.assignment import Assignments
@@ -64,27 +62,27 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
             client = await ExaminerClient.open(terms.set, unsafe=terms.unsafe)
             return ExaminerService(client), client
         case TextMetric():
-            from autoreason.artifacts.evaluation_service import EvaluationService
-            from autoreason.artifacts.evaluator.evaluator_client import (
+            from autoreason.artifacts.evaluator.evaluators import (
                 EvaluatorClient,
                 OpenEvaluation,
             )
+            from autoreason.artifacts.measurement import EvaluationService
             from autoreason.tournament.challengers import ends_incumbent
-            from autoreason.tournament.metric import LOOKS
+            from autoreason.tournament.metric import EVALUATIONS
 
             opening = OpenEvaluation(digest=work.evaluation, run=run)
             measuring = await EvaluatorClient.connect(opening)
             if work.role == "guard":
                 return EvaluationService(measuring, needs_value=ends_incumbent), measuring
             # A judge without a number for three texts in a row is broken.
-            return EvaluationService(measuring, 3 * LOOKS), measuring
+            return EvaluationService(measuring, 3 * EVALUATIONS), measuring
         case ResearchTask():
-            from autoreason.artifacts.evaluation_service import EvaluationService
-            from autoreason.artifacts.evaluator.evaluator_client import (
+            from autoreason.artifacts.acceptance import ResearchTerms
+            from autoreason.artifacts.evaluator.evaluators import (
                 EvaluatorClient,
                 OpenEvaluation,
             )
-            from autoreason.artifacts.research_terms import ResearchTerms
+            from autoreason.artifacts.measurement import EvaluationService
 
             research = read_options(settings, ResearchTerms)
             opening = OpenEvaluation(
@@ -119,7 +117,7 @@ class LocalAnswers:
                 return self._policy.choose(query.turn)
             case OrderQuery():
                 return self._orders.answer(query)
-            case KnownLookQuery(known=Measurement() as known):
+            case KnownEvaluationQuery(known=Measurement() as known):
                 return replace(known, repeated=True)
             case TuningQuery():
                 return await asyncio.to_thread(suggest, query)

@@ -30,7 +30,7 @@ from autoreason.tournament.candidates import (
     turn,
     writes_synthesis,
 )
-from autoreason.tournament.metric import LOOKS, measure, metric_of
+from autoreason.tournament.metric import EVALUATIONS, measure, metric_of
 from autoreason.tournament.panel import CodeJudges, Panel
 from autoreason.tournament.voting import whole_size
 from autoreason.tournament.writing import (
@@ -91,8 +91,8 @@ class MetricGuard:
 
 
 def ends_incumbent(key: str) -> bool:
-    """Whether a look is the last at the incumbent, without whose number nothing can be compared."""
-    return key.endswith(sub_key("metric", "A", "look", LOOKS - 1))
+    """Whether an evaluation is the last of the incumbent, without whose number nothing can be compared."""
+    return key.endswith(sub_key("metric", "A", "evaluation", EVALUATIONS - 1))
 
 
 def is_worse(differences: Sequence[float]) -> bool:

@@ -12,7 +12,7 @@ from autoreason.task import Task, Work
 
 MetricRole = Literal["guard", "judge"]
 """A guard keeps worse texts off the ballot; a judge ranks the texts on it."""
-LOOKS = 4
+EVALUATIONS = 4
 """Measurements of each text, with the same seeds for all texts that are compared."""
 
 
@@ -44,7 +44,7 @@ def metric_of(task: Task, role: MetricRole) -> Metric | None:
 
 
 class MeasuredText(NamedTuple):
-    """The numbers of a text, look by look, and why one of them is missing."""
+    """The numbers of a text, evaluation by evaluation, and why one of them is missing."""
 
     values: list[float | None]
     fault: str
@@ -55,9 +55,9 @@ async def measure(
 ) -> MeasuredText:
     """The numbers of a text; texts measured with the same `seeds` share them."""
     values, fault = [], ""
-    for look in range(LOOKS):
-        seed = draw(context.settings.seed, sub_key(seeds, look)).getrandbits(31)
-        query = metric.query(sub_key(key, "look", look), text, seed)
+    for evaluation in range(EVALUATIONS):
+        seed = draw(context.settings.seed, sub_key(seeds, evaluation)).getrandbits(31)
+        query = metric.query(sub_key(key, "evaluation", evaluation), text, seed)
         answer = await context.ask(query)
         values.append(metric.read(answer))
         fault = fault or metric.fault(answer)

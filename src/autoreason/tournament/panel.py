@@ -25,7 +25,7 @@ from autoreason.story import CONFIRMATION
 from autoreason.task import Task
 from autoreason.tournament.evidence import SurvivalChances, chance_of_margin, survival_chances
 from autoreason.tournament.judges import balanced_orders, cast_ballot, random_orders
-from autoreason.tournament.metric import LOOKS, measure, metric_of
+from autoreason.tournament.metric import EVALUATIONS, measure, metric_of
 from autoreason.tournament.voting import QUARTERS, PanelSize, count_votes
 
 _Measure = Callable[[str, str], Awaitable[float | None]]
@@ -76,13 +76,13 @@ class CodeJudges:
         return ballots
 
     async def _measure(self, key: str, text: str) -> float | None:
-        """The mean over looks; None where one of them has no finite number."""
+        """The mean over evaluations; None where one of them has no finite number."""
         metric = metric_of(self._context.task, "judge")
         assert metric is not None
-        looks = await measure(self._context, metric, key, text, "metric")
-        values = [each for each in looks.values if each is not None and isfinite(each)]
+        found = await measure(self._context, metric, key, text, "metric")
+        values = [each for each in found.values if each is not None and isfinite(each)]
         # Divided first, so that the sum of large numbers stays finite.
-        return sum(each / LOOKS for each in values) if len(values) == LOOKS else None
+        return sum(each / EVALUATIONS for each in values) if len(values) == EVALUATIONS else None
 
     async def _predict(self, key: str, text: str) -> float | None:
         knowledge = self._context.task.knowledge

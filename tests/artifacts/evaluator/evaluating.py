@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from autoreason.artifacts.evaluator.command_jail import jail_problem
-from autoreason.artifacts.evaluator.evaluator_client import EvaluatorClient, OpenEvaluation
+from autoreason.artifacts.evaluator.evaluators import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
-from autoreason.artifacts.measurement import Look, Measurement
-from autoreason.artifacts.research_task import EvaluationSource, LookLimits
+from autoreason.artifacts.measurement import Evaluation, Measurement
+from autoreason.artifacts.research_task import EvaluationLimits, EvaluationSource
 
 needs_jail = pytest.mark.skipif(bool(jail_problem()), reason=f"needs bubblewrap: {jail_problem()}")
 
@@ -28,16 +28,18 @@ def function(code: str, **fields: Any) -> EvaluationSource:
     return EvaluationSource(evaluate="evaluate.py:score", files=files, **fields)
 
 
-def command(code: str, *, limits: LookLimits | None = None, **fields: Any) -> EvaluationSource:
+def command(
+    code: str, *, limits: EvaluationLimits | None = None, **fields: Any
+) -> EvaluationSource:
     """An evaluator that is a command."""
     files = {"evaluate.py": (RESULT + dedent(code)).encode()}
-    limits = limits or LookLimits(seconds=60)
+    limits = limits or EvaluationLimits(seconds=60)
     return EvaluationSource(evaluate="python evaluate.py", files=files, limits=limits, **fields)
 
 
-def look(text: str = "", *, path: str = "pack.py", **fields: Any) -> Look:
-    """A look at an artifact of one file."""
-    return Look(files={path: dedent(text)}, **({"seed": 0} | fields))
+def evaluation(text: str = "", *, path: str = "pack.py", **fields: Any) -> Evaluation:
+    """A evaluation of an artifact of one file."""
+    return Evaluation(files={path: dedent(text)}, **({"seed": 0} | fields))
 
 
 @asynccontextmanager
@@ -52,11 +54,11 @@ async def opened(source: EvaluationSource, **options: Any) -> AsyncIterator[Eval
 
 
 async def measure(
-    source: EvaluationSource, taken: Look | None = None, **options: Any
+    source: EvaluationSource, taken: Evaluation | None = None, **options: Any
 ) -> Measurement:
-    """One look."""
+    """One evaluation."""
     async with opened(source, **options) as client:
-        return await client.measure(taken or look())
+        return await client.measure(taken or evaluation())
 
 
 def processes_with(mark: str) -> list[str]:

@@ -15,15 +15,20 @@ from msgspec.structs import replace
 from tests.artifacts.evaluator.evaluating import command, function, needs_jail
 
 from autoreason.artifacts.evaluator import evaluator_check
-from autoreason.artifacts.evaluator.attacks import attacks_on, equal_copy
-from autoreason.artifacts.evaluator.caller import CallerEvaluator
+from autoreason.artifacts.evaluator.attacks import (
+    LANGUAGES,
+    Language,
+    attacks_on,
+    equal_copy,
+    replace_values,
+)
 from autoreason.artifacts.evaluator.evaluator_check import (
     CheckReport,
     _compare,
     check_evaluation,
     score_fault,
 )
-from autoreason.artifacts.evaluator.languages import LANGUAGES, Language, replace_values
+from autoreason.artifacts.evaluator.evaluators import CallerEvaluator
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
@@ -61,6 +66,12 @@ def score(artifact, seed):
 """
 
 
+async def fault_of(task: ResearchTask, **options: bool) -> str:
+    """Why an artifact might write its own score; empty where it cannot."""
+    row = await score_fault(task, **options)
+    return "" if row.status == "passed" else row.detail
+
+
 def task_of(source: EvaluationSource, files: Files | None = None, **fields: Any) -> ResearchTask:
     """A task with its evaluation saved."""
     usual: dict[str, Any] = {
@@ -80,11 +91,13 @@ def failed(report: CheckReport) -> dict[str, str]:
 
 
 async def test_a_good_function_passes_every_attack() -> None:
-    looks: list[int] = []
-    report = await check_evaluation(task_of(function(PACKS)), pairs=4, on_look=looks.append)
+    evaluations: list[int] = []
+    report = await check_evaluation(
+        task_of(function(PACKS)), pairs=4, on_evaluation=evaluations.append
+    )
     assert failed(report) == {}
     assert report.passed
-    assert looks == list(range(1, report.evaluations + 1))
+    assert evaluations == list(range(1, report.evaluations + 1))
     assert "can be optimised against" in report.conclusion
     assert len(report.rows) == 26
     assert report.rows[0].detail == "the same number 4 times"
@@ -348,8 +361,8 @@ give(float(len(json.loads(run.stdout))))
 @pytest.mark.parametrize("before", ["", "os.environ.pop('AUTOREASON_RESULT')"])
 async def test_one_look_finds_that_an_artifact_can_write_its_own_score(before: str) -> None:
     task = task_of(command(IMPORTS.format(before=before)))
-    assert "own score, in Python" in await score_fault(task)
-    assert await score_fault(task)
+    assert "own score, in Python" in await fault_of(task)
+    assert await fault_of(task)
 
 
 @needs_jail
@@ -361,9 +374,9 @@ async def test_an_evaluator_that_keeps_its_score_is_tried_once(
     if checked:
         assert (await check_evaluation(task, pairs=2)).passed
     else:
-        assert not await score_fault(task)
+        assert not await fault_of(task)
     monkeypatch.setattr(evaluator_check, "EvaluatorClient", None)
-    assert not await score_fault(task)
+    assert not await fault_of(task)
 
 
 SOURCES = """
@@ -424,7 +437,7 @@ def in_language(name: str) -> dict[str, Any]:
 @needs_jail
 @pytest.mark.parametrize("language", ["shell", "Python", "JavaScript", "Perl", "Ruby"])
 async def test_a_file_without_a_suffix_is_attacked_in_every_language(language: str) -> None:
-    assert f"tool could write its own score, in {language}" in await score_fault(
+    assert f"tool could write its own score, in {language}" in await fault_of(
         task_of(**in_language(language))
     )
 
@@ -448,7 +461,7 @@ async def test_what_reaches_the_result_is_found_whatever_else_is_written_there(
     before: str, after: str
 ) -> None:
     code = SOURCES.format(name="solve.sh", before="", after=after)
-    assert await score_fault(task_of(shell(f"{before}\n{code}"), {"solve.sh": ANSWERS}))
+    assert await fault_of(task_of(shell(f"{before}\n{code}"), {"solve.sh": ANSWERS}))
 
 
 @needs_jail
@@ -459,7 +472,7 @@ async def test_only_the_file_that_is_executed_matters_and_each_is_tried_alone() 
     echo $two >&3
     """
     files = {"first.py": "print(1)\n", "second.conf": "two=2\n"}
-    assert "second.conf could write its own score, in shell" in await score_fault(
+    assert "second.conf could write its own score, in shell" in await fault_of(
         task_of(shell(code), files)
     )
 
@@ -494,7 +507,7 @@ async def test_what_no_attack_is_written_for_is_not_checked_and_not_run(
         pytest.skip("for machines with make, or without Ruby")
     source = replace(shell("echo 1 >&3", mounts=()), evaluate=evaluate)
     task = task_of(replace(source, files={**source.files, "evaluate.txt": b""}), files)
-    assert why in await score_fault(task)
+    assert why in await fault_of(task)
     if "Makefile" in files:
         report = await check_evaluation(task, pairs=1)
         assert not report.passed
@@ -512,7 +525,7 @@ async def test_a_function_that_executes_the_artifacts_text_fails_the_check() -> 
         """
     )
     task = task_of(source, {"tool": "def answer(): return 2\n"}, better="higher")
-    assert "tool could write its own score, in Python" in await score_fault(task)
+    assert "tool could write its own score, in Python" in await fault_of(task)
     assert not (await check_evaluation(task, pairs=1)).passed
 
 
@@ -554,13 +567,13 @@ async def test_an_evaluator_that_computes_an_expression_in_python_is_refused(
     code: str, start: str
 ) -> None:
     task = task_of(command(READ + code), {"tool": start})
-    assert "tool could write its own score, in Python" in await score_fault(task)
+    assert "tool could write its own score, in Python" in await fault_of(task)
 
 
 async def test_a_function_that_computes_an_expression_of_the_artifact_is_refused() -> None:
     code = "def score(artifact, seed): return eval(artifact.text('formula.txt'), {'x': 1})"
     task = task_of(function(code), {"formula.txt": "x + 1\n"})
-    assert "formula.txt could write its own score, in Python" in await score_fault(task)
+    assert "formula.txt could write its own score, in Python" in await fault_of(task)
 
 
 @needs_jail
@@ -577,7 +590,7 @@ async def test_an_evaluator_that_computes_an_expression_in_javascript_is_refused
     code: str, start: str
 ) -> None:
     source = executing("node", f"{READ_JS} fs.writeSync(3, String({code})); process.exit()")
-    fault = await score_fault(task_of(source, {"tool": start}))
+    fault = await fault_of(task_of(source, {"tool": start}))
     assert "tool could write its own score, in JavaScript" in fault
 
 
@@ -597,7 +610,7 @@ async def test_an_evaluator_that_computes_a_value_in_the_shell_or_make_is_refuse
     if "make" in code and not shutil.which("make"):
         pytest.skip("needs make")
     source = executing(program, code.replace("FILE", "/artifact/tool"))
-    assert "tool could write its own score, in shell" in await score_fault(
+    assert "tool could write its own score, in shell" in await fault_of(
         task_of(source, {"tool": start})
     )
 
@@ -623,7 +636,7 @@ async def test_an_evaluator_that_computes_a_value_in_perl_or_ruby_is_refused(
 ) -> None:
     source = executing(program, code)
     source = replace(source, evaluate=f"{source.evaluate} /artifact/tool")
-    assert f"tool could write its own score, in {language}" in await score_fault(
+    assert f"tool could write its own score, in {language}" in await fault_of(
         task_of(source, {"tool": "expr = 1 + 1\n"})
     )
 

@@ -1,4 +1,4 @@
-"""How a research run looks while it lasts: stages, counts, looks under way, one line per step."""
+"""How a research run evaluations while it lasts: stages, counts, evaluations under way, one line per step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import Console
 from tests.artifacts.knob import research_settings, research_task
 from tests.artifacts.test_research_report import FRESH, NOISE, trial
 
-from autoreason.artifacts.trial_events import FinalistsMeasured
+from autoreason.artifacts.research_history import FinalistsMeasured
 from autoreason.cli.views.live import Live
 from autoreason.cli.views.plain import Plain
 from autoreason.cli.views.screen import draw
@@ -17,7 +17,7 @@ from autoreason.events import JobFinished, RunStarted
 from autoreason.exchange import CallStarted, QueryEnded, QueryStarted
 
 STARTED = RunStarted(task=research_task(), settings=research_settings(), prompts={}, version="1")
-PLAYOFF = FinalistsMeasured(trials=(0, 1), means=(0.70, 0.72), looks=4, chosen=1)
+PLAYOFF = FinalistsMeasured(trials=(0, 1), means=(0.70, 0.72), evaluations=4, chosen=1)
 
 
 def drawn(live: Live) -> str:
@@ -30,25 +30,25 @@ def drawn(live: Live) -> str:
 def test_the_live_view_shows_stage_counts_and_looks_under_way() -> None:
     live = Live("amber-fox", clock=lambda: 100.0)
     live.on_event(STARTED)
-    live.on_signal(QueryStarted("start/look/0", "evaluation"))
+    live.on_signal(QueryStarted("start/evaluation/0", "evaluation"))
     assert live.stage == "noise floor"
     assert "measuring the start" in drawn(live)
-    live.on_signal(QueryEnded("start/look/0"))
+    live.on_signal(QueryEnded("start/evaluation/0"))
     live.on_event(NOISE)
     live.on_event(trial(1, "kept"))
     live.on_event(trial(2, incumbent=1))
     live.on_signal(CallStarted("trial/3/proposer/try/0", "author", "a/b"))
-    live.on_signal(QueryStarted("trial/4/look/0", "evaluation"))
+    live.on_signal(QueryStarted("trial/4/evaluation/0", "evaluation"))
     shown = drawn(live)
     assert live.stage == "search"
     assert "1 kept of 2 proposals; trial 2 dropped: -0.010" in shown
-    assert "trial 4 look" in shown
+    assert "trial 4 evaluation" in shown
     assert "evaluations under way" in shown
-    assert "13 of 60 evaluations, 1 of 25 proposals without a keep" in shown
-    live.on_signal(QueryStarted("playoff/0/look/0", "evaluation"))
+    assert "13 of 60 evaluations, 1 of 25 proposals in a row not kept" in shown
+    live.on_signal(QueryStarted("playoff/0/evaluation/0", "evaluation"))
     assert live.stage == "playoff"
     live.on_event(PLAYOFF)
-    live.on_signal(QueryStarted("end/result/look/0", "evaluation"))
+    live.on_signal(QueryStarted("end/result/evaluation/0", "evaluation"))
     assert live.stage == "end test"
 
 
@@ -63,7 +63,7 @@ def test_each_event_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line.strip().partition("  ")[2] for line in out.getvalue().splitlines()]
     assert lines[1:] == [
         "noise floor: 5 evaluations of the start: 0.7000 on average, spread 0.0080, 2.0 s each",
-        "trial 1 kept: +0.020 (0.008 to 0.032), 3 looks; idea 1",
+        "trial 1 kept: +0.020 (0.008 to 0.032), 3 evaluations; idea 1",
         "trial 2 refused: it was tried before; idea 2",
         "playoff: trial 1 chosen, by 4 fresh evaluations each: the start 0.7000, trial 1 0.7200",
         "end test: 8 pairs on fresh evaluations",

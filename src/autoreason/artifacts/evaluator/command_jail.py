@@ -14,11 +14,65 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from autoreason.artifacts.evaluator.jail_watch import enter
-from autoreason.artifacts.research_task import LookLimits
+from autoreason.artifacts.research_task import EvaluationLimits
 from autoreason.errors import InvalidInput
 from autoreason.programs.sandbox.linux import real_python, unused_uids
 from autoreason.programs.sandbox.seccomp import command_filter
+
+_pipe: int | None = None
+"""Where process groups are announced; a jail that starts has it open until it has announced its own."""
+
+
+def start_watch() -> None:
+    """Fork the watcher; to be called before there are threads or anything that it must not have."""
+    global _pipe
+    # This process keeps both ends: to write to a pipe that nothing reads would kill a jail that starts.
+    read_end, _pipe = os.pipe()
+    os.set_blocking(_pipe, False)
+    if os.fork():
+        return
+    status = 1
+    try:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for each in (0, _pipe):
+            # Open here, neither the client nor this process would ever see the evaluator's end.
+            os.dup2(null, each)
+        _watch(read_end)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def enter() -> None:
+    """Announce this process, which leads the group of a jail that starts."""
+    _announce(os.getpid())
+
+
+def leave(group: int) -> None:
+    """Say that a jail has ended, before its number can be another's."""
+    _announce(-group)
+
+
+def _announce(number: int) -> None:
+    if _pipe is not None:
+        with suppress(OSError):
+            os.write(_pipe, f"{number}\n".encode())
+
+
+def _watch(read_end: int) -> None:
+    """Until the pipe ends, which no process has open then that could start another jail."""
+    groups: set[int] = set()
+    with os.fdopen(read_end, encoding="ascii") as lines:
+        for number in map(int, lines):
+            if number > 0:
+                groups.add(number)
+            else:
+                groups.discard(-number)
+    for group in groups:
+        with suppress(OSError):
+            os.killpg(group, signal.SIGKILL)
+
 
 RESULT = 3
 """The descriptor on which an evaluator writes its value."""
@@ -47,7 +101,7 @@ class Jail(NamedTuple):
 
     folder: str
     """The current folder."""
-    limits: LookLimits
+    limits: EvaluationLimits
     mounts: tuple[Mount, ...] = ()
     hidden: tuple[Path, ...] = ()
     """Folders of which nothing is seen but mounts that are inside them."""
@@ -165,7 +219,7 @@ def _reserve(descriptor: int) -> None:
             os.close(handle)
 
 
-def _prepare(limits: LookLimits, own_user: bool, result: int | None) -> None:
+def _prepare(limits: EvaluationLimits, own_user: bool, result: int | None) -> None:
     """Set limits and descriptors; runs in the new process before the command."""
     enter()
     if result is not None:
@@ -207,7 +261,7 @@ def jail_problem() -> str:
     ):
         if shutil.which(tool) is None:
             return f"{tool} is not installed: apt-get install {package}"
-    jail = Jail(folder="/tmp", limits=LookLimits(), uid=jail_uid(0))
+    jail = Jail(folder="/tmp", limits=EvaluationLimits(), uid=jail_uid(0))
     try:
         process = jail.start(["true"], {"PATH": _SYSTEM_PATH}, streams=(-3, -3, -1))
         _, errors = process.communicate(timeout=_CHECK_SECONDS)

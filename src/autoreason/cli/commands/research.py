@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from autoreason.artifacts.research_terms import ResearchTerms
+from autoreason.artifacts.acceptance import ResearchTerms
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
@@ -42,8 +42,8 @@ A task is Markdown: the goal in prose, under a front matter such as this:
   Pack more circles into the square. ...
 
 Rules, all with the same number of evaluations:
-  race         a few looks at each change; the incumbent is measured again
-  greedy       keeps what beats the record in one look, as published
+  race         a few evaluations of each change; the incumbent is measured again
+  greedy       keeps what beats the record in one evaluation, as published
   independent  every change starts from the start; the best one is kept
 
 Exit status:
@@ -86,10 +86,6 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
     options.flag(
         "--unsafe",
         help="Without a jail where there is none: what the model writes can do whatever you can.",
-    ),
-    options.flag(
-        "--unchecked",
-        help="Begin even where the artifact could write its own score, or might; the conclusion says so.",
     ),
 )
 @options.research_models_options

@@ -469,7 +469,7 @@ def _kept(story: Story | None) -> _Score | None:
     """The proposals of a research run that were kept, and all that are decided; None of any other run."""
     if story is None or _strategy(story) != "research":
         return None
-    from autoreason.artifacts.trial_events import TrialDecided
+    from autoreason.artifacts.research_history import TrialDecided
 
     trials = story.of(TrialDecided)
     return _Score(sum(trial.status == "kept" for trial in trials), len(trials))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from autoreason.artifacts.trial_events import TrialDecided
+from autoreason.artifacts.research_history import TrialDecided
 from autoreason.cli.times import when
 from autoreason.cli.views import outcome, plain
 from autoreason.cli.views.console import stdout_console

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.programs.assignment import Assignment, Examination, Examined, Observed, Probe
-from autoreason.programs.examiner.service import ErrorReply, ServiceClient
+from autoreason.programs.examiner.service import ServiceClient
 from autoreason.programs.problems.problem import BrokenRecord
 
 
-class OpenRequest(Struct, frozen=True, kw_only=True, tag=True):
+class OpenRequest(Struct, frozen=True, kw_only=True):
     """Asks to open a set of problems, and how to examine it."""
 
     source: str = ""
@@ -32,7 +30,7 @@ class OpenRequest(Struct, frozen=True, kw_only=True, tag=True):
     workers: int | None = None
 
 
-class OpenReply(Struct, frozen=True, kw_only=True, tag=True):
+class OpenReply(Struct, frozen=True, kw_only=True):
     """The set without its private tests, and the sandbox in use."""
 
     digest: str
@@ -41,51 +39,16 @@ class OpenReply(Struct, frozen=True, kw_only=True, tag=True):
     level: str
 
 
-class ExamineRequest(Struct, frozen=True, kw_only=True, tag=True):
-    """Asks for one examination."""
-
-    number: int
-    examination: Examination
-
-
-class ExamineReply(Struct, frozen=True, kw_only=True, tag=True):
-    """The result of an examination."""
-
-    number: int
-    result: Examined
-
-
-class ObserveRequest(Struct, frozen=True, kw_only=True, tag=True):
-    """Asks to run a program on inputs without known answers."""
-
-    number: int
-    probe: Probe
-
-
-class ObserveReply(Struct, frozen=True, kw_only=True, tag=True):
-    """What the program did on each input."""
-
-    number: int
-    result: Observed
-
-
-client_decoder = msgspec.msgpack.Decoder(OpenRequest | ExamineRequest | ObserveRequest)
-examiner_decoder = msgspec.msgpack.Decoder(OpenReply | ExamineReply | ObserveReply | ErrorReply)
-
-
-if TYPE_CHECKING:
-    pass
-
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class ExaminerClient(ServiceClient[OpenReply]):
     """Client of an examiner in another process, which is started once more if it dies."""
 
-    service = "autoreason.programs.examiner"
+    service = "autoreason.programs.examiner.process"
     name = "the examiner"
     subject = "program"
-    decoder = examiner_decoder
+    opened = OpenReply
 
     @classmethod
     async def open(
@@ -118,15 +81,12 @@ class ExaminerClient(ServiceClient[OpenReply]):
     async def examine(self, examination: Examination) -> Examined:
         """The verdict on one program; many requests can be open at a time."""
         examination = replace(examination, program=_sendable(examination.program))
-        request = ExamineRequest(number=next(self._numbers), examination=examination)
-        examined: Examined = await self.ask(request)
-        return examined
+        return await self.call("examine", examination, Examined)
 
     async def observe(self, probe: Probe) -> Observed:
         """What one program does on inputs without known answers."""
         probe = replace(probe, program=_sendable(probe.program))
-        observed: Observed = await self.ask(ObserveRequest(number=next(self._numbers), probe=probe))
-        return observed
+        return await self.call("observe", probe, Observed)
 
     async def start(self) -> None:
         """Start the process; from then on the saved copy is used, even if the file changes."""

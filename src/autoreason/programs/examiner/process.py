@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -10,18 +10,10 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.files import write_atomically
 from autoreason.paths import data_folder
-from autoreason.programs.assignment import Examination, Probe
-from autoreason.programs.examiner.client import (
-    ExamineReply,
-    ExamineRequest,
-    ObserveReply,
-    ObserveRequest,
-    OpenReply,
-    OpenRequest,
-    client_decoder,
-)
+from autoreason.programs.assignment import Examination, Examined, Observed, Probe
+from autoreason.programs.examiner.client import OpenReply, OpenRequest
 from autoreason.programs.examiner.examiner import Examiner
-from autoreason.programs.examiner.service import run_service
+from autoreason.programs.examiner.service import Method, run_service
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import (
     Problem,
@@ -67,7 +59,7 @@ def set_path(digest: str) -> Path:
 
 def main() -> None:
     """Serve the client at the other end of standard input, a socket, until it disconnects."""
-    run_service(client_decoder, OpenSet)
+    run_service(OpenRequest, OpenSet)
 
 
 class OpenSet:
@@ -81,6 +73,10 @@ class OpenSet:
         self._sandbox = open_sandbox(unsafe=opening.unsafe, workers=opening.workers)
         self._problems = {problem.id: problem for problem in problem_set.problems}
         self._examiner = Examiner(self._sandbox)
+        self.methods: Mapping[str, Method] = {
+            "examine": (Examination, self._examine),
+            "observe": (Probe, self._observe),
+        }
         self.opened = OpenReply(
             digest=problem_set.digest,
             assignments=tuple(map(to_assignment, problem_set.problems)),
@@ -88,19 +84,12 @@ class OpenSet:
             level=self._sandbox.level,
         )
 
-    async def answer(self, request: ExamineRequest | ObserveRequest) -> ExamineReply | ObserveReply:
-        """Run one program."""
-        if isinstance(request, ObserveRequest):
-            probe = request.probe
-            observed = await self._examiner.observe(
-                self._problem(probe), probe.program, probe.inputs
-            )
-            return ObserveReply(number=request.number, result=observed)
-        subject = request.examination
-        examined = await self._examiner.examine(
-            self._problem(subject), subject.program, subject.which, subject.every
-        )
-        return ExamineReply(number=request.number, result=examined)
+    async def _examine(self, subject: Examination) -> Examined:
+        problem = self._problem(subject)
+        return await self._examiner.examine(problem, subject.program, subject.which, subject.every)
+
+    async def _observe(self, probe: Probe) -> Observed:
+        return await self._examiner.observe(self._problem(probe), probe.program, probe.inputs)
 
     def _problem(self, subject: Examination | Probe) -> Problem:
         if subject.problem not in self._problems:

@@ -1,4 +1,7 @@
-"""A service in a process of its own: frames, its client, which starts it again if it dies, and its loop."""
+"""A service in a process of its own: its client, which starts it again if it dies, and its loop.
+
+Either side sends frames; the first of each opens the service, the others are calls of its methods and their results.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from itertools import count
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from autoreason.errors import AutoreasonError, InvalidInput, ProviderFailed
 from autoreason.programs.examiner.examiner import printable
@@ -30,16 +33,26 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE
 _PR_SET_DUMPABLE = 4
 
 _encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.decode
 Opened = TypeVar("Opened")
+Result = TypeVar("Result")
 Message = TypeVar("Message")
 
 
-class ErrorReply(Struct, frozen=True, kw_only=True, tag=True):
-    """Why there is no result, in one sentence."""
+class Call(Struct, frozen=True, array_like=True):
+    """One call of a method; the one that opens the service has no method."""
 
-    number: int | None = None
-    """Number of the request; None where nothing could be opened."""
-    message: str
+    number: int
+    method: str
+    argument: Raw
+
+
+class Reply(Struct, frozen=True, array_like=True):
+    """What a call came to: a result, or why there is none in one sentence."""
+
+    number: int
+    result: Raw = Raw(_encode(None))
+    error: str = ""
     user_error: bool = True
     """Whether the user can fix it; otherwise the service itself failed."""
 
@@ -50,20 +63,18 @@ def encode_frame(message: object) -> bytes:
     return len(body).to_bytes(_HEADER, "big") + body
 
 
-async def read_frame(
-    reader: asyncio.StreamReader, decoder: msgspec.msgpack.Decoder[Message]
-) -> Message | None:
+async def read_frame(reader: asyncio.StreamReader, kind: type[Message]) -> Message | None:
     """The next message; None when the other side has disconnected."""
     try:
         header = await reader.readexactly(_HEADER)
-        return decoder.decode(await reader.readexactly(int.from_bytes(header, "big")))
+        return _decode(await reader.readexactly(int.from_bytes(header, "big")), type=kind)
     except (asyncio.IncompleteReadError, OSError):
         return None
 
 
-class _PendingRequest(Struct):
-    request: Any
-    future: asyncio.Future[Any]
+class _PendingCall(Struct):
+    call: Call
+    future: asyncio.Future[Raw]
     attempts: int = 1
 
 
@@ -71,18 +82,18 @@ class ServiceClient(Generic[Opened]):
     """Client of a service in another process, which is started once more if it dies."""
 
     service: ClassVar[str]
-    """The package that is started as the service."""
+    """The module whose `main` is the service."""
     name: ClassVar[str]
     """In messages: "the examiner"."""
     subject: ClassVar[str]
-    """What one request is about: "program"."""
-    decoder: ClassVar[msgspec.msgpack.Decoder[Any]]
-    """Reads the service's messages."""
+    """What one call is about: "program"."""
+    opened: ClassVar[type[Any]]
+    """What the service says when it is open."""
 
     def __init__(self, opening: Struct) -> None:
         self._opening = opening
-        self._numbers = count()
-        self._pending: dict[int, _PendingRequest] = {}
+        self._numbers = count(1)
+        self._pending: dict[int, _PendingCall] = {}
         self._connection: _Connection | None = None
         self._listener: asyncio.Task[None] | None = None
         self._closed = False
@@ -98,25 +109,34 @@ class ServiceClient(Generic[Opened]):
 
     async def start(self) -> None:
         """Start the process and open what it serves."""
-        self._connection = await _Connection.connect(self)
+        self._connection = connection = await _Connection.connect(self)
         try:
-            self.reply = await self._open(self._connection)
+            await self._send(Call(0, "", Raw(_encode(self._opening))))
+            message = await read_frame(connection.reader, Reply)
+            if message is None:
+                raise ProviderFailed(
+                    f"{self.name}'s process ended at its start; see `autoreason doctor`"
+                )
+            if message.error:
+                raise self._error_of(message)
+            self.reply = _decode(message.result, type=self.opened)
         except BaseException:
-            await self._connection.close()
+            await connection.close()
             raise
-        self._listener = asyncio.create_task(self._listen(self._connection))
+        self._listener = asyncio.create_task(self._listen(connection))
 
-    async def ask(self, request: Any) -> Any:
-        """The result of one request; many can be open at a time."""
+    async def call(self, method: str, argument: object, kind: type[Result]) -> Result:
+        """What a method returns; many calls can be open at a time."""
         if self._closed:
             raise ProviderFailed(f"{self.name} is closed; resume the run to open it again")
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._pending[request.number] = _PendingRequest(request, future)
+        call = Call(next(self._numbers), method, Raw(_encode(argument)))
+        future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+        self._pending[call.number] = _PendingCall(call, future)
         try:
-            await self._send(request)
-            return await future
+            await self._send(call)
+            return _decode(await future, type=kind)
         finally:
-            self._pending.pop(request.number, None)
+            self._pending.pop(call.number, None)
 
     async def close(self) -> None:
         """Close the connection, and wait for the process to end."""
@@ -130,38 +150,25 @@ class ServiceClient(Generic[Opened]):
             if self._connection is not None:
                 await self._connection.close()
 
-    async def _open(self, connection: _Connection) -> Opened:
-        with suppress(OSError):
-            await connection.send(self._opening)
-        message: Any = await read_frame(connection.reader, self.decoder)
-        if isinstance(message, ErrorReply):
-            raise self._error_of(message)
-        if message is None:
-            raise ProviderFailed(
-                f"{self.name}'s process ended at its start; see `autoreason doctor`"
-            )
-        opened: Opened = message
-        return opened
-
     async def _listen(self, connection: _Connection) -> None:
         try:
-            while (message := await read_frame(connection.reader, self.decoder)) is not None:
+            while (message := await read_frame(connection.reader, Reply)) is not None:
                 pending = self._pending.get(message.number)
                 if pending is None or pending.future.done():
                     continue
-                if isinstance(message, ErrorReply):
+                if message.error:
                     pending.future.set_exception(self._error_of(message))
                 else:
                     pending.future.set_result(message.result)
             await connection.close()
             await self._restart()
         except Exception as error:
-            # Any error: without a listener, pending requests would wait for ever.
+            # Any error: without a listener, pending calls would wait for ever.
             self._closed = True
             self._fail_all(ProviderFailed(f"{self.name} died and cannot be started again: {error}"))
 
     async def _restart(self) -> None:
-        """Start the process again and resend requests; one over which it died twice is not resent."""
+        """Start the process again and resend calls; one over which it died twice is not resent."""
         for pending in self._pending.values():
             pending.attempts += 1
             if pending.attempts > _MAX_ATTEMPTS and not pending.future.done():
@@ -171,18 +178,18 @@ class ServiceClient(Generic[Opened]):
         await self.start()
         for pending in list(self._pending.values()):
             if not pending.future.done():
-                await self._send(pending.request)
+                await self._send(pending.call)
 
-    async def _send(self, request: Any) -> None:
-        """Send a request, which has a number; the listener notices a dead connection and sends it again."""
+    async def _send(self, call: Call) -> None:
+        """Send a call; the listener notices a dead connection and sends it again."""
         assert self._connection is not None
         with suppress(OSError):
-            await self._connection.send(request)
+            await self._connection.send(call)
 
-    def _error_of(self, refusal: ErrorReply) -> AutoreasonError:
+    def _error_of(self, refusal: Reply) -> AutoreasonError:
         if refusal.user_error:
-            return InvalidInput(refusal.message)
-        return ProviderFailed(f"{self.name} failed: {refusal.message}")
+            return InvalidInput(refusal.error)
+        return ProviderFailed(f"{self.name} failed: {refusal.error}")
 
     def _fail_all(self, error: AutoreasonError) -> None:
         for pending in self._pending.values():
@@ -239,7 +246,7 @@ class _Connection:
 
 def _start_process(service: str, stdin: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", service],
+        [sys.executable, "-c", f"from {service} import main; main()"],
         stdin=stdin,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -248,16 +255,21 @@ def _start_process(service: str, stdin: int) -> subprocess.Popen[bytes]:
     )
 
 
+Method = tuple[type[Any], Callable[[Any], Awaitable[object]]]
+"""The type of a method's argument, and the method."""
+
+
 class Served(Protocol):
     """What a service answers from, once it is open."""
 
     @property
     def opened(self) -> Struct:
-        """The reply to the client that opened it."""
+        """What the client that opened it is told."""
         ...
 
-    async def answer(self, request: Any) -> Struct:
-        """The reply to one request."""
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        """What can be called, by name."""
         ...
 
     async def close(self) -> None:
@@ -265,36 +277,34 @@ class Served(Protocol):
         ...
 
 
-def run_service(decoder: msgspec.msgpack.Decoder[Any], open_: Callable[[Any], Served]) -> None:
+def run_service(kind: type[Message], open_: Callable[[Message], Served]) -> None:
     """Serve the client at the other end of standard input, a socket, until it disconnects."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         # Let no other process of this user read this process's memory.
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-    asyncio.run(_serve(socket.socket(fileno=0), decoder, open_))
+    asyncio.run(_serve(socket.socket(fileno=0), kind, open_))
 
 
 async def _serve(
-    connection: socket.socket,
-    decoder: msgspec.msgpack.Decoder[Any],
-    open_: Callable[[Any], Served],
+    connection: socket.socket, kind: type[Message], open_: Callable[[Message], Served]
 ) -> None:
     reader, writer = await asyncio.open_connection(sock=connection)
     try:
-        opening = await read_frame(reader, decoder)
+        opening = await read_frame(reader, Call)
         if opening is None:
             return
         try:
-            served = open_(opening)
+            served = open_(_decode(opening.argument, type=kind))
         except AutoreasonError as error:
-            writer.write(encode_frame(_refusal(error)))
+            writer.write(encode_frame(_refusal(error, 0)))
             return
         try:
-            writer.write(encode_frame(served.opened))
-            # Many requests at a time; those still open when the client disconnects are cancelled.
+            writer.write(encode_frame(Reply(0, Raw(_encode(served.opened)))))
+            # Many calls at a time; those still open when the client disconnects are cancelled.
             tasks: set[asyncio.Task[None]] = set()
-            while (request := await read_frame(reader, decoder)) is not None:
-                task = asyncio.create_task(_handle(request, served, writer))
+            while (call := await read_frame(reader, Call)) is not None:
+                task = asyncio.create_task(_handle(call, served, writer))
                 tasks.add(task)
                 task.add_done_callback(tasks.discard)
             for task in tasks:
@@ -308,18 +318,20 @@ async def _serve(
             await writer.wait_closed()
 
 
-async def _handle(request: Any, served: Served, writer: asyncio.StreamWriter) -> None:
+async def _handle(call: Call, served: Served, writer: asyncio.StreamWriter) -> None:
     try:
-        reply = await served.answer(request)
+        kind, method = served.methods[call.method]
+        result = await method(_decode(call.argument, type=kind))
+        reply = Reply(call.number, Raw(_encode(result)))
     except Exception as error:
-        reply = _refusal(error, request.number)
+        reply = _refusal(error, call.number)
     writer.write(encode_frame(reply))
     with suppress(OSError):
         await writer.drain()
 
 
-def _refusal(error: Exception, number: int | None = None) -> ErrorReply:
+def _refusal(error: Exception, number: int) -> Reply:
     if isinstance(error, InvalidInput):
-        return ErrorReply(number=number, message=str(error))
+        return Reply(number, error=str(error))
     message = printable(f"{type(error).__name__}: {error}")
-    return ErrorReply(number=number, message=message, user_error=False)
+    return Reply(number, error=message, user_error=False)

@@ -1,4 +1,4 @@
-"""A look by a command: the evaluator in one jail, and whatever it runs with `artifact …` in others."""
+"""An evaluator that is a command: it runs in one jail, and whatever it runs with `artifact …` in others."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import asyncio
 import json
 import os
 import shlex
+import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, suppress
 from pathlib import Path
 from signal import SIGXFSZ
@@ -16,6 +18,7 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
+from autoreason.artifacts.evaluator.attacks import LANGUAGES, Language, gap_in, language_of, run_by
 from autoreason.artifacts.evaluator.command_jail import (
     Jail,
     Mount,
@@ -23,27 +26,31 @@ from autoreason.artifacts.evaluator.command_jail import (
     find_programs,
     jail_uid,
     kill_all,
+    leave,
     require_jail,
     resident_bytes,
 )
-from autoreason.artifacts.evaluator.command_reach import find_reach
-from autoreason.artifacts.evaluator.evaluator_client import Reach
-from autoreason.artifacts.evaluator.jail_watch import leave
-from autoreason.artifacts.evaluator.look_values import (
+from autoreason.artifacts.evaluator.saved_evaluation import (
     MAX_OUTPUT,
     MAX_RESULT_BYTES,
     TAIL,
+    Reach,
     interface_hint,
+    locked_folder,
     read_measurement,
+    remove_folder,
+    remove_leftovers,
+    signature,
     too_much_printed,
+    write_files,
 )
-from autoreason.artifacts.evaluator.work_folder import WorkFolder
-from autoreason.artifacts.measurement import Files, Look, LookOutcome, Measurement
+from autoreason.artifacts.measurement import Evaluation, EvaluationOutcome, Files, Measurement
 from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.jobs.context import cancel
 from autoreason.paths import data_folder
 from autoreason.programs.sandbox.linux import real_python, receive, wait_readable
 
+_PREFIX = "autoreason-evaluator-"
 _MEMORY_CHECK_SECONDS = 0.2
 _NOT_RUN = 125
 """The status of `artifact` where nothing could be run."""
@@ -68,7 +75,11 @@ class CommandEvaluator:
         self.level = "none" if unsafe else "bubblewrap"
         self.source, self.unsafe, self.probe = source, unsafe, probe
         self.command = shlex.split(source.evaluate)
-        self.folder = WorkFolder(source.files)
+        self._stack = ExitStack()
+        remove_leftovers(_PREFIX)
+        self._folder = self._stack.enter_context(locked_folder(_PREFIX))
+        self.task = self._folder / "task"
+        self._signatures: dict[Path, tuple[int, ...]] = {}
 
     @property
     def programs(self) -> Programs:
@@ -89,35 +100,90 @@ class CommandEvaluator:
         )
 
     def reach_of(self, start: Files) -> Reach:
-        """What an artifact could do beside the command."""
-        return find_reach(self.source, start, self.programs, self.jail("/", 1, ()))
+        """What an artifact could do beside the command: every interpreter and file of the task is tried there."""
+        script = [
+            f"{program} </dev/null >/dev/null 2>&1 && echo {language.name}"
+            for language in LANGUAGES
+            for program in language.words.split()
+            if not program.startswith(".")
+        ]
+        source = self.source
+        own = [str(Path(source.folder, name)) for name in source.files] if source.folder else []
+        script += [f"test ! -r {shlex.quote(path)} || echo {shlex.quote(path)}" for path in own]
+        process = self.jail("/", 1, ()).start(
+            ["sh", "-c", "\n".join(script)], {"PATH": self.programs.path}, streams=(-3, -1, -3)
+        )
+        output, _ = process.communicate()
+        leave(process.pid)
+        found = dict.fromkeys(output.decode(errors="replace").splitlines())
+        here = [language.name for language in LANGUAGES if language.name in found]
+        gap = next(filter(None, self._gaps(start, here)), "")
+        return Reach(languages=here, gap=gap, exposed=[path for path in own if path in found])
 
-    async def take(self, look: Look, items: Sequence[Any], slot: int) -> Measurement:
+    def _gaps(self, start: Files, here: list[str]) -> Iterator[str]:
+        """Why files of the evaluator or the artifact cannot be attacked in their own language."""
+        program, files = self.programs.command, self.source.files
+        named = {
+            name: files[name] for word in self.command if (name := word.removeprefix("./")) in files
+        }
+        own = [language_of(path, body.decode(errors="replace")) for path, body in named.items()]
+        if not any(isinstance(each, Language) for each in own):
+            first = ""
+            with suppress(OSError), Path(program).open("rb") as file:
+                first = file.readline(200).decode(errors="replace")
+            own.append(language_of(program, first) if first.startswith("#!") else run_by(program))
+        yield from (gap_in(each, here, "the evaluator") for each in own)
+        yield from (gap_in(language_of(path, text), here, path) for path, text in start.items())
+
+    async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
         """Run the command to its end or to a limit."""
-        self.folder.verify()
-        shim = _SHIM.format(python=real_python())
-        with self.folder.open_look(look.files, items, shim) as folder:
-            return await _CommandLook(self, folder, slot).run(look)
+        self._write_task()
+        folder = Path(tempfile.mkdtemp(prefix="evaluation-", dir=self._folder))
+        try:
+            for name, mode in (("artifact", 0o755), ("run", 0o755), ("tmp", 0o700)):
+                (folder / name).mkdir()
+                (folder / name).chmod(mode)
+            write_files(folder / "artifact", evaluation.files)
+            write_files(folder / "run", {"artifact": _SHIM.format(python=real_python())})
+            lines = "".join(f"{json.dumps(item)}\n" for item in items)
+            write_files(folder, {"items.jsonl": lines})
+            return await _CommandEvaluation(self, folder, slot).run(evaluation)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _write_task(self) -> None:
+        """Write the evaluator's files, and write them anew if one of them was touched."""
+        known = self._signatures
+        if known and all(signature(path) == each for path, each in known.items()):
+            return
+        remove_folder(self.task)
+        self.task.mkdir()
+        write_files(self.task, self.source.files, 0o444)
+        written = [self.task, *self.task.rglob("*")]
+        for path in written:
+            if path.is_dir():
+                path.chmod(0o555)
+        self._signatures = {path: signature(path) for path in written}
 
     async def close(self) -> None:
         """Remove its folder."""
-        self.folder.close()
+        self._stack.close()
 
 
-class _CommandLook:
-    """The processes of one look."""
+class _CommandEvaluation:
+    """The processes of one evaluation."""
 
     def __init__(self, evaluator: CommandEvaluator, folder: Path, slot: int) -> None:
         self._evaluator, self._unsafe = evaluator, evaluator.unsafe
         self._limits = evaluator.source.limits
-        self._folder, self._task = folder, evaluator.folder.task
+        self._folder, self._task = folder, evaluator.task
         self._slot = slot
         self._programs = evaluator.programs
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._out_of_memory = False
         self._printed_too_much = False
 
-    async def run(self, look: Look) -> Measurement:
+    async def run(self, evaluation: Evaluation) -> Measurement:
         """Run the evaluator, with the artifact as often as it asks for it."""
         async with AsyncExitStack() as stack:
             listener = stack.enter_context(_listen(self._folder / "run" / "socket"))
@@ -132,14 +198,16 @@ class _CommandLook:
             ]
             stack.push_async_callback(cancel, tasks)
             async with asyncio.timeout(self._limits.seconds):
-                process = self._start_evaluator(look, output, value, status)
+                process = self._start_evaluator(evaluation, output, value, status)
                 await self._wait(process)
             tail = output.finish().decode(errors="replace")[-TAIL:]
             result = self._read(process.returncode, value.finish(), tail, status)
-            return replace(result, detail=result.detail + interface_hint(result.detail, look.files))
+            return replace(
+                result, detail=result.detail + interface_hint(result.detail, evaluation.files)
+            )
 
     def _start_evaluator(
-        self, look: Look, output: BoundedPipe, value: BoundedPipe, status: int
+        self, evaluation: Evaluation, output: BoundedPipe, value: BoundedPipe, status: int
     ) -> subprocess.Popen[bytes]:
         task, artifact, items, run = mounts = [
             self._mount(self._task, "/task"),
@@ -148,10 +216,10 @@ class _CommandLook:
             self._mount(self._folder / "run", "/run/autoreason"),
         ]
         environment = {
-            "AUTOREASON_SEED": str(look.seed),
+            "AUTOREASON_SEED": str(evaluation.seed),
             "AUTOREASON_ARTIFACT": artifact.inside,
             "AUTOREASON_RESULT": "3",
-            **({"AUTOREASON_ITEMS": items.inside} if look.items else {}),
+            **({"AUTOREASON_ITEMS": items.inside} if evaluation.items else {}),
         }
         with Path(os.devnull).open("rb") as empty:
             process = self._evaluator.jail(task.inside, 2 * self._slot, mounts).start(
@@ -254,18 +322,20 @@ class _CommandLook:
     def _read(self, returncode: int, value: bytes, tail: str, status: int) -> Measurement:
         last = tail.rstrip().rpartition("\n")[2]
         if self._out_of_memory or (returncode and last.startswith("MemoryError")):
-            return Measurement(outcome=LookOutcome.MEMORY, tail=tail)
+            return Measurement(outcome=EvaluationOutcome.MEMORY, tail=tail)
         if self._printed_too_much:
             return too_much_printed(tail)
         if not self._unsafe and b"exit-code" not in os.pread(status, 1 << 12, 0):
             return Measurement(
-                outcome=LookOutcome.EVALUATOR_ERROR, detail=last or "its jail ended", tail=tail
+                outcome=EvaluationOutcome.EVALUATOR_ERROR,
+                detail=last or "its jail ended",
+                tail=tail,
             )
         if returncode:
             limit = f"; it wrote more than {self._limits.disk_mb} MB"
             reason = limit if abs(returncode) in (SIGXFSZ, 128 + SIGXFSZ) else ""
             detail = f"the evaluator exited with status {returncode}{reason}: {last}".rstrip(": ")
-            return Measurement(outcome=LookOutcome.FAILED, detail=detail, tail=tail)
+            return Measurement(outcome=EvaluationOutcome.FAILED, detail=detail, tail=tail)
         return read_measurement(value, self._evaluator.source.metric, tail)
 
 

@@ -1,19 +1,22 @@
-"""A command measures in a jail: nothing outlives it, nothing of the machine is written, the artifact has its own."""
+"""An evaluator that is a command, in jails that leave nothing behind."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import shlex
+import subprocess
+import sys
 import time
 import venv
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
 from tests.artifacts.evaluator.evaluating import (
     command,
-    look,
+    evaluation,
     measure,
     needs_jail,
     opened,
@@ -22,11 +25,11 @@ from tests.artifacts.evaluator.evaluating import (
 from tests.patience import PATIENCE
 
 from autoreason.artifacts.evaluator import command_jail
+from autoreason.artifacts.evaluator.command_evaluator import CommandEvaluator
 from autoreason.artifacts.evaluator.command_jail import Jail, Mount, resident_bytes
-from autoreason.artifacts.evaluator.command_look import CommandEvaluator
-from autoreason.artifacts.evaluator.evaluator_client import OpenEvaluation
-from autoreason.artifacts.measurement import Look, LookOutcome
-from autoreason.artifacts.research_task import EvaluationSource, LookLimits
+from autoreason.artifacts.evaluator.evaluators import OpenEvaluation
+from autoreason.artifacts.measurement import Evaluation, EvaluationOutcome
+from autoreason.artifacts.research_task import EvaluationLimits, EvaluationSource
 from autoreason.errors import InvalidInput, ProviderFailed
 
 pytestmark = needs_jail
@@ -64,10 +67,10 @@ async def wait_until_gone(mark: str) -> None:
 async def test_the_artifact_runs_in_a_jail_of_its_own_as_any_process() -> None:
     for unsafe, level in ((False, "bubblewrap"), (True, "none")):
         async with opened(command(RUNS_IT), unsafe=unsafe) as client:
-            result = await client.measure(look("print(int(input()) ** 2)"))
+            result = await client.measure(evaluation("print(int(input()) ** 2)"))
             assert (result.value, result.level, client.reply.level) == (9.0, level, level)
-            failed = await client.measure(look("raise ValueError('too small')"))
-            assert failed.outcome == LookOutcome.FAILED
+            failed = await client.measure(evaluation("raise ValueError('too small')"))
+            assert failed.outcome == EvaluationOutcome.FAILED
             assert "too small" in failed.detail
 
 
@@ -80,7 +83,7 @@ async def test_seed_items_and_metrics_reach_and_leave_the_evaluator() -> None:
         """,
         items=(10, 20, 30),
     )
-    result = await measure(source, look("four", path="prompt.md", seed=5, items=(2, 0)))
+    result = await measure(source, evaluation("four", path="prompt.md", seed=5, items=(2, 0)))
     assert result.metrics == {"score": 4.0, "seed": 5.0}
     assert result.by_item == (30.0, 10.0)
 
@@ -90,7 +93,7 @@ async def test_a_shell_script_is_an_evaluator_too() -> None:
         evaluate="sh run.sh",
         files={"run.sh": b"artifact cat pack.py; artifact sh -c 'exit 3'; echo $? >&3"},
     )
-    result = await measure(source, look("hello"))
+    result = await measure(source, evaluation("hello"))
     assert (result.value, result.tail) == (3.0, "hello")
 
 
@@ -100,7 +103,7 @@ NUMBER = 'print(score, file=open(int(os.environ["AUTOREASON_RESULT"]), "w"))'
 
 async def test_a_command_that_returns_nothing_is_told_where_to_write() -> None:
     result = await measure(command("print(0.93)"))
-    assert result.outcome == LookOutcome.INVALID
+    assert result.outcome == EvaluationOutcome.INVALID
     assert HERE in result.detail
     assert NUMBER in result.detail
     assert result.tail == "0.93\n"
@@ -128,15 +131,15 @@ async def test_a_first_evaluator_is_told_where_the_artifact_is_and_where_the_num
 ) -> None:
     files = dict.fromkeys(("config.toml", "solution.py", "solve.sh"), "x = 1\n")
     source = EvaluationSource(evaluate=f"{evaluate} score", files={"score": code.encode()})
-    result = await measure(source, Look(files=files, seed=0))
-    assert result.outcome == LookOutcome.FAILED
+    result = await measure(source, Evaluation(files=files, seed=0))
+    assert result.outcome == EvaluationOutcome.FAILED
     for part in (HERE, "descriptor $AUTOREASON_RESULT", line, NUMBER, 'echo "$score" >&3'):
         assert part in result.detail
 
 
 async def test_other_files_that_are_missing_are_named_without_a_word_of_the_artifact() -> None:
     for missing in ("other.toml", "/artifact/pack.py/x", "lib/pack.py", "pack.python"):
-        result = await measure(command(f"open({missing!r})"), look(path="pack.py"))
+        result = await measure(command(f"open({missing!r})"), evaluation(path="pack.py"))
         assert result.detail.endswith(f"{missing!r}")
 
 
@@ -147,9 +150,9 @@ first = {"x86_64": 248, "aarch64": 217}[os.uname().machine]
 answers = []
 for ring in (-3, -4, -5):
     for call in (
-        (first, b"user", b"autoreason-look", b"kept", 4, ctypes.c_long(ring)),
-        (first + 1, b"user", b"autoreason-look", None, ctypes.c_long(ring)),
-        (first + 2, 10, ctypes.c_long(ring), b"user", b"autoreason-look", 0),
+        (first, b"user", b"autoreason-evaluation", b"kept", 4, ctypes.c_long(ring)),
+        (first + 1, b"user", b"autoreason-evaluation", None, ctypes.c_long(ring)),
+        (first + 2, 10, ctypes.c_long(ring), b"user", b"autoreason-evaluation", 0),
     ):
         answers.append(libc.syscall(*call) == -1 and ctypes.get_errno() == errno.EPERM)
 print(sum(answers))
@@ -180,12 +183,12 @@ print(sum(refused))
 
 async def test_no_namespace_is_made_or_entered_and_threads_and_processes_are() -> None:
     source = command(f"{NAMESPACES}\nif not all(refused): sys.exit(1)\n{RUNS_IT}")
-    assert (await measure(source, look(NAMESPACES))).value == 20.0
+    assert (await measure(source, evaluation(NAMESPACES))).value == 20.0
 
 
 async def test_no_keyring_is_read_or_keeps_anything_for_the_next_look() -> None:
     source = command(f"{KEYRING}\nif sum(answers) < 9: sys.exit(1)\n{RUNS_IT}")
-    assert (await measure(source, look(KEYRING))).value == 9.0
+    assert (await measure(source, evaluation(KEYRING))).value == 9.0
 
 
 async def test_the_jail_has_no_network_no_home_and_nothing_to_write_to(tmp_path: Path) -> None:
@@ -223,8 +226,8 @@ async def test_an_evaluator_past_its_deadline_ends_with_all_that_it_started() ->
         """
         import signal, subprocess, sys, time
         child = sys.argv[1]
-        subprocess.Popen([sys.executable, "-c", child, "outlives-its-look"])
-        subprocess.Popen(["artifact", "python", "-c", child, "outlives-its-look"])
+        subprocess.Popen([sys.executable, "-c", child, "outlives-its-evaluation"])
+        subprocess.Popen(["artifact", "python", "-c", child, "outlives-its-evaluation"])
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if os.environ["AUTOREASON_SEED"] == "1":
             time.sleep(1)
@@ -232,23 +235,23 @@ async def test_an_evaluator_past_its_deadline_ends_with_all_that_it_started() ->
             sys.exit()
         time.sleep(1000)
         """,
-        limits=LookLimits(seconds=4),
+        limits=EvaluationLimits(seconds=4),
     )
     source = replace(source, evaluate=f"python evaluate.py {shlex.quote(OUTLIVES)}")
     async with opened(source) as client:
-        late = await client.measure(look())
-        assert late.outcome == LookOutcome.TIMEOUT
+        late = await client.measure(evaluation())
+        assert late.outcome == EvaluationOutcome.TIMEOUT
         assert "4 s" in late.detail
-        await wait_until_gone("outlives-its-look")
-        ended = await client.measure(look(seed=1))
+        await wait_until_gone("outlives-its-evaluation")
+        ended = await client.measure(evaluation(seed=1))
         assert ended.value == 1.0
-        await wait_until_gone("outlives-its-look")
+        await wait_until_gone("outlives-its-evaluation")
 
 
 async def test_a_killed_evaluator_leaves_no_process_of_its_jails() -> None:
     source = EvaluationSource(evaluate="sleep 98765")
     async with opened(source) as client:
-        looking = asyncio.create_task(client.measure(look()))
+        evaluating = asyncio.create_task(client.measure(evaluation()))
         deadline = time.monotonic() + PATIENCE
         while not any("bwrap" not in each for each in processes_with("sleep 98765")):
             assert time.monotonic() < deadline
@@ -257,7 +260,7 @@ async def test_a_killed_evaluator_leaves_no_process_of_its_jails() -> None:
         client._opening = OpenEvaluation(digest="not saved", run="r")
         os.kill(client._connection._process.pid, 9)
         with pytest.raises(ProviderFailed, match="died and cannot be started again"):
-            await looking
+            await evaluating
         await wait_until_gone("sleep 98765")
 
 
@@ -274,7 +277,7 @@ async def test_processes_that_fork_endlessly_are_limited() -> None:
             pass
         give(started)
         """,
-        limits=LookLimits(seconds=60, processes=20),
+        limits=EvaluationLimits(seconds=60, processes=20),
     )
     result = await measure(source)
     assert result.value is not None
@@ -292,7 +295,7 @@ async def test_a_disk_that_is_filled_is_the_looks_own() -> None:
             pass
         give(written >> 20)
         """,
-        limits=LookLimits(seconds=60, disk_mb=8),
+        limits=EvaluationLimits(seconds=60, disk_mb=8),
     )
     result = await measure(source)
     assert result.value is not None
@@ -302,22 +305,22 @@ async def test_a_disk_that_is_filled_is_the_looks_own() -> None:
 async def test_a_file_beyond_the_limit_ends_the_look() -> None:
     source = EvaluationSource(
         evaluate="dd if=/dev/zero of=/tmp/x bs=1M count=100",
-        limits=LookLimits(seconds=60, disk_mb=8),
+        limits=EvaluationLimits(seconds=60, disk_mb=8),
     )
     result = await measure(source)
-    assert result.outcome == LookOutcome.FAILED
+    assert result.outcome == EvaluationOutcome.FAILED
 
 
 async def test_endless_output_is_ended_and_costs_no_memory() -> None:
-    source = EvaluationSource(evaluate="yes out-of-it", limits=LookLimits(seconds=PATIENCE))
+    source = EvaluationSource(evaluate="yes out-of-it", limits=EvaluationLimits(seconds=PATIENCE))
     async with opened(source) as client:
         assert client._connection is not None
         pid = client._connection._process.pid
         before = resident_bytes(pid)
-        result = await client.measure(look())
+        result = await client.measure(evaluation())
         grown = resident_bytes(pid) - before
         assert (result.outcome, result.detail) == (
-            LookOutcome.FAILED,
+            EvaluationOutcome.FAILED,
             "more than 16 MB were printed",
         )
         assert grown < 64 << 20
@@ -332,8 +335,8 @@ async def test_memory_is_limited_for_one_process_and_for_all_together() -> None:
         time.sleep(60)
         """
     for code in (one, several):
-        result = await measure(command(code, limits=LookLimits(seconds=60, memory_mb=256)))
-        assert result.outcome == LookOutcome.MEMORY
+        result = await measure(command(code, limits=EvaluationLimits(seconds=60, memory_mb=256)))
+        assert result.outcome == EvaluationOutcome.MEMORY
         assert "256 MB" in result.detail
 
 
@@ -356,7 +359,7 @@ async def test_the_jail_of_the_artifact_has_neither_evaluator_nor_items_nor_resu
         if any(name.startswith("AUTOREASON") for name in os.environ): faults.append("environment")
         print(len(faults))
         """
-    result = await measure(command(RUNS_IT, items=("a",)), look(artifact, items=(0,)))
+    result = await measure(command(RUNS_IT, items=("a",)), evaluation(artifact, items=(0,)))
     assert result.value == 0.0, result
 
 
@@ -373,14 +376,16 @@ async def test_an_evaluator_that_stops_waiting_for_the_artifact_ends_it() -> Non
         """
     )
     async with opened(source) as client:
-        looking = asyncio.create_task(client.measure(look("import time; time.sleep(1000)", seed=1)))
-        assert (await looking).value == 1.0
+        evaluating = asyncio.create_task(
+            client.measure(evaluation("import time; time.sleep(1000)", seed=1))
+        )
+        assert (await evaluating).value == 1.0
     await wait_until_gone("never-ends-by-itself")
 
 
 async def test_a_command_that_is_not_there_is_the_evaluators_fault() -> None:
     result = await measure(EvaluationSource(evaluate="no-such-program --help"))
-    assert result.outcome == LookOutcome.EVALUATOR_ERROR
+    assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
     assert "no-such-program" in result.detail
 
 
@@ -415,7 +420,7 @@ def test_a_hidden_folder_is_empty_but_for_what_is_mounted_inside_it(tmp_path: Pa
     link.symlink_to(real / "project")
     jail = Jail(
         folder="/tmp",
-        limits=LookLimits(),
+        limits=EvaluationLimits(),
         mounts=tuple(Mount(str(each), str(each)) for each in (task / "tool", real, link)),
         hidden=(task,),
         uid=command_jail.jail_uid(0),
@@ -450,8 +455,42 @@ async def test_an_environment_in_the_tasks_own_folder_shows_nothing_of_the_task(
         """
     source = replace(command(RUNS_IT), folder=str(tmp_path))
     async with opened(source, probe=str(tmp_path / "lib"), start={}) as client:
-        result = await client.measure(look(spies))
+        result = await client.measure(evaluation(spies))
         assert result.value == 0.0, result.tail
         assert client.reply.reach.exposed == []
     async with opened(source, probe=str(tmp_path / "lib"), start={}, unsafe=True) as client:
         assert client.reply.reach.exposed == [f"{tmp_path}/evaluate.py"]
+
+
+_OWNERS = """
+import os, signal, sys, time
+from autoreason.artifacts.evaluator.command_jail import Jail, jail_uid
+from autoreason.artifacts.evaluator.command_jail import start_watch
+from autoreason.artifacts.research_task import EvaluationLimits
+
+null = os.open(os.devnull, os.O_RDWR)
+for moment in range(int(sys.argv[3])):
+    reading, writing = os.pipe()
+    owner = os.fork()
+    if owner == 0:
+        start_watch()
+        jail = Jail(folder="/tmp", limits=EvaluationLimits(), uid=jail_uid(0), unsafe=sys.argv[2] == "unsafe")
+        os.write(writing, b"1")
+        jail.start(["sleep", sys.argv[1]], {"PATH": "/usr/bin:/bin"}, streams=(null, null, null))
+        signal.pause()
+    os.read(reading, 1)
+    time.sleep(moment / 2500)
+    os.kill(owner, signal.SIGKILL)
+    os.waitpid(owner, 0)
+"""
+"""Kills processes, each 0.4 ms later in the start of its jail than the one before."""
+
+
+@pytest.mark.parametrize(("kind", "times"), [("jailed", 40), ("unsafe", 10)])
+def test_a_jail_does_not_survive_the_process_that_was_starting_it(kind: str, times: int) -> None:
+    mark = f"98765.{uuid4().int % 10**12}"
+    subprocess.run([sys.executable, "-c", _OWNERS, mark, kind, str(times)], check=True)
+    deadline = time.monotonic() + PATIENCE
+    while left := processes_with(mark):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.02)

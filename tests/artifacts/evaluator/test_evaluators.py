@@ -1,0 +1,688 @@
+"""Evaluators: saved by digest, checked every time, as many at a time as asked for; functions, and what they return."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.artifacts.evaluator.evaluating import (
+    command,
+    evaluation,
+    function,
+    measure,
+    needs_jail,
+    opened,
+)
+
+from autoreason.artifacts.evaluator.command_jail import descendants
+from autoreason.artifacts.evaluator.evaluators import (
+    CallerEvaluator,
+    EvaluatorClient,
+    FunctionEvaluator,
+    OpenEvaluation,
+    Slots,
+)
+from autoreason.artifacts.evaluator.saved_evaluation import (
+    MAX_RESULT_BYTES,
+    MAX_VALUE,
+    SavedEvaluation,
+    count_openings,
+    read_measurement,
+    record_opening,
+    save_evaluation,
+)
+from autoreason.artifacts.measurement import (
+    Evaluation,
+    EvaluationOutcome,
+    EvaluationQuery,
+    EvaluationService,
+)
+from autoreason.artifacts.research_task import EvaluationLimits, EvaluationSource
+from autoreason.errors import InvalidInput
+from autoreason.paths import data_folder
+from autoreason.programs.sandbox.base import RunLimits
+from autoreason.programs.sandbox.levels import open_sandbox
+
+CONSTANT = function("def score(artifact): return 1")
+
+
+def saved_file(digest: str) -> Path:
+    """Where an evaluation is saved."""
+    return data_folder() / "evaluations" / f"{digest}.msgpack"
+
+
+def test_a_saved_evaluation_is_private_and_the_same_content_has_the_same_digest() -> None:
+    source = function("def score(a): return 1", items=({"a": 1 << 80},), sealed=("x",))
+    digest = save_evaluation(source)
+    assert save_evaluation(source) == digest
+    assert saved_file(digest).stat().st_mode & 0o777 == 0o600
+    assert saved_file(digest).parent.stat().st_mode & 0o777 == 0o700
+    assert SavedEvaluation(digest).source == source
+
+
+def test_a_folder_with_the_sealed_items_cannot_be_mounted() -> None:
+    with pytest.raises(InvalidInput, match="sealed items"):
+        save_evaluation(EvaluationSource(evaluate="true", mounts=(str(data_folder().parent),)))
+
+
+async def test_an_evaluation_that_was_changed_or_is_missing_measures_nothing() -> None:
+    digest = save_evaluation(CONSTANT)
+    async with opened(CONSTANT) as client:
+        assert (await client.measure(evaluation())).value == 1.0
+        with saved_file(digest).open("ab") as file:
+            file.write(b" ")
+        result = await client.measure(evaluation())
+        assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
+        assert "was changed" in result.detail
+    with pytest.raises(InvalidInput, match="was changed"):
+        await EvaluatorClient.connect(OpenEvaluation(digest=digest))
+    saved_file(digest).unlink()
+    with pytest.raises(InvalidInput, match="not saved here"):
+        await EvaluatorClient.connect(OpenEvaluation(digest=digest))
+
+
+@needs_jail
+async def test_what_a_killed_evaluator_left_in_the_temporary_folder_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    source = command("import time\ntime.sleep(1)\ngive(1)", sealed=("secret",))
+    async with opened(source) as client:
+        evaluating = asyncio.create_task(client.measure(evaluation(sealed=True, items=(0,))))
+        await asyncio.sleep(0.5)
+        assert client._connection is not None
+        os.kill(client._connection._process.pid, 9)
+        assert (await evaluating).value == 1.0
+        assert len(list(tmp_path.glob("autoreason-evaluator-*"))) == 1  # noqa: ASYNC240
+    assert not list(tmp_path.glob("autoreason-*"))  # noqa: ASYNC240
+
+
+@needs_jail
+async def test_an_evaluator_that_changes_its_own_file_is_written_anew() -> None:
+    source = command(
+        """
+        import pathlib
+        before = pathlib.Path("evaluate.py").read_text()
+        try:
+            os.chmod(".", 0o755); os.chmod("evaluate.py", 0o644)
+            pathlib.Path("evaluate.py").write_text("import os; os.write(3, b'99')")
+            pathlib.Path("new.py").write_text("")
+        except OSError:
+            pass
+        give(1)
+        """
+    )
+    for unsafe in (False, True):
+        async with opened(source, unsafe=unsafe) as client:
+            assert [(await client.measure(evaluation())).value for _ in range(2)] == [1.0, 1.0]
+
+
+async def test_a_sealed_set_counts_the_runs_that_opened_it_and_shows_nothing_of_itself() -> None:
+    source = function(
+        """
+        def score(artifact, seed, items):
+            print(items)
+            if seed: raise ValueError(items[0])
+            return len(items)
+        """,
+        items=("known",),
+        sealed=("sealed-a", "sealed-b"),
+    )
+    for run in ("one", "one", "two"):
+        async with opened(source, run=run) as client:
+            await client.measure(evaluation(items=(0,)))
+            ok = await client.measure(evaluation(items=(0, 1), sealed=True))
+            failed = await client.measure(evaluation(items=(0,), seed=1, sealed=True))
+            assert (ok.value, ok.tail) == (2.0, "")
+            assert failed.outcome == EvaluationOutcome.FAILED
+            assert "sealed-a" not in failed.detail + failed.tail
+    assert count_openings(source.sealed) == 2
+    assert count_openings(("other",)) == 0
+
+
+def test_a_sealed_set_is_known_by_most_of_its_items_in_any_order() -> None:
+    items = [{"a": number, "b": 1} for number in range(10)]
+    assert record_opening(items, "first") == 1
+    assert record_opening(items, "first") == 1
+    again = [{"b": 1, "a": number} for number in reversed(range(10))]
+    assert count_openings(again) == 1
+    assert record_opening([*again[:8], "new", "newer"], "second") == 2
+    assert count_openings(items[:3]) >= 1
+    assert count_openings([*items[:3], *"abcdefg"]) == 0
+
+
+async def test_a_sealed_set_is_counted_when_it_is_opened_once_for_each_end_test() -> None:
+    source = EvaluationSource(evaluate="", sealed=("one", "two"))
+    sealed = evaluation(items=(0, 1), sealed=True)
+    found = []
+    for run, side in (("run", "start"), ("cell", "result"), ("cell", "start")):
+        service = EvaluationService(CallerEvaluator(lambda *_: 1.0, source, run=run))
+        key = f"end/{side}/evaluation/0"
+        found.append((await service.answer(EvaluationQuery(key=key, evaluation=sealed))).opened)
+        record_opening(("two", "one"), "another run")
+    assert found == [1, 3, 3]
+    assert (
+        await service.answer(EvaluationQuery(key="start/evaluation/0", evaluation=evaluation()))
+    ).opened == 0
+
+
+async def test_words_that_an_artifact_has_from_an_item_are_counted() -> None:
+    item = "the quick brown fox jumps over the lazy dog today"
+    source = function("def score(artifact): return 1", items=({"text": item},))
+    async with opened(source, start={"prompt.md": "start"}) as client:
+        assert (await client.measure(evaluation("start", path="prompt.md"))).shared == 0
+        assert (await client.measure(evaluation(item, path="prompt.md"))).shared == 3
+
+
+async def test_an_item_that_is_not_there_is_the_evaluators_fault() -> None:
+    result = await measure(CONSTANT, evaluation(items=(3,)))
+    assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
+
+
+@pytest.mark.parametrize("path", ["../outside.py", "/outside.py"])
+@needs_jail
+async def test_a_path_outside_of_the_artifact_is_never_written(path: str) -> None:
+    result = await measure(command("give(1)"), evaluation(path=path))
+    assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
+    assert "outside.py" in result.detail
+
+
+async def test_looks_run_side_by_side_and_one_that_is_alone_waits() -> None:
+    slots, running, most = Slots(2), 0, {True: 0, False: 0}
+
+    async def take(alone: bool) -> None:
+        nonlocal running
+        async with slots.take(alone=alone):
+            running += 1
+            most[alone] = max(most[alone], running)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            running -= 1
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(30):
+            group.create_task(take(alone=number % 5 == 0))
+    assert most == {True: 1, False: 2}
+
+
+async def test_two_runs_measure_one_task_at_once() -> None:
+    source = function("def score(artifact, seed): return artifact.pack(seed)")
+    async with opened(source, parallel=2) as one, opened(source, parallel=2) as other:
+        evaluations = [evaluation("def pack(x): return x * x", seed=seed) for seed in range(8)]
+        results = await asyncio.gather(
+            *(client.measure(each) for each in evaluations for client in (one, other))
+        )
+    assert [each.value for each in results] == [float(n * n) for n in range(8) for _ in range(2)]
+
+
+async def test_a_process_that_dies_is_started_again_and_nothing_is_lost() -> None:
+    source = function("import time\ndef score(artifact): time.sleep(0.5); return 1")
+    async with opened(source) as client:
+        evaluating = asyncio.create_task(client.measure(evaluation()))
+        await asyncio.sleep(0.2)
+        assert client._connection is not None
+        os.kill(client._connection._process.pid, 9)
+        assert (await evaluating).value == 1.0
+
+
+async def test_a_function_of_the_caller_is_given_folder_seed_and_items() -> None:
+    def evaluate(folder: Path, seed: int, items: list[str]) -> object:
+        if seed:
+            raise ValueError("wrong")
+        return {"score": len((folder / "a" / "prompt.md").read_text()), "n": len(items)}
+
+    evaluator = CallerEvaluator(evaluate, EvaluationSource(evaluate="", items=("x", "y")))
+    result = await evaluator.measure(evaluation("four", path="a/prompt.md", items=(1,)))
+    assert (result.value, result.level, result.metrics["n"]) == (4.0, "caller", 1.0)
+    failed = await evaluator.measure(evaluation("four", path="a/prompt.md", seed=1))
+    assert (failed.outcome, failed.detail) == (EvaluationOutcome.FAILED, "ValueError: wrong")
+
+
+class _NoFloat:
+    def __float__(self) -> float:
+        raise LookupError("no")
+
+
+def _deep() -> object:
+    value: list[object] = []
+    for _ in range(100_000):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit, asyncio.CancelledError, GeneratorExit, StopIteration]
+)
+async def test_no_exception_of_the_callers_function_ends_the_callers_program(
+    error: type[BaseException],
+) -> None:
+    def evaluate(*_: object) -> float:
+        raise error("end")
+
+    result = await CallerEvaluator(evaluate).measure(evaluation())
+    assert (result.outcome, result.detail) == (EvaluationOutcome.FAILED, f"{error.__name__}: end")
+
+
+async def test_an_error_that_cannot_be_told_is_a_failed_look() -> None:
+    class Odd(RecursionError):
+        def __str__(self) -> str:
+            raise ValueError
+
+    def evaluate(*_: object) -> float:
+        raise Odd
+
+    result = await CallerEvaluator(evaluate).measure(evaluation())
+    assert (result.outcome, result.detail) == (EvaluationOutcome.FAILED, "Odd")
+
+
+@pytest.mark.parametrize("make", [_deep, _NoFloat, object])
+async def test_what_the_callers_function_returns_is_a_number_or_invalid(
+    make: Callable[[], object],
+) -> None:
+    result = await CallerEvaluator(lambda *_: make()).measure(evaluation())
+    assert result.outcome is EvaluationOutcome.INVALID
+    assert result.detail
+
+
+async def test_a_boolean_of_numpy_is_no_number() -> None:
+    import numpy
+
+    result = await CallerEvaluator(lambda *_: numpy.bool_(True)).measure(evaluation())
+    assert result.outcome is EvaluationOutcome.INVALID
+    assert (await CallerEvaluator(lambda *_: numpy.float32(2)).measure(evaluation())).value == 2.0
+
+
+def test_an_async_function_is_refused() -> None:
+    async def evaluate(*_: object) -> float:
+        return 1.0
+
+    with pytest.raises(InvalidInput, match="`evaluate` is an async function"):
+        CallerEvaluator(evaluate)
+
+
+def test_folders_of_looks_that_were_killed_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    program = (
+        "import asyncio, os\n"
+        "from autoreason.artifacts.evaluator.evaluators import CallerEvaluator\n"
+        "from autoreason.artifacts.measurement import Evaluation\n"
+        "killed = CallerEvaluator(lambda *_: os.kill(os.getpid(), 9))\n"
+        "asyncio.run(killed.measure(Evaluation(files={'a': 'b'}, seed=0)))\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=False)
+    assert [each.name[:18] for each in tmp_path.iterdir()] == ["autoreason-caller-"]
+    CallerEvaluator(lambda *_: 1.0)
+    assert not list(tmp_path.iterdir())
+
+
+async def test_of_sealed_looks_only_the_numbers_that_the_task_names_are_told() -> None:
+    code = "def score(artifact, seed, items): return {'score': 1, 'ms': 2, items[0]: 3}"
+    source = function(code, items=("known",), sealed=("secret",))
+    async with opened(source, guards=("ms",)) as client:
+        assert (await client.measure(evaluation(items=(0,)))).metrics["known"] == 3.0
+        sealed = await client.measure(evaluation(items=(0,), sealed=True))
+    assert sealed.metrics == {"score": 1.0, "ms": 2.0}
+
+
+PACK = "def pack(sizes):\n    return sorted(sizes)\n"
+
+
+async def test_the_function_calls_the_artifact_with_seed_and_items() -> None:
+    source = function(
+        """
+        import random
+        def score(artifact, seed, items):
+            print("measuring")
+            random.Random(seed).shuffle(items)
+            packed = artifact.pack([item["size"] for item in items])
+            return {"score": packed[0], "seed": seed, "items": packed}
+        """,
+        items=({"size": 3}, {"size": 1}, {"size": 2}),
+    )
+    async with opened(source) as client:
+        one = await client.measure(evaluation(PACK, seed=7, items=(0, 2)))
+        assert (one.outcome, one.value) == (EvaluationOutcome.OK, 2.0)
+        assert one.metrics == {"score": 2.0, "seed": 7.0}
+        assert one.by_item == (2.0, 3.0)
+        assert one.tail == "measuring\n"
+        assert one.level == client.reply.level != "none"
+        assert one.seconds > 0
+
+
+async def test_files_of_an_artifact_import_each_other_and_texts_can_be_read() -> None:
+    source = function(
+        """
+        def score(artifact):
+            return artifact.pack.total([1, 2]) + len(artifact.text("solver/config.toml"))
+        """
+    )
+    files = {
+        "solver/pack.py": "from helpers.sums import add\ndef total(numbers):\n    return add(numbers)\n",
+        "solver/helpers/sums.py": "import bisect, zlib\ndef add(numbers):\n    return sum(numbers)\n",
+        "solver/config.toml": "a = 1",
+    }
+    assert (await measure(source, Evaluation(files=files, seed=0))).value == 8.0
+
+
+async def test_an_artifact_without_python_needs_no_second_jail() -> None:
+    source = function("def score(artifact, seed): return len(artifact.files['prompt.md'])")
+    assert (await measure(source, evaluation("four", path="prompt.md"))).value == 4.0
+
+
+async def test_a_function_is_given_as_much_as_it_takes_also_where_it_is_decorated() -> None:
+    decorated = """
+        import functools
+        def once(function):
+            @functools.wraps(function)
+            def call(*given): return function(*given)
+            return call
+        @once
+        def score(artifact, seed): return seed
+        """
+    cases = {
+        decorated: 2.0,
+        "def score(*given): return len(given)": 3.0,
+        "score = lambda artifact, seed=5: seed": 2.0,
+        "class Score:\n    def __call__(self, artifact): return 1\nscore = Score()": 1.0,
+    }
+    for code, value in cases.items():
+        assert (await measure(function(code), evaluation(PACK, seed=2))).value == value
+
+
+async def test_the_evaluators_own_files_import_each_other() -> None:
+    source = EvaluationSource(
+        evaluate="checks/evaluate.py:score",
+        files={
+            "checks/evaluate.py": b"import limits\ndef score(artifact): return limits.BEST",
+            "checks/limits.py": b"BEST = 5",
+        },
+    )
+    assert (await measure(source, evaluation(PACK))).value == 5.0
+
+
+async def test_what_is_no_finite_number_is_invalid_and_never_zero() -> None:
+    returned = (
+        *("float('nan')", "float('inf')", "True", "'0.9'", "None", "[1]", "{'other': 1}"),
+        "artifact.pack",
+    )
+    values = ", ".join(f"lambda artifact: {each}" for each in returned)
+    source = function(
+        f"VALUES = [{values}]\ndef score(artifact, seed): return VALUES[seed](artifact)"
+    )
+    async with opened(source) as client:
+        for seed, each in enumerate(returned):
+            result = await client.measure(evaluation(PACK, seed=seed))
+            assert result.outcome in (EvaluationOutcome.INVALID, EvaluationOutcome.FAILED), each
+            assert result.value is None
+            assert result.detail
+
+
+async def test_each_way_to_fail_has_its_outcome() -> None:
+    source = function(
+        """
+        import time
+        def score(artifact, seed, items):
+            if seed == 0: return artifact.pack([])
+            if seed == 1: raise ValueError("wrong")
+            if seed == 2:
+                while True: pass
+            if seed == 3: time.sleep(100)
+            if seed == 4: return len(bytearray(10 << 30))
+            return 1
+        """,
+        limits=EvaluationLimits(seconds=2, memory_mb=256),
+    )
+    async with opened(source) as client:
+        raised = await client.measure(evaluation("def pack(x): return x[1]"))
+        assert raised.outcome == EvaluationOutcome.FAILED
+        assert "IndexError" in raised.detail
+        assert "def pack" in raised.tail
+        outcomes = [
+            (await client.measure(evaluation(PACK, seed=seed))).outcome for seed in range(1, 6)
+        ]
+        assert outcomes == ["failed", "timeout", "timeout", "memory", "ok"]
+
+
+async def test_an_evaluator_that_cannot_be_run_is_no_result() -> None:
+    for code in ("import numpy\ndef score(artifact): return 1", "def other(): pass", "def score(:"):
+        result = await measure(function(code), evaluation(PACK))
+        assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
+        assert result.detail
+
+
+ATTACKS = {
+    "prints a score": "print(99.0)\ndef pack(x): return x",
+    "writes to every descriptor": """
+        import os
+        def pack(x):
+            for number in range(3, 64):
+                try: os.write(number, b'{"value": "99"}')
+                except OSError: pass
+            return x
+        """,
+    "exits early": "import os\ndef pack(x): os._exit(0)",
+    "raises the exit": "def pack(x): raise SystemExit(0)",
+    "patches the arithmetic": """
+        import builtins, json, random
+        builtins.len = lambda x: 99
+        json.dumps = lambda *a, **k: "99"
+        random.seed = random.random = lambda *a: 99
+        def pack(x): return x
+        """,
+    "evaluations of frames": """
+        import sys, gc
+        def pack(x):
+            frame = sys._getframe()
+            while frame is not None:
+                for name in list(frame.f_locals):
+                    if "secret" in str(frame.f_locals[name]): return [0] * 99
+                frame = frame.f_back
+            for each in gc.get_objects():
+                if isinstance(each, dict) and "secret-item" in each.values(): return [0] * 99
+            return x
+        """,
+    "reads files": """
+        import glob, os
+        def pack(x):
+            for root in ("/", ".", "/proc/self", "/tmp"):
+                try: names = os.listdir(root)
+                except OSError: continue
+                if any("evaluat" in name for name in names): return [0] * 99
+            try: return [0] * (99 if "secret" in open("evaluate.py").read() else 3)
+            except OSError: return x
+        """,
+    "returns what compares as it likes": """
+        class Best(list):
+            def __len__(self): return 99
+            def __float__(self): return 99.0
+        def pack(x): return Best(x)
+        """,
+}
+
+
+async def test_an_artifact_cannot_get_a_better_number_by_an_attack() -> None:
+    source = function(
+        """
+        import json, random
+        def score(artifact, seed, items):
+            secret = "secret-item"
+            return len(artifact.pack([1, 2, 3]))
+        """,
+        items=("secret-item",),
+    )
+    async with opened(source) as client:
+        for name, attack in ATTACKS.items():
+            result = await client.measure(evaluation(attack, items=(0,)))
+            assert result.value in (None, 3.0), name
+
+
+SHIFTY = """
+class Shifty:
+    def __init__(self): self.times = 0
+    def __len__(self): return 60
+    def __iter__(self):
+        self.times += 1
+        return iter(range(60) if self.times == 1 else [0])
+    def place(self, size): return size + 1
+    @property
+    def seen(self):
+        self.times += 1
+        return self.times
+def pack(x): return Shifty()
+def nested(x): return [Shifty()] * 60
+TABLE = Shifty()
+def __getattr__(name):
+    TABLE.times += 1
+    return TABLE.times
+"""
+
+
+async def test_a_returned_object_is_no_value_and_every_constant_is_copied_once() -> None:
+    uses = (
+        *("list(b)", "len(b)", "set(b)", "b[0]", "1 in b", "bool(b)", "sum(b)", "float(b)"),
+        *("next(b)", "b < 3", "max(b, 1)", "'%d' % b", "round(b)", "sorted([b, b])"),
+    )
+    code = ", ".join(f"lambda b: {each}" for each in uses)
+    source = function(
+        f"""
+        USES = [{code}]
+        def score(artifact, seed):
+            if seed == -1: return artifact.pack(0).place(2)
+            if seed == -2: return artifact.COUNT * 10 + artifact.COUNT
+            if seed == -3:
+                packed = artifact.pack(0)
+                return packed.seen * 10 + packed.seen
+            value = (artifact.pack(0), artifact.nested(0)[0], artifact.TABLE)[seed % 3]
+            USES[seed // 3](value)
+            return 99
+        """
+    )
+    async with opened(source) as client:
+        for seed, value in {-1: 3.0, -2: 22.0, -3: 11.0}.items():
+            assert (await client.measure(evaluation(SHIFTY, seed=seed))).value == value
+        for seed in range(3 * len(uses)):
+            result = await client.measure(evaluation(SHIFTY, seed=seed))
+            assert result.value is None, uses[seed // 3]
+            assert "TypeError: " in result.detail, uses[seed // 3]
+        returned = await client.measure(evaluation(SHIFTY, seed=0))
+        assert "the artifact returned a Shifty, which is no plain value" in returned.detail
+
+
+async def test_an_artifact_changes_arguments_only_where_the_evaluator_asks_to_see_them() -> None:
+    source = function(
+        """
+        def score(artifact, seed):
+            own, table = [3, 1, 2], {"a": [1]}
+            artifact.pack(own, table)
+            artifact.returns(own)
+            assert (own, table) == ([3, 1, 2], {"a": [1]}), (own, table)
+            ordered, changed = artifact.arguments_after(artifact.pack, own, table)
+            assert own == [3, 1, 2]
+            [left] = artifact.arguments_after(artifact.returns, own)
+            return {"score": ordered[0], "items": [*ordered, changed["b"], len(left)]}
+        """
+    )
+    artifact = """
+        def pack(x, table):
+            x.sort()
+            table["b"] = 7
+        def returns(x):
+            x.clear()
+            return x
+        """
+    result = await measure(source, evaluation(artifact))
+    assert result.by_item == (1.0, 2.0, 3.0, 7.0, 0.0), result
+
+
+async def test_a_look_costs_little_more_than_two_runs_in_the_sandbox() -> None:
+    runs = 30
+    sandbox = open_sandbox(workers=1)
+    bench = FunctionEvaluator(
+        sandbox, function("def score(artifact): return artifact.pack([])[:0] == []")
+    )
+    async with sandbox.open("print(1)", RunLimits()) as session:
+        await session.run(b"")
+        before = _processor_seconds()
+        for _ in range(2 * runs):
+            await session.run(b"")
+        plain = _processor_seconds() - before
+    await bench.take(evaluation(PACK), (), 0)
+    before = _processor_seconds()
+    for _ in range(runs):
+        await bench.take(evaluation(PACK), (), 0)
+    assert _processor_seconds() - before < 3 * plain
+    await bench.close()
+
+
+def _processor_seconds() -> float:
+    """Processor time of this process and all below it, with those that have ended."""
+    ticks = 0
+    for pid in descendants(os.getpid()):
+        with suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+async def test_of_several_files_a_function_is_found_where_exactly_one_defines_it() -> None:
+    files = {"one.py": "def f(): return 1\ndef g(): return 1", "two.py": "def g(): return 2"}
+    for called, value in {"f": 1.0, "two.g": 2.0, "one.g": 1.0}.items():
+        source = function(f"def score(artifact): return artifact.{called}()")
+        assert (await measure(source, Evaluation(files=files, seed=0))).value == value
+    for called in ("g", "h"):
+        source = function(f"def score(artifact): return artifact.{called}()")
+        failed = await measure(source, Evaluation(files=files, seed=0))
+        assert f"write `artifact.NAME.{called}`" in failed.detail
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["score", "items", "x", "\x1b"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(JSON)
+def test_a_value_is_a_finite_number_or_there_is_a_sentence(result: object) -> None:
+    read = read_measurement(json.dumps(result), "score")
+    decides = result.get("score") if isinstance(result, dict) else result
+    usable = type(decides) in (int, float) and abs(decides) <= MAX_VALUE  # type: ignore[arg-type]
+    assert (read.value is not None) == usable
+    assert bool(read.detail) != usable
+    assert all(math.isfinite(each**2) for each in (*read.metrics.values(), *read.by_item))
+    assert all(name.isprintable() for name in read.metrics)
+
+
+@given(st.binary(max_size=40))
+def test_whatever_is_written_is_read_without_an_error(written: bytes) -> None:
+    read = read_measurement(written, "score")
+    assert (read.value is None) == bool(read.detail)
+
+
+def test_large_results_and_many_metrics_are_cut() -> None:
+    assert "1 MB" in read_measurement(b"1" * (MAX_RESULT_BYTES + 1), "score").detail
+    many = read_measurement(json.dumps({str(n): n for n in range(500)} | {"score": 1}), "score")
+    assert (many.value, len(many.metrics)) == (1.0, 64)
+
+
+def test_one_number_for_each_item_is_read_only_where_all_are_numbers() -> None:
+    assert read_measurement('{"score": 1, "items": [1, 2.5]}', "score").by_item == (1.0, 2.5)
+    assert read_measurement('{"score": 1, "items": [1, null]}', "score").by_item == ()
