@@ -32,13 +32,13 @@ from autoreason.run.parameters import LabOptions, RecordedRun, RunHooks
 from autoreason.run.prepared import PreparedRun, hooks_in, use_pool
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.recorded import change_budget
-from autoreason.run.reports import StudyResult
 from autoreason.run.research import PreparedResearch
+from autoreason.run.result import StudyResult
 from autoreason.run.suite_tasks import read_tasks
 from autoreason.settings import Models, Settings
+from autoreason.studies.lab.lab_comparisons import add_repeats, repeats_to_add
 from autoreason.studies.lab.lab_job import MAX_PARALLEL, LabTerms
 from autoreason.studies.lab.lab_report import LabReport, lab_report
-from autoreason.studies.lab.lab_results import add_repeats, repeats_to_add
 from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_of
 from autoreason.studies.lab.suite_file import read_suite
 from autoreason.task import Entry, Task

@@ -110,9 +110,9 @@ class FoundReport(NamedTuple):
 
     def files(self) -> dict[str, str]:
         """All files of the report."""
-        from autoreason.studies.lab.lab_files import report_files
+        from autoreason.studies.lab.lab_report import lab_files
 
-        return report_files(self.report, self.cells)
+        return lab_files(self.report, self.cells)
 
 
 def lab_status(run: str | None, *, journal: Journal) -> LabStatus:

@@ -27,6 +27,7 @@ from autoreason.strategies.registry import find_strategy, unused_setting
 from autoreason.studies.lab.lab_suite import (
     DRAFT,
     MAX_REPEATS,
+    OF_PROGRAMS,
     PANEL,
     AddRule,
     Measure,
@@ -129,8 +130,8 @@ ARM_KEYS = (
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _FILE = re.compile(r"\S+\.\w+")
 _JOBS = {"problems": "solve", "research": "research"}
-_NEEDS = {
-    "passed": "problems",
+_NEEDS: dict[str, str] = {
+    **dict.fromkeys(OF_PROGRAMS, "problems"),
     **dict.fromkeys(("value", "claimed", "kept", "evaluations"), "research"),
 }
 """Measures that only tasks of a kind have."""
