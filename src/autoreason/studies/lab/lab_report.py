@@ -356,14 +356,11 @@ def _contest(found: LabReport) -> str:
     if not found.pairs:
         ((arm, share),) = known.items()
         return f"{arm} passes the tests of {percent_interval(share)} of {where}"
-    if shown := [describe_finding(each) for each in map(turned, found.pairs) if each.shown]:
-        return (
-            f"{found.winner} wins on {where}: {'; '.join(shown)}"
-            if found.winner
-            else (
-                f"no {noun} is shown to be better than all others on {where}, but {'; '.join(shown)}"
-            )
-        )
+    findings = "; ".join(describe_finding(turned(each)) for each in found.pairs if each.shown)
+    if found.winner:
+        return f"{found.winner} wins on {where}: {findings}"
+    if findings:
+        return f"no {noun} is shown to be better than all others on {where}, but {findings}"
     return f"no {noun} is shown to be better on {where}{_could_show(found)}"
 
 
