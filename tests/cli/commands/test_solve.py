@@ -105,6 +105,9 @@ def test_programs_get_the_verdicts_of_one_problem_as_json(inside: Inside) -> Non
     assert "report" not in found
     assert inside("show", "--json").json == found
     assert inside("show", "--text").out.startswith("passes = 3")
+    assert inside("show", "--report", "out").status == 0
+    written = {path.name for path in (inside.folder / "out").iterdir()}
+    assert written >= {"report.html", "report.md", "report.json", "programs"}
     assert inside("runs", "--json").json[0]["title"] == "Solve p1"
     assert inside("runs").out.splitlines()[1].endswith("  Solve p1")
 

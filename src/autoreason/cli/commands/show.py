@@ -52,7 +52,8 @@ if TYPE_CHECKING:
         help="What changed from the first draft to that text, word by word; of research, as a patch.",
     ),
     options.file(
-        "--report DIR", help="Write the report on a set of programs there, as solve --report does."
+        "--report DIR",
+        help="Write the report there, as HTML, Markdown, JSON, CSV and LaTeX, with its plots.",
     ),
     options.flag(
         "--follow", help="Watch a run that is under way until it ends; Ctrl-C only leaves it."
