@@ -29,12 +29,9 @@ from autoreason.events import Evidence, Preference, Survival, Verdict
 from autoreason.exchange import Spent
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.assignment import Assignment, Example, Trial
-from autoreason.programs.duels import StrategyDuel
 from autoreason.programs.events import solved_in
 from autoreason.programs.examiner.examiner import ProgramResult
 from autoreason.programs.problems.problem import BrokenRecord, Share
-from autoreason.programs.solve_report import Score, SolveReport
-from autoreason.programs.units import Exclusion
 from autoreason.run.dry_run import DryRun
 from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
@@ -44,6 +41,9 @@ from autoreason.studies.audit.audit import Audit
 from autoreason.studies.audit.findings import AuditFinding
 from autoreason.studies.certify.certificate import Certificate
 from autoreason.studies.certify.properties import CertificateFinding
+from autoreason.studies.lab.lab_arms import DifficultyShares, LabArm
+from autoreason.studies.lab.lab_comparisons import ArmPair
+from autoreason.studies.lab.lab_report import LabReport, LeftOut
 from autoreason.studies.lab.suite_file import ARM_KEYS
 from autoreason.studies.panels.panel_report import EntryDuel, EntryStanding, PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport
@@ -228,7 +228,7 @@ def test_the_research_task_that_is_shown_can_be_run(
         ("`judge`", (PanelReport, EntryStanding, EntryDuel)),
         ("`judge` of a run", (RejudgeReport, Verdict)),
         ("`certify`", (Certificate, CertificateFinding)),
-        ("`solve`", (SolveReport, Score, StrategyDuel, Exclusion)),
+        ("`lab`", (LabReport, LabArm, ArmPair, LeftOut, DifficultyShares)),
         ("`audit`", (Audit, AuditFinding)),
         (
             "`problems`",

@@ -43,7 +43,7 @@ RESULTS = {
     *("AbPlan", "AbReport", "AdviceReport", "Certificate", "FolderReport"),
     *("KnowledgeReport", "LabPlan", "LabReport", "PanelReport", "PredictorTest", "RejudgeReport"),
     *("ReplayResult", "Report", "ResearchResult", "Result"),
-    *("RunEstimate", "SearchReport", "Solution", "SolveReport", "StudyResult"),
+    *("RunEstimate", "SearchReport", "Solution", "StudyResult"),
 }
 ERRORS = {
     *("AutoreasonError", "BudgetReached", "Interruption", "InvalidInput", "JournalError"),

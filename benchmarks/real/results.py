@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from autoreason.journal import Journal
 from autoreason.journal.run_names import is_cell
-from autoreason.programs.duels import StrategyDuel, duels
+from autoreason.stats.resampling import permutation_test
 from autoreason.stats.results import Estimate
-from autoreason.stats.shares import clustered_share
+from autoreason.stats.shares import clustered_share, paired_gain
 from autoreason.story import Story
 from benchmarks.real.plan import Job
 
@@ -82,12 +82,12 @@ def read_programs(planned: Sequence[Job], out: Path) -> list[Unit]:
     """Every problem, strategy and repeat with a verdict."""
     units = []
     for job in planned:
-        table = out / job.name / "units.csv"
+        table = out / job.name / "cells.csv"
         if job.kind == "solve" and table.exists():
             for row in csv.DictReader(table.open(newline="", encoding="utf-8")):
-                if row["solved"]:
-                    good, calls = row["solved"] == "yes", int(row["calls"] or 0)
-                    units.append(Unit(job.name, row["problem"], row["strategy"], good, calls))
+                if row["passed"]:
+                    good, calls = row["passed"] == "yes", int(row["calls"] or 0)
+                    units.append(Unit(job.name, row["task"], row["arms"], good, calls))
     return units
 
 
@@ -148,29 +148,21 @@ def gains(units: Sequence[Unit], strategies: Sequence[str]) -> tuple[Gain, ...]:
     """The first strategy against each other one, group by group."""
     first, *others = strategies
     return tuple(
-        _gain(group, _duel(units, group, first, other))
+        _gain(units, group, first, other)
         for group in dict.fromkeys(unit.group for unit in units)
         for other in others
     )
 
 
-def _duel(units: Sequence[Unit], group: str, one: str, other: str) -> StrategyDuel:
-    in_group = [unit for unit in units if unit.group == group]
-    by_strategy = {
-        name: _by_item([u for u in in_group if u.strategy == name]) for name in (one, other)
-    }
-    (duel,) = duels((one, other), by_strategy)
-    return duel
-
-
-def _gain(group: str, duel: StrategyDuel) -> Gain:
-    return Gain(
-        group=group,
-        one=duel.first,
-        other=duel.second,
-        difference=duel.difference,
-        p=duel.test.p_value,
-    )
+def _gain(units: Sequence[Unit], group: str, one: str, other: str) -> Gain:
+    tried = [
+        _by_item([unit for unit in units if (unit.group, unit.strategy) == (group, name)])
+        for name in (one, other)
+    ]
+    both = [item for item in tried[0] if item in tried[1]]
+    by = [fmean(tried[0][item]) - fmean(tried[1][item]) for item in both]
+    p = permutation_test(by).p_value
+    return Gain(group=group, one=one, other=other, difference=paired_gain(by), p=p)
 
 
 def _by_item(units: Sequence[Unit]) -> dict[str, list[bool]]:

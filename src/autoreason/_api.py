@@ -19,7 +19,6 @@ from autoreason.knowledge.folder_report import search_knowledge as search_knowle
 from autoreason.knowledge.holdout import PredictorTest as PredictorTest
 from autoreason.knowledge.holdout import evaluate_predictor as evaluate_predictor
 from autoreason.models.pool import ModelPool as ModelPool
-from autoreason.programs.solve_report import SolveReport as SolveReport
 from autoreason.report.report import Report as Report
 from autoreason.run.advice import advise as advise
 from autoreason.run.advice import advise_from as advise_from
@@ -39,11 +38,11 @@ from autoreason.run.recorded import fork as fork
 from autoreason.run.recorded import replay as replay
 from autoreason.run.recorded import resume as resume
 from autoreason.run.refine import refine as refine
-from autoreason.run.reports import StudyResult as StudyResult
 from autoreason.run.research import research as research
 from autoreason.run.research_rules import compare_rules as compare_rules
 from autoreason.run.result import Result as Result
 from autoreason.run.result import StopSwitch as StopSwitch
+from autoreason.run.result import StudyResult as StudyResult
 from autoreason.run.solve import solve as solve
 from autoreason.run.studies import certify as certify
 from autoreason.run.studies import compare as compare

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from autoreason.events import (
-    Status,
-)
+from msgspec.structs import replace
+
+from autoreason.events import Status
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Trial, Which
 from autoreason.programs.events import Solved
+from autoreason.settings import Models, Settings
+from autoreason.story import Story
+from autoreason.studies.lab.lab_report import LabReport, lab_report
+from autoreason.studies.lab.lab_suite import (
+    CellFinished,
+    CellResult,
+    Suite,
+    SuiteWork,
+    all_cells,
+)
+from autoreason.studies.lab.made_suites import solve_problems
+from autoreason.task import Task
 
 Verdicts = CodeVerdict
 PASSED, WRONG = Verdicts.ACCEPTED, Verdicts.WRONG_ANSWER
@@ -59,6 +71,7 @@ def solved(
         program=program,
         public=examined(public, detail=detail),
         private=examined(private, "private", 10, detail),
+        private_tests=10,
         first=examined(first),
         attempts=2,
         status=status,
@@ -95,3 +108,41 @@ def assignments(
         )
         for each in range(1, number + 1)
     ]
+
+
+def set_cells(
+    told: Sequence[Solved],
+    problems: Sequence[Assignment],
+    repeats: int = 1,
+    broken: Sequence[str] = (),
+) -> tuple[Suite, list[CellFinished]]:
+    """The suite of a set, and its cells as far as they are told."""
+    rated = {each.problem: each.difficulty for each in told}
+    problems = [replace(p, difficulty=rated.get(p.id, p.difficulty)) for p in problems]
+    options = Settings(models=Models.everywhere("echo/echo"), seed=1)
+    options = replace(options, strategy_options={"broken": tuple(broken)})
+    names = tuple(dict.fromkeys(each.strategy for each in told))
+    suite = solve_problems(problems, options, strategies=names, repeats=repeats, prompts={})
+    known = {(each.problem, each.strategy, each.repeat): each for each in told}
+    cells = []
+    for cell in all_cells(suite):
+        if found := known.get((cell.task, cell.arms[0], cell.repeat)):
+            result = CellResult(
+                run="r", status=found.status, reason=found.reason, solved=found, spent=found.spent
+            )
+            cells.append(CellFinished(cell=cell, result=result))
+    return suite, cells
+
+
+def set_report(
+    told: Sequence[Solved],
+    problems: Sequence[Assignment],
+    repeats: int = 1,
+    broken: Sequence[str] = (),
+) -> LabReport:
+    """The report of a set."""
+    suite, cells = set_cells(told, problems, repeats, broken)
+    story = Story(task=Task(brief="a set", work=SuiteWork(suite)))
+    for each in cells:
+        story.apply(each)
+    return lab_report(story)

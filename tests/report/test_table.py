@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from autoreason.report.table import Column, Table, to_csv, wrap
+from autoreason.report.table import Column, Figure, Table, figures, to_csv, wrap
+from autoreason.stats.results import Estimate
 
 NUMBERS = (
     *("33 %", "under 1 %", "over 99 %", "3 min 12 s", "4.1 s", "1,200.5 MB", "2 h 05 min"),
@@ -163,3 +164,33 @@ def test_a_heading_cannot_act_in_a_terminal() -> None:
     table = Table([Column("\x1b[31mname\u202e")], [["1"]])
     assert "\x1b" not in table.to_text()
     assert "\u202e" not in table.to_text()
+
+
+def test_values_are_shown_to_people_and_given_in_full_to_programs() -> None:
+    share = Figure(Estimate(0.125, 0.1, 0.2), ("12 %", "(10 to 20)"))
+    columns = [
+        *(Column(each, figures=False) for each in ("arm", "won by")),
+        *figures("share", "calls", "cost"),
+    ]
+    rows = [("a_1", ("B", "AB"), share, 1200, 0.25), ("=b", True, None, None, Decimal("0.5"))]
+    table = Table(columns, rows, "All 100 %")
+    assert table.to_csv().splitlines() == [
+        "arm,won_by,share,share_low,share_high,calls,cost",
+        "a_1,B AB,0.125,0.1,0.2,1200,0.25",
+        "'=b,yes,,,,,0.5",
+    ]
+    assert table.cells == [
+        ["a_1", ("B", "AB"), ("12 %", "(10 to 20)"), "1,200", "0.25"],
+        ["=b", "yes", "–", "–", "0.5"],
+    ]
+    assert table.to_latex().splitlines() == [
+        "% All 100 \\%",
+        "\\begin{tabular}{llrrr}",
+        "\\hline",
+        "arm & won by & share & calls & cost \\\\",
+        "\\hline",
+        "a\\_1 & B AB & 12 \\% (10 to 20) & 1,200 & 0.25 \\\\",
+        "=b & yes & – & – & 0.5 \\\\",
+        "\\hline",
+        "\\end{tabular}",
+    ]

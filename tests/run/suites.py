@@ -10,7 +10,7 @@ from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel
 from autoreason.run.lab import lab
-from autoreason.run.reports import StudyResult
+from autoreason.run.result import StudyResult
 from autoreason.studies.lab.lab_report import LabReport
 
 SUITE = """\

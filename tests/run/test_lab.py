@@ -29,8 +29,7 @@ from autoreason.run.lab import NothingToAdd, lab, prepare_add
 from autoreason.run.lab_status import lab_status, report_of
 from autoreason.run.record import recorded_result, working_time
 from autoreason.run.recorded import replay, resume
-from autoreason.run.reports import StudyResult
-from autoreason.run.result import StopSwitch
+from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport
 from autoreason.studies.lab.lab_suite import CellFinished
@@ -154,8 +153,8 @@ async def test_the_limit_of_a_cell_ends_that_cell_alone(tmp_path: Path, journal:
     text = SUITE + "budget: {cell: {calls: 4}}\n"
     result = await run_suite(tmp_path, journal, text)
     assert result.status == "done"
-    assert {each.run for each in result.report.left_out}
-    assert all("calls" in each.reason for each in result.report.left_out if each.run)
+    assert any(each.runs for each in result.report.left_out)
+    assert all("calls" in each.reason for each in result.report.left_out if each.runs)
 
 
 async def test_a_tournament_at_the_limit_of_its_cell_is_left_out_as_planned(
@@ -171,9 +170,9 @@ async def test_a_tournament_at_the_limit_of_its_cell_is_left_out_as_planned(
     result = await run_suite(tmp_path, journal, text)
     contest = result.report.arms[2]
     assert (contest.at_limit, contest.finished, contest.means["converged"]) == (1, 0, 0.0)
-    (left_out,) = (each for each in result.report.left_out if each.run)
+    (left_out,) = (each for each in result.report.left_out if each.runs)
     assert "another did not fit the budget" in left_out.reason
-    assert journal.row(left_out.run).status == "capped"
+    assert journal.row(left_out.runs[0]).status == "capped"
     assert result.report.pairs[0].at_limit == 1
 
 
@@ -458,7 +457,7 @@ async def test_a_report_is_written_in_every_form(tmp_path: Path, journal: Journa
     numbers = {name: text for name, text in first.items() if name not in names}
     assert {"difference", "difference_low", "difference_high"} <= set(numbers)
     assert all(float(text) < 100 for text in numbers.values() if text)
-    for name in ("failures.csv", "trees.csv", "arms.csv"):
+    for name in ("failure-taxonomy.csv", "trees.csv", "arms.csv"):
         assert files[name].count("\n") > 2
     for words in ("Failure taxonomy", "Trajectory trees", "Self-correction unreliability"):
         assert words in files["report.html"]

@@ -22,7 +22,7 @@ from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.run.lab_status import lab_status
 from autoreason.run.recorded import replay, resume
-from autoreason.run.reports import StudyResult
+from autoreason.run.result import StudyResult
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport
 

@@ -33,8 +33,7 @@ from autoreason.run import ray_cells
 from autoreason.run.lab_status import lab_status
 from autoreason.run.ray_gate import GateActor
 from autoreason.run.recorded import resume
-from autoreason.run.reports import StudyResult
-from autoreason.run.result import StopSwitch
+from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport
 

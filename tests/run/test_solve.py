@@ -18,13 +18,12 @@ from autoreason.errors import AutoreasonError, InvalidInput, StrategyError
 from autoreason.exchange import CallStarted, QueryEnded, QueryStarted, Reply, Request, Signal
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
-from autoreason.programs.events import ProgramExamined, solved_in
-from autoreason.programs.report_files import programs
+from autoreason.programs.events import ProgramExamined, program_files, solved_in
 from autoreason.prompts import built_in
 from autoreason.run.estimate import check, estimate_run
 from autoreason.run.export import export
 from autoreason.run.lab import PreparedLab
-from autoreason.run.products import solution_of
+from autoreason.run.products import Solution
 from autoreason.run.recorded import fork, replay
 from autoreason.run.solve import assign, open_problems, prepare_solve
 from autoreason.settings import Budget
@@ -152,7 +151,7 @@ async def test_no_program_is_a_wrong_answer_but_no_whole_answer_is_no_result(
     silent, cut = result.solved
     assert silent.program is None
     with pytest.raises(AutoreasonError, match="has no program"):
-        assert solution_of(result).program
+        assert result.program
     assert silent.private
     assert (silent.private.verdict, silent.private.total, silent.status) == ("no_code", 4, "capped")
     assert silent.first
@@ -170,7 +169,7 @@ async def test_problems_with_a_remark_are_not_worked_on(journal: Journal) -> Non
     given = (left_out, two, three)
     result = await solve_set(journal, ScriptedModel(SCRIPT), given=given, strategies=("single",))
     assert [unit.problem for unit in result.solved] == ["sum-2", "sum-3"]
-    assert result.report.problems == 2
+    assert result.report.tasks == 2
     assert [str(each) for each in result.report.left_out] == [
         "1 problem: several answers are right (sum-1)"
     ]
@@ -246,7 +245,7 @@ async def test_the_library_hands_the_program_and_its_verdicts_back(journal: Jour
     prepared = assign(
         prepared, MadeUpExaminer(), problems(1), {"set": "0" * 64}, strategy="best_of_n"
     )
-    found = solution_of(await prepared.run_async())
+    found: Solution = await prepared.run_async()
     assert found.program
     assert found.public
     assert found.private
@@ -265,10 +264,10 @@ async def test_a_run_over_problems_can_be_exported(journal: Journal) -> None:
     )
     folder = journal.path.parent / "out"
     names = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
-    assert set(programs(solved_in(result.story))) <= names, "as in a report"
+    assert set(program_files(solved_in(result.story))) <= names, "as in a report"
     assert "problems/sum_1.md" in names
     assert "final.md" not in names
-    assert solution_of(result).program == (folder / "final.py").read_text().rstrip("\n")
+    assert result.story.text == (folder / "final.py").read_text().rstrip("\n")
 
 
 async def test_a_strategy_of_ones_own_writes_programs_too(journal: Journal) -> None:

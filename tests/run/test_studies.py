@@ -13,8 +13,8 @@ from autoreason.run.export import export
 from autoreason.run.record import recorded_result
 from autoreason.run.recorded import replay, resume
 from autoreason.run.refine import refine
-from autoreason.run.reports import StudyResult, reported_result, store_verdict
-from autoreason.run.result import StopSwitch
+from autoreason.run.reports import reported_result, store_verdict
+from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.run.studies import certify, compare, judge, rejudge
 from autoreason.settings import Budget
 from autoreason.studies.certify.certificate_files import find_certificate

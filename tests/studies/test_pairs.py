@@ -21,7 +21,7 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.story import build_story
-from autoreason.studies.pairs import Pairs, TrainingPair, count_pairs, find_pairs
+from autoreason.studies.pairs import Pairs, TrainingPair, find_pairs
 from autoreason.task import Entry, Task
 
 FOR_TWO_PASSES = {
@@ -115,7 +115,7 @@ async def test_pairs_below_the_agreement_asked_for_are_left_out(journal: Journal
     result = await start_run(journal, scripted({"judge": judges}), changes=changes)
     found = find_pairs([result.run], journal=journal, min_agreement=0.7)
     assert names(found) == {("draft", "pass 1 AB", 3, 0)}
-    assert found.below == 2
+    assert found.below_agreement == 2
     with pytest.raises(InvalidInput, match="give one from 0 to 1"):
         find_pairs([result.run], journal=journal, min_agreement=60)
 
@@ -144,7 +144,7 @@ async def test_a_text_that_breaks_the_contract_is_not_chosen_over_one_that_keeps
     )
     found = find_pairs([result.run], journal=journal)
     assert names(found) == {("kept.md", "long.md", 3, 0), ("broken.md", "long.md", 3, 0)}
-    assert count_pairs(found)["in_breach"] == 1
+    assert found.in_breach == 1
     assert "throws out" not in found.pairs[0].prompt
     assert "1 pair whose chosen text breaks the contract that the other keeps" in found.conclusion
 
@@ -198,7 +198,7 @@ async def test_the_two_layouts_carry_the_same_texts(journal: Journal) -> None:
 async def test_a_run_that_was_killed_at_once_has_no_pairs(journal: Journal) -> None:
     create_run(journal, "20260101-empty-run", "Nothing", "0")
     found = find_pairs(["20260101-empty-run"], journal=journal)
-    assert count_pairs(found) == {
+    assert found.counts == {
         "pairs": 0,
         "runs": 1,
         "panels": 0,
@@ -249,7 +249,7 @@ async def test_no_vote_is_lost_or_counted_twice(
     changes = {**FOR_TWO_PASSES, "passes": 1}
     result = await start_run(journal, scripted({"judge": judges}), changes=changes)
     found = find_pairs([result.run], journal=journal, min_agreement=agreement)
-    assert len(found.pairs) + found.ties + found.below == 3
+    assert len(found.pairs) + found.ties + found.below_agreement == 3
     story = build_story([recorded.event for recorded in journal.events(result.run)])
     cast = [ballot.ranking for held in story.passes for ballot in held.ballots if ballot.ranking]
     for pair in found.pairs:

@@ -7,10 +7,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.programs.solved import PASSED, WRONG, assignments, solved
+from tests.programs.solved import PASSED, WRONG, assignments, set_report, solved
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.programs.solve_report import SolveReport, solve_report
+from autoreason.studies.lab.lab_report import LabReport
 
 TIMES = 100
 SETS = [(5, 2, 1), (12, 3, 1), (12, 2, 3), (24, 4, 1)]
@@ -20,7 +20,7 @@ sets = pytest.mark.parametrize(("problems", "strategies", "repeats"), SETS)
 
 def drawn_report(
     rng: np.random.Generator, problems: int, strategies: int, repeats: int
-) -> SolveReport:
+) -> LabReport:
     """Problems of every difficulty, and strategies that are all the same: half is solved on average."""
     chances = rng.beta(0.5, 0.5, size=problems)
     told = [
@@ -36,8 +36,7 @@ def drawn_report(
         for one in range(strategies)
         for repeat in range(1, repeats + 1)
     ]
-    names = [f"s{one}" for one in range(strategies)]
-    return solve_report(told, assignments(problems), strategies=names, repeats=repeats)
+    return set_report(told, assignments(problems), repeats)
 
 
 @cache
@@ -47,15 +46,13 @@ def said(problems: int, strategies: int, repeats: int) -> Counter[str]:
     made: Counter[str] = Counter()
     for _ in range(TIMES):
         found = drawn_report(rng, problems, strategies, repeats)
-        assert (found.winner is None) == found.conclusion.startswith("no winner")
-        small = [(each.p_value_adjusted or 1) <= 0.05 for each in found.duels]
-        again = [(each.p_value_adjusted or 1) <= 0.05 for each in found.duels_after_failure]
-        made["wins"] += found.winner is not None
-        made["tests"] += any(small)
-        made["recoveries"] += any(again)
-        made["differences"] += any(misses(each.difference, 0) for each in found.duels)
-        made["rate"] += misses(found.scores[0].solved, 0.5)
-        made["passes_public_only"] += misses(found.scores[0].passes_public_only, 0.5)
+        assert bool(found.winner) == (" wins on " in found.conclusion)
+        made["wins"] += bool(found.winner)
+        made["tests"] += any(each.shown for each in found.pairs)
+        made["recoveries"] += any(each.shown for each in found.recovery)
+        made["differences"] += any(misses(each.difference, 0) for each in found.pairs)
+        made["passed"] += misses(found.arms[0].shares["passed"], 0.5)
+        made["overfitted"] += misses(found.arms[0].shares["overfitted"], 0.5)
     return made
 
 
@@ -80,7 +77,7 @@ def test_the_intervals_of_all_differences_hold_together(
 
 
 @sets
-@pytest.mark.parametrize("which", ["rate", "passes_public_only"])
+@pytest.mark.parametrize("which", ["passed", "overfitted"])
 def test_the_interval_of_a_rate_holds_the_truth(
     problems: int, strategies: int, repeats: int, which: str
 ) -> None:

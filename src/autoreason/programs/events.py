@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from autoreason.events import FINISHED, Event, PassDecided, Status
 from autoreason.exchange import Spent
-from autoreason.programs.assignment import Assignment, Examined, Trial
+from autoreason.plugins import short
+from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Trial
 from autoreason.report.numbers import count
 from autoreason.story import Story
 from autoreason.tournament.statements import ENDINGS, decided, survivals
@@ -42,6 +43,8 @@ class Solved(Event, frozen=True, kw_only=True):
     public: Examined | None
     private: Examined | None
     """None where there are no private tests, or nothing to score."""
+    private_tests: int = 0
+    """How many there are to score it."""
     first: Examined | None
     """The first attempt under the public tests."""
     attempts: int
@@ -53,6 +56,77 @@ class Solved(Event, frozen=True, kw_only=True):
     def line(self) -> str:
         """What came of it."""
         return f"{self.problem}, {self.strategy}: {describe_solved(self)}"
+
+    @property
+    def passed_public(self) -> bool | None:
+        """Whether it passes every public test; None without a verdict, which is never a wrong answer."""
+        return _passes_all(self.public)
+
+    @property
+    def passed_private(self) -> bool | None:
+        """Whether it passes every private test; None where there are none as well."""
+        return _passes_all(self.private)
+
+    @property
+    def passed(self) -> bool | None:
+        """By the private tests, or by the public ones where there are no private ones."""
+        private = self.private is not None or self.private_tests
+        return self.passed_private if private else self.passed_public
+
+    @property
+    def recovered(self) -> bool | None:
+        """Passed although the first attempt failed a public test; None where it did not fail."""
+        return self.passed if _passes_all(self.first) is False else None
+
+    @property
+    def overfitted(self) -> bool | None:
+        """Passes every public test and fails a private one; None where it does not pass every public one."""
+        scored = self.passed_public and self.passed_private is not None
+        return not self.passed_private if scored else None
+
+    @property
+    def verdict(self) -> str:
+        """How the program ended, by the private tests where there are any; empty where it was not examined."""
+        examined = self.private or self.public
+        return str(examined.verdict) if examined else ""
+
+    @property
+    def level(self) -> str:
+        """The sandbox it was run in; empty where it was not."""
+        return next((e.level for e in (self.private, self.public) if e and e.level), "")
+
+    @property
+    def missing(self) -> str:
+        """Why it has no result; empty where it has one."""
+        if self.passed is not None:
+            return ""
+        for examined in (self.public, self.private):
+            if examined and examined.verdict is CodeVerdict.SANDBOX_ERROR:
+                detail = examined.failed.detail if examined.failed else ""
+                return f"sandbox error: {detail}" if detail else "sandbox error"
+        return self.reason or "there is no verdict"
+
+
+def _passes_all(examined: Examined | None) -> bool | None:
+    if examined is None or examined.verdict is CodeVerdict.SANDBOX_ERROR:
+        return None
+    if examined.verdict is CodeVerdict.NO_CODE:
+        return False
+    return examined.verdict is CodeVerdict.ACCEPTED if examined.total else None
+
+
+def program_files(solved: Iterable[Solved]) -> dict[str, str]:
+    """The programs handed in, one file for each part, by problem; names that differ may look the same as files."""
+    return {
+        f"programs/{_name(each.part.partition('/')[0] + '_' + each.problem)}/"
+        f"{_name(short(each.strategy))}-{each.repeat}.py": each.program
+        for each in solved
+        if each.program is not None
+    }
+
+
+def _name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", text).lstrip(".") or "_"
 
 
 def examined_in(story: Story) -> list[ProgramExamined]:

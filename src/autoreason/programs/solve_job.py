@@ -78,6 +78,7 @@ class Solve(Job):
             program=None,
             public=None,
             private=None,
+            private_tests=assignment.private,
             first=None,
             attempts=0,
             status="running",

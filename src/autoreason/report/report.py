@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from autoreason.characters import in_markdown, in_markup, without_controls
+from autoreason.errors import InvalidInput
 from autoreason.report.plot import DARK, LIGHT
 from autoreason.report.table import WIDEST, Table, lay_out, wrap
 
@@ -158,6 +161,37 @@ class Report:
         """All of it as plain values, the conclusion first."""
         return {"conclusion": self.conclusion, **plain_values(self)}
 
+    def data(self) -> Sequence[Table]:
+        """Tables that are too long for a page, which its files have; each with a title."""
+        return ()
+
+    def to_files(self, about: Mapping[str, str] | None = None) -> dict[str, str]:
+        """All of it as files by name: pages, numbers, tables for a spreadsheet and for LaTeX, and plots."""
+        import msgspec
+
+        about = self.about() if about is None else about
+        sections = self.sections()
+        plots = {plot.title: plot for section in sections for plot in section.plots}
+        names = {title: f"plot-{at}.svg" for at, title in enumerate(plots, 1)}
+        tables = [
+            each if each.title else each._replace(title=section.title or self.heading)
+            for section in sections
+            for each in section.tables
+        ]
+        encoded = msgspec.json.Encoder(decimal_format="number").encode(self.to_dict())
+        return {
+            "report.html": self.to_html(about),
+            "report.md": self.to_markdown(about, names),
+            "report.json": msgspec.json.format(encoded, indent=2).decode(),
+            "report.tex": "\n\n".join(table.to_latex() for table in tables),
+            **{
+                f"{_slug(table.title)}.csv": table.to_csv()
+                for table in [*tables, *self.data()]
+                if table.rows
+            },
+            **{names[title]: plot.svg for title, plot in plots.items()},
+        }
+
     def run_fields(self) -> dict[str, Any]:
         """What the JSON of the run that ended with it says of it."""
         return {"conclusion": self.conclusion, "report": self}
@@ -234,6 +268,10 @@ def plain_values(fields: object) -> dict[str, Any]:
     return msgspec.json.decode(encoded, type=dict[str, Any])
 
 
+def _slug(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "table"
+
+
 def _section_lines(section: Section, width: int) -> Iterator[list[tuple[str, str]]]:
     from autoreason.report.table import STYLES
 
@@ -267,3 +305,71 @@ def _fenced(text: str) -> str:
 def _in_markdown(row: tuple[str, str]) -> str:
     label, text = row
     return f"- {label}: {in_markdown(text)}" if label else in_markdown(text)
+
+
+_OWN = re.compile(r"report\.(html|md|json|tex)|[a-z0-9-]+\.csv|plot-\d+\.svg")
+
+
+def write_folder(folder: Path, files: Mapping[str, str], runs: Collection[str] = ()) -> None:
+    """Write files into a folder, which is created where it is missing; an earlier report on these runs is replaced."""
+    with _usable(folder):
+        for path in _earlier_files(folder, runs):
+            path.unlink()
+        for name, text in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text if text.endswith("\n") else text + "\n", "utf-8")
+
+
+def check_folder(folder: Path | None, runs: Collection[str] = (), *, create: bool = False) -> None:
+    """Refuse a folder for a report that cannot be used; `create` finds out by making it, and removes it again."""
+    if folder is None or _earlier_files(folder, runs):
+        return
+    with _usable(folder):
+        new = [each for each in (folder, *folder.absolute().parents) if not each.exists()]
+        above = new[-1].absolute().parent if new else folder
+        if not above.is_dir():
+            raise InvalidInput(f"{above} is a file; name a new folder for the report")
+        if not new and any(folder.iterdir()):
+            raise InvalidInput(f"{folder} is not empty; name a new folder for the report")
+        if create:
+            _try(folder, new)
+
+
+def _try(folder: Path, new: list[Path]) -> None:
+    import tempfile
+
+    created = []
+    try:
+        for each in reversed(new):
+            each.mkdir()
+            created.append(each)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            pass
+    finally:
+        for each in reversed(created):
+            each.rmdir()
+
+
+def _earlier_files(folder: Path, runs: Collection[str]) -> list[Path]:
+    import msgspec
+
+    try:
+        earlier = msgspec.json.decode((folder / "report.json").read_bytes())
+    except (OSError, msgspec.MsgspecError):
+        return []
+    origin = earlier.get("origin") if isinstance(earlier, dict) else None
+    if not isinstance(origin, dict) or origin.get("Run") not in runs:
+        return []
+    return [each for each in folder.iterdir() if _OWN.fullmatch(each.name)]
+
+
+@contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        place = error.filename or folder
+        raise InvalidInput(
+            f"cannot create {place}: {error.strerror}; name another folder for the report"
+        ) from None

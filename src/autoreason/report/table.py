@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason.characters import in_csv, in_markdown, in_markup, without_controls
+from autoreason.report.numbers import UNKNOWN
+from autoreason.stats.results import Estimate
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -79,6 +82,13 @@ Cell = str | tuple[str, ...]
 """A line, or several."""
 
 
+class Figure(NamedTuple):
+    """A value as programs read it, and as people do."""
+
+    value: float | Decimal | Estimate | None
+    shown: Cell
+
+
 class Column(NamedTuple):
     """A column of words, or of figures, which are never wrapped or cut."""
 
@@ -108,14 +118,20 @@ class Fragment(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Cells as text, a row each; columns of words at the left identify the row."""
+    """Values, a row each; columns of words at the left identify the row."""
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[object]]
+    """Cells, numbers, figures that are shown otherwise than they are, and None for what is not known."""
     title: str = ""
     tones: Mapping[str, Tone] = {}
     """What the text of a cell means, by that text."""
     headings: bool = True
+
+    @property
+    def cells(self) -> list[list[Cell]]:
+        """The rows as people read them."""
+        return [[_shown(value) for value in row] for row in self.rows]
 
     def lines(self, width: int = UNLIMITED) -> Iterator[list[Fragment]]:
         """Lines of at most `width` columns: headings and words wrap, spare columns go, others follow beneath."""
@@ -143,8 +159,8 @@ class Table(NamedTuple):
 
     def to_markdown(self) -> str:
         """The table for a page; its columns line up in a terminal, too."""
-        cells: list[Sequence[Cell]] = [self._titles(), *self.rows]
-        rows = [[_in_markdown(cell) for cell in row] for row in cells]
+        titles: list[Cell] = [column.title for column in self.columns]
+        rows = [[_in_markdown(cell) for cell in row] for row in (titles, *self.cells)]
         widths = [max(3, *map(_width, column)) for column in zip(*rows, strict=True)]
         rules = [
             "-" * (width - 1) + ":" if column.figures else "-" * width
@@ -161,10 +177,47 @@ class Table(NamedTuple):
         head = "".join(map(_html_heading, self.columns))
         body = "\n".join(
             "<tr>" + "".join(map(self._html_cell, row, self._figures())) + "</tr>"
-            for row in self.rows
+            for row in self.cells
         )
         head = f"<thead><tr>{head}</tr></thead>\n" if self.headings else ""
         return f"<table>{caption}\n{head}<tbody>\n{body}\n</tbody></table>"
+
+    def to_csv(self) -> str:
+        """The values for a spreadsheet or a program; an estimate has the ends of its interval in two columns more."""
+        names: list[str] = []
+        values: list[Sequence[object]] = []
+        for at, column in enumerate(self.columns):
+            name = column.title.replace(" ", "_")
+            raw = [each.value if isinstance(each, Figure) else each for each in self._column(at)]
+            estimates = [each if isinstance(each, Estimate) else Estimate(None) for each in raw]
+            if any(isinstance(each, Estimate) for each in raw):
+                names += [name, f"{name}_low", f"{name}_high"]
+                values += zip(*((e.value, e.low, e.high) for e in estimates), strict=True)
+            else:
+                names.append(name)
+                values.append(raw)
+        return to_csv(names, zip(*values, strict=True))
+
+    def to_latex(self) -> str:
+        """The table for an article, which needs no package."""
+        kinds = "".join("r" if column.figures else "l" for column in self.columns)
+        titles: list[Cell] = [column.title for column in self.columns]
+        lines = [
+            *([f"% {_in_latex(self.title)}"] if self.title else []),
+            rf"\begin{{tabular}}{{{kinds}}}",
+            r"\hline",
+            *(
+                " & ".join(_in_latex(" ".join(_lines_of(cell))) for cell in row) + r" \\"
+                for row in (titles, *self.cells)
+            ),
+            r"\hline",
+            r"\end{tabular}",
+        ]
+        lines.insert(lines.index(r"\hline") + 2, r"\hline")
+        return "\n".join(lines)
+
+    def _column(self, at: int) -> Iterator[object]:
+        return (row[at] for row in self.rows)
 
     def _html_cell(self, cell: Cell, figure: bool) -> str:
         tone = self._tone(cell)
@@ -174,9 +227,6 @@ class Table(NamedTuple):
 
     def _tone(self, cell: Cell) -> str:
         return self.tones.get(cell, "") if isinstance(cell, str) else ""
-
-    def _titles(self) -> list[str]:
-        return [column.title for column in self.columns]
 
     def _figures(self) -> list[bool]:
         return [column.figures for column in self.columns]
@@ -196,9 +246,31 @@ def to_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def _in_csv(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, str):
+    if isinstance(value, str | tuple):
         return in_csv(" ".join(_lines_of(value)))
     return "" if value is None else str(value)
+
+
+def _shown(value: object) -> Cell:
+    if isinstance(value, Figure):
+        return value.shown
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, tuple):
+        return tuple(map(str, value))
+    return f"{value:g}" if isinstance(value, float | Decimal) else str(value)
+
+
+_LATEX = re.compile(r"[\\&%$#_{}~^]")
+
+
+def _in_latex(text: str) -> str:
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return _LATEX.sub(lambda found: special.get(found[0], f"\\{found[0]}"), text)
 
 
 def _html_heading(column: Column) -> str:
@@ -213,7 +285,8 @@ class _Layout:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._rows = [[_lines_of(cell) for cell in row] for row in table.rows]
+        self._shown = table.cells
+        self._rows = [[_lines_of(cell) for cell in row] for row in self._shown]
         cells = list(zip(*self._rows, strict=True)) or [()] * len(table.columns)
         headings = table.columns if table.headings else [Column("")] * len(table.columns)
         titles = [without_controls(column.title) for column in headings]
@@ -270,7 +343,7 @@ class _Layout:
         if self._table.headings:
             titles = [[title] for title in self._titles]
             yield from self._row(titles, columns, widths, ["heading"] * len(titles))
-        for row, lines in zip(self._table.rows, self._rows, strict=True):
+        for row, lines in zip(self._shown, self._rows, strict=True):
             yield from self._row(lines, columns, widths, list(map(self._table._tone, row)))
 
     def _widths(self, columns: Sequence[int], room: int) -> dict[int, int]:

@@ -19,7 +19,7 @@ from autoreason.run.parameters import AdviseOptions, JournalPlace, RecordedRun
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.refine import task_in
-from autoreason.run.reports import StudyResult
+from autoreason.run.result import StudyResult
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.story import Story
 from autoreason.studies.advise.advice_job import Instead, ends_by_rule, limit_calls, pilots_of

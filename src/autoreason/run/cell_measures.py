@@ -50,7 +50,9 @@ def _product(story: Story) -> dict[str, Any]:
     """What a finished cell delivered."""
     strategy = story.strategy
     if strategy == "solve":
-        return _programs(story)
+        from autoreason.programs.events import solved_in
+
+        return {"solved": solved_in(story)[-1]}
     if strategy == "research":
         return _research(story)
     delivered = story.delivered
@@ -83,17 +85,6 @@ def _research(story: Story) -> dict[str, Any]:
 
 def _on_ballot(recorded: RecordedPass) -> tuple[str, ...]:
     return tuple(sorted(recorded.ballots[0].order)) if recorded.ballots else ()
-
-
-def _programs(story: Story) -> dict[str, Any]:
-    from autoreason.programs.assignment import assignments_of
-    from autoreason.programs.events import solved_in
-    from autoreason.programs.units import units_of
-
-    (solved,) = solved_in(story)
-    (unit,) = units_of([solved], {each.id: each for each in assignments_of(story.task)})
-    # A problem without a result is missing, not failed.
-    return {"passed": unit.solved, "overfitted": unit.passes_public_only, "solved": solved}
 
 
 def _ballots(story: Story) -> Iterator[Ballot]:

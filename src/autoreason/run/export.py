@@ -19,7 +19,7 @@ from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.programs.assignment import assignments_of
-from autoreason.programs.events import solved_in
+from autoreason.programs.events import program_files, solved_in
 from autoreason.run.door import checked
 from autoreason.run.parameters import JournalPlace, RecordedRun
 from autoreason.run.record import name_and_journal, use_journal
@@ -287,11 +287,9 @@ def _texts(story: Story) -> dict[str, str]:
 
 def _programs(story: Story) -> dict[str, str]:
     """The problems as every role saw them, the programs handed in, and their results."""
-    from autoreason.programs.report_files import programs
-
     assigned = assignments_of(story.task) if story.task else ()
     files = {f"problems/{_file_name(each.id)}.md": each.statement for each in assigned}
-    files |= programs(solved_in(story))
+    files |= program_files(solved_in(story))
     if solved_in(story):
         files["solved.json"] = _pretty(solved_in(story))
     return files

@@ -36,7 +36,7 @@ from autoreason.run.parameters import (
 )
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.record import find_story
-from autoreason.run.reports import StudyResult
+from autoreason.run.result import StudyResult
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.story import Story
 from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan

@@ -19,6 +19,7 @@ from autoreason.journal import Journal
 from autoreason.journal.listing import SUITE_TITLE
 from autoreason.journal.location import locate
 from autoreason.models.pool import ModelPool
+from autoreason.programs.assignment import Assignments
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.run.cell_service import open_cells
@@ -30,17 +31,17 @@ from autoreason.run.estimate import check_call_limit, check_models, check_settin
 from autoreason.run.lab_plan import LabPlan, plan_cells
 from autoreason.run.parameters import LabOptions, RecordedRun, RunHooks
 from autoreason.run.prepared import PreparedRun, hooks_in, use_pool
+from autoreason.run.problem_sets import choose_problems
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.recorded import change_budget
-from autoreason.run.reports import StudyResult
-from autoreason.run.research import PreparedResearch
-from autoreason.run.suite_tasks import read_tasks
-from autoreason.settings import Models, Settings
+from autoreason.run.research import PreparedResearch, research
+from autoreason.run.result import StudyResult
+from autoreason.settings import DEFAULT_MODEL, Models, Settings
+from autoreason.studies.lab.lab_comparisons import add_repeats, repeats_to_add
 from autoreason.studies.lab.lab_job import MAX_PARALLEL, LabTerms
 from autoreason.studies.lab.lab_report import LabReport, lab_report
-from autoreason.studies.lab.lab_results import add_repeats, repeats_to_add
-from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_of
-from autoreason.studies.lab.suite_file import read_suite
+from autoreason.studies.lab.lab_suite import Suite, SuiteTask, SuiteWork, arm_runs, suite_of
+from autoreason.studies.lab.suite_file import SuiteFile, TaskSource, read_suite
 from autoreason.task import Entry, Task
 
 _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Another text."))
@@ -196,19 +197,15 @@ def lab(
         batch=options.get("batch", False),
     )
     # Another process reads its problems.
-    read = compute(lambda: read_tasks(file))
-    found = replace(file.suite, tasks=read.tasks)
+    tasks, evaluators = compute(lambda: _read_tasks(file))
+    found = replace(file.suite, tasks=tasks)
     for arm, task, settings in arm_runs(found):
-        try:
+        with file.document.at("arms", arm):
             check_settings(task, settings)
             check_call_limit(task, settings)
-        except InvalidInput as error:
-            raise file.document.blame(("arms", arm), error) from None
     if found.panel:
-        try:
+        with file.document.at("panel"):
             check_settings(Task(brief="a", entries=_SAMPLES), found.panel.settings)
-        except InvalidInput as error:
-            raise file.document.blame(("panel",), error) from None
     seed = options.get("seed", file.seed)
     settings = Settings(
         models=_all_models(found),
@@ -227,9 +224,51 @@ def lab(
         prompts=PromptSet({}),
         models=choice.objects,
         hooks=hooks_in(options),
-        evaluators=read.evaluators,
+        evaluators=evaluators,
         anyway=options.get("anyway", False),
     )
+
+
+async def _read_tasks(
+    file: SuiteFile,
+) -> tuple[dict[str, SuiteTask], tuple[PreparedResearch, ...]]:
+    """The tasks of a suite with those that its file only names, and the evaluators that are saved when it starts."""
+    read: dict[str, SuiteTask] = {}
+    evaluators: list[PreparedResearch] = []
+    for name, task in file.suite.tasks.items():
+        source = file.sources.get(name)
+        with file.document.at("tasks", name):
+            if source is None:
+                read[name] = task
+            elif source.job == "solve":
+                read |= await _read_problems(name, source)
+            else:
+                evaluators.append(research.prepare(source.path, DEFAULT_MODEL))
+                read[name] = SuiteTask(task=evaluators[-1].task, job=source.job)
+    return read, tuple(evaluators)
+
+
+async def _read_problems(name: str, source: TaskSource) -> dict[str, SuiteTask]:
+    """Every problem of a set that can be judged, as a task; the examiner keeps the set under its digest."""
+    from autoreason.programs.examiner.client import ExaminerClient
+
+    only = tuple(map(str, source.options.get("ids") or ()))
+    client = await ExaminerClient.open(source.path, only=only)
+    try:
+        options = {name: source.options.get(name) for name in ("difficulty", "limit")}
+        chosen = choose_problems(client.reply.assignments, options)
+        terms = {"set": client.reply.digest}
+        return {
+            f"{name}/{each.id}": SuiteTask(
+                task=Task(brief=f"Solve {each.title or each.id}", work=Assignments((each,))),
+                job="solve",
+                terms=terms,
+            )
+            for each in chosen
+            if not each.remark
+        }
+    finally:
+        await client.close()
 
 
 def prepare_suite(

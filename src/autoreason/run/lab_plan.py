@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from itertools import product
-from typing import NamedTuple, get_args
+from typing import Any, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.report.numbers import UNKNOWN, count, money, percent
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Table, figures, words
+from autoreason.report.table import Figure, Table, figures, words
 from autoreason.run.cells import cell_prompts
 from autoreason.run.estimate import (
     Number,
@@ -49,11 +49,8 @@ _CellName = tuple[str, str, str]
 """Kind, task and arm."""
 
 
-class _EstimatedCells(NamedTuple):
-    """Cells that are alike, and what each of them may take."""
-
-    number: int
-    estimate: RunEstimate
+_Estimated = tuple[int, RunEstimate]
+"""How many cells that are alike, and what each of them may take."""
 
 
 class PlannedArm(Struct, frozen=True, kw_only=True):
@@ -143,8 +140,8 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         """Cells and what they may take, then what can be shown."""
         rows = [
             (
-                *(each.name, f"{each.cells:,}", _span(each.calls)),
-                *(_span(each.tokens), _money_span(each.cost)),
+                *(each.name, each.cells, _span(each.calls), _span(each.tokens)),
+                _span(each.cost, money),
             )
             for each in self.arms
         ]
@@ -199,18 +196,13 @@ def _test_row(test: PlannedTest) -> tuple[str, ...]:
     return test.comparison, test.arms, test.measure.replace("_", " "), f"{test.units:,}", shows
 
 
-def _span(span: Span[int] | None) -> str:
+def _span(span: Span[Any] | None, show: Callable[[Any], str] = "{:,}".format) -> Figure:
+    """What it may take, in a spreadsheet as an estimate."""
     if span is None:
-        return UNKNOWN
-    return f"{span.likely:,} ({span.low:,} to {span.high:,})"
-
-
-def _money_span(span: Span[Decimal] | None) -> str:
-    if span is None:
-        return UNKNOWN
-    if not any(span):
-        return "free"
-    return f"{money(span.likely)} ({money(span.low)} to {money(span.high)})"
+        return Figure(None, UNKNOWN)
+    shown = f"{show(span.likely)} ({show(span.low)} to {show(span.high)})"
+    ends = Estimate(float(span.likely), float(span.low), float(span.high))
+    return Figure(ends, shown if show is not money or any(span) else "free")
 
 
 async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
@@ -219,7 +211,7 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
     for group in groups(suite):
         for cells in group:
             counted.update((cell.kind, cell.task, cell.arms) for cell in cells)
-    by_name: dict[str, list[_EstimatedCells]] = {}
+    by_name: dict[str, list[_Estimated]] = {}
     too_long: set[_CellName] = set()
     known: dict[tuple[str, str, tuple[str, ...]], RunEstimate] = {}
     for (kind, task, arms), number in counted.items():
@@ -236,7 +228,7 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
         if estimate.paid.likely < 1:
             too_long |= {(kind, task, arm) for arm in arms}
         name = arms[0] if kind == "arm" else {"draft": "shared drafts", "panel": "panels"}[kind]
-        by_name.setdefault(name, []).append(_EstimatedCells(number, estimate))
+        by_name.setdefault(name, []).append((number, estimate))
     planned = tuple(_planned(name, each) for name, each in by_name.items())
     calls = _sum([each.calls for each in planned])
     tokens = _sum([each.tokens for each in planned])
@@ -306,20 +298,19 @@ def _scaled(estimate: RunEstimate, share: float) -> RunEstimate:
     return dataclasses.replace(estimate, **spans)
 
 
-def _planned(name: str, cells: Sequence[_EstimatedCells]) -> PlannedArm:
+def _planned(name: str, cells: Sequence[_Estimated]) -> PlannedArm:
+    def total(spans: Iterable[Span[Number] | None]) -> Span[Number] | None:
+        counted = zip((number for number, _ in cells), spans, strict=True)
+        return _sum([span and Span(*(n * part for part in span)) for n, span in counted])
+
     return PlannedArm(
         name=name,
-        cells=sum(each.number for each in cells),
-        calls=_sum([_times(e.number, e.estimate.calls) for e in cells]),
-        tokens=_sum([_times(e.number, e.estimate.tokens) for e in cells]),
-        cost=_sum([_times(e.number, e.estimate.cost) for e in cells]),
-        over_limit=sum(each.number for each in cells if each.estimate.paid.likely < 1),
+        cells=sum(number for number, _ in cells),
+        calls=total(each.calls for _, each in cells),
+        tokens=total(each.tokens for _, each in cells),
+        cost=total(each.cost for _, each in cells),
+        over_limit=sum(number for number, each in cells if each.paid.likely < 1),
     )
-
-
-def _times(cells: int, span: Span[Number] | None) -> Span[Number] | None:
-    """What so many cells take."""
-    return span and Span(*(cells * part for part in span))
 
 
 def _sum(spans: Sequence[Span[Number] | None]) -> Span[Number] | None:

@@ -20,7 +20,7 @@ from autoreason.report.report import Report, Section
 from autoreason.run.cell_budget import time_worked, with_bases
 from autoreason.run.record import working_time
 from autoreason.run.result import resume_command
-from autoreason.studies.lab.lab_progress import LabProgress
+from autoreason.studies.lab.lab_job import LabProgress
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, all_cells, count_cells, suite_of
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ class FoundReport(NamedTuple):
 
     def files(self) -> dict[str, str]:
         """All files of the report."""
-        from autoreason.studies.lab.lab_files import report_files
+        from autoreason.studies.lab.lab_report import lab_files
 
-        return report_files(self.report, self.cells)
+        return lab_files(self.report, self.cells)
 
 
 def lab_status(run: str | None, *, journal: Journal) -> LabStatus:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -15,22 +15,19 @@ from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_history import Deliverable, SearchCut, deliverable
 from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.jobs.job import read_options
-from autoreason.plugins import short
 from autoreason.programs import events
 from autoreason.programs.assignment import Assignment, Examined, assignments_of
 from autoreason.programs.events import Solved, solved_in
 from autoreason.programs.solve_job import SolveTerms
 from autoreason.report.report import Section, plain_values
-from autoreason.run.result import Result, ending, result_fields, run_fields
-from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
-
-if TYPE_CHECKING:
-    from autoreason.programs.solve_report import SolveReport
+from autoreason.run.result import Result, StudyResult, ending, run_fields
+from autoreason.studies.lab.lab_report import LabReport, lab_files
+from autoreason.studies.lab.lab_suite import CellFinished, suite_of
 
 
-@dataclass(frozen=True, repr=False)
-class Solution(Result):
-    """The result for a problem, or for a set of them."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Solution(StudyResult[LabReport]):
+    """The result for a problem, or for a set of them, which is a suite and has its report."""
 
     @property
     def program(self) -> str:
@@ -42,7 +39,7 @@ class Solution(Result):
     @cached_property
     def solved(self) -> tuple[Solved, ...]:
         """Every problem by every strategy, as often as it was repeated."""
-        if self._suite is None:
+        if self.one:
             return tuple(solved_in(self.story))
         ended = sorted(self.story.of(CellFinished), key=lambda each: each.cell.number)
         return tuple(
@@ -54,24 +51,16 @@ class Solution(Result):
     @cached_property
     def assignments(self) -> tuple[Assignment, ...]:
         """The problems, those that cannot be judged last."""
-        suite = self._suite
+        suite = suite_of(self.story.task)
         if suite is None:
             return assignments_of(self.story.task) if self.story.task else ()
         tasks = suite.tasks.values()
         return (*(one for each in tasks for one in assignments_of(each.task)), *suite.unfair)
 
-    @cached_property
-    def _suite(self) -> Suite | None:
-        return suite_of(self.story.task)
-
-    @cached_property
-    def _terms(self) -> SolveTerms:
-        suite, settings = self._suite, self.story.settings
-        if suite:
-            options = next(iter(suite.tasks.values())).terms
-            return SolveTerms(calls=options.get("calls", SolveTerms().calls), broken=suite.broken)
-        assert settings is not None
-        return read_options(settings, SolveTerms)
+    @property
+    def one(self) -> bool:
+        """Whether there is one problem, for one strategy, once."""
+        return suite_of(self.story.task) is None
 
     @property
     def public(self) -> Examined | None:
@@ -86,27 +75,7 @@ class Solution(Result):
     @property
     def level(self) -> str:
         """The sandbox level, by name; empty where nothing was run."""
-        levels = (each.level for one in self.solved for each in (one.private, one.public) if each)
-        return next((level for level in levels if level), "")
-
-    @cached_property
-    def report(self) -> SolveReport:
-        """Pass rates and differences over what was solved so far."""
-        from autoreason.programs.solve_report import solve_report
-
-        suite, terms = self._suite, self._terms
-        return solve_report(
-            self.solved,
-            self.assignments,
-            strategies=tuple(suite.arms) if suite else (short(terms.strategy),),
-            repeats=suite.repeats if suite else 1,
-            broken=terms.broken,
-        )
-
-    @property
-    def one(self) -> bool:
-        """Whether there is one problem, for one strategy, once."""
-        return self._suite is None
+        return next((each.level for each in self.solved if each.level), "")
 
     @property
     def unsolved(self) -> str:
@@ -115,71 +84,53 @@ class Solution(Result):
             return ""
         return events.why_unsolved(self.solved, self.assignments, one=self.one)
 
-    heading = "Programs"
+    @property
+    def heading(self) -> str:  # type: ignore[override]
+        """The same for one problem and for a set."""
+        return "Programs"
 
     @property
     def conclusion(self) -> str:
         """What came of the one problem or of the set; before anything is solved, how the run ended."""
-        if not self.solved:
-            return ending(self)
-        return events.describe_ending(self.solved[-1]) if self.one else self.report.conclusion
-
-    def names(self) -> list[str]:
-        """Those of the strategies."""
-        return self.report.names()
+        if self.one and self.solved:
+            return events.describe_ending(self.solved[-1])
+        return super().conclusion
 
     def sections(self) -> list[Section]:
-        """The tables of a set, and what the run took; of one problem its tests, tables on a page."""
-        notes = Section(sentences=[*self.summary(), ("Took", self.spending), *self.next_steps()])
-        tables = self.report.sections() if self.solved else []
-        if self.one:
-            return [notes, *(each._replace(detail=True) for each in tables)]
-        return [*tables, notes]
+        """Of one problem its tests and what the run took; of a set the report."""
+        if not self.one:
+            return super().sections()
+        return [Section(sentences=[*self.summary(), ("Took", self.spending), *self.next_steps()])]
 
     def summary(self) -> list[tuple[str, str]]:
         """The tests of the one problem, what was left out, and the sandbox, as labelled sentences."""
         rows = [("Status", ending(self))] if self.solved and not self.finished else []
-        if self.one and self.solved:
-            rows += events.solved_rows(self.solved[-1])
-        if self.one or not self.solved:
-            rows += [("Left out", str(each)) for each in self.report.left_out]
-        return [*rows, ("Sandbox", self._sandbox)] if self.report.sandbox_levels else rows
+        for each in self.solved[-1:]:
+            rows += events.solved_rows(each)
+            rows += [("Left out", each.missing)] if each.missing else []
+        assert self.story.settings is not None
+        broken = read_options(self.story.settings, SolveTerms).broken
+        rows += [("Left out", each) for each in broken]
+        return [*rows, ("Sandbox", events.describe_level(self.level))] if self.level else rows
 
     def to_dict(self) -> dict[str, Any]:
-        """The end of the run, the report, and of one problem also what was handed in."""
+        """The end of the run; of one problem what was handed in, of a set its report."""
+        if not self.one:
+            return super().to_dict()
         fields = run_fields(self) | {
-            "conclusion": self.report.conclusion,
-            "sandbox": sorted(self.report.sandbox_levels),
+            "conclusion": self.conclusion,
+            "sandbox": [*filter(None, [self.level])],
         }
-        if self.one and self.solved:
-            last = self.solved[-1]
+        for last in self.solved[-1:]:
             tests = {"public": _tests(last.public), "private": _tests(last.private)}
             fields |= {"program": last.program, **tests}
-        return plain_values(fields | {"report": self.report})
+        return plain_values(fields)
 
-    def about(self) -> dict[str, str]:
-        """How the run worked, for a page."""
-        terms, models = self._terms, super().about()["Models"]
-        return {
-            "Run": self.run,
-            "Problems": f"{self.report.problems:,}",
-            "Models": models,
-            "Strategies": ", ".join(map(short, self.report.strategies)),
-            "Repeats": str(self.report.repeats),
-            "Calls a problem": f"{terms.calls} at most",
-            "Seed": str(self.seed),
-            "Sandbox": self._sandbox or "unknown",
-        }
-
-    def write_report(self, folder: Path) -> None:
-        """Write the report as files: a page, the numbers, one row per part, and every program."""
-        from autoreason.programs.report_files import files, write
-
-        write(folder, files(self.report, self.solved, self.assignments, self.about()))
-
-    @property
-    def _sandbox(self) -> str:
-        return "; ".join(map(events.describe_level, self.report.sandbox_levels))
+    def to_files(self, about: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Those of the report, of a set with one row for each cell, and every program."""
+        if self.one:
+            return super().to_files(about) | events.program_files(self.solved)
+        return lab_files(self.report, self.story.of(CellFinished))
 
 
 def _tests(examined: Examined | None) -> dict[str, Any] | None:
@@ -193,11 +144,6 @@ def _tests(examined: Examined | None) -> dict[str, Any] | None:
         "total": examined.total,
         "sandbox_level": examined.level,
     }
-
-
-def solution_of(result: Result) -> Solution:
-    """A run that solved problems, as its caller sees it."""
-    return Solution(**result_fields(result))
 
 
 _TRY = "no gain is claimed; to try it all the same: "

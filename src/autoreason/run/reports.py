@@ -3,75 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from autoreason.events import FINISHED
 from autoreason.journal import Journal
-from autoreason.report.report import Report, Section, plain_values
+from autoreason.report.report import Report
 from autoreason.run.kinds import written_by
-from autoreason.run.result import Result, ending, result_fields, run_fields
-from autoreason.story import Story
+from autoreason.run.result import Result, StudyResult, result_fields
 
-AnyReport = TypeVar("AnyReport", bound=Report)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class StudyResult(Result, Generic[AnyReport]):
-    """The result of a run that judged texts: its report, and what the run took."""
-
-    final_report: AnyReport | None = None
-    """None where the run paused."""
-
-    @property
-    def report(self) -> AnyReport:
-        """What the run found; raises the `Interruption` that keeps a paused run from having one."""
-        if self.final_report is None:
-            raise self._missing("report")
-        return self.final_report
-
-    @property
-    def heading(self) -> str:  # type: ignore[override]
-        """That of the report."""
-        return self.final_report.heading if self.final_report else super().heading
-
-    @property
-    def conclusion(self) -> str:
-        """That of the report, or why there is none."""
-        return self.final_report.conclusion if self.final_report else ending(self)
-
-    def names(self) -> Sequence[str]:
-        """Those of the report."""
-        return self.final_report.names() if self.final_report else ()
-
-    def about(self) -> dict[str, str]:
-        """How the run worked, and what the report says of it."""
-        return super().about() | dict(self.final_report.about() if self.final_report else {})
-
-    def sections(self) -> list[Section]:
-        """Those of the report, then what the run took, and on a page what was to be written."""
-        if self.final_report is None:
-            return super().sections()
-        last = Section(sentences=[("Took", self.spending), *self.next_steps()])
-        # A certificate's own questions are the brief there.
-        brief = [] if self.story.strategy == "certify" else self._brief()
-        return [*self.final_report.sections(), last, *brief]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The end of the run, and the report under the names of its kind."""
-        found = self.final_report.run_fields() if self.final_report else {}
-        return plain_values({"conclusion": self.conclusion} | run_fields(self) | found)
+if TYPE_CHECKING:
+    from autoreason.studies.lab.lab_report import LabReport
 
 
 def reported_result(result: Result, journal: Journal) -> Result:
     """The result of any run as the report on what it was for."""
     product = written_by(result.story.settings)
     if product == "programs":
-        from autoreason.run.products import solution_of
+        from autoreason.run.products import Solution
 
-        return solution_of(result)
+        return Solution(**result_fields(result))
     if product == "files":
         from autoreason.run.products import research_result
 
@@ -85,15 +38,25 @@ def reported_result(result: Result, journal: Journal) -> Result:
         result = replace(result, spent=journal.cells_spent(result.run))
         suite = suite_of(result.story.task)
         if suite and suite.form == "problems":
-            from autoreason.run.products import solution_of
+            from autoreason.run.products import Solution
 
-            return solution_of(result)
-    report = _report_of(result.run, result.story, journal) if result.finished else None
+            found = suite_report(result, journal) if result.finished else None
+            return Solution(**result_fields(result), final_report=found)
+    report = _report_of(result, journal) if result.finished else None
     return StudyResult(**result_fields(result), final_report=report)
 
 
-def _report_of(run: str, story: Story, journal: Journal) -> Report:
+def suite_report(result: Result, journal: Journal) -> LabReport:
+    """The report of a suite, so far as it has come."""
+    from autoreason.run.lab_status import origin_of
+    from autoreason.studies.lab.lab_report import lab_report
+
+    return lab_report(result.story, origin_of(journal.row(result.run), result.story))
+
+
+def _report_of(result: Result, journal: Journal) -> Report:
     """What a finished job found; its modules are loaded when they are needed."""
+    story = result.story
     match story.strategy:
         case "rejudge":
             from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
@@ -102,12 +65,9 @@ def _report_of(run: str, story: Story, journal: Journal) -> Report:
         case "advise":
             from autoreason.studies.advise.advice_report import advice_report, spent_by_role
 
-            return advice_report(run, story, spent_by_role(journal, run))
+            return advice_report(result.run, story, spent_by_role(journal, result.run))
         case "lab":
-            from autoreason.run.lab_status import origin_of
-            from autoreason.studies.lab.lab_report import lab_report
-
-            return lab_report(story, origin_of(journal.row(run), story))
+            return suite_report(result, journal)
     module, name = _FROM_STORY[story.strategy]
     report: Report = getattr(import_module(module), name)(story)
     return report

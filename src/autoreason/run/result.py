@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from autoreason.contract import Violation, count_words
 from autoreason.errors import (
@@ -43,6 +43,7 @@ _INTERRUPTIONS: dict[str, type[Interruption]] = {
     for each in (BudgetReached, ProviderFailed, MetricFailed, PanelFailed, Stopped)
 }
 _WINNERS = 15
+AnyReport = TypeVar("AnyReport", bound=Report)
 
 
 @dataclass(frozen=True, repr=False)
@@ -370,3 +371,50 @@ def plot_passes(passes: Sequence[PassDecided]) -> Plot:
 def passes_of(story: Story) -> list[PassDecided]:
     """The passes that are over."""
     return [each.decided for each in story.passes if each.decided]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class StudyResult(Result, Generic[AnyReport]):
+    """The result of a run that judged texts: its report, and what the run took."""
+
+    final_report: AnyReport | None = None
+    """None where the run paused."""
+
+    @property
+    def report(self) -> AnyReport:
+        """What the run found; raises the `Interruption` that keeps a paused run from having one."""
+        if self.final_report is None:
+            raise self._missing("report")
+        return self.final_report
+
+    @property
+    def heading(self) -> str:  # type: ignore[override]
+        """That of the report."""
+        return self.final_report.heading if self.final_report else super().heading
+
+    @property
+    def conclusion(self) -> str:
+        """That of the report, or why there is none."""
+        return self.final_report.conclusion if self.final_report else ending(self)
+
+    def names(self) -> Sequence[str]:
+        """Those of the report."""
+        return self.final_report.names() if self.final_report else ()
+
+    def about(self) -> dict[str, str]:
+        """How the run worked, and what the report says of it."""
+        return super().about() | dict(self.final_report.about() if self.final_report else {})
+
+    def sections(self) -> list[Section]:
+        """Those of the report, then what the run took, and on a page what was to be written."""
+        if self.final_report is None:
+            return super().sections()
+        last = Section(sentences=[("Took", self.spending), *self.next_steps()])
+        # A certificate's own questions are the brief there.
+        brief = [] if self.story.strategy == "certify" else self._brief()
+        return [*self.final_report.sections(), last, *brief]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The end of the run, and the report under the names of its kind."""
+        found = self.final_report.run_fields() if self.final_report else {}
+        return plain_values({"conclusion": self.conclusion} | run_fields(self) | found)

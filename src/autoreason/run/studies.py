@@ -24,7 +24,7 @@ from autoreason.run.parameters import (
 from autoreason.run.prepared import PreparedRun, prepare
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.refine import task_in
-from autoreason.run.reports import StudyResult
+from autoreason.run.result import StudyResult
 from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
 from autoreason.studies.certify.certificate import Certificate
 from autoreason.studies.certify.certification import Certification

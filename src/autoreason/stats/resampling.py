@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, gammaln
 
 from autoreason.stats.results import Estimate, Test, counted
-from autoreason.stats.shares import share, student_t
+from autoreason.stats.shares import share, sign_test, student_t
 
 _EXACT_UP_TO = 16
 _DRAWN = 20_000
@@ -26,7 +26,8 @@ def permutation_test(
 
     All signs in a cluster (a task, say) flip together. Up to sixteen clusters that differ every
     way to flip is counted; beyond, twenty thousand ways are drawn, the same ones every time, and the
-    data count as one more (Phipson and Smyth 2010), so p is never 0. `n` counts clusters, the
+    data count as one more (Phipson and Smyth 2010), so p is never 0. Differences of one size are counted by the
+    sign test, however many there are, which of solved problems is McNemar's. `n` counts clusters, the
     statistic is the mean.
     """
     if not all(map(isfinite, differences)):
@@ -37,6 +38,9 @@ def permutation_test(
     if not sums:
         return Test(None, reason="needs one pair or more, there is none")
     moving = [each for each in sums.values() if each]
+    if len(set(map(abs, moving))) == 1:
+        signs = sign_test(sum(each > 0 for each in moving), sum(each < 0 for each in moving))
+        return Test(signs.p_value, statistic=fmean(differences), n=len(sums))
     exact, rng = len(moving) <= _EXACT_UP_TO, np.random.default_rng(0)
     totals = np.zeros(1 if exact else _DRAWN)
     for each in moving:

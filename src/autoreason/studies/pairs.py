@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -50,10 +50,9 @@ class TrainingPair:
         texts = {"prompt": self.prompt, "chosen": self.chosen, "rejected": self.rejected}
         fields: dict[str, Any] = dict(texts)
         if layout == "chat":
-            speakers = {"prompt": "user", "chosen": "assistant", "rejected": "assistant"}
-            fields = {
-                part: [{"role": speakers[part], "content": text}] for part, text in texts.items()
-            }
+            speakers = ("user", "assistant", "assistant")
+            for speaker, (part, text) in zip(speakers, texts.items(), strict=True):
+                fields[part] = [{"role": speaker, "content": text}]
         return fields | {
             "votes": {"chosen": self.chosen_votes, "rejected": self.rejected_votes},
             "margin": self.chosen_votes - self.rejected_votes,
@@ -82,7 +81,7 @@ class Pairs:
     """Comparisons of two texts that an earlier panel of the run had compared already."""
     ties: int = 0
     """Pairs that as many judges preferred one way as the other."""
-    below: int = 0
+    below_agreement: int = 0
     """Pairs on which fewer judges agreed than were asked for."""
     not_won: int = 0
     """Pairs whose chosen text won no panel, where only winners were asked for."""
@@ -90,12 +89,17 @@ class Pairs:
     """Pairs whose chosen text breaks the contract that the other keeps: the prompt asks for the contrary."""
 
     @property
+    def counts(self) -> dict[str, int]:
+        """All of it in numbers."""
+        return {**vars(self), "pairs": len(self.pairs)}
+
+    @property
     def conclusion(self) -> str:
         """How many pairs there are, from where, and what was left out."""
         counts = (
             (self.merged, "repeated comparison", "added to the first"),
             (self.ties, "tie", "left out"),
-            (self.below, "pair", "below the agreement asked for"),
+            (self.below_agreement, "pair", "below the agreement asked for"),
             (self.not_won, "pair", "whose chosen text won no panel"),
             (self.in_breach, "pair", "whose chosen text breaks the contract that the other keeps"),
             (self.undecided, "panel", "without a verdict"),
@@ -166,10 +170,12 @@ def find_pairs(
             if ahead == behind:
                 result.ties += 1
             elif ahead < min_agreement * (ahead + behind):
-                result.below += 1
+                result.below_agreement += 1
             elif winner_only and duel.by_votes[0].text not in duel.winners:
                 result.not_won += 1
-            elif _is_in_breach(story, duel):
+            elif _breaks_contract(story, duel.by_votes[0]) and not _breaks_contract(
+                story, duel.by_votes[1]
+            ):
                 result.in_breach += 1
             else:
                 result.pairs.append(_pair(run, story, duel, prompt))
@@ -243,17 +249,13 @@ def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
     return list(duels.values())
 
 
-def _is_in_breach(story: Story, duel: _Duel) -> bool:
-    """Whether judges preferred a text that breaks the contract to one that keeps it."""
-    assert story.task is not None
-    chosen, rejected = (story.task.contract.violations(each.text) for each in duel.by_votes)
-    return bool(chosen and not rejected)
+def _breaks_contract(story: Story, named: _NamedText) -> bool:
+    return bool(story.task and story.task.contract.violations(named.text))
 
 
 def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> TrainingPair:
     assert story.settings is not None
-    chosen, rejected = duel.by_votes
-    behind, ahead = sorted(duel.votes)
+    (chosen, rejected), (behind, ahead) = duel.by_votes, sorted(duel.votes)
     return TrainingPair(
         prompt=prompt,
         chosen=chosen.text,
@@ -285,18 +287,3 @@ def prompt_of(story: Story) -> str:
 
 async def _refuse(request: Request | Query[Any]) -> Any:
     raise AssertionError(f"nothing is asked here, not even {request.key}")
-
-
-def count_pairs(pairs: Pairs) -> Mapping[str, int]:
-    """The counts for programs."""
-    return {
-        "pairs": len(pairs.pairs),
-        "runs": pairs.runs,
-        "panels": pairs.panels,
-        "undecided": pairs.undecided,
-        "merged": pairs.merged,
-        "ties": pairs.ties,
-        "below_agreement": pairs.below,
-        "not_won": pairs.not_won,
-        "in_breach": pairs.in_breach,
-    }

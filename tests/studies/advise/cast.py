@@ -15,7 +15,7 @@ from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.run.advice import advise
-from autoreason.run.reports import StudyResult
+from autoreason.run.result import StudyResult
 from autoreason.studies.advise.advice_report import AdviceReport
 from autoreason.task import Task
 

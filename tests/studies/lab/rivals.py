@@ -16,7 +16,7 @@ from autoreason.exchange import Outcome, Reply, Request, Spent, Usage
 from autoreason.journal import Journal
 from autoreason.run.lab import PreparedLab
 from autoreason.run.recorded import resume
-from autoreason.run.reports import StudyResult
+from autoreason.run.result import StudyResult
 from autoreason.run.studies import compare
 from autoreason.story import Story
 from autoreason.studies.lab.lab_report import LabReport

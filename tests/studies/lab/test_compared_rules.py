@@ -17,8 +17,8 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.run.cell_measures import measure_cell
 from autoreason.run.export import export, make_result_patch
 from autoreason.run.recorded import replay, resume
-from autoreason.run.reports import StudyResult
 from autoreason.run.research_rules import compare_rules
+from autoreason.run.result import StudyResult
 from autoreason.studies.lab.lab_report import LabReport
 
 TASK = "---\nartifact: knob.txt\n---\nTurn it."
@@ -75,7 +75,7 @@ def test_greedy_claims_more_than_fresh_evaluations_show() -> None:
     assert (greedy["claimed"] or 0) > (greedy["value"] or 0)
     shown = " ".join(str(report).split())
     assert "do not quote it" in shown
-    assert "race – greedy" in shown
+    assert "race-greedy" in shown
 
 
 async def test_a_result_that_breaks_a_guard_on_fresh_evaluations_counts_as_no_gain(

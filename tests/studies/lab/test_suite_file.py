@@ -123,7 +123,7 @@ WRONG = {
     ),
     "arms:\n  single: {strategy: single}": (
         "arms:\n  single: {strategy: single, model: strong}",
-        "line 6, column 30: strong is no model",
+        "line 6, column 30: `model` is strong, which is not a model",
     ),
     "name: tides\nseed: 3": ("name: [", "this is not valid YAML"),
     "repeats: 2\ncomparisons": (
@@ -239,7 +239,7 @@ def test_an_arm_may_have_other_candidates_and_revisers(tmp_path: Path) -> None:
     other = arms["other"].settings
     assert (other.candidates, other.blind_revision) == ("AB", True)
     assert (other.subtractive_synthesis, other.critic_facts) == (True, False)
-    for wrong, said in (("candidates: A", "candidates"), ("reviser_models: weak", "no model")):
+    for wrong, said in (("candidates: A", "candidates"), ("reviser_models: weak", "not a model")):
         with pytest.raises(InvalidInput, match=rf"line 6, column \d+: .*{said}"):
             read(USUAL.replace("strategy: single", wrong), tmp_path)
 

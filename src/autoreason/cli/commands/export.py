@@ -121,7 +121,7 @@ def _write_pairs(
 
     from autoreason.cli.views.outcome import print_json
     from autoreason.files import check_output, write
-    from autoreason.studies.pairs import count_pairs, find_pairs
+    from autoreason.studies.pairs import find_pairs
 
     printed = pairs == Path("-")
     if as_json and printed:
@@ -147,7 +147,7 @@ def _write_pairs(
     where = "" if printed else f"; written to {pairs}"
     print(f"{found.conclusion}{where}", file=sys.stderr)
     if as_json:
-        print_json(count_pairs(found))
+        print_json(found.counts)
 
 
 def _warn_of_worse(story: Story) -> None:

@@ -146,7 +146,7 @@ def plan(suite: Path, as_json: bool, html: Path | None, **values: Any) -> None:
     options.file(
         "--to DIR",
         "folder",
-        help="Write it there: as HTML, Markdown, JSON and CSV, with one row per cell. An earlier "
+        help="Write it there: as HTML, Markdown, JSON, CSV and LaTeX, with one row per cell. An earlier "
         "report on the same run is replaced.",
     ),
 )
@@ -159,20 +159,15 @@ def report(
     """
     from autoreason.cli.views.message import print_message
     from autoreason.cli.views.outcome import show_report
-    from autoreason.programs.report_files import check_folder, write
+    from autoreason.report.report import check_folder, write_folder
     from autoreason.run.lab_status import report_of
-    from autoreason.studies.lab.lab_files import earlier_files
 
     with open_journal(journal) as book:
         found = report_of(run, journal=book)
-    earlier = earlier_files(folder, found.runs) if folder else []
-    if not earlier:
-        check_folder(folder)
+    check_folder(folder, found.runs)
     show_report(found.report, as_json=as_json, html=html)
     if folder:
-        for path in earlier:
-            path.unlink()
-        write(folder, found.files())
+        write_folder(folder, found.files(), found.runs)
         print_message(f"written to {folder}")
 
 

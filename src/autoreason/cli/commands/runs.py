@@ -19,7 +19,6 @@ from autoreason.cli.times import Moment, when
 from autoreason.cli.views.pager import paged
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.jobs import spending
-from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
 from autoreason.tournament import statements
@@ -486,15 +485,12 @@ def _score(story: Story | None) -> _Score | None:
 
     if story is None or not writes_programs(story):
         return None
-    from autoreason.programs.units import units_of
     from autoreason.studies.lab.lab_suite import CellFinished, count_cells, suite_of
 
     if suite := suite_of(story.task):
-        passed = sum(bool(each.result.passed) for each in story.of(CellFinished))
-        return _Score(passed, count_cells(suite))
-    assigned = assignments_of(story.task) if story.task else ()
-    units = units_of(solved_in(story), {each.id: each for each in assigned})
-    return _Score(sum(bool(unit.solved) for unit in units), 1)
+        solved = (each.result.solved for each in story.of(CellFinished))
+        return _Score(sum(bool(each and each.passed) for each in solved), count_cells(suite))
+    return _Score(sum(bool(each.passed) for each in solved_in(story)), 1)
 
 
 def _table(found: list[tuple[RunRow, Story | None]]) -> Table:

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
         help="What changed from the first draft to that text, word by word; of research, as a patch.",
     ),
     options.file(
-        "--report DIR", help="Write the report on a set of programs there, as solve --report does."
+        "--report DIR",
+        help="Write the report there, as HTML, Markdown, JSON, CSV and LaTeX, with its plots.",
     ),
     options.flag(
         "--follow", help="Watch a run that is under way until it ends; Ctrl-C only leaves it."
@@ -105,12 +106,12 @@ def show(
         _check_page(html, whole)
         result = recorded_result(row, story, book)
         if report is not None:
-            _write_report(result, report)
+            _write_report(book, result, report)
         elif wants_part or (number is not None and writes_programs(story)):
             _print_attempts(book, row, story, problem, strategy, number)
         elif text_only or diff:
             _show_text(row, story, diff=diff)
-        elif whole and _is_unfinished_suite(story) and not writes_programs(story):
+        elif whole and _is_unfinished_suite(story):
             from autoreason.cli.views.outcome import show_report
             from autoreason.run.lab_status import lab_status
 
@@ -210,9 +211,8 @@ def _is_unfinished_suite(story: Story) -> bool:
 def _is_table(story: Story) -> bool:
     from autoreason.run.kinds import written_by
 
-    # Of a set of problems the table is of use before its end.
     return written_by(story.settings) != "text" and (
-        story.end is not None or _has_solved(story) or writes_files(story)
+        story.end is not None or bool(solved_in(story)) or writes_files(story)
     )
 
 
@@ -244,16 +244,18 @@ def _print_attempts(
     print_attempts(row, attempts_at(book, row, story, problem, strategy), number)
 
 
-def _write_report(result: Result, folder: Path) -> None:
-    from autoreason.programs.report_files import check_folder
-    from autoreason.run.products import solution_of
+def _write_report(book: Journal, result: Result, folder: Path) -> None:
+    """The report of any run as files; of a suite so far as it has come, with a row for each cell."""
+    from autoreason.report.report import check_folder, write_folder
+    from autoreason.run.lab_status import report_of
+    from autoreason.run.reports import reported_result
 
-    if not _has_solved(result.story):
-        raise InvalidInput(
-            f"run {result.run} has solved no problems yet; --report is for `autoreason solve`"
-        )
+    if result.story.strategy == "lab":
+        files = report_of(result.run, journal=book).files()
+    else:
+        files = reported_result(result, book).to_files()
     check_folder(folder)
-    solution_of(result).write_report(folder)
+    write_folder(folder, files)
     click.echo(f"written to {folder}", err=True)
 
 

@@ -95,7 +95,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 @options.group(
     "Result",
     options.file(
-        "--report DIR", help="Write page, numbers, one row per part, picture and programs there."
+        "--report DIR", help="Write pages, numbers, tables, one row per cell and programs there."
     ),
     options.file("-o", "--output", help="Write the program there instead of to standard output."),
 )
@@ -108,21 +108,19 @@ def solve(problems: Path, **values: Any) -> int:
     them, and they are run once, at the end. Programs are in Python
     and run in a sandbox, or not at all.
 
-    Of one problem the program goes to standard output; a set ends with a table of pass rates
-    with intervals, paired tests between strategies, and what was left out.
+    Of one problem the program goes to standard output; a set is a suite and ends with its report: shares
+    of problems passed with intervals, paired tests between strategies, and what was left out.
     """
     from autoreason.cli import arguments
     from autoreason.cli.standard_input import on_disk
     from autoreason.files import check_output
-    from autoreason.programs.report_files import check_folder, try_folder
+    from autoreason.report.report import check_folder
     from autoreason.run.solve import open_problems, prepare_solve
 
     chosen = arguments.solve_options(values)
     prepared = prepare_solve(**chosen)
     check_output(values["output"])
-    check_folder(values["report"])
-    if not values["dry_run"]:
-        try_folder(values["report"])
+    check_folder(values["report"], create=not values["dry_run"])
     with on_disk(problems) as path:
         assigned = open_problems(prepared, path, **chosen)
         if values["dry_run"]:

@@ -35,7 +35,7 @@ from autoreason.tournament.candidates import written_slots
 
 if TYPE_CHECKING:
     from autoreason.artifacts.research_history import ResearchProgress
-    from autoreason.studies.lab.lab_progress import LabProgress, SuiteCells
+    from autoreason.studies.lab.lab_job import LabProgress, SuiteCells
     from autoreason.studies.lab.lab_suite import Cell
 
 _TAIL = 240
@@ -214,7 +214,7 @@ class Live:
 
     @cached_property
     def _suite_cells(self) -> SuiteCells:
-        from autoreason.studies.lab.lab_progress import SuiteCells
+        from autoreason.studies.lab.lab_job import SuiteCells
 
         return SuiteCells(self.story)
 

@@ -1,13 +1,13 @@
-"""The end of a set of problems: a program or a table, and the report as files."""
+"""The end of problems that were solved: a program or the report of a set, and the report as files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from autoreason.cli.views import outcome
-from autoreason.cli.views.console import stdout_console
 from autoreason.cli.views.message import print_message
 from autoreason.files import write
+from autoreason.report.report import write_folder
 from autoreason.run.result import ending, how_to_go_on
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ UNSOLVED = 1
 
 
 def end(solution: Solution, options: OutputOptions, console: Console) -> int:
-    """Print or write the program or the table, and return the exit status."""
+    """Print or write the program or the report, and return the exit status."""
     program = solution.story.text if solution.one else None
     if program and options.output:
         write(options.output, program)
@@ -30,34 +30,21 @@ def end(solution: Solution, options: OutputOptions, console: Console) -> int:
     elif program and not options.output:
         outcome.show_text(program, bare=options.quiet)
     elif not solution.one:
-        _print_set(solution)
+        from autoreason.cli.views.console import stdout_console
+
+        outcome.print_report(solution, stdout_console())
     if options.report and solution.finished:
-        solution.write_report(options.report)
+        write_folder(options.report, solution.to_files())
     if options.quiet:
         _print_problem(solution, options)
-    elif solution.one:
-        outcome.print_report(solution, console)
-        outcome.print_rows(_files(solution, options), console)
     else:
-        # The summary of a set is printed with its table, but for programs that read that.
-        rows = solution.summary() if options.as_json else []
-        if solution.unsolved:
-            rows.insert(0, ("", f"Not solved: {solution.unsolved}"))
-        rows += [("Took", solution.spending), *_files(solution, options), *solution.next_steps()]
-        outcome.print_rows(rows, console)
+        if solution.one:
+            outcome.print_report(solution, console)
+        elif solution.unsolved:
+            outcome.print_rows([("", f"Not solved: {solution.unsolved}")], console)
+        outcome.print_rows(_files(solution, options), console)
     outcome.write_page(solution, options.html)
     return UNSOLVED if solution.unsolved else outcome.EXIT[solution.status]
-
-
-def _print_set(solution: Solution) -> None:
-    """The table of a set and its summary, as far as there are any."""
-    console = stdout_console()
-    if solution.solved:
-        outcome.print_report(solution.report, console)
-        console.print()
-        outcome.print_rows(solution.summary(), console)
-    else:
-        outcome.print_rows([("", solution.sentence), *solution.summary()], console)
 
 
 def _print_problem(solution: Solution, options: OutputOptions) -> None:

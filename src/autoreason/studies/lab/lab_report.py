@@ -1,46 +1,58 @@
-"""The report of a suite: its numbers, its sentences and its tables."""
+"""The report of a suite: its numbers, and the sentences, tables and plots that show them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from statistics import fmean
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.events import BallotCast
 from autoreason.exchange import Spent
+from autoreason.programs.assignment import CodeVerdict
+from autoreason.programs.events import describe_level, program_files
 from autoreason.report.numbers import (
-    UNKNOWN,
     count,
     decimal,
     listed,
-    money,
-    p_statement,
-    p_value,
-    percent,
+    percent_interval,
 )
-from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 from autoreason.report.report import NOTHING_KNOWN, Report, Section
-from autoreason.report.table import Column, Table, figures, words
-from autoreason.stats.results import Estimate
+from autoreason.report.table import Figure, Table, figures, words
 from autoreason.story import Story
-from autoreason.studies.lab.lab_results import (
-    MODES,
+from autoreason.studies.lab.lab_arms import (
+    DifficultyShares,
+    LabArm,
+    arm_notes,
+    arms_table,
+    describe_arm,
+    failures_section,
+    passes_sections,
+    quality_measure,
+    quality_plot,
+    share,
+    shares_by_difficulty,
+)
+from autoreason.studies.lab.lab_comparisons import (
     AddedRepeats,
     ArmPair,
     ArmValues,
-    LabArm,
-    LabFailure,
     additions,
+    answer,
     compare_arms,
-    describe_arm,
-    quality_measure,
+    compare_recovery,
+    comparisons_table,
+    describe_finding,
+    in_points,
+    in_units,
+    turned,
 )
 from autoreason.studies.lab.lab_suite import (
     MANY_TASKS,
-    SHARES,
+    OF_PROGRAMS,
     AddRule,
     CellFinished,
     Form,
@@ -64,15 +76,31 @@ from autoreason.studies.panels.panel_tables import (
     win_matrix,
 )
 
-_HEADINGS = {"strategies": "A comparison of strategies", "rules": "Rules of research"}
+Rows = list[tuple[str, str]]
+"""Labels and sentences."""
+_HEADINGS = {
+    "strategies": "A comparison of strategies",
+    "rules": "Rules of research",
+    "problems": "Programs",
+}
+_MAX_NAMED, _MAX_LEFT_OUT, _MAX_TREES = 5, 20, 24
 
 
-class LeftOutCell(Struct, frozen=True, kw_only=True):
-    """A cell without a result."""
+class LeftOut(Struct, frozen=True, kw_only=True):
+    """What is in no figure, for one reason."""
 
-    cell: str
-    run: str
+    kind: str
+    """`cell`; of a set of problems also `line` and `problem`."""
     reason: str
+    items: tuple[str, ...]
+    runs: tuple[str, ...] = ()
+    """Those of cells that were run."""
+
+    def __str__(self) -> str:
+        named = ", ".join([*self.items, *self.runs][:_MAX_NAMED])
+        number = len(self.items)
+        more = f" and {number - _MAX_NAMED:,} more" if number > _MAX_NAMED else ""
+        return f"{count(number, self.kind)}: {self.reason} ({named}{more})"
 
 
 class LabReport(Report, Struct, frozen=True, kw_only=True):
@@ -85,12 +113,15 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     planned: int
     """Cells that the suite has; fewer have ended where it is not over."""
     pairs: tuple[ArmPair, ...]
+    recovery: tuple[ArmPair, ...] = ()
+    """Of problems, the same where the first attempt of both arms failed."""
     arms: tuple[LabArm, ...]
+    by_difficulty: tuple[DifficultyShares, ...] = ()
     panels: dict[str, PanelReport]
     """Standings, agreement, position and length, by the arms that were judged together."""
     judged: int
     """Panels that gave valid ballots."""
-    left_out: tuple[LeftOutCell, ...]
+    left_out: tuple[LeftOut, ...]
     spent: Spent
     trees: tuple[TrajectoryTree, ...]
     """Who won each pass, for every task and every arm that is a tournament."""
@@ -110,9 +141,10 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     """Results of research that break a guard at the end, and count as no gain."""
     opened: int = 0
     """How often a sealed set has been opened, by these cells and before them."""
+    sandbox: dict[str, int] = {}
+    """How many programs were run in each level of the sandbox."""
     match: SuiteMatch | None = None
     form: Form = "suite"
-
     origin: dict[str, str] = {}
     """Run, models, seed and start, as a page shows them."""
 
@@ -132,8 +164,8 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         if self.form == "strategies":
             panel = next(iter(self.panels.values()), None)
             return panel.conclusion if panel else "no winner: there was nothing to judge"
-        if self.form == "rules":
-            return rules_conclusion(self)
+        if self.form != "suite":
+            return _contest(self)
         if not self.pairs:
             cells = count(self.cells, "cell")
             return f"the suite {self.suite} is done, with {cells} and no comparisons to answer"
@@ -145,6 +177,12 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
             f"{'shows' if len(shown) == 1 else 'show'} a difference beyond chance"
         )
 
+    @property
+    def winner(self) -> str:
+        """The arm that is shown to be ahead of every other; empty where none is."""
+        wins = Counter(each.ahead for each in self.pairs if each.shown)
+        return next((a.arm for a in self.arms if wins[a.arm] == len(self.arms) - 1 > 0), "")
+
     def names(self) -> Sequence[str]:
         """Those of the suite and its arms."""
         return [self.suite, *(each.arm for each in self.arms)]
@@ -154,9 +192,22 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         return self.origin
 
     def sections(self) -> list[Section]:
-        """Answers first, then tables, then how the arms went about it."""
+        """Answers first, then tables, then how it was inferred, and on a page how the arms went about it."""
+        return [*_results(self), *_details(self)]
 
-        return sections(self)
+    def data(self) -> list[Table]:
+        """The numbers behind all trees: one row for each dot."""
+        rows = [
+            (
+                *(tree.task, tree.arm, len(node.way), node.way, node.drift, node.words),
+                *(tuple(map(str, each)) for each in (node.repeats, node.beaten)),
+                *(tuple(map(str, each)) for each in (node.ended, node.converged)),
+            )
+            for tree in self.trees
+            for node in tree.nodes
+        ]
+        names = ("task", "arm", "pass", "winners", "drift", "words", "repeats", "beaten", "ended")
+        return [Table(words(*names, "converged"), rows, "trees")]
 
 
 def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabReport:
@@ -166,9 +217,8 @@ def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabRe
     finished = sorted(story.of(CellFinished), key=lambda each: each.cell.number)
     values = ArmValues(suite, finished)
     quality_by = quality_measure(values)
-    arms = [describe_arm(suite, arm, values, quality_by) for arm in suite.arms]
     spent = reduce(Spent.joined, (each.result.spent for each in finished), Spent())
-    costs = "calls" if spent.cost is None or not spent.cost else "cost"
+    solved = [each.result.solved for each in finished if each.result.solved]
     return LabReport(
         suite=suite.name,
         tasks=len(suite.tasks),
@@ -177,28 +227,75 @@ def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabRe
         planned=count_cells(suite),
         # Strategies are all compared with each other, by the panels' own tests.
         pairs=() if suite.form == "strategies" else tuple(compare_arms(suite, values)),
-        arms=tuple(arms),
+        recovery=tuple(compare_recovery(suite, values)),
+        arms=tuple(describe_arm(suite, arm, values, quality_by) for arm in suite.arms),
+        by_difficulty=tuple(shares_by_difficulty(suite, values)),
         panels=_panels(suite, values),
         judged=sum(bool(each.result.ballots) for each in values.panels),
-        left_out=tuple(
-            LeftOutCell(cell=each.cell.part, run=each.result.run, reason=each.result.reason)
-            for each in finished
-            if not each.result.finished
-        ),
+        left_out=tuple(_find_left_out(suite, finished)),
         spent=spent,
         trees=tuple(trajectory_trees(suite, finished)),
         clusters="task" if suite.many_tasks else "pair",
-        costs=costs,
+        costs="calls" if spent.cost is None or not spent.cost else "cost",
         quality_by=quality_by,
         added=suite.added,
         additions=tuple(additions(suite, finished)),
         add=suite.add,
         broken=sum(each.result.broken for each in finished),
         opened=max((each.result.opened for each in finished), default=0),
+        sandbox=dict(Counter(each.level for each in solved if each.level)),
         match=suite.match,
         form=suite.form,
         origin=dict(origin),
     )
+
+
+_CELL = ("run", "status", "reason", "finished", "words", "value", "kept_contract")
+_PROGRAM = ("difficulty", *OF_PROGRAMS, "verdict", "level", "missing")
+_PASSES = (*("challengers", "clones", "dropped", "cast", "invalid", "kept_wording", "seconds"),)
+
+
+def lab_files(found: LabReport, cells: Sequence[CellFinished]) -> dict[str, str]:
+    """All files of a report, with one row for each cell, and the programs handed in."""
+    rows = [
+        (
+            *(each.cell.number, each.cell.kind, each.cell.task, each.cell.repeat, each.cell.arms),
+            *(getattr(each.result, name) for name in _CELL),
+            *(getattr(each.result.solved, name, None) for name in _PROGRAM),
+            *(getattr(each.result, name) for name in _PASSES),
+            each.result.trajectory,
+            tuple(map(str, each.result.words_by_pass)),
+            *(getattr(each.result.spent, name) for name in ("calls", "tokens", "cost")),
+        )
+        for each in sorted(cells, key=lambda each: each.cell.number)
+    ]
+    names = ("cell", "kind", "task", "repeat", "arms", *_CELL, *_PROGRAM, *_PASSES, "trajectory")
+    columns = words(*names, "words_by_pass", "calls", "tokens", "cost")
+    solved = [
+        replace(program, part=each.cell.part, repeat=each.cell.repeat)
+        for each in cells
+        if (program := each.result.solved)
+    ]
+    return found.to_files() | {"cells.csv": Table(columns, rows).to_csv()} | program_files(solved)
+
+
+def _find_left_out(suite: Suite, finished: Sequence[CellFinished]) -> Iterator[LeftOut]:
+    """Everything that is in no figure, by reason."""
+    for line in suite.broken:
+        name, _, why = line.partition(": ")
+        yield LeftOut(kind="line", reason=why or "it cannot be read", items=(name,))
+    by_reason: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for each in suite.unfair:
+        by_reason.setdefault(("problem", each.remark), []).append((each.id, ""))
+    for cell in finished:
+        result = cell.result
+        why = result.solved.missing if result.solved else ""
+        if not result.finished or why:
+            reason = why or result.reason
+            by_reason.setdefault(("cell", reason), []).append((cell.cell.part, result.run))
+    for (kind, why), found in by_reason.items():
+        items, runs = zip(*found, strict=True)
+        yield LeftOut(kind=kind, reason=why, items=items, runs=tuple(filter(None, runs)))
 
 
 def _panels(suite: Suite, values: ArmValues) -> dict[str, PanelReport]:
@@ -246,220 +343,91 @@ def _panels(suite: Suite, values: ArmValues) -> dict[str, PanelReport]:
     return found
 
 
-def answer(pair: ArmPair, clusters: str) -> str:
-    """One plain sentence for a question."""
-    if pair.difference.value is None:
-        return f"no answer: {pair.first} and {pair.second} have no result in common"
-    what = _finding(pair)
-    rests = f"{count(pair.difference.n, clusters)}{_at_limit(pair)}{_same(pair)}"
-    if not pair.difference.value or _is_even(pair):
-        return f"not shown: {what} ({rests})"
-    p = p_statement(pair.p_value_adjusted)
-    if not pair.shown:
-        return f"not shown: {what}, but that could be chance ({p}, {rests})"
-    return f"{what}, which is more than chance gives ({p}, {rests})"
+def _contest(found: LabReport) -> str:
+    """Which rule or strategy is better than which, or that none is shown to be."""
+    if found.form == "rules":
+        where = "sealed items" if found.opened else "fresh evaluations"
+        noun, where = "rule", f"{where}, in {count(found.repeats, 'repeat')}"
+    else:
+        noun, where = "strategy", count(found.tasks, "problem")
+    known = {each.arm: share for each in found.arms if (share := each.shares.get("passed"))}
+    if found.form == "problems" and not any(each.n for each in known.values()):
+        return "nothing was scored, so nothing is known"
+    if not found.pairs:
+        ((arm, share),) = known.items()
+        return f"{arm} passes the tests of {percent_interval(share)} of {where}"
+    findings = "; ".join(describe_finding(turned(each)) for each in found.pairs if each.shown)
+    if found.winner:
+        return f"{found.winner} wins on {where}: {findings}"
+    if findings:
+        return f"no {noun} is shown to be better than all others on {where}, but {findings}"
+    return f"no {noun} is shown to be better on {where}{_could_show(found)}"
 
 
-def _at_limit(pair: ArmPair) -> str:
-    """That pairs are missing which took most."""
-    if not pair.at_limit:
+def _could_show(found: LabReport) -> str:
+    """What so many tasks would have shown of shares."""
+    detectable = found.pairs[0].detectable
+    if detectable is None:
         return ""
-    return f"; without {count(pair.at_limit, 'pair')} in which an arm reached its limit"
+    if detectable.value is None:
+        return f"; {detectable.reason}"
+    return (
+        f"; {count(detectable.n, found.clusters)} show a difference of {in_points(detectable)} or more "
+        "four times out of five, and mostly miss a smaller one"
+    )
 
 
-def _same(pair: ArmPair) -> str:
-    """That texts which are the same were not judged, and how they count."""
-    if not pair.same:
-        return ""
-    where = f"in {count(pair.same, 'pair')}" if pair.same < pair.units else "in all of them"
-    return f"; {where} both texts are the same, which counts half for each arm"
+def _results(found: LabReport) -> list[Section]:
+    parts = []
+    rows: Rows = []
+    if found.pairs:
+        answers: Rows = []
+        for each in found.pairs:
+            if (each.comparison, each.question) not in answers:
+                answers.append((each.comparison, each.question))
+            answers.append((f"  {each.second}", answer(each, found.clusters)))
+        table = comparisons_table(found.pairs, found.clusters)
+        parts = [Section("Answers", answers), Section("Comparisons", _columns(found), [table])]
+        rows = _method(found)
+    about = [*arm_notes(found.arms, found.quality_by, found.clusters), *_research_notes(found)]
+    arms = Section("Arms", about, [arms_table(found.arms, found.quality_by)])
+    if found.form == "strategies":
+        panels, rows = _panel_section(found)
+        parts = [arms, *panels]
+    else:
+        parts.append(arms)
+    return [*parts, *_program_sections(found), Section(sentences=[*rows, *_left_out(found)])]
 
 
-def _finding(pair: ArmPair) -> str:
-    value = pair.difference.value or 0.0
-    first, second = pair.first, pair.second
-    if pair.measure == "preferred":
-        ahead, behind = (first, second) if value >= 0 else (second, first)
-        if not value or _is_even(pair):
-            return f"judges prefer neither {first} nor {second}"
-        share = (1 + abs(value)) / 2
-        shown = f"{share * 100:.3g} %" if percent(share) == _HALF else percent(share)
-        return f"judges prefer {ahead} to {behind} in {shown} of votes"
-    verb, equal = _VERBS[pair.measure]
-    if not value:
-        return f"{first} and {second} {equal}"
-    more = "more" if value > 0 else "fewer" if pair.measure in _COUNTED else "less"
-    size = in_units(pair.measure, abs(value))
-    return f"{first} {verb.format(size=size, more=more, second=second)}"
-
-
-_HALF = percent(0.5)
-
-
-def _is_even(pair: ArmPair) -> bool:
-    """Whether judges prefer neither: what is not shown and rounds to half of all votes is no preference."""
-    share = (1 + abs(pair.difference.value or 0.0)) / 2
-    return pair.measure == "preferred" and not pair.shown and percent(share) == _HALF
-
-
-_COUNTED = {"words": "word", "calls": "call", "tokens": "token", "passes": "pass"}
-_VERBS = {
-    "words": ("writes {size} {more} than {second} on average", "write texts of the same length"),
-    "calls": ("makes {size} {more} than {second} on average", "make the same number of calls"),
-    "tokens": ("takes {size} {more} than {second} on average", "take the same number of tokens"),
-    "cost": ("costs {size} {more} than {second} on average", "cost the same"),
-    "seconds": ("takes {size} {more} than {second} on average", "take the same time"),
-    "passes": ("takes {size} {more} than {second} on average", "take the same number of passes"),
-    "converged": ("converges {more} often than {second}, by {size}", "converge equally often"),
-    "kept_contract": (
-        "keeps the contract {more} often than {second}, by {size}",
-        "keep the contract equally often",
-    ),
-    "passed": (
-        "passes the tests of a problem {more} often than {second}, by {size}",
-        "pass the tests of equally many problems",
-    ),
-    "value": ("gains {size} {more} than {second} on average", "gain the same"),
-    "claimed": ("claims {size} {more} than {second} on average", "claim the same"),
-    "kept": ("keeps {size} {more} changes than {second} on average", "keep as many changes"),
-    "evaluations": ("takes {size} {more} evaluations than {second} on average", "take as many"),
-}
-
-
-def number(measure: str, value: float) -> str:
-    """A mean as a table shows it."""
-    if measure in SHARES:
-        return percent(value)
-    return _money(value) if measure == "cost" else _plain(value)
-
-
-def in_units(measure: str, value: float) -> str:
-    """A difference with its unit."""
-    if measure in SHARES:
-        return f"{value * 100:.1f} points"
-    if measure == "cost":
-        return _money(value)
-    size = _plain(value)
-    if noun := _COUNTED.get(measure):
-        plural = "passes" if noun == "pass" else f"{noun}s"
-        return f"{size} {noun if size.strip('-') == '1' else plural}"
-    return f"{size} s" if measure == "seconds" else size
-
-
-def difference(measure: str, found: Estimate) -> tuple[str, ...]:
-    """A difference with its unit, and below it the ends of its interval."""
-    if found.value is None:
-        return (UNKNOWN,)
-    shown = in_units(measure, found.value)
-    if found.low is None or found.high is None:
-        return (shown,)
-    low, high = (in_units(measure, end).partition(" ")[0] for end in (found.low, found.high))
-    return (shown, f"({low} to {high})")
-
-
-def _plain(value: float) -> str:
-    """Enough digits for a small number, and none too many for a large one."""
-    return decimal(value) if abs(value) >= 10 else f"{float(f'{value:.3g}'):g}"
-
-
-def _money(value: float) -> str:
-    sign = "-" if value < 0 else ""
-    return sign + money(Decimal(str(round(abs(value), 6))))
-
-
-def _limit_notes(found: LabReport) -> list[tuple[str, str]]:
-    """Which figures are those of the cells that took less."""
-    rows = []
-    for each in filter(lambda arm: arm.at_limit, found.arms):
-        cells = f"{count(each.at_limit, 'cell')} that reached {'its' if each.at_limit == 1 else 'their'} limit"
-        known = each.means.get("converged") is not None
-        counted = ", which counts as not converged" if known else ""
-        rows.append((each.arm, f"without {cells}{counted}; the others took less"))
-    return rows
-
-
-def scopes(found: LabReport) -> Iterator[str]:
-    """What the answers speak of, by how many tasks have results."""
-    answered = [each for each in found.pairs if each.difference.value is not None]
-    few = [each for each in answered if each.difference.n < MANY_TASKS]
-    if found.clusters != "task" or len(few) == len(answered):
-        yield f"these tasks only: with results of {MANY_TASKS} tasks or more they extend to others"
-        return
-    yield f"tasks like these: with results of {MANY_TASKS} tasks or more they extend to others"
-    for each in few:
-        has = count(each.difference.n, "task")
-        yield f"{each.comparison}, {each.first} – {each.second}: these tasks only, with results of {has}"
-
-
-_QUALITIES = {
-    "passed": "the share of problems whose tests are passed",
-    "value": "the mean gain",
-    "preferred": "the share of votes against each rival in the same panel, on average",
-}
-
-
-def _quality_notes(found: LabReport) -> list[tuple[str, str]]:
-    """What quality is, and why an arm has none."""
-    if not found.quality_by:
-        return []
-    return [
-        ("quality", _QUALITIES[found.quality_by]),
-        *((each.arm, f"no quality: {each.no_quality}") for each in found.arms if each.no_quality),
-    ]
-
-
-_POINTS = "of preferred: the share of votes for the first arm minus that for the second"
-_EFFECT = (
-    "how large the difference is, whatever its unit: of shares and votes Cohen's h, else the mean "
-    "difference in standard deviations of the differences; 0.2 is small, 0.5 medium, 0.8 large"
-)
-
-
-def comparison_notes(found: LabReport) -> list[tuple[str, str]]:
-    """What columns of the comparisons mean."""
-    judged = any(each.measure == "preferred" for each in found.pairs)
-    known = any(each.effect is not None for each in found.pairs)
-    return [*([("points", _POINTS)] if judged else []), *([("effect", _EFFECT)] if known else [])]
-
-
-def rules_conclusion(found: LabReport) -> str:
-    """Which rule of research is better than which, or that none is shown to be."""
-    where = "sealed items" if found.opened else "fresh evaluations"
-    shown = []
-    for pair in filter(lambda each: each.shown, found.pairs):
-        value = pair.difference.value or 0.0
-        better, worse = (pair.first, pair.second) if value > 0 else (pair.second, pair.first)
-        shown.append(f"{better} gains {in_units('value', abs(value))} more than {worse}")
-    repeats = count(found.repeats, "repeat")
-    if not shown:
-        return f"no rule is shown to be better on {where}, in {repeats}"
-    return f"on {where}, in {repeats}: {'; '.join(shown)}"
-
-
-def research_notes(found: LabReport) -> list[tuple[str, str]]:
-    """What the figures of research mean, and what they are without."""
-    if not any(each.means.get("claimed") is not None for each in found.arms):
-        return []
-    rows = [
-        ("value", "the gain of the result on evaluations that decided nothing"),
-        (
-            "claimed",
-            "what the loop itself saw of its result, which is selection, do not quote it",
-        ),
-    ]
+def _research_notes(found: LabReport) -> Rows:
+    rows: Rows = []
     if found.opened:
         times = count(found.opened, "time")
         rows.append(("sealed", f"the sealed set has been opened {times}, each end test counted"))
     if found.broken:
-        these = "a guard on these evaluations"
-        results = count(
-            found.broken, f"result breaks {these} and counts", f"results break {these} and count"
-        )
-        rows.append(("guards", f"{results} as no gain"))
+        guard = "a guard on these evaluations"
+        one, several = f"result breaks {guard} and counts", f"results break {guard} and count"
+        rows.append(("guards", f"{count(found.broken, one, several)} as no gain"))
     return rows
 
 
-def matched(found: LabReport) -> str:
+def _panel_section(found: LabReport) -> tuple[list[Section], Rows]:
+    """Strategies that are compared by one panel: its tables, and what they rest on."""
+    rows: Rows = [("Matched", _matched(found))]
+    panel = next(iter(found.panels.values()), None)
+    if panel is None:
+        return [], rows
+    first = found.arms[0].arm
+    alone = "one was judged: it says something about its texts, nothing about the strategies"
+    return [Section("Panel", tables=[standings(panel), win_matrix(panel), duels(panel, first)])], [
+        *([("Repeats", alone)] if found.judged == 1 else []),
+        *notes(panel),
+        *missing_intervals(panel, first),
+        *rows,
+    ]
+
+
+def _matched(found: LabReport) -> str:
     """What arms could spend, and which of them ended long before."""
     unit = found.match.by if found.match else "calls"
     known = {each.arm: mean for each in found.arms if (mean := each.means.get(unit)) is not None}
@@ -469,235 +437,103 @@ def matched(found: LabReport) -> str:
     return f"by {unit}, the most that each may take after its draft{needed}"
 
 
-def arm_notes(found: LabReport) -> list[tuple[str, str]]:
-    """What the figures of arms are without, and what quality is."""
-    return [*_limit_notes(found), *_quality_notes(found), *research_notes(found)]
-
-
-_MAX_TREES = 24
-_MAX_LEFT_OUT = 20
-
-
-def sections(found: LabReport) -> list[Section]:
-    """Answers, tables of comparisons and arms, how it was inferred, and on a page the rest."""
-    if found.form == "strategies":
-        return [*_strategies(found), *_details(found)]
-    parts = [
-        *([Section("Answers", _answers(found))] if found.pairs else []),
-        *(
-            [Section("Comparisons", comparison_notes(found), [comparisons_table(found)])]
-            if found.pairs
-            else []
-        ),
-        Section("Arms", arm_notes(found), [arms_table(found)]),
-        Section(sentences=[*_method(found), *_left_out(found)]),
-    ]
-    return [*parts, *_details(found)]
-
-
-def _strategies(found: LabReport) -> list[Section]:
-    """What each strategy took, then the panel's tables and what they rest on."""
-    parts = [Section("Arms", arm_notes(found), [arms_table(found)])]
-    rows: list[tuple[str, str]] = []
-    if panel := next(iter(found.panels.values()), None):
-        first = found.arms[0].arm
-        tables = [standings(panel), win_matrix(panel), duels(panel, first)]
-        parts.append(Section("Panel", tables=tables))
-        if found.judged == 1:
-            alone = (
-                "one was judged: it says something about its texts, nothing about the strategies"
-            )
-            rows.append(("Repeats", alone))
-        rows += [*notes(panel), *missing_intervals(panel, first)]
-    rows += [("Matched", matched(found)), *_left_out(found)]
-    return [*parts, Section(sentences=rows)]
-
-
-def _answers(found: LabReport) -> list[tuple[str, str]]:
-    rows: list[tuple[str, str]] = []
-    for each in found.pairs:
-        if (each.comparison, each.question) not in rows:
-            rows.append((each.comparison, each.question))
-        rows.append((f"  {each.second}", answer(each, found.clusters)))
-    return rows
-
-
-def comparisons_table(found: LabReport) -> Table:
-    """One row per planned test."""
-    rows = [
-        (
-            each.comparison,
-            f"{each.first} – {each.second}",
-            each.measure.replace("_", " "),
-            _number(each.measure, each.first_mean),
-            _number(each.measure, each.second_mean),
-            difference(each.measure, each.difference),
-            UNKNOWN if each.effect is None else f"{each.effect:+z.2f}",
-            p_value(each.test.p_value),
-            p_value(each.p_value_adjusted),
-            f"{each.units} of {each.units + each.missing}" if each.missing else str(each.units),
-        )
-        for each in found.pairs
-    ]
-    columns = [
-        *words("comparison", "arms", "measure"),
-        *(Column("first", spare=3), Column("second", spare=3), Column("difference")),
-        *(Column("effect", spare=2), Column("p alone", spare=1), Column("corrected p")),
-        Column("pairs"),
-    ]
-    return Table(columns, rows)
-
-
-def _number(measure: str, value: float | None) -> str:
-    return UNKNOWN if value is None else number(measure, value)
-
-
-def arms_table(found: LabReport) -> Table:
-    """One row per arm: what it took and what it came to, on average for a cell with its draft."""
-    known = [name for arm in found.arms for name, mean in arm.means.items() if mean is not None]
-    measures = list(dict.fromkeys(known))
-    judged = bool(found.quality_by)
-    columns = [
-        *(*words("arm"), *figures("cells", *(name.replace("_", " ") for name in measures))),
-        *([Column("quality")] if judged else []),
-    ]
-    rows = [
-        (
-            each.arm,
-            f"{each.finished} of {each.cells}" if each.finished < each.cells else str(each.cells),
-            *(_number(name, each.means.get(name)) for name in measures),
-            *([_quality_of(each)] if judged else []),
-        )
-        for each in found.arms
-    ]
-    return Table(columns, rows)
-
-
-def _quality_of(arm: LabArm) -> str:
-    return UNKNOWN if arm.quality is None else f"{arm.quality:.2f}"
-
-
-def _method(found: LabReport) -> list[tuple[str, str]]:
-    rows = []
-    if found.pairs:
-        many = found.clusters == "task"
-        resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both arms)"
-        rows += [("Applies to", each) for each in scopes(found)]
-        rows.append(
-            (
-                "Intervals",
-                f"95 % for all planned tests together; bootstrap over {resampled}, with Student's t",
-            )
-        )
-        rows += [
-            ("No interval", f"{each.comparison}, {each.first} – {each.second}: {reason}")
-            for each in found.pairs
-            if (reason := each.difference.reason)
+def _program_sections(found: LabReport) -> Iterator[Section]:
+    """What only problems have."""
+    if found.by_difficulty:
+        names = ("passed_public", "passed", "recovered")
+        rows = [
+            (each.difficulty, each.arm, each.problems, *(share(each.shares, n) for n in names))
+            for each in found.by_difficulty
         ]
-        rows.append(
-            (
-                "Tests",
-                f"permutation of signs by {found.clusters}, corrected for "
-                f"{count(len(found.pairs), 'planned test')} (Holm)",
-            )
-        )
-    for each in found.additions:
+        heads = figures("problems", *(name.replace("_", " ") for name in names))
+        few = all(each.problems < _MAX_NAMED for each in found.by_difficulty)
+        table = Table([*words("difficulty", "arm"), *heads], rows)
+        yield Section("By difficulty", tables=[table], detail=few)
+    if any(each.units for each in found.recovery):
+        table = comparisons_table(found.recovery, found.clusters)
+        yield Section("Where the first attempt of both failed", tables=[table], detail=True)
+    if any(each.verdicts for each in found.arms):
+        known = [
+            name for name in CodeVerdict if any(each.verdicts.get(name) for each in found.arms)
+        ]
+        counts = [(each.arm, *(each.verdicts.get(n, 0) for n in known)) for each in found.arms]
+        heads = figures(*(name.replace("_", " ") for name in known))
+        levels = [("Sandbox", describe_level(level)) for level in found.sandbox]
+        yield Section("Verdicts", levels, [Table([*words("arm"), *heads], counts)])
+
+
+def _columns(found: LabReport) -> Rows:
+    """What columns of the comparisons mean."""
+    points = "of preferred: the share of votes for the first arm minus that for the second"
+    effect = (
+        "how large the difference is, whatever its unit: of shares and votes Cohen's h, else the mean "
+        "difference in standard deviations of the differences; 0.2 is small, 0.5 medium, 0.8 large"
+    )
+    shows = (
+        f"the smallest difference that so many {found.clusters}s show four times out of five at the corrected "
+        "level, for arms that differ as often as these do"
+    )
+    rows = [
+        ("points", points, any(each.measure == "preferred" for each in found.pairs)),
+        ("effect", effect, any(each.effect is not None for each in found.pairs)),
+        ("could show", shows, any(each.detectable for each in found.pairs)),
+    ]
+    return [(label, text) for label, text, known in rows if known]
+
+
+def _method(found: LabReport) -> Rows:
+    """How the answers were inferred, and what was added to them."""
+    many, enough = found.clusters == "task", f"with results of {MANY_TASKS} tasks or more"
+    resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both arms)"
+    answered = [each for each in found.pairs if each.difference.value is not None]
+    few = [each for each in answered if each.difference.n < MANY_TASKS]
+    speaks = many and len(few) < len(answered)
+    which = "tasks like these" if speaks else "these tasks only"
+    rows = [("Applies to", f"{which}: {enough} they extend to others")]
+    for each in few if speaks else ():
+        what = f"{each.comparison}, {each.first} – {each.second}"
+        has = count(each.difference.n, "task")
+        rows.append(("Applies to", f"{what}: these tasks only, with results of {has}"))
+    together = "95 % for all planned tests together"
+    rows.append(("Intervals", f"{together}; bootstrap over {resampled}, with Student's t"))
+    rows += [
+        ("No interval", f"{each.comparison}, {each.first} – {each.second}: {reason}")
+        for each in found.pairs
+        if (reason := each.difference.reason)
+    ]
+    tests = count(len(found.pairs), "planned test")
+    flipped = f"permutation of signs by {found.clusters}"
+    rows.append(("Tests", f"{flipped}, corrected for {tests} (Holm)"))
+    for added in found.additions:
         why = "it had no interval yet"
-        if each.width is not None and found.add:
-            measure = next(p.measure for p in found.pairs if p.comparison == each.comparison)
-            width, most = (in_units(measure, size) for size in (each.width, found.add.width))
+        if added.width is not None and found.add:
+            measure = next(p.measure for p in found.pairs if p.comparison == added.comparison)
+            width, most = (in_units(measure, size) for size in (added.width, found.add.width))
             why = f"its interval was {width} wide, wider than {most}"
-        repeats = f"{count(each.repeats, 'repeat')} to {each.comparison}"
+        repeats = f"{count(added.repeats, 'repeat')} to {added.comparison}"
         rows.append(("Added", f"{repeats} by the rule of the suite, because {why}"))
     return rows
 
 
-def _left_out(found: LabReport) -> list[tuple[str, str]]:
-    rows = [
-        ("Left out", f"{each.cell}{f' ({each.run})' if each.run else ''}: {each.reason}")
-        for each in found.left_out[:_MAX_LEFT_OUT]
-    ]
+def _left_out(found: LabReport) -> Rows:
+    rows = [("Left out", str(each)) for each in found.left_out[:_MAX_LEFT_OUT]]
     more = len(found.left_out) - _MAX_LEFT_OUT
-    return [*rows, ("Left out", f"and {more} more")] if more > 0 else rows
+    return [*rows, ("Left out", f"and {more} more reasons")] if more > 0 else rows
 
 
-def _details(found: LabReport) -> list[Section]:
+def _details(found: LabReport) -> Iterator[Section]:
     """What a page shows beneath."""
-    parts = [
+    for arms, panel in found.panels.items():
         # What could be shown is said by the plan, for the tests that were planned.
-        Section(
-            f"Judges of {arms}",
-            [row for row in notes(panel) if row[0] != "Power"],
-            detail=True,
-        )
-        for arms, panel in found.panels.items()
-    ]
+        rows = [row for row in notes(panel) if row[0] != "Power"]
+        yield Section(f"Judges of {arms}", rows, detail=True)
     if any(each.quality is not None for each in found.arms):
-        plot = draw_quality(found)
-        parts.append(Section("Cost for quality", plots=[plot], detail=True))
-    lines = {each.arm: each.converged_by_pass for each in found.arms if each.converged_by_pass}
-    if lines:
-        title = "Share of tournaments that have converged, by pass"
-        table = _by_pass(title, lines, percent, first=1)
-        plot = draw_lines(title, lines, first=1, share=True)
-        parts.append(Section("Convergence", plots=[plot], tables=[table], detail=True))
-    lines = {each.arm: each.words_by_pass for each in found.arms if each.words_by_pass}
-    if lines:
-        title = "Words of the text after each pass"
-        table = _by_pass(title, lines, decimal, first=0)
-        plot = draw_lines(title, lines, first=0)
-        parts.append(Section("Length", plots=[plot], tables=[table], detail=True))
-    plots = ("Plots", "SVG without a script, in the page's colours")
-    return [*parts, *_trees(found), _failures(found), Section(sentences=[plots], detail=True)]
-
-
-def draw_quality(found: LabReport) -> Plot:
-    """One dot per arm: what it took, and how good it was, on the whole scale so that little looks like little."""
-    unit = "US dollars" if found.costs == "cost" else "calls"
-    dots = [
-        (each, Point(price, each.quality, f"{each.arm}: {each.quality:.2f} for {price:.3g} {unit}"))
-        for each in found.arms
-        if (price := each.means.get(found.costs)) is not None and each.quality is not None
-    ]
-    shades = colours([each.arm for each, _ in dots])
-    series = [Series(each.arm, shades[each.arm], [dot]) for each, dot in dots]
-    highest = max((dot.x for _, dot in dots), default=0.0) or 1.0
-    about = f"{unit} for a cell, with its draft"
-    # Qualities are shares, but for a mean gain.
-    heights = [0.0, *(dot.y for _, dot in dots)] if found.quality_by == "value" else [0.0, 1.0]
-    low, high = min(heights), max(heights)
-    scale = (low, high if high > low else 1.0)
-    chart = Chart(series, about, "Quality", x_range=(0, highest), y_range=scale)
-    return plot_charts("Quality for what it takes", chart)
-
-
-def draw_lines(
-    title: str, lines: Mapping[str, Sequence[float]], *, first: int, share: bool = False
-) -> Plot:
-    """A line for each arm, pass by pass."""
-    shades = colours(list(lines))
-    highest = 1.0 if share else max(1.0, *(value for line in lines.values() for value in line))
-    show = percent if share else "{:,.0f}".format
-    series = [
-        Series(name, shades[name], [Point(n, y, f"{name}, pass {n}: {show(y)}") for n, y in line])
-        for name, line in ((name, enumerate(line, first)) for name, line in lines.items())
-    ]
-    return plot_charts(title, Chart(series, "pass", show=show, y_range=(0, highest)))
-
-
-def _by_pass(
-    title: str,
-    lines: Mapping[str, Sequence[float]],
-    show: Callable[[float], str],
-    first: int,
-) -> Table:
-    longest = max(map(len, lines.values()))
-    columns = [Column("arm", figures=False), *(Column(str(first + n)) for n in range(longest))]
-    rows = [
-        (arm, *(show(line[n]) if n < len(line) else "" for n in range(longest)))
-        for arm, line in lines.items()
-    ]
-    return Table(columns, rows, title)
+        plot = quality_plot(found.arms, found.quality_by, found.costs)
+        yield Section("Cost for quality", plots=[plot], detail=True)
+    yield from passes_sections(found.arms)
+    yield from _trees(found)
+    if any(each.of for arm in found.arms for each in arm.failures):
+        yield failures_section(found.arms)
 
 
 def _trees(found: LabReport) -> Iterator[Section]:
@@ -709,78 +545,25 @@ def _trees(found: LabReport) -> Iterator[Section]:
     rest = (
         f" {count(more, 'more tree')} {'is' if more == 1 else 'are'} in trees.csv." if more else ""
     )
-    yield Section(
-        "Trajectory trees",
-        [
-            (
-                "",
-                "Each line follows the current text from pass to pass; from its end dots lead to the "
-                "numbers of its repeats. Lines separate where different candidates won. A win of B adds 1 to the drift "
-                "from the first draft, a win of AB 0.5, as in the paper. Lines of equal drift are drawn "
-                "side by side; the table has the numbers. Small circles are candidates that lost; a star "
-                f"marks convergence.{rest}",
-            )
-        ],
-        [_ways(shown)],
-        [draw_tree_legend(shown), *map(draw_tree, shown)],
-        detail=True,
+    explained = (
+        "Each line follows the current text from pass to pass; from its end dots lead to the "
+        "numbers of its repeats. Lines separate where different candidates won. A win of B adds 1 to the drift "
+        "from the first draft, a win of AB 0.5, as in the paper. Lines of equal drift are drawn "
+        "side by side; the table has the numbers. Small circles are candidates that lost; a star "
+        f"marks convergence.{rest}"
     )
-
-
-def _ways(trees: Sequence[TrajectoryTree]) -> Table:
-    """One row for each way that repeats of a task by an arm went."""
     rows = [
         (
             *(tree.task, tree.arm, ", ".join(map(str, node.ended)), " ".join(node.way)),
-            f"{node.drift:g}",
-            decimal(node.words),
+            node.drift,
+            Figure(node.words, decimal(node.words)),
             f"{len(node.converged)} of {len(node.ended)}",
-            str(parting or ""),
+            parting or "",
         )
-        for tree in trees
+        for tree in shown
         for node, parting in zip(tree.ways, tree.partings(), strict=True)
     ]
     measured = figures("drift", "words", "converged", "separates at pass")
-    return Table([*words("task", "arm", "repeats", "winners"), *measured], rows)
-
-
-def failures_table(found: LabReport) -> Table:
-    """The paper's taxonomy: for each mode its sign, and the cells of each arm that have it."""
-    by_arm = [{each.mode: each for each in arm.failures} for arm in found.arms]
-    rows = [
-        (mode.name, mode.condition, mode.sign, *(_diagnosis(each[mode.name]) for each in by_arm))
-        for mode in MODES
-    ]
-    columns = words("mode", "condition in the paper", "sign in the record")
-    return Table([*columns, *figures(*(each.arm for each in found.arms))], rows)
-
-
-def _diagnosis(found: LabFailure) -> str:
-    if not found.of:
-        return UNKNOWN
-    known = found.cells and found.under_condition is not None
-    return f"{found.cells} of {found.of}" + (f" ({found.under_condition})" if known else "")
-
-
-def _failures(found: LabReport) -> Section:
-    """The taxonomy, and what of it the record cannot say."""
-    rows = []
-    for mode in MODES:
-        blank = [arm.arm for arm in found.arms if not _of_mode(arm, mode.name).of]
-        if blank:
-            rows.append((mode.name, f"no diagnosis for {', '.join(blank)}: {mode.unknown}"))
-        if mode.not_recorded and len(blank) < len(found.arms):
-            rows.append((mode.name, f"the record does not say {mode.not_recorded}"))
-    rows.append(
-        (
-            "Counts",
-            "cells that show the sign, of those that could; in brackets those that also meet the "
-            "paper's condition",
-        )
-    )
-    rows.append(("Caution", "a sign is not proof, and a cell may show several"))
-    return Section("Failure taxonomy", rows, [failures_table(found)], detail=True)
-
-
-def _of_mode(arm: LabArm, mode: str) -> LabFailure:
-    return next(each for each in arm.failures if each.mode == mode)
+    table = Table([*words("task", "arm", "repeats", "winners"), *measured], rows)
+    plots = [draw_tree_legend(shown), *map(draw_tree, shown)]
+    yield Section("Trajectory trees", [("", explained)], [table], plots, detail=True)

@@ -34,12 +34,21 @@ Measure = Literal[
     "converged",
     "kept_contract",
     "passed",
+    "passed_public",
+    "passed_private",
+    "overfitted",
+    "recovered",
+    "attempts",
     "value",
     "claimed",
     "kept",
     "evaluations",
 ]
-SHARES = ("preferred", "converged", "kept_contract", "passed")
+OF_PROGRAMS: tuple[Measure, ...] = (
+    *("passed", "passed_public", "passed_private", "overfitted", "recovered", "attempts"),
+)
+"""Measures that only problems have."""
+SHARES = ("preferred", "converged", "kept_contract", *OF_PROGRAMS[:-1])
 """Measures that lie between 0 and 1, and whose differences lie between -1 and 1."""
 Form = Literal["suite", "strategies", "rules", "problems"]
 MAX_REPEATS = 1000
@@ -239,12 +248,8 @@ class CellResult(Struct, frozen=True, kw_only=True):
     """Whether the result of research breaks a guard at the end."""
     opened: int = 0
     """How often the sealed set of research has been opened, by this cell and before it."""
-    passed: bool | None = None
-    """Whether the program passes the tests of its problem."""
     solved: Solved | None = None
     """The program and its verdicts."""
-    overfitted: bool | None = None
-    """Whether it passes the public tests and fails private ones; None where it does not pass those."""
     kept_contract: bool | None = None
     trajectory: tuple[str, ...] = ()
     """Winners pass by pass."""

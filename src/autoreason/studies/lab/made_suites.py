@@ -16,7 +16,9 @@ from autoreason.stats.shares import enough_repeats
 from autoreason.strategies.registry import find_strategy
 from autoreason.studies.lab.lab_suite import (
     DRAFT,
+    OF_PROGRAMS,
     PANEL,
+    Measure,
     Suite,
     SuiteArm,
     SuiteComparison,
@@ -96,11 +98,7 @@ def compare_rules(
         tasks={"artifact": SuiteTask(task=task, job="research", terms=options)},
         arms={rule: SuiteArm(settings=replace(own, strategy=rule)) for rule in rules},
         repeats=check_repeats(repeats, len(rules)),
-        comparisons=tuple(
-            SuiteComparison(name=f"{one}-{other}", question=question, arms=pair, measure="value")
-            for pair in combinations(rules, 2)
-            for one, other in [pair]
-        ),
+        comparisons=_every_pair(rules, question, "value"),
         measures=("value", "claimed", "kept", "evaluations"),
     )
 
@@ -131,10 +129,22 @@ def solve_problems(
         tasks=tasks,
         arms={name: SuiteArm(settings=replace(own, strategy=each)) for name, each in names.items()},
         repeats=check_repeats(repeats, len(names)),
-        measures=("passed",),
+        comparisons=_every_pair(tuple(names), "Which passes the tests of more problems?", "passed"),
+        measures=(*OF_PROGRAMS, "tokens"),
         prompts=dict(prompts),
         broken=tuple(broken),
         unfair=tuple(each for each in assignments if each.remark),
+    )
+
+
+def _every_pair(
+    names: Sequence[str], question: str, measure: Measure
+) -> tuple[SuiteComparison, ...]:
+    return tuple(
+        SuiteComparison(
+            name=f"{one}-{other}", question=question, arms=(one, other), measure=measure
+        )
+        for one, other in combinations(names, 2)
     )
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
+import msgspec
+import yaml
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from autoreason.errors import InvalidInput
+from autoreason.bounded_yaml import BoundedLoader
+from autoreason.errors import InvalidInput, plainly
 from autoreason.plugins import absolute
 from autoreason.programs.program_strategies import find_program_strategy
 from autoreason.settings import (
@@ -27,6 +31,7 @@ from autoreason.strategies.registry import find_strategy, unused_setting
 from autoreason.studies.lab.lab_suite import (
     DRAFT,
     MAX_REPEATS,
+    OF_PROGRAMS,
     PANEL,
     AddRule,
     Measure,
@@ -40,10 +45,117 @@ from autoreason.studies.lab.lab_suite import (
     needs_draft,
     servers_of,
 )
-from autoreason.studies.lab.marked_yaml import MarkedYaml
-from autoreason.studies.lab.marked_yaml import Path as KeyPath
 from autoreason.task import Task, check_task, make_contract, read_task, read_text
 from autoreason.tournament.judges import PANEL_SETTINGS
+
+KeyPath = tuple[str | int, ...]
+"""Keys and numbers of items, from the outside in."""
+Kind = TypeVar("Kind")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+_WRONG = re.compile(r"Object (missing|contains) \w+ field `([^`]+)`|Invalid enum value '(.*)'")
+_FIELDS = "__struct_fields__"
+
+
+class MarkedYaml:
+    """A document, read: its value, and where everything in it is."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self._places: dict[KeyPath, yaml.Mark] = {}
+        self._open: list[yaml.Node] = []
+        """Collections that are being read, from the outside in."""
+        loader = BoundedLoader(text)
+        try:
+            node = loader.get_single_node()
+            self.value = self._read(loader, node, ()) if node else {}
+        except yaml.MarkedYAMLError as error:
+            where = _place(error.problem_mark) if error.problem_mark else ""
+            what = error.problem or "it cannot be read"
+            raise InvalidInput(
+                f"{name}{where}: this is not valid YAML: {what}; correct it"
+            ) from None
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise InvalidInput(f"{name} is not valid YAML ({error}); correct it") from None
+        finally:
+            loader.dispose()
+
+    def _read(self, loader: yaml.SafeLoader, node: yaml.Node, path: KeyPath) -> Any:
+        self._places.setdefault(path, node.start_mark)
+        if not isinstance(node, yaml.CollectionNode):
+            return loader.construct_object(node)
+        if node in self._open:
+            raise self._placed(path, "this contains itself; write out what is meant")
+        self._open.append(node)
+        if isinstance(node, yaml.SequenceNode):
+            value: Any = [self._read(loader, e, (*path, at)) for at, e in enumerate(node.value)]
+        else:
+            value = {}
+            for key_node, each in node.value:
+                merges = key_node.tag == "tag:yaml.org,2002:merge"
+                key = "<<" if merges else str(loader.construct_object(key_node))
+                self._places[*path, key] = key_node.start_mark
+                if merges:
+                    sentence = "keys cannot be merged with `<<`; write them out"
+                    raise self._placed((*path, key), sentence)
+                value[key] = self._read(loader, each, (*path, key))
+        self._open.pop()
+        return value
+
+    @contextmanager
+    def at(self, *path: str | int) -> Iterator[None]:
+        """What is wrong in here is said with the place of a path, or of the first key below it that is named."""
+        try:
+            yield
+        except InvalidInput as error:
+            if error.file_keys:
+                raise
+            raise self._placed(path, str(error)) from None
+
+    def _placed(self, path: KeyPath, sentence: str) -> InvalidInput:
+        named = ((*path, key) for key in re.findall(r"`(\w+)`", sentence))
+        path = next((each for each in named if each in self._places), path)
+        while path and path not in self._places:
+            path = path[:-1]
+        place = _place(self._places[path]) if path in self._places else ""
+        error = InvalidInput(f"{self.name}{place}: {sentence}")
+        error.file_keys = (".".join(map(str, path)), *map(str, path[-1:]))
+        return error
+
+    def convert(self, path: KeyPath, value: Any, kind: type[Kind]) -> Kind:
+        """A value as a type has it; an unknown key, a missing one and a wrong value have their places."""
+        try:
+            return msgspec.convert(value, kind, strict=False)
+        except msgspec.ValidationError as error:
+            if isinstance(error.__cause__, InvalidInput):
+                raise self._placed(path, str(error.__cause__)) from None
+            what, _, where = str(error).partition(" - at `$")
+            steps = [key or int(at) for key, at in _STEP.findall(where)]
+            below, sentence = (*path, *steps), f"{plainly(error)}; change it"
+            if wrong := _WRONG.match(what):
+                fault, key, choice = wrong.groups()
+                if fault == "missing":
+                    sentence = f"there is no `{key}`; add it"
+                elif fault:
+                    sentence = f"unknown key `{key}`; known are {', '.join(_keys_at(kind, steps))}"
+                else:
+                    noun = next(step for step in reversed(steps) if isinstance(step, str))
+                    known = ", ".join(get_args(Measure))
+                    sentence = f"there is no {noun.removesuffix('s')} {choice}; there are {known}"
+            raise self._placed(below, sentence) from None
+
+
+def _keys_at(kind: Any, steps: Sequence[str | int]) -> tuple[str, ...]:
+    """The keys that a type takes at a place below it."""
+    for key in steps:
+        if isinstance(key, str):
+            hint = get_type_hints(kind)[key]
+            kind = next(each for each in (hint, *get_args(hint)) if hasattr(each, _FIELDS))
+    keys: tuple[str, ...] = getattr(kind, _FIELDS)
+    return keys
+
+
+def _place(mark: yaml.Mark) -> str:
+    return f", line {mark.line + 1}, column {mark.column + 1}"
 
 
 class TextKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -129,8 +241,8 @@ ARM_KEYS = (
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _FILE = re.compile(r"\S+\.\w+")
 _JOBS = {"problems": "solve", "research": "research"}
-_NEEDS = {
-    "passed": "problems",
+_NEEDS: dict[str, str] = {
+    **dict.fromkeys(OF_PROGRAMS, "problems"),
     **dict.fromkeys(("value", "claimed", "kept", "evaluations"), "research"),
 }
 """Measures that only tasks of a kind have."""
@@ -182,7 +294,7 @@ def read_suite(
     value = document.value
     if repeats is not None and isinstance(value, dict):
         value = value | {"repeats": repeats}
-    keys = document.convert((), value, SuiteKeys, get_args(Measure))
+    keys = document.convert((), value, SuiteKeys)
     servers = {"base_url": base_url, "allow_http": allow_http, "batch": batch}
     return _Reading(document, keys, source.resolve().parent, models, servers).read()
 
@@ -200,33 +312,46 @@ class _Reading:
     ) -> None:
         self.document, self.keys, self.folder = document, keys, folder
         self.given, self.servers = models, servers
+        self.at = document.at
         self.sources: dict[str, TaskSource] = {}
         self.tasks: dict[str, SuiteTask] = {}
 
     def read(self) -> SuiteFile:
         keys = self.keys
-        self._check_name(("name",), keys.name)
-        self._check_limits()
-        if unknown := set(self.given) - {"", *keys.models}:
-            known = f"it names {', '.join(keys.models)}" if keys.models else "it names none"
-            raise self.document.fault(
-                ("models",),
-                f"a model is given for {min(unknown)}, which the suite does not name; {known}",
-            )
-        for key in ("tasks", "arms"):
-            if not getattr(keys, key):
-                raise self.document.fault((key,), f"`{key}` is empty; name one or more")
-        self.tasks = {name: self._task(name, value) for name, value in keys.tasks.items()}
-        arms = {name: self._arm(name, value) for name, value in keys.arms.items()}
+        with self.at("name"):
+            _check_name(keys.name)
+        for path, budget in ((("budget",), keys.budget), (("budget", "cell"), keys.budget.cell)):
+            for name in Budget.__struct_fields__:
+                value = getattr(budget, name)
+                with self.at(*path):
+                    if remedy := limit_remedy(value):
+                        raise InvalidInput(f"`{name}` is {value}; {remedy}")
+        with self.at("models"):
+            if unknown := set(self.given) - {"", *keys.models}:
+                raise InvalidInput(
+                    f"a model is given for {min(unknown)}, which the suite does not name; it names "
+                    f"{', '.join(keys.models) or 'none'}"
+                )
+        for name, each in keys.tasks.items():
+            with self.at("tasks", name):
+                self.tasks[name] = self._task(name, each)
+        arms: dict[str, SuiteArm] = {}
+        for name, each in keys.arms.items():
+            with self.at("arms", name):
+                arms[name] = self._arm(name, each)
+        with self.at():
+            if not (arms and self.tasks):
+                raise InvalidInput(f"`{'arms' if self.tasks else 'tasks'}` is empty; name some")
         self._check_comparisons(arms)
-        self._check_contracts()
-        if keys.add and keys.add.repeats < keys.repeats:
-            raise self.document.fault(
-                ("add", "repeats"),
-                f"`repeats` under `add` is {keys.add.repeats}, the most in all, and there are "
-                f"{keys.repeats} to begin with; raise it or remove `add`",
-            )
+        with self.at("add"):
+            if keys.add and keys.add.repeats < keys.repeats:
+                raise InvalidInput(
+                    f"`repeats` under `add` is {keys.add.repeats}, the most in all, and there are "
+                    f"{keys.repeats} to begin with; raise it or remove `add`"
+                )
         judged = any(each.measure == "preferred" for each in keys.comparisons)
+        with self.at("panel"):
+            panel = self._panel() if judged else None
         suite = Suite(
             name=keys.name,
             tasks=self.tasks,
@@ -234,73 +359,49 @@ class _Reading:
             repeats=keys.repeats,
             comparisons=keys.comparisons,
             measures=keys.measures,
-            panel=self._panel() if judged else None,
+            panel=panel,
             match=SuiteMatch(by=keys.match) if isinstance(keys.match, str) else keys.match,
             add=keys.add,
         )
-        try:
+        with self.at("match"):
             check_match(suite)
-        except InvalidInput as error:
-            raise self.document.blame(("match",), error) from None
         return SuiteFile(suite, keys.seed, _limits(keys.budget), self.sources, self.document)
 
-    def _check_name(self, path: KeyPath, name: str) -> None:
-        if not _NAME.fullmatch(name):
-            raise self.document.fault(
-                path, f"{name!r} cannot be a name; use up to 40 letters, digits, hyphens and dots"
-            )
-
-    def _check_limits(self) -> None:
-        whole = self.keys.budget
-        for path, budget in ((("budget",), whole), (("budget", "cell"), whole.cell)):
-            for name in Budget.__struct_fields__:
-                value = getattr(budget, name)
-                if remedy := limit_remedy(value):
-                    raise self.document.fault((*path, name), f"`{name}` is {value}; {remedy}")
-
-    # Models.
-
-    def _address(self, path: KeyPath, name: Any) -> str:
+    def _address(self, name: Any, key: str = "model") -> str:
         """The address of a model, which may be given by a name that the suite leaves open."""
         if "/" in str(name):
             return str(name)
         if name not in self.keys.models:
-            raise self.document.fault(
-                path, f"{name} is no model; write provider/model, or list the name under `models`"
+            raise InvalidInput(
+                f"`{key}` is {name}, which is not a model; write provider/model, or list the name under `models`"
             )
         if found := self.given.get(name) or self.given.get(""):
             return found
-        raise self.document.fault(
-            path,
-            f"no model is given for {name}; give `model` {name}=provider/model, or one for all",
+        raise InvalidInput(
+            f"no model is given for {name} (`{key}`); give {name}=provider/model, or one for all"
         )
 
-    def _default(self, path: KeyPath) -> str:
+    def _default(self) -> str:
         """Who plays every role that has no model of its own."""
         # What is given comes first: a suite says which model it was meant for, not which it needs.
         if found := self.given.get("") or self.keys.model:
-            return self._address(("model",), found)
-        raise self.document.fault(path, "no model is named; give `model`")
+            return self._address(found)
+        raise InvalidInput("no model is named; give `model`")
 
-    def _several(self, path: KeyPath, given: Any) -> tuple[str, ...]:
-        several = given if isinstance(given, list) else [given]
-        return tuple(self._address(path, each) for each in several) if given else ()
-
-    # Tasks.
+    def _several(self, keys: dict[str, Any], key: str) -> tuple[str, ...]:
+        given = keys.pop(key, None) or ()
+        several = given if isinstance(given, list | tuple) else [given]
+        return tuple(self._address(each, key) for each in several)
 
     def _task(self, name: str, value: Any) -> SuiteTask:
-        path: KeyPath = ("tasks", name)
-        self._check_name(path, name)
+        _check_name(name)
         keys = value if isinstance(value, dict) else {"brief": value}
         kinds = [kind for kind in TASK_KEYS if kind in keys]
         if len(kinds) != 1:
-            raise self.document.fault(path, f"task {name} needs one of {', '.join(TASK_KEYS)}")
-        found: Struct = self.document.convert(path, keys, TASK_KEYS[kinds[0]])
+            raise InvalidInput(f"task {name} needs one of {', '.join(TASK_KEYS)}")
+        found: Struct = self.document.convert(("tasks", name), keys, TASK_KEYS[kinds[0]])
         if isinstance(found, TextKeys):
-            try:
-                return SuiteTask(task=self._text(found))
-            except InvalidInput as error:
-                raise self.document.blame(path, error) from None
+            return SuiteTask(task=self._text(found))
         options = asdict(found)
         job = _JOBS[kinds[0]]
         self.sources[name] = TaskSource(job, self.folder / options.pop(kinds[0]), options)
@@ -324,84 +425,65 @@ class _Reading:
         )
         return check_task(task)
 
-    # Arms and panel.
-
     def _arm(self, name: str, value: Any) -> SuiteArm:
-        path: KeyPath = ("arms", name)
-        self._check_name(path, name)
+        _check_name(name)
         if name.startswith((DRAFT, PANEL)):
-            raise self.document.fault(
-                path, f"{name} begins like the suite's own cells; name the arm differently"
+            raise InvalidInput(
+                f"{name} begins like the suite's own cells; name the arm differently"
             )
-        keys = self.document.convert(path, value or {}, dict[str, Any])
+        keys = self.document.convert(("arms", name), value or {}, dict[str, Any])
         if unknown := next((key for key in keys if key not in ARM_KEYS), None):
-            raise self.document.fault(
-                (*path, unknown), f"unknown key `{unknown}`; known are {', '.join(ARM_KEYS)}"
-            )
+            raise InvalidInput(f"unknown key `{unknown}`; known are {', '.join(ARM_KEYS)}")
         given = tuple(keys)
         draft = keys.pop(DRAFT, "shared")
         if draft not in ("shared", "own"):
-            raise self.document.fault((*path, DRAFT), f"`draft` is {draft!r}; say shared or own")
+            raise InvalidInput(f"`draft` is {draft!r}; say shared or own")
         jobs = {source.job for source in self.sources.values()}
         terms = {}
         for job, names in _TERMS.items():
             for key in keys.keys() & set(names):
                 if job not in jobs:
-                    raise self.document.fault(
-                        (*path, key), f"`{key}` goes with tasks for {job}, and there is none"
-                    )
+                    raise InvalidInput(f"`{key}` goes with tasks for {job}, and there is none")
                 terms[key] = keys.pop(key)
         own = keys.pop("model", None)
-        default = self._address((*path, "model"), own) if own else self._default(path)
+        default = self._address(own) if own else self._default()
         roles = {role: keys.pop(f"{role}_model", None) or default for role in _ROLES}
         models = Models(
-            **{role: self._address((*path, f"{role}_model"), each) for role, each in roles.items()},
-            judges=self._several((*path, "judge_models"), keys.pop("judge_models", None))
-            or (default,),
-            revisers=self._several((*path, "reviser_models"), keys.pop("reviser_models", None)),
+            **{role: self._address(each, f"{role}_model") for role, each in roles.items()},
+            judges=self._several(keys, "judge_models") or (default,),
+            revisers=self._several(keys, "reviser_models"),
         )
         # The suite's own panels do the confirming.
-        settings = self._settings(path, models, {"confirmation": 0, **keys})
-        self._check_used(path, settings, given, shared=draft == "shared")
+        settings = self._settings(models, {"confirmation": 0, **keys})
+        self._check_used(settings, given, jobs, shared=draft == "shared")
         return SuiteArm(settings=settings, shared_draft=draft == "shared", terms=terms)
 
     def _check_used(
-        self, path: KeyPath, settings: Settings, given: Sequence[str], *, shared: bool
+        self, settings: Settings, given: Sequence[str], jobs: set[str], *, shared: bool
     ) -> None:
         """Refuse a switch that does nothing, so that no two arms do the same."""
-        name, jobs = settings.strategy, {source.job for source in self.sources.values()}
-        texts = len(self.sources) < len(self.keys.tasks)
-        try:
-            used = [find_strategy(name).used_settings] if texts else []
-            used += [find_program_strategy(name).used_settings] if "solve" in jobs else []
-            used += [PANEL_SETTINGS] if "research" in jobs else []
-            if unused := unused_setting(settings, given, used):
-                raise InvalidInput(unused)
-            self._check_draft(given, shared=shared, texts=texts)
-        except InvalidInput as error:
-            raise self.document.blame(path, error) from None
-
-    def _check_draft(self, given: Sequence[str], *, shared: bool, texts: bool) -> None:
-        """Refuse what is said of a first draft that the arm does not write."""
-        idle = {"drafts", "max_drafts"} if texts else set()
+        name, texts = settings.strategy, len(self.sources) < len(self.keys.tasks)
+        used = [find_strategy(name).used_settings] if texts else []
+        used += [find_program_strategy(name).used_settings] if "solve" in jobs else []
+        used += [PANEL_SETTINGS] if "research" in jobs else []
+        if unused := unused_setting(settings, given, used):
+            raise InvalidInput(unused)
+        idle = {"drafts", "max_drafts"} if texts and shared else set()
         why = "in an arm that begins from the shared draft; add `draft: own` or leave it out"
         if not any(map(needs_draft, self.tasks.values())):
-            idle, why = idle | {DRAFT}, "where no task needs a first draft; leave it out"
-        elif not shared:
-            return
+            idle = {DRAFT, *(("drafts", "max_drafts") if texts else ())}
+            why = "where no task needs a first draft; leave it out"
         for key in idle & set(given):
             raise InvalidInput(f"`{key}` does nothing {why}")
 
     def _panel(self) -> SuitePanel:
         keys = asdict(self.keys.panel)
-        judges = self._several(("panel", "judge_models"), keys.pop("judge_models"))
-        judges = judges or (self._default(("panel",)),)
+        judges = self._several(keys, "judge_models") or (self._default(),)
         flags = {name: keys.pop(name) for name in ("equal_length", "pairwise")}
         keys["strategy"] = "judge_pairs" if flags["pairwise"] else "judge"
-        settings = self._settings(("panel",), Models.judging(*judges), keys)
-        return SuitePanel(settings=settings, **flags)
+        return SuitePanel(settings=self._settings(Models.judging(*judges), keys), **flags)
 
-    def _settings(self, path: KeyPath, models: Models, keys: dict[str, Any]) -> Settings:
+    def _settings(self, models: Models, keys: dict[str, Any]) -> Settings:
         protocol = keys.pop("protocol", "robust")
         if "strategy" in keys:
             keys["strategy"] = absolute(str(keys["strategy"]))
@@ -409,65 +491,56 @@ class _Reading:
             keys["tie_order"] = tuple(map(str.strip, keys["tie_order"].split(">")))
         keys |= self.servers
         keys["base_url"] = servers_of(keys["base_url"], models)
-        try:
-            return make_settings(models, 0, protocol, **keys, budget=_limits(self.keys.budget.cell))
-        except InvalidInput as error:
-            raise self.document.blame(path, error) from None
-
-    # Comparisons.
+        return make_settings(models, 0, protocol, **keys, budget=_limits(self.keys.budget.cell))
 
     def _check_comparisons(self, arms: Mapping[str, SuiteArm]) -> None:
-        for at, each in enumerate(self.keys.measures):
-            self._check_measure(("measures", at), each)
-        names: list[str] = []
+        for at, measure in enumerate(self.keys.measures):
+            with self.at("measures", at):
+                self._check_measure(measure, {})
+        names = [each.name for each in self.keys.comparisons]
         for at, comparison in enumerate(self.keys.comparisons):
-            path: KeyPath = ("comparisons", at)
-            self._check_name((*path, "name"), comparison.name)
-            if comparison.name in names:
-                raise self.document.fault(
-                    (*path, "name"),
-                    f"two comparisons are called {comparison.name}; rename one of them",
-                )
-            names.append(comparison.name)
-            for place, arm in enumerate(comparison.arms):
-                if arm not in arms:
-                    raise self.document.fault(
-                        (*path, "arms", place),
-                        f"there is no arm {arm}; there are {', '.join(arms)}",
+            with self.at("comparisons", at, "name"):
+                _check_name(comparison.name)
+                if comparison.name in names[:at]:
+                    raise InvalidInput(
+                        f"two comparisons are called {comparison.name}; rename one of them"
                     )
-            if len(set(comparison.arms)) < max(2, len(comparison.arms)):
-                raise self.document.fault(
-                    (*path, "arms"), "a comparison needs two different arms or more"
-                )
-            self._check_measure((*path, "measure"), comparison.measure)
-            self._check_tournaments((*path, "measure"), comparison, arms)
+            for place, arm in enumerate(comparison.arms):
+                with self.at("comparisons", at, "arms", place):
+                    if arm not in arms:
+                        raise InvalidInput(f"there is no arm {arm}; there are {', '.join(arms)}")
+            with self.at("comparisons", at, "arms"):
+                if len(set(comparison.arms)) < max(2, len(comparison.arms)):
+                    raise InvalidInput("a comparison needs two different arms or more")
+            with self.at("comparisons", at, "measure"):
+                compared = {arm: arms[arm].settings.strategy for arm in comparison.arms}
+                self._check_measure(comparison.measure, compared)
 
-    def _check_contracts(self) -> None:
-        if any(not each.task.contract.empty for each in self.tasks.values()):
-            return
-        for at, each in enumerate(self.keys.comparisons):
-            if each.measure == "kept_contract":
-                raise self.document.fault(
-                    ("comparisons", at, "measure"),
-                    "kept_contract is a measure of tasks with a contract, and the suite has none",
-                )
-
-    def _check_measure(self, path: KeyPath, measure: Measure) -> None:
+    def _check_measure(self, measure: Measure, compared: Mapping[str, str]) -> None:
+        """Refuse what nothing in the suite can be measured by."""
         kinds = {source.job for source in self.sources.values()}
         what = _NEEDS.get(measure, "")
         if (what and _JOBS[what] not in kinds) or (measure == "preferred" and kinds):
-            raise self.document.fault(
-                path, f"{measure} is a measure of {what or 'texts'}, and the suite runs other tasks"
+            raise InvalidInput(
+                f"{measure} is a measure of {what or 'texts'}, and the suite runs other tasks"
+            )
+        others = [arm for arm, strategy in compared.items() if strategy != "autoreason"]
+        if measure == "converged" and others:
+            raise InvalidInput(
+                f"only tournaments converge, and {others[0]} is none; compare others"
+            )
+        contracts = any(not each.task.contract.empty for each in self.tasks.values())
+        if measure == "kept_contract" and compared and not contracts:
+            raise InvalidInput(
+                "kept_contract is a measure of tasks with a contract, and the suite has none"
             )
 
-    def _check_tournaments(
-        self, path: KeyPath, comparison: SuiteComparison, arms: Mapping[str, SuiteArm]
-    ) -> None:
-        others = [arm for arm in comparison.arms if arms[arm].settings.strategy != "autoreason"]
-        if comparison.measure == "converged" and others:
-            raise self.document.fault(
-                path, f"only tournaments converge, and {others[0]} is none; compare others"
-            )
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(
+            f"{name!r} cannot be a name; use up to 40 letters, digits, hyphens and dots"
+        )
 
 
 def _limits(budget: Budget) -> Budget:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.programs.solved import WRONG, solved
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
-from autoreason.programs.assignment import Assignment, Assignments
-from autoreason.studies.lab.lab_results import MODES, ArmValues, diagnose
+from autoreason.studies.lab.lab_arms import MODES, diagnose
+from autoreason.studies.lab.lab_comparisons import ArmValues
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, SuiteTask
 from autoreason.task import Task
 
@@ -107,17 +108,10 @@ def test_challengers_that_repeat_texts_are_a_weak_model() -> None:
     assert found("contest", weak, strong)[WEAK] == (1, 2, 1)
 
 
-@pytest.mark.parametrize(("private", "expected"), [(3, (1, 2, None)), (0, (0, 0, None))])
-def test_programs_that_fail_private_tests_only_are_overfitted(
-    private: int, expected: tuple[int, int, int | None]
-) -> None:
-    problem = Assignment(id="double", statement="Double it.", private=private)
-    task = SuiteTask(task=Task(brief="Solve.", work=Assignments((problem,))), job="solve")
-    suite = replace(a_suite(), tasks={"free": task})
-    cells = [
-        a_cell("revised", "", repeat, passed=False, overfitted=overfitted)
-        for repeat, overfitted in ((1, True), (2, None))
-    ]
-    failures = {each.mode: each for each in diagnose(suite, "revised", ArmValues(suite, cells))}
-    failure = failures[OVERFITTING]
-    assert (failure.cells, failure.of, failure.under_condition) == expected
+def test_programs_that_fail_private_tests_only_are_overfitted() -> None:
+    events = (
+        *(solved("p1", private=WRONG), solved("p1", public=WRONG, private=WRONG)),
+        solved("p1", private=None),
+    )
+    cells = [a_cell("revised", "", n, solved=each) for n, each in enumerate(events, 1)]
+    assert found("revised", *cells)[OVERFITTING] == (1, 2, None)

@@ -1,23 +1,21 @@
-"""What came of the arms of a suite: values by task and repeat, planned tests, added repeats, failure modes."""
+"""What the arms of a suite came to on the same tasks: values, planned tests, added repeats, and how they are said."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from math import ceil
 from statistics import fmean, stdev
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.programs.assignment import assignments_of
-from autoreason.report.numbers import listed
+from autoreason.report.numbers import UNKNOWN, count, decimal, money, p_statement, p_value, percent
+from autoreason.report.table import Column, Figure, Table, words
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, holm
-from autoreason.studies.audit.check_judging import invalid_level
-from autoreason.studies.audit.check_writing import has_drifted
 from autoreason.studies.lab.lab_suite import (
+    OF_PROGRAMS,
     SHARES,
     AddRule,
     CellFinished,
@@ -25,7 +23,6 @@ from autoreason.studies.lab.lab_suite import (
     Measure,
     Suite,
     SuiteComparison,
-    draft_settings,
     groups,
 )
 
@@ -87,6 +84,8 @@ class ArmValues:
                 return result.seconds + (draft.seconds if draft else 0.0)
             amount: float | Decimal | None = getattr(both, measure)
             return None if amount is None else float(amount)
+        if measure in OF_PROGRAMS:
+            return getattr(result.solved, measure, None)
         strategy = self.suite.arms[arm].settings.strategy
         if measure == "passes":
             return None if strategy == _SAMPLING else len(result.trajectory)
@@ -143,6 +142,11 @@ class ArmPair(Struct, frozen=True, kw_only=True):
     test: Test
     p_value_adjusted: float | None
     """Corrected for every planned test (Holm)."""
+    wins: int
+    """Tasks on which the first has more, or where they are few pairs."""
+    losses: int
+    detectable: Estimate | None = None
+    """Of shares, the smallest difference that so many tasks or pairs would show four times out of five."""
     units: int
     """Tasks times repeats that both arms have a result of."""
     missing: int
@@ -158,13 +162,19 @@ class ArmPair(Struct, frozen=True, kw_only=True):
         """Whether chance alone would seldom give as much."""
         return self.p_value_adjusted is not None and self.p_value_adjusted <= BEYOND_CHANCE
 
+    @property
+    def ahead(self) -> str:
+        """The arm that has more; empty where neither has."""
+        by = self.difference.value
+        return (self.first if by > 0 else self.second) if by else ""
+
 
 def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
     """Every planned test, corrected for all of them."""
     from autoreason.stats.resampling import cluster_bootstrap, permutation_test
 
     # As strict as the correction of the tests: a reader looks at the widest difference.
-    confidence = 1 - BEYOND_CHANCE / max(1, len(suite.pairs))
+    alpha = BEYOND_CHANCE / max(1, len(suite.pairs))
     found = []
     for comparison, second in suite.pairs:
         first, measure = comparison.arms[0], comparison.measure
@@ -177,10 +187,11 @@ def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
             both = known[0].keys() & known[1].keys()
             differences = {u: known[0][u] - known[1][u] for u in sorted(both)}
         repeats = suite.repeats_of(comparison)
-        clusters = _clusters(differences, suite)
+        clusters = cluster(differences, suite)
         means = [_mean({u: each[u] for u in differences if u in each}, suite) for each in known]
         limited = values.at_limit(first).keys() | values.at_limit(second).keys()
-        planned = max(len(known[0]), len(known[1]), _measured_tasks(suite, measure) * repeats)
+        planned = max(*map(len, known), _measured_tasks(suite, measure) * repeats)
+        by = list(map(fmean, clusters))
         found.append(
             ArmPair(
                 comparison=comparison.name,
@@ -190,10 +201,15 @@ def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
                 second=second,
                 first_mean=means[0],
                 second_mean=means[1],
-                difference=cluster_bootstrap(clusters, confidence, bounded=measure in SHARES),
+                difference=cluster_bootstrap(clusters, 1 - alpha, bounded=measure in SHARES),
                 effect=_effect(comparison, means, list(differences.values())),
-                test=permutation_test(list(map(fmean, clusters))),
+                test=permutation_test(by),
                 p_value_adjusted=None,
+                wins=sum(each > 0 for each in by),
+                losses=sum(each < 0 for each in by),
+                detectable=None
+                if measure == "preferred" or measure not in SHARES
+                else _detectable(by, alpha, "task" if suite.many_tasks else "pair"),
                 units=len(differences),
                 missing=planned - len(differences),
                 repeats=repeats,
@@ -205,15 +221,42 @@ def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
     return [replace(each, p_value_adjusted=p) for each, p in zip(found, corrected, strict=True)]
 
 
+def compare_recovery(suite: Suite, values: ArmValues) -> list[ArmPair]:
+    """What was planned of problems passed, where the first attempt of both arms failed; corrected by itself."""
+    planned = [each for each in suite.comparisons if each.measure == "passed"]
+    recovered = tuple(replace(each, measure="recovered") for each in planned)
+    return compare_arms(replace(suite, comparisons=recovered), values)
+
+
 def _measured_tasks(suite: Suite, measure: Measure) -> int:
     """How many tasks a measure is planned for: a contract is kept only where there is one."""
     tasks = suite.tasks.values()
+    if measure in ("recovered", "overfitted"):
+        return 0
     if measure != "kept_contract":
         return len(tasks)
     return sum(not each.task.contract.empty for each in tasks)
 
 
-def _clusters(values: Mapping[Unit, float], suite: Suite) -> list[list[float]]:
+def _detectable(by: Sequence[float], alpha: float, noun: str) -> Estimate:
+    """At the level that the strictest of all tests has to pass, for arms that differ as these do."""
+    n = len(by)
+    if not n or 2.0 ** (1 - n) > alpha:
+        few = f"{count(n, noun)} {'is' if n == 1 else 'are'} too few for any difference to show"
+        return Estimate(None, n=n, reason=few)
+    from autoreason.stats.power import detectable_difference, detectable_gain, least_gain
+
+    whole = all(each in (-1, 0, 1) for each in by)
+    spread = fmean(map(abs, by)) if whole else stdev(by)
+    if spread:
+        found = (detectable_gain if whole else detectable_difference)(n, spread, alpha=alpha)
+        if found.value is not None and found.value <= 1:
+            return found
+    # Arms that hardly differ say little about what a difference would take.
+    return least_gain(n, alpha=alpha)
+
+
+def cluster(values: Mapping[Unit, float], suite: Suite) -> list[list[float]]:
     """Values by task, or one by one where there are too few tasks to speak of others."""
     if not suite.many_tasks:
         return [[value] for value in values.values()]
@@ -225,7 +268,7 @@ def _clusters(values: Mapping[Unit, float], suite: Suite) -> list[list[float]]:
 
 def _mean(values: Mapping[Unit, float], suite: Suite) -> float | None:
     """As a difference is one: each task counts alike, however many of its cells have a result."""
-    return fmean(map(fmean, _clusters(values, suite))) if values else None
+    return fmean(map(fmean, cluster(values, suite))) if values else None
 
 
 def _effect(
@@ -292,262 +335,177 @@ def _width(pair: ArmPair) -> float | None:
     return None if low is None or high is None else high - low
 
 
-_FEW_SURVIVALS = 0.2
-_Seen = Iterator[tuple[bool, bool | None]]
-"""For each cell that can show a mode: whether it has the sign, and whether the paper's condition is met, if known."""
+def answer(pair: ArmPair, clusters: str) -> str:
+    """One plain sentence for a question."""
+    if pair.difference.value is None:
+        return f"no answer: {pair.first} and {pair.second} have no result in common"
+    what = describe_finding(pair)
+    rests = count(pair.difference.n, clusters)
+    if pair.at_limit:
+        rests += f"; without {count(pair.at_limit, 'pair')} in which an arm reached its limit"
+    if pair.same:
+        where = f"in {count(pair.same, 'pair')}" if pair.same < pair.units else "in all of them"
+        rests += f"; {where} both texts are the same, which counts half for each arm"
+    if not pair.difference.value or _is_even(pair):
+        return f"not shown: {what} ({rests})"
+    p = p_statement(pair.p_value_adjusted)
+    if not pair.shown:
+        return f"not shown: {what}, but that could be chance ({p}, {rests})"
+    return f"{what}, which is more than chance gives ({p}, {rests})"
 
 
-class LabFailure(Struct, frozen=True, kw_only=True):
-    """A mode of failure in the cells of one arm."""
-
-    mode: str
-    """As the paper's last table calls it."""
-    cells: int
-    """Cells with its sign."""
-    of: int
-    """Cells whose record can show it."""
-    under_condition: int | None
-    """Cells with its sign and the condition that the paper names; None where the record does not say."""
+def turned(pair: ArmPair) -> ArmPair:
+    """The arm that is ahead first."""
+    if pair.ahead in ("", pair.first):
+        return pair
+    by = Estimate(-(pair.difference.value or 0.0), n=pair.difference.n)
+    return replace(pair, first=pair.second, second=pair.first, difference=by)
 
 
-class FailureMode(Struct, frozen=True, kw_only=True):
-    """A row of the paper's taxonomy, and how a record shows it."""
+def describe_finding(pair: ArmPair) -> str:
+    """How the arms differ, without whether that is shown."""
+    value = pair.difference.value or 0.0
+    first, second = pair.first, pair.second
+    if pair.measure == "preferred":
+        ahead, behind = (first, second) if value >= 0 else (second, first)
+        if not value or _is_even(pair):
+            return f"judges prefer neither {first} nor {second}"
+        share = (1 + abs(value)) / 2
+        shown = f"{share * 100:.3g} %" if percent(share) == _HALF else percent(share)
+        return f"judges prefer {ahead} to {behind} in {shown} of votes"
+    verb, equal = _VERBS[pair.measure]
+    if not value:
+        return f"{first} and {second} {equal}"
+    more = "more" if value > 0 else "fewer" if pair.measure in _COUNTED else "less"
+    size = in_units(pair.measure, abs(value))
+    return f"{first} {verb.format(size=size, more=more, second=second)}"
 
-    name: str
-    condition: str
-    """The paper's."""
-    sign: str
-    unknown: str
-    """Why no cell of an arm can show it."""
-    not_recorded: str = ""
-    """What the record does not say."""
-    see: Callable[[Suite, str, ArmValues], _Seen]
+
+_HALF = percent(0.5)
 
 
-def diagnose(suite: Suite, arm: str, values: ArmValues) -> tuple[LabFailure, ...]:
-    """Every mode, with the cells of an arm that have its sign."""
-    found = []
-    for mode in MODES:
-        seen = list(mode.see(suite, arm, values))
-        met = [condition for sign, condition in seen if sign]
-        under = sum(map(bool, met)) if seen and None not in met else None
-        found.append(
-            LabFailure(mode=mode.name, cells=len(met), of=len(seen), under_condition=under)
+def _is_even(pair: ArmPair) -> bool:
+    """Whether judges prefer neither: what is not shown and rounds to half of all votes is no preference."""
+    share = (1 + abs(pair.difference.value or 0.0)) / 2
+    return pair.measure == "preferred" and not pair.shown and percent(share) == _HALF
+
+
+_COUNTED = {
+    "words": "word",
+    "calls": "call",
+    "tokens": "token",
+    "passes": "pass",
+    "attempts": "program",
+}
+_OFTEN = "{more} often than {second}, by {size}"
+_ON_AVERAGE = "{size} {more} than {second} on average"
+_VERBS = {
+    "words": (f"writes {_ON_AVERAGE}", "write texts of the same length"),
+    "calls": (f"makes {_ON_AVERAGE}", "make the same number of calls"),
+    "tokens": (f"takes {_ON_AVERAGE}", "take the same number of tokens"),
+    "cost": (f"costs {_ON_AVERAGE}", "cost the same"),
+    "seconds": (f"takes {_ON_AVERAGE}", "take the same time"),
+    "passes": (f"takes {_ON_AVERAGE}", "take the same number of passes"),
+    "converged": (f"converges {_OFTEN}", "converge equally often"),
+    "kept_contract": (f"keeps the contract {_OFTEN}", "keep the contract equally often"),
+    "passed": (
+        f"passes the tests of a problem {_OFTEN}",
+        "pass the tests of equally many problems",
+    ),
+    "passed_public": (f"passes all public tests {_OFTEN}", "pass public tests equally often"),
+    "passed_private": (f"passes all private tests {_OFTEN}", "pass private tests equally often"),
+    "overfitted": (f"passes public tests alone {_OFTEN}", "pass public tests alone equally often"),
+    "recovered": (
+        f"passes after a failed first attempt {_OFTEN}",
+        "pass equally often after a failed first attempt",
+    ),
+    "attempts": (f"writes {_ON_AVERAGE}", "write equally many programs"),
+    "value": (f"gains {_ON_AVERAGE}", "gain the same"),
+    "claimed": (f"claims {_ON_AVERAGE}", "claim the same"),
+    "kept": ("keeps {size} {more} changes than {second} on average", "keep as many changes"),
+    "evaluations": ("takes {size} {more} evaluations than {second} on average", "take as many"),
+}
+
+
+def number(measure: str, value: float) -> str:
+    """A mean as a table shows it."""
+    if measure in SHARES:
+        return percent(value)
+    return _money(value) if measure == "cost" else _plain(value)
+
+
+def in_units(measure: str, value: float) -> str:
+    """A difference with its unit."""
+    if measure in SHARES:
+        return f"{value * 100:.1f} points"
+    if measure == "cost":
+        return _money(value)
+    size = _plain(value)
+    if noun := _COUNTED.get(measure):
+        plural = "passes" if noun == "pass" else f"{noun}s"
+        return f"{size} {noun if size.strip('-') == '1' else plural}"
+    return f"{size} s" if measure == "seconds" else size
+
+
+def difference(measure: str, found: Estimate) -> tuple[str, ...]:
+    """A difference with its unit, and below it the ends of its interval."""
+    if found.value is None:
+        return (UNKNOWN,)
+    shown = in_units(measure, found.value)
+    if found.low is None or found.high is None:
+        return (shown,)
+    low, high = (in_units(measure, end).partition(" ")[0] for end in (found.low, found.high))
+    return (shown, f"({low} to {high})")
+
+
+def _plain(value: float) -> str:
+    """Enough digits for a small number, and none too many for a large one."""
+    return decimal(value) if abs(value) >= 10 else f"{float(f'{value:.3g}'):g}"
+
+
+def _money(value: float) -> str:
+    sign = "-" if value < 0 else ""
+    return sign + money(Decimal(str(round(abs(value), 6))))
+
+
+def in_points(size: Estimate | None) -> str:
+    """A difference of shares that could be shown."""
+    return f"{size.value * 100:.0f} points" if size and size.value is not None else UNKNOWN
+
+
+def comparisons_table(pairs: Sequence[ArmPair], clusters: str) -> Table:
+    """One row per planned test."""
+    powered = any(each.detectable for each in pairs)
+    rows = [
+        (
+            *(each.comparison, each.first, each.second, each.measure.replace("_", " ")),
+            figure(each.measure, each.first_mean),
+            figure(each.measure, each.second_mean),
+            Figure(each.difference, difference(each.measure, each.difference)),
+            *(each.wins, each.losses),
+            Figure(each.effect, UNKNOWN if each.effect is None else f"{each.effect:+z.2f}"),
+            Figure(each.test.p_value, p_value(each.test.p_value)),
+            Figure(each.p_value_adjusted, p_value(each.p_value_adjusted)),
+            *(
+                [Figure(each.detectable and each.detectable.value, in_points(each.detectable))]
+                if powered
+                else []
+            ),
+            *(each.units, each.missing),
         )
-    return tuple(found)
+        for each in pairs
+    ]
+    columns = [
+        *words("comparison", "first arm", "second arm", "measure"),
+        *(Column("first", spare=5), Column("second", spare=5), Column("difference")),
+        *(Column("more", spare=4), Column("less", spare=4), Column("effect", spare=2)),
+        *(Column("p alone", spare=1), Column("corrected p")),
+        *([Column("could show", spare=3)] if powered else []),
+        *(Column(f"{clusters}s" if clusters == "pair" else "pairs"), Column("missing", spare=3)),
+    ]
+    return Table(columns, rows)
 
 
-def _worse_than_draft(suite: Suite, arm: str, values: ArmValues) -> _Seen:
-    preferences = _preferences_to_draft(suite, arm, values)
-    for unit, each in values.cells[arm].items():
-        if unit in preferences:
-            yield preferences[unit] < 0, not each.cast
-        elif each.confirmed:
-            prefer, judges = each.confirmed
-            yield 2 * prefer < judges, not each.cast
-
-
-def _preferences_to_draft(suite: Suite, arm: str, values: ArmValues) -> Mapping[Unit, float]:
-    """How far panels prefer an arm to its own draft, which an arm without a pass delivers that began from the same."""
-    return {
-        unit: preference
-        for arms in suite.judged
-        for draft in arms
-        if arm in arms and draft != arm and suite.arms[draft].settings.strategy == "single"
-        for unit, preference in values.preferences(arm, draft, arms).items()
-        if _same_draft(suite, unit[0], arm, draft)
-    }
-
-
-def _same_draft(suite: Suite, task: str, *names: str) -> bool:
-    """Whether arms begin from one draft: the task's, or one that they share."""
-    arms = [suite.arms[name] for name in names]
-    wanted = [draft_settings(arm.settings) for arm in arms]
-    shared = all(arm.shared_draft for arm in arms) and wanted.count(wanted[0]) == len(wanted)
-    return shared or suite.tasks[task].task.draft is not None
-
-
-def _drift(suite: Suite, arm: str, values: ArmValues) -> _Seen:
-    for (task, _), each in values.cells[arm].items():
-        words = each.words_by_pass
-        if len(words) > 1:
-            far = has_drifted(words[-1] / max(1, words[0]), each.kept_wording)
-            yield far or _synthesis_dominates(each), suite.tasks[task].task.contract.empty
-
-
-def _synthesis_dominates(cell: CellResult) -> bool:
-    judged = [winner for winner, slots in zip(cell.trajectory, cell.judged, strict=False) if slots]
-    few = judged.count("A") < _FEW_SURVIVALS * len(judged)
-    return len(judged) > 1 and few and 2 * judged.count("AB") > len(judged)
-
-
-def _overfitting(suite: Suite, arm: str, values: ArmValues) -> _Seen:
-    for (task, _), each in values.cells[arm].items():
-        private = any(one.private for one in assignments_of(suite.tasks[task].task))
-        if each.passed is not None and private:
-            yield bool(each.overfitted), None
-
-
-def _no_convergence(suite: Suite, arm: str, values: ArmValues) -> _Seen:
-    if suite.arms[arm].settings.strategy != "autoreason":
-        return
-    for each in (*values.cells[arm].values(), *values.at_limit(arm).values()):
-        if each.trajectory:
-            broken = bool(each.cast) and invalid_level(each.invalid, each.cast) == "alarm"
-            yield each.status in ("capped", "budget"), broken
-    failed = values.failed[arm].values()
-    yield from ((True, True) for each in failed if each.status == "panel_failed")
-
-
-def _too_weak(_suite: Suite, arm: str, values: ArmValues) -> _Seen:
-    for each in values.cells[arm].values():
-        if each.challengers:
-            # Too few different texts is the sign itself.
-            weak = 2 * each.clones >= each.challengers
-            yield weak, weak
-
-
-MODES = (
-    FailureMode(
-        name="Self-correction unreliability",
-        condition="no external signal",
-        sign="independent judges prefer the draft that a text began from",
-        unknown="no panel compared texts with the drafts that they began from",
-        see=_worse_than_draft,
-    ),
-    FailureMode(
-        name="Drift / synthesis dominance",
-        condition="unconstrained scope",
-        sign="a text less than half or more than one and a half times as long as its draft, or "
-        "with hardly any of its wording; or A survives fewer than one pass in five while AB wins most",
-        unknown="no text was revised",
-        see=_drift,
-    ),
-    FailureMode(
-        name="Overfitting to visible feedback",
-        condition="shallow revision loop",
-        sign="a program passes the public tests and fails private ones",
-        unknown="no programs with private tests",
-        not_recorded="whether a revision loop was too shallow",
-        see=_overfitting,
-    ),
-    FailureMode(
-        name="No convergence",
-        condition="broken judge pipeline",
-        sign="the most passes or the limit of the cell were reached, or a panel failed",
-        unknown="not a tournament",
-        see=_no_convergence,
-    ),
-    FailureMode(
-        name="Model too weak",
-        condition="insufficient generation diversity",
-        sign="half of all challengers or more repeat another text",
-        unknown="no challengers were written",
-        not_recorded="whether a stronger model would have written other texts, or the task admits no others",
-        see=_too_weak,
-    ),
-)
-"""In the paper's order."""
-
-
-_QUALITIES: tuple[Measure, ...] = ("passed", "value", "preferred")
-
-
-class LabArm(Struct, frozen=True, kw_only=True):
-    """What one arm did, over all its cells."""
-
-    arm: str
-    cells: int
-    finished: int
-    at_limit: int
-    """Cells that reached their own limit: they did not converge, and no other figure includes them."""
-    means: dict[str, float | None]
-    """By measure; None where nothing is known."""
-    quality: float | None
-    """By `quality_by` of the report."""
-    no_quality: str = ""
-    """Why there is none, where other arms have one."""
-    converged_by_pass: tuple[float, ...] = ()
-    """Share of its tournaments that had converged after so many passes."""
-    words_by_pass: tuple[float, ...] = ()
-    """Mean length of the text, the first draft first; a run that ended keeps its last."""
-    failures: tuple[LabFailure, ...] = ()
-    """The paper's taxonomy, each mode with the cells that have its sign."""
-
-
-def describe_arm(
-    suite: Suite, arm: str, values: ArmValues, quality_by: Measure | Literal[""]
-) -> LabArm:
-    """What an arm did, over all its cells."""
-    cells = values.cells[arm]
-    measures = dict.fromkeys(("words", "calls", "cost", *suite.measures))
-    measures |= dict.fromkeys(each.measure for each in suite.comparisons if arm in each.arms)
-    means: dict[str, float | None] = {}
-    for measure in measures:
-        known = values.of(arm, measure) if measure != "preferred" else {}
-        if measure != "preferred":
-            means[measure] = fmean(known.values()) if known else None
-    contests = [each for each in cells.values() if each.words_by_pass and each.trajectory]
-    at_limit = list(values.at_limit(arm).values())
-    quality = _quality(arm, values, quality_by)
-    is_contest = suite.arms[arm].settings.strategy == "autoreason"
-    return LabArm(
-        arm=arm,
-        cells=len(cells) + len(values.failed[arm]),
-        finished=len(cells),
-        at_limit=len(at_limit),
-        means=means,
-        quality=quality,
-        no_quality=_no_quality(suite, arm) if quality_by and quality is None else "",
-        converged_by_pass=_converged_by_pass([*contests, *at_limit]) if is_contest else (),
-        words_by_pass=_words_by_pass(contests),
-        failures=diagnose(suite, arm, values),
-    )
-
-
-def quality_measure(values: ArmValues) -> Measure | Literal[""]:
-    """The first of these that anything is known of."""
-    for measure in _QUALITIES:
-        if any(_quality(arm, values, measure) is not None for arm in values.suite.arms):
-            return measure
-    return ""
-
-
-def _quality(arm: str, values: ArmValues, by: Measure | Literal[""]) -> float | None:
-    arms = _rivals(values.suite)
-    if not by or (by == "preferred" and arm not in arms):
-        return None
-    if by != "preferred":
-        known = list(values.of(arm, by).values())
-    else:
-        found = [values.preferences(arm, other, arms) for other in arms if other != arm]
-        known = [(1 + preference) / 2 for each in found for preference in each.values()]
-    return fmean(known) if known else None
-
-
-def _rivals(suite: Suite) -> tuple[str, ...]:
-    """The most arms that were judged together: a share of votes against other rivals says something else."""
-    return max(suite.judged, key=len, default=())
-
-
-def _no_quality(suite: Suite, arm: str) -> str:
-    arms = _rivals(suite)
-    if arm in arms or not arms:
-        return "nothing is known of it"
-    if any(arm in each for each in suite.judged):
-        return f"it was judged against other rivals than {listed(arms)}, and its share would not compare"
-    return "no panel judged it"
-
-
-def _converged_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
-    longest = max((len(each.trajectory) for each in cells), default=0)
-    ends = [len(each.trajectory) for each in cells if each.status == "converged"]
-    return tuple(sum(end <= n for end in ends) / len(cells) for n in range(1, longest + 1))
-
-
-def _words_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
-    longest = max((len(each.words_by_pass) for each in cells), default=0)
-    return tuple(
-        fmean(each.words_by_pass[min(n, len(each.words_by_pass) - 1)] for each in cells)
-        for n in range(longest)
-    )
+def figure(measure: str, value: float | None) -> Figure:
+    """A mean for a table."""
+    return Figure(value, UNKNOWN if value is None else number(measure, value))

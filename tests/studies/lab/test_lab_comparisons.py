@@ -9,20 +9,30 @@ from msgspec.structs import replace
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
 from autoreason.stats.results import Estimate, Test
-from autoreason.studies.lab.lab_report import answer, difference, number
-from autoreason.studies.lab.lab_results import (
+from autoreason.studies.lab.lab_comparisons import (
     ArmPair,
     ArmValues,
     add_repeats,
     additions,
+    answer,
     compare_arms,
+    difference,
+    number,
 )
 from autoreason.studies.lab.lab_suite import CellFinished, SuiteComparison
 
 
 def a_pair(measure: Any, value: float, **known: Any) -> ArmPair:
     """A pair of arms with a difference that is not beyond chance."""
-    known = {"first_mean": None, "second_mean": None, "units": 8, "missing": 0, **known}
+    known = {
+        "first_mean": None,
+        "second_mean": None,
+        "units": 8,
+        "missing": 0,
+        "wins": 5,
+        "losses": 3,
+        **known,
+    }
     return ArmPair(
         comparison="a",
         question="Which?",

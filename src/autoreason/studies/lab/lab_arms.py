@@ -1,0 +1,484 @@
+"""What each arm of a suite did: shares and means, quality, passes, and the paper's failure modes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from statistics import fmean
+from typing import Literal
+
+from msgspec import Struct
+
+from autoreason.exchange import Spent
+from autoreason.programs.assignment import assignments_of, difficulty_order
+from autoreason.report.numbers import UNKNOWN, count, decimal, listed, percent, percent_interval
+from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
+from autoreason.report.report import Section
+from autoreason.report.table import Figure, Table, figures, words
+from autoreason.stats.results import Estimate
+from autoreason.stats.shares import clustered_share
+from autoreason.studies.audit.check_judging import invalid_level
+from autoreason.studies.audit.check_writing import has_drifted
+from autoreason.studies.lab.lab_comparisons import ArmValues, Unit, cluster, figure
+from autoreason.studies.lab.lab_suite import SHARES, CellResult, Measure, Suite, draft_settings
+
+_FEW_SURVIVALS = 0.2
+_Seen = Iterator[tuple[bool, bool | None]]
+"""For each cell that can show a mode: whether it has the sign, and whether the paper's condition is met, if known."""
+
+
+class LabFailure(Struct, frozen=True, kw_only=True):
+    """A mode of failure in the cells of one arm."""
+
+    mode: str
+    """As the paper's last table calls it."""
+    cells: int
+    """Cells with its sign."""
+    of: int
+    """Cells whose record can show it."""
+    under_condition: int | None
+    """Cells with its sign and the condition that the paper names; None where the record does not say."""
+
+
+class FailureMode(Struct, frozen=True, kw_only=True):
+    """A row of the paper's taxonomy, and how a record shows it."""
+
+    name: str
+    condition: str
+    """The paper's."""
+    sign: str
+    unknown: str
+    """Why no cell of an arm can show it."""
+    not_recorded: str = ""
+    """What the record does not say."""
+    see: Callable[[Suite, str, ArmValues], _Seen]
+
+
+def diagnose(suite: Suite, arm: str, values: ArmValues) -> tuple[LabFailure, ...]:
+    """Every mode, with the cells of an arm that have its sign."""
+    found = []
+    for mode in MODES:
+        seen = list(mode.see(suite, arm, values))
+        met = [condition for sign, condition in seen if sign]
+        under = sum(map(bool, met)) if seen and None not in met else None
+        found.append(
+            LabFailure(mode=mode.name, cells=len(met), of=len(seen), under_condition=under)
+        )
+    return tuple(found)
+
+
+def _worse_than_draft(suite: Suite, arm: str, values: ArmValues) -> _Seen:
+    preferences = _preferences_to_draft(suite, arm, values)
+    for unit, each in values.cells[arm].items():
+        if unit in preferences:
+            yield preferences[unit] < 0, not each.cast
+        elif each.confirmed:
+            prefer, judges = each.confirmed
+            yield 2 * prefer < judges, not each.cast
+
+
+def _preferences_to_draft(suite: Suite, arm: str, values: ArmValues) -> Mapping[Unit, float]:
+    """How far panels prefer an arm to its own draft, which an arm without a pass delivers that began from the same."""
+    return {
+        unit: preference
+        for arms in suite.judged
+        for draft in arms
+        if arm in arms and draft != arm and suite.arms[draft].settings.strategy == "single"
+        for unit, preference in values.preferences(arm, draft, arms).items()
+        if _same_draft(suite, unit[0], arm, draft)
+    }
+
+
+def _same_draft(suite: Suite, task: str, *names: str) -> bool:
+    """Whether arms begin from one draft: the task's, or one that they share."""
+    arms = [suite.arms[name] for name in names]
+    wanted = [draft_settings(arm.settings) for arm in arms]
+    shared = all(arm.shared_draft for arm in arms) and wanted.count(wanted[0]) == len(wanted)
+    return shared or suite.tasks[task].task.draft is not None
+
+
+def _drift(suite: Suite, arm: str, values: ArmValues) -> _Seen:
+    for (task, _), each in values.cells[arm].items():
+        words = each.words_by_pass
+        if len(words) > 1:
+            far = has_drifted(words[-1] / max(1, words[0]), each.kept_wording)
+            yield far or _synthesis_dominates(each), suite.tasks[task].task.contract.empty
+
+
+def _synthesis_dominates(cell: CellResult) -> bool:
+    judged = [winner for winner, slots in zip(cell.trajectory, cell.judged, strict=False) if slots]
+    few = judged.count("A") < _FEW_SURVIVALS * len(judged)
+    return len(judged) > 1 and few and 2 * judged.count("AB") > len(judged)
+
+
+def _overfitting(_suite: Suite, arm: str, values: ArmValues) -> _Seen:
+    for each in values.cells[arm].values():
+        if each.solved and each.solved.passed_private is not None:
+            yield bool(each.solved.overfitted), None
+
+
+def _no_convergence(suite: Suite, arm: str, values: ArmValues) -> _Seen:
+    if suite.arms[arm].settings.strategy != "autoreason":
+        return
+    for each in (*values.cells[arm].values(), *values.at_limit(arm).values()):
+        if each.trajectory:
+            broken = bool(each.cast) and invalid_level(each.invalid, each.cast) == "alarm"
+            yield each.status in ("capped", "budget"), broken
+    failed = values.failed[arm].values()
+    yield from ((True, True) for each in failed if each.status == "panel_failed")
+
+
+def _too_weak(_suite: Suite, arm: str, values: ArmValues) -> _Seen:
+    for each in values.cells[arm].values():
+        if each.challengers:
+            # Too few different texts is the sign itself.
+            weak = 2 * each.clones >= each.challengers
+            yield weak, weak
+
+
+MODES = (
+    FailureMode(
+        name="Self-correction unreliability",
+        condition="no external signal",
+        sign="independent judges prefer the draft that a text began from",
+        unknown="no panel compared texts with the drafts that they began from",
+        see=_worse_than_draft,
+    ),
+    FailureMode(
+        name="Drift / synthesis dominance",
+        condition="unconstrained scope",
+        sign="a text less than half or more than one and a half times as long as its draft, or "
+        "with hardly any of its wording; or A survives fewer than one pass in five while AB wins most",
+        unknown="no text was revised",
+        see=_drift,
+    ),
+    FailureMode(
+        name="Overfitting to visible feedback",
+        condition="shallow revision loop",
+        sign="a program passes the public tests and fails private ones",
+        unknown="no programs with private tests",
+        not_recorded="whether a revision loop was too shallow",
+        see=_overfitting,
+    ),
+    FailureMode(
+        name="No convergence",
+        condition="broken judge pipeline",
+        sign="the most passes or the limit of the cell were reached, or a panel failed",
+        unknown="not a tournament",
+        see=_no_convergence,
+    ),
+    FailureMode(
+        name="Model too weak",
+        condition="insufficient generation diversity",
+        sign="half of all challengers or more repeat another text",
+        unknown="no challengers were written",
+        not_recorded="whether a stronger model would have written other texts, or the task admits no others",
+        see=_too_weak,
+    ),
+)
+"""In the paper's order."""
+_QUALITIES: dict[Measure, str] = {
+    "passed": "the share of problems whose tests are passed",
+    "value": "the mean gain",
+    "preferred": "the share of votes against each rival in the same panel, on average",
+}
+
+
+class DifficultyShares(Struct, frozen=True, kw_only=True):
+    """What one arm did on the problems of one difficulty."""
+
+    difficulty: str
+    arm: str
+    problems: int
+    """Those with a verdict."""
+    shares: dict[str, Estimate]
+
+
+class LabArm(Struct, frozen=True, kw_only=True):
+    """What one arm did, over all its cells."""
+
+    arm: str
+    cells: int
+    finished: int
+    at_limit: int
+    """Cells that reached their own limit: they did not converge, and no other figure includes them."""
+    means: dict[str, float | None]
+    """By measure; None where nothing is known."""
+    shares: dict[str, Estimate]
+    """Of the same those that are shares, with their intervals over tasks, or where these are few over pairs."""
+    verdicts: dict[str, int] = {}
+    """How the programs handed in ended, by private tests where there are any."""
+    spent: Spent
+    """By all its cells, those without a result included; not by shared drafts."""
+    quality: float | None
+    """By `quality_by` of the report."""
+    no_quality: str = ""
+    """Why there is none, where other arms have one."""
+    converged_by_pass: tuple[float, ...] = ()
+    """Share of its tournaments that had converged after so many passes."""
+    words_by_pass: tuple[float, ...] = ()
+    """Mean length of the text, the first draft first; a run that ended keeps its last."""
+    failures: tuple[LabFailure, ...] = ()
+    """The paper's taxonomy, each mode with the cells that have its sign."""
+
+
+def describe_arm(
+    suite: Suite, arm: str, values: ArmValues, quality_by: Measure | Literal[""]
+) -> LabArm:
+    """What an arm did, over all its cells."""
+    cells = values.cells[arm]
+    everything = [*cells.values(), *values.failed[arm].values()]
+    means: dict[str, float | None] = {}
+    shares: dict[str, Estimate] = {}
+    for measure in measures_of(suite, arm):
+        known = values.of(arm, measure)
+        means[measure] = fmean(known.values()) if known else None
+        if measure in SHARES:
+            shares[measure] = clustered_share(cluster(known, suite))
+    judged = (each.solved for each in cells.values() if each.solved)
+    contests = [each for each in cells.values() if each.words_by_pass and each.trajectory]
+    at_limit = list(values.at_limit(arm).values())
+    quality = _quality(arm, values, quality_by)
+    is_contest = suite.arms[arm].settings.strategy == "autoreason"
+    return LabArm(
+        arm=arm,
+        cells=len(everything),
+        finished=len(cells),
+        at_limit=len(at_limit),
+        means=means,
+        shares=shares,
+        verdicts=dict(Counter(each.verdict for each in judged if each.passed is not None)),
+        spent=reduce(Spent.joined, (each.spent for each in everything), Spent()),
+        quality=quality,
+        no_quality=_no_quality(suite, arm) if quality_by and quality is None else "",
+        converged_by_pass=_converged_by_pass([*contests, *at_limit]) if is_contest else (),
+        words_by_pass=_words_by_pass(contests),
+        failures=diagnose(suite, arm, values),
+    )
+
+
+def measures_of(suite: Suite, arm: str) -> list[Measure]:
+    """What is known of an arm by itself."""
+    compared = (each.measure for each in suite.comparisons if arm in each.arms)
+    found: dict[Measure, None] = dict.fromkeys(("words", "calls", "cost"))
+    found |= dict.fromkeys((*suite.measures, *compared))
+    return [each for each in found if each != "preferred"]
+
+
+def shares_by_difficulty(suite: Suite, values: ArmValues) -> Iterator[DifficultyShares]:
+    """Shares of problems, easy ones first; none where all have the same difficulty."""
+    tiers: dict[str, set[str]] = {}
+    for name, task in suite.tasks.items():
+        for each in assignments_of(task.task):
+            tiers.setdefault(each.difficulty, set()).add(name)
+    for tier in sorted(tiers, key=difficulty_order) if len(tiers) > 1 else ():
+        for arm in suite.arms:
+            shares: dict[str, Estimate] = {}
+            for measure in measures_of(suite, arm):
+                known = values.of(arm, measure) if measure in SHARES else {}
+                own = {unit: value for unit, value in known.items() if unit[0] in tiers[tier]}
+                if own:
+                    shares[measure] = clustered_share(cluster(own, suite))
+            problems = {task for task, _ in values.of(arm, "passed")} & tiers[tier]
+            yield DifficultyShares(
+                difficulty=tier or "unrated", arm=arm, problems=len(problems), shares=shares
+            )
+
+
+def quality_measure(values: ArmValues) -> Measure | Literal[""]:
+    """The first of these that anything is known of."""
+    for measure in _QUALITIES:
+        if any(_quality(arm, values, measure) is not None for arm in values.suite.arms):
+            return measure
+    return ""
+
+
+def _quality(arm: str, values: ArmValues, by: Measure | Literal[""]) -> float | None:
+    arms = _rivals(values.suite)
+    if not by or (by == "preferred" and arm not in arms):
+        return None
+    if by != "preferred":
+        known = list(values.of(arm, by).values())
+    else:
+        found = [values.preferences(arm, other, arms) for other in arms if other != arm]
+        known = [(1 + preference) / 2 for each in found for preference in each.values()]
+    return fmean(known) if known else None
+
+
+def _rivals(suite: Suite) -> tuple[str, ...]:
+    """The most arms that were judged together: a share of votes against other rivals says something else."""
+    return max(suite.judged, key=len, default=())
+
+
+def _no_quality(suite: Suite, arm: str) -> str:
+    arms = _rivals(suite)
+    if arm in arms or not arms:
+        return "nothing is known of it"
+    if any(arm in each for each in suite.judged):
+        return f"it was judged against other rivals than {listed(arms)}, and its share would not compare"
+    return "no panel judged it"
+
+
+def _converged_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
+    longest = max((len(each.trajectory) for each in cells), default=0)
+    ends = [len(each.trajectory) for each in cells if each.status == "converged"]
+    return tuple(sum(end <= n for end in ends) / len(cells) for n in range(1, longest + 1))
+
+
+def _words_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
+    longest = max((len(each.words_by_pass) for each in cells), default=0)
+    return tuple(
+        fmean(each.words_by_pass[min(n, len(each.words_by_pass) - 1)] for each in cells)
+        for n in range(longest)
+    )
+
+
+def share(shares: Mapping[str, Estimate], name: str) -> Figure | None:
+    """A share with its interval, for a table."""
+    found = shares.get(name)
+    return Figure(found, percent_interval(found)) if found else None
+
+
+def arms_table(arms: Sequence[LabArm], quality_by: str) -> Table:
+    """One row per arm: what it took and what it came to, on average for a cell with its draft."""
+    measures = _known_measures(arms)
+    judged = ["quality"] if quality_by and quality_by not in measures else []
+    names = [name.replace("_", " ") for name in measures]
+    rows = [
+        (
+            *(each.arm, each.cells, each.finished),
+            *(share(each.shares, n) or figure(n, each.means.get(n)) for n in measures),
+            *(Figure(each.quality, _two_digits(each.quality)) for _ in judged),
+        )
+        for each in arms
+    ]
+    return Table([*words("arm"), *figures("cells", "finished", *names, *judged)], rows)
+
+
+def _known_measures(arms: Sequence[LabArm]) -> list[str]:
+    known = (name for arm in arms for name, mean in arm.means.items() if mean is not None)
+    return list(dict.fromkeys(known))
+
+
+def _two_digits(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.2f}"
+
+
+_MEASURES = {
+    "passed": "by private tests, or by public ones where a problem has no others",
+    "overfitted": "of the programs that pass every public test, those that fail a private one",
+    "recovered": "of the problems whose first attempt failed a public test, those passed in the end",
+    "value": "the gain of the result on evaluations that decided nothing",
+    "claimed": "what the loop itself saw of its result, which is selection, do not quote it",
+}
+"""What columns of arms mean."""
+
+
+def arm_notes(arms: Sequence[LabArm], quality_by: str, clusters: str) -> Iterator[tuple[str, str]]:
+    """What the figures of arms mean, and what they are without."""
+    for each in filter(lambda arm: arm.at_limit, arms):
+        whose = "its" if each.at_limit == 1 else "their"
+        known = each.means.get("converged") is not None
+        counted = ", which counts as not converged" if known else ""
+        cells = f"{count(each.at_limit, 'cell')} that reached {whose} limit"
+        yield each.arm, f"without {cells}{counted}; the others took less"
+    measured = _known_measures(arms)
+    yield from ((name, text) for name, text in _MEASURES.items() if name in measured)
+    if any(name in SHARES for name in measured):
+        over = "tasks" if clusters == "task" else "tasks in repeats"
+        yield "shares", f"with 95 % intervals over {over} (Korn and Graubard's, exact)"
+    if quality_by:
+        yield "quality", _QUALITIES[quality_by]  # type: ignore[index]
+        yield from ((a.arm, f"no quality: {a.no_quality}") for a in arms if a.no_quality)
+
+
+def quality_plot(arms: Sequence[LabArm], quality_by: str, costs: str) -> Plot:
+    """One dot per arm: what it took, and how good it was, on the whole scale so that little looks like little."""
+    unit = "US dollars" if costs == "cost" else "calls"
+    dots = {
+        each.arm: Point(
+            price, each.quality, f"{each.arm}: {each.quality:.2f} for {price:.3g} {unit}"
+        )
+        for each in arms
+        if (price := each.means.get(costs)) is not None and each.quality is not None
+    }
+    shades = colours(list(dots))
+    series = [Series(arm, shades[arm], [dot]) for arm, dot in dots.items()]
+    highest = max((dot.x for dot in dots.values()), default=0.0) or 1.0
+    # Qualities are shares, but for a mean gain.
+    gains = [dot.y for dot in dots.values()] if quality_by == "value" else [1.0]
+    low, high = min(0.0, *gains), max(0.0, *gains)
+    scale = (low, high if high > low else 1.0)
+    about = f"{unit} for a cell, with its draft"
+    chart = Chart(series, about, "Quality", x_range=(0, highest), y_range=scale)
+    return plot_charts("Quality for what it takes", chart)
+
+
+def passes_sections(arms: Sequence[LabArm]) -> Iterator[Section]:
+    """How far tournaments have converged, and how long texts are, pass by pass."""
+    converged = {each.arm: each.converged_by_pass for each in arms if each.converged_by_pass}
+    lengths = {each.arm: each.words_by_pass for each in arms if each.words_by_pass}
+    if converged:
+        title = "Share of tournaments that have converged, by pass"
+        yield _by_pass("Convergence", title, converged, percent, 1)
+    if lengths:
+        yield _by_pass("Length", "Words of the text after each pass", lengths, decimal, 0)
+
+
+def _by_pass(
+    heading: str,
+    title: str,
+    lines: Mapping[str, Sequence[float]],
+    show: Callable[[float], str],
+    first: int,
+) -> Section:
+    """A line for each arm, and the same as a table."""
+    longest = max(map(len, lines.values()))
+    rows = [
+        (arm, *(Figure(value, show(value)) for value in line), *[""] * (longest - len(line)))
+        for arm, line in lines.items()
+    ]
+    numbers = [str(first + n) for n in range(longest)]
+    table = Table([*words("arm"), *figures(*numbers)], rows, title)
+    shades = colours(list(lines))
+    highest = max(1.0, *(value for line in lines.values() for value in line))
+    series = [
+        Series(
+            arm,
+            shades[arm],
+            [Point(n, y, f"{arm}, pass {n}: {show(y)}") for n, y in enumerate(line, first)],
+        )
+        for arm, line in lines.items()
+    ]
+    plot = plot_charts(title, Chart(series, "pass", show=show, y_range=(0, highest)))
+    return Section(heading, plots=[plot], tables=[table], detail=True)
+
+
+def failures_section(arms: Sequence[LabArm]) -> Section:
+    """The paper's taxonomy: for each mode its sign, the cells of each arm that have it, and what is not recorded."""
+    by_arm = {arm.arm: {each.mode: each for each in arm.failures} for arm in arms}
+    notes: list[tuple[str, str]] = []
+    rows = []
+    for mode in MODES:
+        of_mode = {arm: each[mode.name] for arm, each in by_arm.items()}
+        rows.append((mode.name, mode.condition, mode.sign, *map(_diagnosis, of_mode.values())))
+        blank = [arm for arm, each in of_mode.items() if not each.of]
+        if blank:
+            notes.append((mode.name, f"no diagnosis for {', '.join(blank)}: {mode.unknown}"))
+        if mode.not_recorded and len(blank) < len(arms):
+            notes.append((mode.name, f"the record does not say {mode.not_recorded}"))
+    counts = (
+        "cells that show the sign, of those that could; in brackets those that also meet the "
+        "paper's condition"
+    )
+    notes += [("Counts", counts), ("Caution", "a sign is not proof, and a cell may show several")]
+    columns = [*words("mode", "condition in the paper", "sign in the record"), *figures(*by_arm)]
+    return Section("Failure taxonomy", notes, [Table(columns, rows)], detail=True)
+
+
+def _diagnosis(found: LabFailure) -> str:
+    if not found.of:
+        return UNKNOWN
+    known = found.cells and found.under_condition is not None
+    return f"{found.cells} of {found.of}" + (f" ({found.under_condition})" if known else "")
