@@ -15,8 +15,7 @@ from autoreason.artifacts.end_test import plan_budget
 from autoreason.artifacts.keep_rule import KeepRule
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
-from autoreason.studies.simulate.play import Interval, mean
-from autoreason.studies.simulate.study import OnProgress, in_processes
+from autoreason.studies.simulate.study import Interval, OnProgress, in_processes, mean
 from benchmarks.keep_rules.simulation import ResearchWorld, Way, simulate
 from benchmarks.keep_rules.study import DEFAULT, NEVER, SINGLE, WORLDS, repeats_rule
 

@@ -15,7 +15,7 @@ from autoreason.programs.assignment import assignments_of
 from autoreason.report.numbers import listed
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, holm
-from autoreason.studies.audit.check_judging import invalid_level
+from autoreason.studies.audit.check_panels import invalid_level
 from autoreason.studies.audit.check_writing import has_drifted
 from autoreason.studies.lab.lab_suite import (
     SHARES,
