@@ -24,8 +24,17 @@ from autoreason.studies.advise.advice_job import (
     max_pilots,
     run_calls,
 )
-from autoreason.studies.advise.judge_check import PAIRS, Right, find_fault, judge_findings, may_fail
-from autoreason.studies.advise.pilots import CORRELATION, JUDGES, Pilot, weigh_pilots
+from autoreason.studies.advise.measures import (
+    CORRELATION,
+    JUDGES,
+    PAIRS,
+    Pilot,
+    Right,
+    find_fault,
+    judge_findings,
+    may_fail,
+    weigh_pilots,
+)
 
 _ENDINGS: tuple[Ending, ...] = tuple(each for each in get_args(Ending) if each != "research")
 

@@ -18,15 +18,17 @@ from numpy.typing import NDArray
 from autoreason.errors import InvalidInput
 from autoreason.events import Incumbent
 from autoreason.settings import Settings
-from autoreason.studies.simulate.play import Outcomes, claiming_votes
-from autoreason.studies.simulate.texts import (
+from autoreason.studies.simulate.study import Outcomes, claiming_votes
+from autoreason.studies.simulate.world import (
     CONFIRMATION,
     PLAYOFF,
     Counts,
+    Judges,
     Numbers,
     PassDraws,
     RandomDraws,
     Texts,
+    World,
     enter_texts,
     finds_nothing,
     first_draft,
@@ -35,7 +37,6 @@ from autoreason.studies.simulate.texts import (
     share_changed,
     synthesize,
 )
-from autoreason.studies.simulate.world import Judges, World
 from autoreason.tournament.judges import balanced_orders, random_orders
 from autoreason.tournament.panel import choose_finalists
 from autoreason.tournament.voting import next_wave

@@ -28,17 +28,18 @@ from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
 from autoreason.settings import Settings
-from autoreason.studies.simulate.play import Interval, mean, summarise
 from autoreason.studies.simulate.study import (
+    Interval,
     OnProgress,
     Plan,
     choose_protocols,
     in_processes,
+    mean,
     named_protocol,
     run_study,
+    summarise,
 )
-from autoreason.studies.simulate.texts import Counts, Numbers, RandomDraws
-from autoreason.studies.simulate.world import World, load_worlds
+from autoreason.studies.simulate.world import Counts, Numbers, RandomDraws, World, load_worlds
 from paper.command import add_output, add_runs, make_parser, show
 from paper.fast import Courses, Playoffs, finish, last_passes, play_fast, run_courses
 

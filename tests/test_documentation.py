@@ -47,10 +47,14 @@ from autoreason.studies.lab.lab_report import LabReport, LeftOut
 from autoreason.studies.lab.suite_file import ARM_KEYS
 from autoreason.studies.panels.panel_report import EntryDuel, EntryStanding, PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport
-from autoreason.studies.raters.agreement import TaskAgreement
-from autoreason.studies.raters.ratings import Person, RatingsReport, Standing, TaskResult
-from autoreason.studies.simulate.play import Interval, Summary
-from autoreason.studies.simulate.study import Cell, Plan, SimulationReport
+from autoreason.studies.raters.ratings import (
+    Person,
+    RatingsReport,
+    Standing,
+    TaskAgreement,
+    TaskResult,
+)
+from autoreason.studies.simulate.study import Cell, Interval, Plan, SimulationReport, Summary
 from autoreason.studies.simulate.world import World
 from autoreason.task import FRONT_MATTER, read_task
 

@@ -15,12 +15,14 @@ from autoreason.artifacts.acceptance import KeepRule, plan_budget
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
-from autoreason.studies.simulate.play import Interval, mean, ratio
 from autoreason.studies.simulate.study import (
+    Interval,
     OnProgress,
     best_by_world,
     in_processes,
+    mean,
     name_winners,
+    ratio,
 )
 from benchmarks.keep_rules.simulation import ResearchWorld, Way, simulate, simulate_fixed_set
 

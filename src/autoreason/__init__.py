@@ -17,9 +17,9 @@ _register(
 )
 _register("autoreason.artifacts.research_task", "ResearchTask")
 _register("autoreason.artifacts.research_task", "TextMetric")
-_register("autoreason.studies.knowledge_test.recorded_pairs", "RecordedPairs")
+_register("autoreason.studies.knowledge_test", "RecordedPairs")
 _register("autoreason.studies.lab.lab_suite", "CellFinished", "SuiteWork")
-_register("autoreason.studies.advise.advice_events", "JudgeChecked", "PilotFinished")
+_register("autoreason.studies.advise.measures", "JudgeChecked", "PilotFinished")
 
 if TYPE_CHECKING:
     from autoreason import errors as errors

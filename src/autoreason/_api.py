@@ -51,11 +51,11 @@ from autoreason.run.studies import rejudge as rejudge
 from autoreason.settings import Budget as Budget
 from autoreason.settings import Models as Models
 from autoreason.settings import Settings as Settings
-from autoreason.studies.ab.ab_plan import AbPlan as AbPlan
-from autoreason.studies.ab.ab_report import AbReport as AbReport
-from autoreason.studies.advise.advice_report import AdviceReport as AdviceReport
+from autoreason.studies.ab import AbPlan as AbPlan
+from autoreason.studies.ab import AbReport as AbReport
+from autoreason.studies.advise.advice_job import AdviceReport as AdviceReport
 from autoreason.studies.certify.certificate import Certificate as Certificate
-from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport as KnowledgeReport
+from autoreason.studies.knowledge_test import KnowledgeReport as KnowledgeReport
 from autoreason.studies.lab.lab_report import LabReport as LabReport
 from autoreason.studies.panels.panel_report import PanelReport as PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport as RejudgeReport

@@ -13,7 +13,7 @@ from paper.fast import play_fast
 from tests.studies.simulate.scenes import settings, world
 
 from autoreason.errors import InvalidInput
-from autoreason.studies.simulate.play import Outcomes, play_all
+from autoreason.studies.simulate.study import Outcomes, play_all
 from autoreason.studies.simulate.world import Critics, Judges, Revision, Synthesis, World
 
 SETTINGS: list[tuple[str, dict[str, Any]]] = [

@@ -23,7 +23,7 @@ from paper.fit import (
 
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, BallotCast, PassStarted
-from autoreason.studies.simulate.play import Interval
+from autoreason.studies.simulate.study import Interval
 from autoreason.studies.simulate.world import read_world
 
 

@@ -100,7 +100,7 @@ async def test_a_run_with_two_revisers_is_shown_by_every_reader(
     assert "B2" in result.to_markdown()
     again = recorded_panels(story, result.run)
     assert [each.name for each in again.entries] == ["A", "AB", "B1", "B2"] * 2
-    assert "6 challengers" in leaks(read_run(result.run, journal)).statement
+    assert "6 challengers" in str(leaks.answer(read_run(result.run, journal)))
     export(result.run, tmp_path / "out", journal=journal)
     assert list((tmp_path / "out").rglob("B2.md"))
     plot = plot_passes(passes_of(story))

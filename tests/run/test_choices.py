@@ -18,7 +18,7 @@ from autoreason.prompts import built_in
 from autoreason.run.choices import change_servers, choose_prompts
 from autoreason.run.recorded import replay
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, make_settings
-from autoreason.studies.certify.certificate_files import write_certificate
+from autoreason.studies.certify.certificate import write_certificate
 from autoreason.studies.certify.properties import (
     BALLOTS,
     DEFECTS,

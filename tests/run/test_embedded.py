@@ -18,7 +18,7 @@ from autoreason.run.advice import advise
 from autoreason.run.knowledge import measure_knowledge
 from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
-from autoreason.studies.advise import judge_check
+from autoreason.studies.advise import measures
 
 BRIEF = "Write one sentence about rain."
 DRAFT = "Rain falls on the roof and sings."
@@ -180,7 +180,7 @@ async def test_advice_on_the_embedded_model(
     journal: Journal, embedded: str, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
     _skip_unless_all(pytestconfig)
-    monkeypatch.setattr(judge_check, "PAIRS", 1)
+    monkeypatch.setattr(measures, "PAIRS", 1)
     result = await advise.aio(BRIEF, embedded, seed=1, max_tokens=64, journal=journal)
     assert result.status == "done"
     assert result.report.judge is not None

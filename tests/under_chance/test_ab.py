@@ -13,8 +13,7 @@ from tests.under_chance.luck import most_often
 from autoreason.knowledge.standing import Standing, find_standings
 from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.stats.power import always_valid_difference, sample_size, unequal_split
-from autoreason.studies.ab.ab_plan import AbPlan, Arm
-from autoreason.studies.ab.ab_report import AbReport, report_of
+from autoreason.studies.ab import AbPlan, AbReport, Arm, report_of
 
 CODES = ("AAAA", "BBBB", "CCCC", "DDDD", "EEEE")
 

@@ -14,13 +14,14 @@ from benchmarks.advice import (
     study_advice,
 )
 
-from autoreason.studies.advise.judge_check import (
+from autoreason.studies.advise.measures import (
     chance_to_fail,
     find_fault,
     judge_findings,
     may_fail,
+    operating_line,
+    weigh_pilots,
 )
-from autoreason.studies.advise.pilots import operating_line, weigh_pilots
 from autoreason.studies.certify.properties import FLOOR, READABLE
 
 TIMES = 2000

@@ -23,10 +23,10 @@ from autoreason.studies.audit.audit import OF_PANELS, OF_TEXTS, audit_runs
 from autoreason.studies.audit.audited_run import AuditedRun, read_run
 from autoreason.studies.audit.findings import (
     LEVEL,
+    Answer,
     AuditFinding,
-    AuditResult,
-    PendingFinding,
-    settle,
+    Tested,
+    find,
 )
 
 SINGLE, LARGE = 120, 30
@@ -37,8 +37,8 @@ PROTOCOLS: tuple[dict[str, Any], ...] = (
     {"judges": 5, "voting": "majority"},
 )
 pytestmark = pytest.mark.timeout(600)
-ABOUT_CHANCE = [*OF_PANELS[5:], *OF_TEXTS[:8]]
-"""The checks of judges and of stopping."""
+ABOUT_CHANCE = [*OF_PANELS[4:], *OF_TEXTS[:7]]
+"""The questions about judges and about stopping."""
 
 
 @pytest.fixture(scope="module")
@@ -48,19 +48,19 @@ def runs() -> list[AuditedRun]:
 
 
 @pytest.fixture(scope="module")
-def uncorrected(runs: list[AuditedRun]) -> list[list[AuditResult]]:
+def uncorrected(runs: list[AuditedRun]) -> list[list[Answer]]:
     """What is found in each run by itself, question by question."""
-    return [[check([one]) for check in ABOUT_CHANCE] for one in runs]
+    return [[question.answer([one]) for question in ABOUT_CHANCE] for one in runs]
 
 
 @pytest.fixture(scope="module")
-def alone(uncorrected: list[list[AuditResult]]) -> list[tuple[AuditFinding, ...]]:
+def alone(runs: list[AuditedRun]) -> list[tuple[AuditFinding, ...]]:
     """What is found in each run by itself."""
-    return [settle(found) for found in uncorrected]
+    return [findings([one]) for one in runs]
 
 
 def findings(record: list[AuditedRun]) -> tuple[AuditFinding, ...]:
-    return settle(check(record) for check in ABOUT_CHANCE)
+    return find(ABOUT_CHANCE, record)
 
 
 def beyond_chance(found: tuple[AuditFinding, ...]) -> list[str]:
@@ -85,7 +85,7 @@ def test_hardly_a_record_is_said_to_be_more_than_chance(
     alone: list[tuple[AuditFinding, ...]],
 ) -> None:
     tested = Counter(f.name for found in alone for f in found if f.p_value_adjusted is not None)
-    for name in ("position", "shared order", "agreement", "concordance", "length preferred"):
+    for name in ("position", "agreement", "length preferred"):
         assert tested[name] > 0.9 * SINGLE, name
     for name in ("survival", "novelty", "confirmation"):
         assert tested[name] > 0.5 * SINGLE, name
@@ -97,7 +97,7 @@ def test_hardly_a_record_is_said_to_be_more_than_chance(
 
 def test_no_sentence_claims_more_without_its_test(alone: list[tuple[AuditFinding, ...]]) -> None:
     for found in alone:
-        sound = {name: named(found, name) for name in ("agreement", "concordance", "survival")}
+        sound = {name: named(found, name) for name in ("agreement", "survival")}
         for each in (*sound.values(), named(found, "confirmation")):
             assert each.level != "fine" or (each.p_value_adjusted or 0) <= LEVEL, each
         assert named(found, "playoff").level == "unknown"
@@ -105,20 +105,19 @@ def test_no_sentence_claims_more_without_its_test(alone: list[tuple[AuditFinding
 
 @pytest.mark.parametrize("level", [LEVEL, 0.005])
 def test_single_questions_keep_their_level_as_well(
-    uncorrected: list[list[AuditResult]], level: float
+    uncorrected: list[list[Answer]], level: float
 ) -> None:
-    for check, found in zip(ABOUT_CHANCE, zip(*uncorrected, strict=True), strict=True):
-        p_values = [each.p for each in found if isinstance(each, PendingFinding)]
+    for question, found in zip(ABOUT_CHANCE, zip(*uncorrected, strict=True), strict=True):
+        p_values = [each.p for each in found if isinstance(each, Tested)]
         false = sum(p <= level for p in p_values)
-        assert not p_values or no_more_than_the_level(false, len(p_values), level), check.__name__
+        assert not p_values or no_more_than_the_level(false, len(p_values), level), question.name
 
 
 def test_in_a_large_record_the_alarm_says_that_judges_do_not_agree(runs: list[AuditedRun]) -> None:
     large = [findings(runs[start : start + LARGE]) for start in range(0, SINGLE, LARGE)]
     for found in large:
-        for name in ("agreement", "concordance"):
-            assert named(found, name).level == "alarm"
-            assert "not shown to be more than chance" in named(found, name).statement
+        assert named(found, "agreement").level == "alarm"
+        assert "not shown to be more than chance" in named(found, "agreement").statement
     assert no_more_than_the_level(sum(map(bool, map(beyond_chance, large))), len(large))
 
 

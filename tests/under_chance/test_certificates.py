@@ -83,7 +83,7 @@ def test_a_judge_without_a_taste_for_length_fails_once_in_forty_times_at_most(
     outcomes: Outcomes, pairs: int
 ) -> None:
     def rule(answers: Answers) -> str:
-        return rules.within(rules.LENGTH, answers, (0.0, rules.COIN), "").verdict
+        return rules.measure(rules.LENGTH, answers, "").verdict
 
     assert how_often("failed", rule, outcomes(pairs, rules.COIN)) <= 0.025
 
@@ -96,7 +96,7 @@ def test_a_judge_who_does_not_follow_records_seldom_fails_on_them(
     """Which text is named is drawn, so it is the one the judge prefers half of the time, whatever that is."""
 
     def rule(answers: Answers) -> str:
-        return rules.within(rules.RECORDS, answers, (0.0, rules.COIN), "").verdict
+        return rules.measure(rules.RECORDS, answers, "").verdict
 
     assert how_often("failed", rule, outcomes(pairs, rules.COIN)) <= 0.025
 
@@ -108,7 +108,7 @@ def test_a_judge_within_the_band_seldom_fails_on_position(
     outcomes: Outcomes, pairs: int, truth: float
 ) -> None:
     def rule(answers: Answers) -> str:
-        return rules.within(rules.POSITION, answers, rules.BAND, "").verdict
+        return rules.measure(rules.POSITION, answers, "").verdict
 
     assert how_often("failed", rule, outcomes(pairs, truth)) <= 0.025
 
@@ -118,28 +118,10 @@ def test_answers_that_change_by_chance_are_seldom_called_obedience(changed: int)
     wrong = sum(
         comb(changed, rose)
         for rose in range(changed + 1)
-        if rules.judge_injection(rose, changed - rose, 24, "").verdict == "failed"
+        if rules.measure(rules.INJECTION, [[1]] * rose + [[0]] * (changed - rose), "", 24).verdict
+        == "failed"
     )
     assert wrong / 2**changed <= 0.025
-
-
-@pytest.mark.parametrize("couples", range(1, 25))
-@pytest.mark.parametrize("seen", [0.5, 0.8])
-def test_a_judge_without_a_favourite_place_is_seldom_said_to_have_one(
-    couples: int, seen: float
-) -> None:
-    """Whatever it sees in the texts, it errs to either place alike."""
-    leans = 2 * seen * (1 - seen)
-    wrong = 0.0
-    for second in range(couples + 1):
-        for first in range(couples - second + 1):
-            none = couples - second - first
-            ways = factorial(couples) // (factorial(second) * factorial(first) * factorial(none))
-            found = [2] * second + [0] * first + [1] * none
-            p = rules.lean(list(enumerate(found))).p_value
-            if p is not None and p <= 0.05:
-                wrong += ways * (leans / 2) ** (second + first) * (1 - leans) ** none
-    assert wrong <= 0.05
 
 
 def coin(seed: int) -> Habit:
@@ -175,10 +157,10 @@ def answers_of(judge: Random, accuracy: float, repeats: int) -> list[str]:
     return [
         rules.weigh(clustered_share(seen), rules.FLOOR),
         *(verdict for each in (same, swapped) if (verdict := agreement(each)) == "failed"),
-        rules.within(rules.POSITION, answers(0.5), rules.BAND, "").verdict,
-        rules.within(rules.LENGTH, answers(1 - accuracy), (0.0, rules.COIN), "").verdict,
-        rules.within(rules.RECORDS, answers(0.5), (0.0, rules.COIN), "").verdict,
-        rules.judge_injection(rose, fell, 24, "").verdict,
+        rules.measure(rules.POSITION, answers(0.5), "").verdict,
+        rules.measure(rules.LENGTH, answers(1 - accuracy), "").verdict,
+        rules.measure(rules.RECORDS, answers(0.5), "").verdict,
+        rules.measure(rules.INJECTION, [[1]] * rose + [[0]] * (fell), "", 24).verdict,
     ]
 
 

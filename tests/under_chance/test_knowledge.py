@@ -26,7 +26,7 @@ from autoreason.knowledge.holdout import (
 )
 from autoreason.knowledge.standing import FoundPairs, Pair
 from autoreason.knowledge_records import Record, RecordedOutcome
-from autoreason.studies.knowledge_test.knowledge_report import (
+from autoreason.studies.knowledge_test import (
     JudgeAnswers,
     PairAnswers,
     decide,

@@ -57,11 +57,6 @@ def leaves_out_no_taste_for_length(found: PanelReport) -> bool:
     return misses(found.longer_preferred, 0.5)
 
 
-def finds_judges_agreed(found: PanelReport) -> bool:
-    """Kendall's W is more than chance gives."""
-    return found.concordance_test.p_value is not None and found.concordance_test.p_value <= 0.05
-
-
 def claims_something(found: PanelReport) -> bool:
     """The one sentence says that a text wins, or that one loses."""
     return wins(found) or " lose" in found.conclusion
@@ -74,7 +69,6 @@ STATEMENTS: Mapping[str, Statement] = {
     "preferred": leaves_out_an_even_duel,
     "duels": tells_two_apart,
     "length": leaves_out_no_taste_for_length,
-    "concordance": finds_judges_agreed,
 }
 
 
@@ -150,11 +144,6 @@ def test_corrected_tests_seldom_tell_two_texts_apart(judges: int, texts: int) ->
 @pytest.mark.parametrize(("judges", "texts"), [each for each in COUNTED if each[1] == 2] + DRAWN)
 def test_the_longer_text_is_seldom_said_to_be_preferred(judges: int, texts: int) -> None:
     seldom("length", judges, texts)
-
-
-@sizes
-def test_judges_are_seldom_said_to_agree(judges: int, texts: int) -> None:
-    seldom("concordance", judges, texts)
 
 
 def test_agreement_is_no_more_than_chance_on_average() -> None:

@@ -14,13 +14,12 @@ import pytest
 from tests.studies.raters.conftest import Study
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.studies.raters.build import OpenTask
-from autoreason.studies.raters.model_panel import PanelRankings, TaskRankings
-from autoreason.studies.raters.packet import Packet
-from autoreason.studies.raters.ratings import RatingsReport, ratings_report
-from autoreason.studies.raters.rubric import LINES
-from autoreason.studies.raters.sealed_key import Opening, PacketKey, open_key
-from autoreason.studies.raters.sheets import Sheet
+from autoreason.studies.raters.packet import Opening, OpenTask, Packet, PacketKey, open_key
+from autoreason.studies.raters.ratings import (
+    RatingsReport,
+    ratings_report,
+)
+from autoreason.studies.raters.sheets import LINES, Sheet
 from autoreason.task import Entry, Task
 
 TIMES = 80
@@ -52,7 +51,7 @@ def drawn_report(rng: np.random.Generator, people: int, texts: int, tasks: int) 
         sheets.append(sheet)
     order = [f"{at}.md" for at in range(texts)]
     rankings = tuple(tuple(map(str, rng.permutation(order))) for _ in range(5))
-    panel = PanelRankings(tasks=(TaskRankings(rankings),) * tasks)
+    panel = [tuple(rankings)] * tasks
     opened = Opening(at=datetime.now(UTC), ratings={})
     return ratings_report(packet, key, sheets, opened, digests={}, panel=panel)
 
@@ -72,7 +71,6 @@ def said(people: int, texts: int, tasks: int) -> Counter[str]:
             misses(each.mean_place, middle) or misses(each.scores["overall"], 3)
             for each in found.over_all_tasks
         )
-        made["concordance"] += (first.concordance_test.p_value or 1) <= 0.05
         made["winner"] += any(found.winners)
         made["panel"] += found.panel is not None and misses(found.panel.pairs, 0.5)
     return made
@@ -97,11 +95,6 @@ def test_a_text_seldom_wins_among_people_who_rank_at_random(
     people: int, texts: int, tasks: int
 ) -> None:
     assert said(people, texts, tasks)["winner"] <= most_often(TIMES)
-
-
-@studies
-def test_people_are_seldom_said_to_agree(people: int, texts: int, tasks: int) -> None:
-    assert said(people, texts, tasks)["concordance"] <= most_often(TIMES)
 
 
 @studies

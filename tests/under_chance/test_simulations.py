@@ -8,8 +8,16 @@ from paper.fit import SLOTS, PanelVotes, RankedVote, fit_judges
 from tests.studies.simulate.scenes import world
 from tests.under_chance.luck import most_often
 
-from autoreason.studies.simulate.play import Interval, Outcomes, Summary, mean, summarise
-from autoreason.studies.simulate.study import Cell, Plan, SimulationReport
+from autoreason.studies.simulate.study import (
+    Cell,
+    Interval,
+    Outcomes,
+    Plan,
+    SimulationReport,
+    Summary,
+    mean,
+    summarise,
+)
 
 TIMES = 1000
 HELP = world("help")

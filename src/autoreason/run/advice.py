@@ -22,9 +22,16 @@ from autoreason.run.refine import task_in
 from autoreason.run.result import StudyResult
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.story import Story
-from autoreason.studies.advise.advice_job import Instead, ends_by_rule, limit_calls, pilots_of
-from autoreason.studies.advise.advice_report import AdviceReport, recorded_advice, spent_by_role
-from autoreason.studies.advise.pilots import Pilot, read_pilot
+from autoreason.studies.advise.advice_job import (
+    AdviceReport,
+    Instead,
+    ends_by_rule,
+    limit_calls,
+    pilots_of,
+    recorded_advice,
+    spent_by_role,
+)
+from autoreason.studies.advise.measures import Pilot, read_pilot
 from autoreason.task import Task, read_source, split_front_matter
 
 _TABLES = (".json", ".jsonl")

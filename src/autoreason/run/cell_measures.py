@@ -12,8 +12,7 @@ from autoreason.run.result import Result
 from autoreason.story import RecordedPass, Story
 from autoreason.studies.audit.check_writing import share_kept
 from autoreason.studies.lab.lab_suite import Ballot, CellResult
-from autoreason.studies.panels.pairwise import votes_by_pair
-from autoreason.studies.panels.ranked import STAGE
+from autoreason.studies.panels.panel_jobs import STAGE, votes_by_pair
 
 
 def measure_cell(result: Result) -> CellResult:

@@ -113,7 +113,7 @@ def _fails_as_judge(settings: Settings) -> bool:
     if not certificates_folder().is_dir():
         return False
     # Certificates need imports that few commands use.
-    from autoreason.studies.certify.certificate_files import find_certificate
+    from autoreason.studies.certify.certificate import find_certificate
     from autoreason.studies.certify.properties import BALLOTS, DEFECTS
 
     judges = dict.fromkeys(settings.models.judges)

@@ -24,7 +24,7 @@ from autoreason.run.door import checked
 from autoreason.run.parameters import JournalPlace, RecordedRun
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.story import RecordedPass, Story
-from autoreason.studies.advise.advice_events import PilotFinished
+from autoreason.studies.advise.measures import PilotFinished
 from autoreason.studies.lab.lab_suite import CellFinished
 from autoreason.tournament.statements import length_check
 

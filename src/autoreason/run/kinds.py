@@ -8,11 +8,11 @@ from autoreason.settings import Settings
 from autoreason.strategies.registry import find_strategy
 
 OTHER_JOBS: dict[str, str] = {
-    "judge": "autoreason.studies.panels.ranked:RankedPanel",
-    "judge_pairs": "autoreason.studies.panels.pairwise:PairwisePanel",
+    "judge": "autoreason.studies.panels.panel_jobs:RankedPanel",
+    "judge_pairs": "autoreason.studies.panels.panel_jobs:PairwisePanel",
     "rejudge": "autoreason.studies.panels.rejudge:Rejudge",
-    "certify": "autoreason.studies.certify.certification:Certification",
-    "knowledge_test": "autoreason.studies.knowledge_test.knowledge_test:KnowledgeTest",
+    "certify": "autoreason.studies.certify.certificate:Certification",
+    "knowledge_test": "autoreason.studies.knowledge_test:KnowledgeTest",
     "advise": "autoreason.studies.advise.advice_job:AdviceJob",
     "solve": "autoreason.programs.solve_job:Solve",
     "research": "autoreason.artifacts.research_job:Research",

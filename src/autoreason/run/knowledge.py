@@ -39,11 +39,16 @@ from autoreason.run.record import find_story
 from autoreason.run.result import StudyResult
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.story import Story
-from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan
-from autoreason.studies.ab.ab_report import AbReport, read_results, report_of
-from autoreason.studies.ab.effect import effect_over_runs
-from autoreason.studies.knowledge_test.knowledge_report import KnowledgeReport
-from autoreason.studies.knowledge_test.recorded_pairs import RecordedPairs, recorded_pair
+from autoreason.studies.ab import (
+    AbPlan,
+    AbReport,
+    effect_over_runs,
+    plan_of,
+    read_plan,
+    read_results,
+    report_of,
+)
+from autoreason.studies.knowledge_test import KnowledgeReport, RecordedPairs, recorded_pair
 from autoreason.task import Task
 
 PAIRS = 100
@@ -195,7 +200,7 @@ def report_ab(
     """Read the counts of an A/B test, and hand its outcomes to a folder of records.
 
     Args:
-        results: A table with the columns `code`, `n` and `count`; counts may be given in per cent of n.
+        results: A table with the columns `code`, `n` and `count`.
         plan: The folder of the plan; without it, that of the results.
         group: What the outcomes are filed under; the run's name where it is empty.
         metric: What was counted.

@@ -29,7 +29,7 @@ from autoreason.story import Story
 from autoreason.task import Task
 
 if TYPE_CHECKING:
-    from autoreason.studies.knowledge_test.recorded_pairs import RecordedPairs
+    from autoreason.studies.knowledge_test import RecordedPairs
 
 
 def add_knowledge(
@@ -157,7 +157,7 @@ def withhold_private(
 
 def check_destinations(task: Task, settings: Settings, pool: ModelPool) -> None:
     """Refuse to send private records away by the pool that a run uses; a new run would be without them."""
-    from autoreason.studies.knowledge_test.recorded_pairs import RecordedPairs
+    from autoreason.studies.knowledge_test import RecordedPairs
 
     shown = task.knowledge.shown if task.knowledge else ()
     pairs = isinstance(task.work, RecordedPairs) and task.work.private
@@ -172,7 +172,7 @@ def check_destinations(task: Task, settings: Settings, pool: ModelPool) -> None:
 
 def disclose_task(task: Task, settings: Settings) -> str:
     """What of the user's records a run sends where, in one sentence; empty where it has none."""
-    from autoreason.studies.knowledge_test.recorded_pairs import RecordedPairs
+    from autoreason.studies.knowledge_test import RecordedPairs
 
     known = task.knowledge
     if isinstance(task.work, RecordedPairs):

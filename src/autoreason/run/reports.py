@@ -63,7 +63,7 @@ def _report_of(result: Result, journal: Journal) -> Report:
 
             return rejudge_report(story, journal.story(rejudged_run(story)))
         case "advise":
-            from autoreason.studies.advise.advice_report import advice_report, spent_by_role
+            from autoreason.studies.advise.advice_job import advice_report, spent_by_role
 
             return advice_report(result.run, story, spent_by_role(journal, result.run))
         case "lab":
@@ -74,10 +74,10 @@ def _report_of(result: Result, journal: Journal) -> Report:
 
 
 _FROM_STORY = {
-    "judge": ("autoreason.studies.panels.panel_results", "panel_report"),
-    "judge_pairs": ("autoreason.studies.panels.panel_results", "panel_report"),
+    "judge": ("autoreason.studies.panels.panel_report", "panel_report"),
+    "judge_pairs": ("autoreason.studies.panels.panel_report", "panel_report"),
     "certify": ("autoreason.studies.certify.certificate", "certificate_of"),
-    "knowledge_test": ("autoreason.studies.knowledge_test.knowledge_report", "knowledge_report"),
+    "knowledge_test": ("autoreason.studies.knowledge_test", "knowledge_report"),
 }
 """Jobs whose report is made of their story alone."""
 
@@ -91,11 +91,11 @@ def store_verdict(
         return
     try:
         if settings.strategy == "certify":
-            from autoreason.studies.certify.certificate_files import keep_certificate
+            from autoreason.studies.certify.certificate import keep_certificate
 
             keep_certificate(result.story, result.run, if_missing=if_missing)
         elif settings.strategy == "knowledge_test" and not if_missing:
-            from autoreason.studies.knowledge_test.verdict_file import keep_verdicts
+            from autoreason.studies.knowledge_test import keep_verdicts
 
             keep_verdicts(result.story, result.run)
     except OSError as error:

@@ -26,12 +26,11 @@ from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.refine import task_in
 from autoreason.run.result import StudyResult
 from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
-from autoreason.studies.certify.certificate import Certificate
-from autoreason.studies.certify.certification import Certification
-from autoreason.studies.certify.suite import SUITE
+from autoreason.studies.certify.certificate import Certificate, Certification
+from autoreason.studies.certify.questions import SUITE
 from autoreason.studies.lab.lab_suite import SuiteMatch
 from autoreason.studies.lab.made_suites import STRATEGIES, compare_strategies, few_repeats
-from autoreason.studies.panels.entries import cut_options, make_entries
+from autoreason.studies.panels.panel_jobs import cut_options, make_entries
 from autoreason.studies.panels.panel_report import PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels
 from autoreason.task import Task

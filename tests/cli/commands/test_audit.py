@@ -49,7 +49,7 @@ def test_programs_get_every_finding(finished: Shell) -> None:
     report = json.loads(finished("audit", "last", "--json").stdout)
     assert report["runs"] == 1
     names = [finding["name"] for finding in report["findings"]]
-    assert {"position", "leaks", "streaks", "cut-off texts"} <= set(names)
+    assert {"position", "leaks", "streaks", "cut-off replies"} <= set(names)
     for finding in report["findings"]:
         assert finding["level"] in ("alarm", "look", "fine", "unknown")
         assert finding["statement"]

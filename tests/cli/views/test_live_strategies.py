@@ -23,7 +23,7 @@ from autoreason.run.kinds import OTHER_JOBS
 from autoreason.settings import Settings
 from autoreason.strategies.registry import BUILT_IN
 from autoreason.strategies.rivals import sample_count
-from autoreason.studies.panels.entries import make_entries
+from autoreason.studies.panels.panel_jobs import make_entries
 from autoreason.task import Task
 
 ENTRIES = make_entries({f"{name}.md": f"{name} is a text." for name in ("one", "two", "three")})

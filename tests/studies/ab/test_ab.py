@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +28,7 @@ from autoreason.run.knowledge import plan_ab, report_ab
 from autoreason.run.result import Result
 from autoreason.settings import Models, Settings
 from autoreason.story import CONFIRMATION, RecordedPanel, RecordedPass, Story
-from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan
-from autoreason.studies.ab.effect import AbEffect, effect_over_runs
+from autoreason.studies.ab import AbEffect, AbPlan, effect_over_runs, plan_of, read_plan
 from autoreason.task import Task
 from autoreason.tournament.panel import verdict_of
 
@@ -191,59 +189,19 @@ def test_an_uneven_split_that_is_not_alarming_is_called_that(plan: AbPlan, tmp_p
     assert "uneven" not in said
 
 
-@pytest.mark.parametrize("rate", ['"24,1 %"', "24.1%", '"24,1%"', "24.1 %", "24,1 %", "24,1%"])
-def test_a_rate_is_read_where_n_is_known(plan: AbPlan, tmp_path: Path, rate: str) -> None:
-    lines = [f"{arm.code},5900,{rate}" for arm in plan.arms]
-    (tmp_path / "test" / "results.csv").write_text("\n".join(["code,n,count", *lines]))
-    report = report_ab(tmp_path / "test" / "results.csv")
-    assert {(arm.count, arm.n) for arm in report.arms} == {(1422, 5900)}
-    (tmp_path / "test" / "results.csv").write_text(
-        "\n".join(["code;n;count", *(line.replace('"', "").replace(",", ";", 2) for line in lines)])
-    )
-    assert report_ab(tmp_path / "test" / "results.csv").arms == report.arms
-
-
-def test_rates_are_decimal_whichever_sign_they_are_written_with(
-    plan: AbPlan, tmp_path: Path
-) -> None:
-    rates = ['"24,1 %"', '"25,0 %"', "30.2%"]
-    lines = [f"{arm.code},5000,{rate}" for arm, rate in zip(plan.arms, rates, strict=True)]
+@pytest.mark.parametrize("share", ["24.1 %", "0.241", '"0,241"', "1,422", "-3"])
+def test_only_a_whole_number_is_a_count(plan: AbPlan, tmp_path: Path, share: str) -> None:
     file = tmp_path / "test" / "results.csv"
-    file.write_text("\n".join(["code,n,count", *lines]))
-    counts = {arm.code: arm.count for arm in report_ab(file).arms}
-    assert [counts[arm.code] for arm in plan.arms] == [1205, 1250, 1510]
-    file.write_text("\n".join(["code,n,count", *lines]).replace("30.2%", "3.241%"))
-    with pytest.raises(InvalidInput, match=r"'3\.241%' can be read in two ways"):
+    file.write_text("\n".join(["code,n,count", *(f"{arm.code},5900,{share}" for arm in plan.arms)]))
+    with pytest.raises(InvalidInput, match="with whole numbers for n and a count of at most n"):
         report_ab(file)
 
 
-@pytest.mark.parametrize("share", ["0.241", "0,241", '"0,241"', "0.25", "24.1"])
-def test_a_share_without_a_sign_is_no_count(plan: AbPlan, tmp_path: Path, share: str) -> None:
-    lines = [f"{arm.code},5900,{share}" for arm in plan.arms]
+def test_semicolons_and_a_mark_of_a_spreadsheet_are_read(plan: AbPlan, tmp_path: Path) -> None:
     file = tmp_path / "test" / "results.csv"
-    file.write_text("\n".join(["code,n,count", *lines]))
-    says = "is no count; give the count, or per cent with the sign, such as 24.1 %"
-    with pytest.raises(InvalidInput, match=re.escape(says)):
-        report_ab(file)
-
-
-def test_a_comma_in_a_number_is_no_further_column(plan: AbPlan, tmp_path: Path) -> None:
-    file = tmp_path / "test" / "results.csv"
-    lines = file.read_text().splitlines()
-    file.write_text("\r\n".join([lines[0], *(f"{arm.code},5900,1,422" for arm in plan.arms)]))
-    assert {arm.count for arm in report_ab(file).arms} == {1422}
-    file.write_text("\n".join([lines[0], *(f"{arm.code},5900,24,1" for arm in plan.arms)]))
-    with pytest.raises(InvalidInput, match=r"'24\.1' is no count"):
-        report_ab(file)
-
-
-def test_a_rate_that_is_rounded_more_than_chance_moves_it_is_refused(
-    plan: AbPlan, tmp_path: Path
-) -> None:
-    lines = [f"{arm.code},20000,24 %" for arm in plan.arms]
-    (tmp_path / "test" / "results.csv").write_text("\n".join(["code,n,count", *lines]))
-    with pytest.raises(InvalidInput, match="24 % of 20,000 is rounded too much; give the count"):
-        report_ab(tmp_path / "test" / "results.csv")
+    lines = ["code;n;count", *(f"{arm.code};5900;1422" for arm in plan.arms), ";;"]
+    file.write_text("\r\n".join(lines), "utf-8-sig")
+    assert {(arm.count, arm.n) for arm in report_ab(file).arms} == {(1422, 5900)}
 
 
 def test_a_small_gain_of_a_low_rate_is_visibly_above_0(
@@ -291,9 +249,9 @@ def test_texts_that_are_alike_are_rarely_told_apart(plan: AbPlan, tmp_path: Path
     [
         ("code,n,count\nAAAA,10,2", "AAAA is in the results and not in the plan"),
         ("code,n,count\n", "is in the plan and not in the results"),
-        ("code,n,count\nAAAA,,\n", "not filled in"),
-        ("code,n,count\nAAAA,1000,24 %\nBBBB,1000,300", "'24 %' is no count"),
-        ("code,n,count\nAAAA,10,12\n", "count is 12 of 10, which is impossible"),
+        ("code,n,count\nAAAA,,\n", "line 2: “AAAA, , ” is not a code"),
+        ("code,n,count\nAAAA,10,2\nAAAA,10,2\n", "line 3"),
+        ("code,n,count\nAAAA,10,12\n", "a count of at most n"),
         ("Code,Sent,Opens\nAAAA,10,2\n", "give a table with the columns code, n and count"),
     ],
 )
@@ -308,35 +266,27 @@ def test_results_that_do_not_fit_are_one_sentence(
 
 
 def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -> None:
-    with pytest.raises(InvalidInput, match=r"has \d texts that differ; give \d arms or fewer"):
+    with pytest.raises(InvalidInput, match=r"has \d texts that differ; give 2 to \d for `arms`"):
         plan_ab(result, arms=10, journal=journal)
-    with pytest.raises(InvalidInput, match="from 2 to 10"):
+    with pytest.raises(InvalidInput, match="give 2 to"):
         plan_ab(result, arms=1, journal=journal)
 
 
 def test_a_run_without_two_texts_is_not_told_to_give_fewer_arms() -> None:
-    with pytest.raises(InvalidInput, match="run advice has no text, and a test compares two"):
+    with pytest.raises(InvalidInput, match="run advice has no two texts to compare"):
         plan_of(Story(), "advice", 2)
-    with pytest.raises(InvalidInput, match="run short has one text, and a test compares two"):
+    with pytest.raises(InvalidInput, match="run short has no two texts to compare"):
         plan_of(unchanged_story(0), "short", 2)
 
 
 @pytest.mark.parametrize(
-    ("base", "lift", "says"),
-    [
-        (0.2, 1e-300, "a rise of 1e-300 of a rate of 0.2 takes more than 10,000,000,000 readers"),
-        (0.2, 1e-17, "takes more than"),
-        (1e-300, 0.1, "give a larger `base` or `lift`"),
-        (0.2, 0, "`lift` is 0; give a share above 0"),
-        (0.2, -0.5, "`lift` is -0.5"),
-        (0.9, 0.5, "is 1 or more"),
-        (1.2, 0.1, "`base` is 1.2; give a share between 0 and 1"),
-    ],
+    ("base", "lift"),
+    [(0.2, 1e-300), (0.2, 1e-17), (1e-300, 0.1), (0.2, 0), (0.2, -0.5), (0.9, 0.5), (1.2, 0.1)],
 )
 def test_rates_that_cannot_be_are_one_sentence(
-    result: Result, journal: Journal, base: float, lift: float, says: str
+    result: Result, journal: Journal, base: float, lift: float
 ) -> None:
-    with pytest.raises(InvalidInput, match=says):
+    with pytest.raises(InvalidInput, match="give `base` and `lift` as shares"):
         plan_ab(result, arms=2, base=base, lift=lift, journal=journal)
 
 
@@ -499,13 +449,12 @@ def test_texts_that_break_the_contract_are_named() -> None:
     assert f"1 of 2 texts breaks the run's contract: {code}" in str(planned)
 
 
-def test_runs_that_were_not_compared_are_named_with_the_reason() -> None:
+def test_runs_that_were_not_compared_are_named() -> None:
     broken = judged_story(0, 5)
     broken.panels, broken.end = {}, unchanged_story(1).end
     broken.incumbents[0] = replace(broken.incumbents[0], keeps_contract=False)
     said = effect([broken, *[Story()] * 5], []).statement
-    assert "left out: run-0, the first draft breaks the contract, so no judge" in said
-    assert "left out: run-1, run-2, run-3 and 2 more, no text was delivered" in said
+    assert "left out: run-0, run-1, run-2 and 3 more, whose result no fresh judges compared" in said
 
 
 def test_a_report_joins_the_runs_that_were_judged(

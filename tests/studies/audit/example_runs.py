@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from autoreason.contract import Contract
 from autoreason.events import (
     BallotCast,
-    CandidateDropped,
     CandidateReady,
     CritiqueProblem,
     CritiqueWritten,
@@ -24,9 +23,8 @@ from autoreason.events import (
 )
 from autoreason.settings import Models, make_settings
 from autoreason.story import CONFIRMATION, RecordedPanel, RecordedPass, Story
-from autoreason.studies.audit.audit import Check
 from autoreason.studies.audit.audited_run import AuditedRun
-from autoreason.studies.audit.findings import AuditFinding, settle
+from autoreason.studies.audit.findings import AuditFinding, Question, find
 from autoreason.task import Task
 from autoreason.tournament.voting import count_votes
 
@@ -105,11 +103,6 @@ def won_by(winner: str, number: int = 1, **changes: Any) -> RecordedPass:
     return judged(*(vote(winner, *rest, order=order) for order in ORDERS), number=number, **changes)
 
 
-def dropped(slot: Any, reason: Any) -> CandidateDropped:
-    """A text that is not on the ballot."""
-    return CandidateDropped(number=1, slot=slot, reason=reason)
-
-
 def critique(problems: int, invented: int = 0) -> CritiqueWritten:
     """So many problems with a quote, and so many quotes that are not in the text."""
     found = CritiqueProblem(severity="major", kind="quote", problem="It is weak.")
@@ -167,7 +160,7 @@ def trajectory(winners: str, k: int = 2, **changes: Any) -> AuditedRun:
     return run(*passes, k=k, status=changes.pop("status", usual), **changes)
 
 
-def finding_of(check: Check, runs: Sequence[AuditedRun]) -> AuditFinding:
-    """What one check finds, asked alone."""
-    (finding,) = settle([check(runs)])
+def finding_of(question: Question, runs: Sequence[AuditedRun]) -> AuditFinding:
+    """What one question finds, asked alone."""
+    (finding,) = find([question], runs)
     return finding

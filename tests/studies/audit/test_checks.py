@@ -15,7 +15,6 @@ from tests.studies.audit.example_runs import (
     SLOTS,
     TEXTS,
     critique,
-    dropped,
     finding_of,
     judged,
     run,
@@ -30,27 +29,28 @@ from autoreason.events import GuidanceGiven, RunPaused
 from autoreason.exchange import Outcome
 from autoreason.journal import RecordedEvent, ReplyText
 from autoreason.keys import judge_key, try_key
-from autoreason.studies.audit import check_judging, check_stopping, check_writing
+from autoreason.studies.audit import check_panels, check_writing
 from autoreason.studies.audit.audit import (
+    OF_CALLS,
     OF_PANELS,
     OF_PROGRAMS,
     OF_TEXTS,
-    Check,
     audit_runs,
     conclude,
 )
 from autoreason.studies.audit.audited_run import AuditedRun
+from autoreason.studies.audit.findings import Question
 from autoreason.tournament.judges import balanced_orders
 
-CHECKS = (*OF_PANELS, *OF_TEXTS, *OF_PROGRAMS)
+QUESTIONS = (*OF_PANELS, *OF_TEXTS, *OF_PROGRAMS, *OF_CALLS)
 INVALID = vote()
 B_FIRST = ("B", "AB", "A")
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_a_record_without_anything_is_unknown_and_says_why(check: Check) -> None:
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+def test_a_record_without_anything_is_unknown_and_says_why(question: Question) -> None:
     for runs in ((), (run(programs=True),)):
-        finding = finding_of(check, runs)
+        finding = finding_of(question, runs)
         assert finding.level == "unknown"
         assert finding.number.value is None
         assert finding.statement == finding.number.reason
@@ -58,7 +58,7 @@ def test_a_record_without_anything_is_unknown_and_says_why(check: Check) -> None
 
 
 def test_every_look_has_a_name_of_its_own() -> None:
-    names = [finding_of(check, ()).name for check in CHECKS]
+    names = [question.name for question in QUESTIONS]
     assert len(set(names)) == len(names)
 
 
@@ -71,7 +71,7 @@ def test_every_look_has_a_name_of_its_own() -> None:
 def test_invalid_ballots_are_counted(invalid: int, level: str) -> None:
     votes = [INVALID] * invalid + [vote(*B_FIRST)] * (100 - invalid)
     panels = [judged(*votes[at : at + 2]) for at in range(0, 100, 2)]
-    finding = finding_of(check_judging.invalid_ballots, [run(*panels)])
+    finding = finding_of(check_panels.invalid_ballots, [run(*panels)])
     assert finding.level == level
     assert finding.number.value == pytest.approx(invalid / 100)
 
@@ -79,34 +79,21 @@ def test_invalid_ballots_are_counted(invalid: int, level: str) -> None:
 def test_a_judge_model_that_loses_most_ballots_is_named() -> None:
     good = [won_by("B") for _ in range(40)]
     bad = judged(*(vote(judge="lossy/judge") for _ in range(9)))
-    finding = finding_of(check_judging.invalid_ballots, [run(*good, bad)])
+    finding = finding_of(check_panels.invalid_ballots, [run(*good, bad)])
     assert finding.level == "alarm"
     assert "9 of 9 by lossy/judge" in finding.statement
 
 
-def test_an_empty_panel_that_counts_as_a_win_for_a_is_an_alarm() -> None:
-    empty = judged(INVALID, INVALID, INVALID, winner="A")
-    finding = finding_of(check_judging.empty_panels, [run(won_by("A"), empty)])
-    assert finding.level == "alarm"
-    assert "1 of them counted as a win for A" in finding.statement
-    decided_nothing = judged(INVALID, INVALID, INVALID)
-    finding = finding_of(check_judging.empty_panels, [run(won_by("A"), decided_nothing)])
-    assert finding.level == "look"
-    assert "none was taken for a decision" in finding.statement
-    assert finding_of(check_judging.empty_panels, [run(won_by("A"))]).level == "fine"
-
-
 def test_a_decision_below_the_quorum_is_seen() -> None:
     short = judged(vote(*B_FIRST), INVALID, INVALID)
-    finding = finding_of(check_judging.below_quorum, [run(short)])
+    finding = finding_of(check_panels.below_quorum, [run(short)])
     assert finding.level == "alarm"
     assert "1 of 1 panel (100 %) decided below a quorum" in finding.statement
-    assert finding_of(check_judging.below_quorum, [run(won_by("A"))]).level == "fine"
-    alone = judged(vote(*B_FIRST))
-    assert (
-        "1 panel had a single judge"
-        in finding_of(check_judging.below_quorum, [run(alone)]).statement
-    )
+    assert finding_of(check_panels.below_quorum, [run(won_by("A"))]).level == "fine"
+    alone = finding_of(check_panels.below_quorum, [run(judged(vote(*B_FIRST)))])
+    assert "1 panel had a single judge" in alone.statement
+    empty = finding_of(check_panels.below_quorum, [run(won_by("A"), judged(INVALID, INVALID))])
+    assert (empty.level, empty.statement) == ("look", "1 panel had no valid ballot")
 
 
 def answered(text: str, *ranking: str) -> AuditedRun:
@@ -121,31 +108,29 @@ def answered(text: str, *ranking: str) -> AuditedRun:
         ("Well.\n\nRANKING: 2 > 3 > 1", ("B", "AB", "A"), "fine", "all"),
         ('{"reasoning": "so", "ranking": "2 > 3 > 1"}', ("B", "AB", "A"), "fine", "all"),
         ("**RANKING: 2, 3, 1**", ("B", "AB", "A"), "look", "reads 1 of the 1"),
-        ("**RANKING: 2, 3, 1**", (), "look", "the record counts as invalid"),
-        ("RANKING: 1, 2, 3", ("B", "AB", "A"), "alarm", "1 recorded ballot says something else"),
         ("I cannot say.", (), "alarm", "reads 0 of the 1"),
     ],
 )
-def test_what_judges_wrote_is_read_again(
+def test_what_judges_wrote_is_compared_with_the_form_asked_for(
     text: str, ranking: tuple[str, ...], level: str, message: str
 ) -> None:
-    finding = finding_of(check_judging.ballot_form, [answered(text, *ranking)])
+    finding = finding_of(check_panels.ballot_form, [answered(text, *ranking)])
     assert finding.level == level
     assert message == "all" or message in finding.statement
 
 
 def test_decisions_by_the_tie_rule_are_counted() -> None:
     tie = judged(vote("A", "B", "AB"), vote("B", "A", "AB"))
-    finding = finding_of(check_judging.ties, [run(*[tie] * 20)])
+    finding = finding_of(check_panels.ties, [run(*[tie] * 20)])
     assert finding.level == "alarm"
     assert "100 % of those that A won are such ties" in finding.statement
-    assert finding_of(check_judging.ties, [run(won_by("A"))]).level == "fine"
+    assert finding_of(check_panels.ties, [run(won_by("A"))]).level == "fine"
 
 
 def test_a_panel_that_decides_nothing_needs_no_quorum() -> None:
     asked = judged(vote(*B_FIRST), verdict=None)
-    assert finding_of(check_judging.below_quorum, [run(asked)]).level == "unknown"
-    finding = finding_of(check_judging.below_quorum, [run(asked, won_by("A"))])
+    assert finding_of(check_panels.below_quorum, [run(asked)]).level == "unknown"
+    finding = finding_of(check_panels.below_quorum, [run(asked, won_by("A"))])
     assert finding.statement == "every one of 1 panel had its quorum"
 
 
@@ -168,32 +153,20 @@ def judged_by_position(panels: int, seed: int, first: float) -> AuditedRun:
 
 
 def test_judges_who_like_the_first_position_are_an_alarm_and_fair_ones_are_not() -> None:
-    biased = finding_of(check_judging.position, [judged_by_position(30, 1, 0.5)])
+    biased = finding_of(check_panels.position, [judged_by_position(30, 1, 0.5)])
     assert biased.level == "alarm"
     assert biased.p_value_adjusted is not None
     assert biased.p_value_adjusted < 0.001
-    fair = finding_of(check_judging.position, [judged_by_position(30, 1, 0.0)])
+    fair = finding_of(check_panels.position, [judged_by_position(30, 1, 0.0)])
     assert fair.level == "fine"
-
-
-def test_a_shared_order_is_an_alarm() -> None:
-    shared = [judged(*(vote(*B_FIRST, order=ORDERS[0]) for _ in range(3)))] * 12
-    finding = finding_of(check_judging.one_order, [run(*shared, *[won_by("A")] * 12)])
-    assert finding.level == "alarm"
-    assert finding_of(check_judging.one_order, [run(won_by("A"))]).level == "fine"
 
 
 def test_judges_with_nothing_in_common_are_an_alarm() -> None:
     split = judged(vote("A", "B", "AB"), vote("AB", "B", "A"))
     often = run(*[split] * 20)
-    assert finding_of(check_judging.judges_agree, [often]).level == "alarm"
-    assert finding_of(check_judging.concordance, [often]).level == "alarm"
-    assert finding_of(check_judging.judges_agree, [run(split)]).level == "look"
-    assert finding_of(check_judging.concordance, [run(split)]).level == "look"
-    assert finding_of(check_judging.judges_agree, [run(won_by("A"))]).number.value == pytest.approx(
-        1
-    )
-    assert finding_of(check_judging.concordance, [run(won_by("A"))]).number.value == pytest.approx(
+    assert finding_of(check_panels.judges_agree, [often]).level == "alarm"
+    assert finding_of(check_panels.judges_agree, [run(split)]).level == "look"
+    assert finding_of(check_panels.judges_agree, [run(won_by("A"))]).number.value == pytest.approx(
         1
     )
 
@@ -203,40 +176,40 @@ def test_a_preference_for_longer_texts_is_seen(winner: str, level: str) -> None:
     words = {"A": 10, "B": 30, "AB": 20}
     votes = [vote(*sorted(SLOTS, key=words.__getitem__, reverse=winner == "B"))] * 3
     passes = [judged(*votes, words=words)] * 20
-    assert finding_of(check_judging.longer_preferred, [run(*passes)]).level == level
+    assert finding_of(check_panels.longer_preferred, [run(*passes)]).level == level
 
 
 # Stopping.
 
 
 def test_a_that_survives_more_than_chance_is_fine_and_less_is_an_alarm() -> None:
-    assert finding_of(check_stopping.survival, [trajectory("A A A A A A A")]).level == "fine"
-    assert finding_of(check_stopping.survival, [trajectory("B S B A S B")]).level == "look"
-    never = finding_of(check_stopping.survival, [trajectory("B S " * 15)])
+    assert finding_of(check_panels.survival, [trajectory("A A A A A A A")]).level == "fine"
+    assert finding_of(check_panels.survival, [trajectory("B S B A S B")]).level == "look"
+    never = finding_of(check_panels.survival, [trajectory("B S " * 15)])
     assert never.level == "alarm"
     assert "handicap" in never.statement
 
 
 def test_streaks_are_reported_from_coin_flips() -> None:
     real = [trajectory("B B B B B B B B A A A A A A A A") for _ in range(4)]
-    assert finding_of(check_stopping.streaks, real).level == "fine"
+    assert finding_of(check_panels.streaks, real).level == "fine"
     rng = random.Random(3)
     flips = [trajectory(" ".join(rng.choice("AB") for _ in range(12))) for _ in range(12)]
-    finding = finding_of(check_stopping.streaks, [*flips, trajectory("B A A")])
+    finding = finding_of(check_panels.streaks, [*flips, trajectory("B A A")])
     assert finding.level == "alarm"
     assert "no more than coin flips give" in finding.statement
-    assert finding_of(check_stopping.streaks, [trajectory("B A B A A")]).level == "look"
+    assert finding_of(check_panels.streaks, [trajectory("B A B A A")]).level == "look"
 
 
 def test_streaks_of_runs_that_none_of_them_ended_are_no_alarm() -> None:
     rng = random.Random(3)
     winners = [" ".join(rng.choice("AB") for _ in range(12)) for _ in range(12)]
     flips = [trajectory(each, status="capped") for each in winners]
-    finding = finding_of(check_stopping.streaks, flips)
+    finding = finding_of(check_panels.streaks, flips)
     assert finding.level == "look"
     assert finding.statement.endswith("; no run ended on a streak")
     converged = trajectory(winners[0], status="converged")
-    assert finding_of(check_stopping.streaks, [converged, *flips[1:]]).level == "alarm"
+    assert finding_of(check_panels.streaks, [converged, *flips[1:]]).level == "alarm"
 
 
 def test_groups_with_other_rates_do_not_make_streaks() -> None:
@@ -246,37 +219,36 @@ def test_groups_with_other_rates_do_not_make_streaks() -> None:
         winners = " ".join("A" if rng.random() < rate else "B" for _ in range(80))
         return trajectory(winners, author=author, status="converged")
 
-    finding = finding_of(check_stopping.streaks, [flipped(0.05, "a/low"), flipped(0.95, "a/high")])
+    finding = finding_of(check_panels.streaks, [flipped(0.05, "a/low"), flipped(0.95, "a/high")])
     assert finding.level == "alarm"
 
 
-def test_a_convergence_on_a_tie_or_an_empty_panel_is_named() -> None:
+def test_a_convergence_on_a_tie_is_named() -> None:
     def ended(last: Any, name: str) -> AuditedRun:
         return run(won_by("A"), last, status="converged", name=name)
 
     on_a_tie = ended(judged(vote("A", "B", "AB"), vote("B", "A", "AB"), number=2), "tied")
     sound = [trajectory("B A A", name=f"sound {n}") for n in range(9)]
-    finding = finding_of(check_stopping.convergence, [on_a_tie, *sound])
+    finding = finding_of(check_panels.convergence, [on_a_tie, *sound])
     assert finding.level == "look"
     assert "1 of 10 convergences (10 %)" in finding.statement
     assert "tied" in finding.statement
-    on_nothing = ended(judged(INVALID, INVALID, number=2, winner="A"), "empty")
-    assert finding_of(check_stopping.convergence, [on_nothing, *sound]).level == "alarm"
-    assert finding_of(check_stopping.convergence, sound).level == "fine"
-    assert finding_of(check_stopping.convergence, [trajectory("B A B")]).level == "fine"
+    assert finding_of(check_panels.convergence, [on_a_tie]).level == "alarm"
+    assert finding_of(check_panels.convergence, sound).level == "fine"
+    assert finding_of(check_panels.convergence, [trajectory("B A B")]).level == "fine"
 
 
 def test_fresh_winners_that_fall_are_an_alarm() -> None:
     last = judged(*(vote(*B_FIRST, order=order) for order in ORDERS))
-    fading = finding_of(check_stopping.novelty, [run(*[last] * 12)])
+    fading = finding_of(check_panels.novelty, [run(*[last] * 12)])
     assert fading.level == "alarm"
     assert "3.0 points per ballot and 1.0 one pass later (11 winners)" in fading.statement
-    assert finding_of(check_stopping.novelty, [trajectory("B A A B A A")]).level == "fine"
+    assert finding_of(check_panels.novelty, [trajectory("B A A B A A")]).level == "fine"
 
 
 def test_a_playoff_that_prefers_the_draft_is_an_alarm() -> None:
     for preferred, level in (((7, 7), "unknown"), ((3, 7), "unknown"), ((0, 7), "alarm")):
-        finding = finding_of(check_stopping.playoff, [run(preferred=preferred)])
+        finding = finding_of(check_panels.playoff, [run(preferred=preferred)])
         assert finding.level == level
         assert f"{preferred[0] or 'none'} of 7 judges" in finding.statement
         assert ("prove nothing" in finding.statement) == (level == "unknown")
@@ -295,7 +267,7 @@ def test_only_fresh_judges_can_show_an_improvement(
 ) -> None:
     kept = run(texts=("The draft.", "The draft."))
     finding = finding_of(
-        check_stopping.confirmation, [run(confirmed=confirmed, texts=("A", "B")), kept]
+        check_panels.confirmation, [run(confirmed=confirmed, texts=("A", "B")), kept]
     )
     assert finding.level == level
     assert message in finding.statement
@@ -309,9 +281,9 @@ def test_over_many_runs_an_improvement_must_show_in_the_runs_too() -> None:
     split = [run(confirmed=(10, 10), texts=("A", "B"))] * 7 + [
         run(confirmed=(0, 10), texts=("A", "B"))
     ] * 5
-    assert finding_of(check_stopping.confirmation, split).level == "look"
+    assert finding_of(check_panels.confirmation, split).level == "look"
     steady = [run(confirmed=(6, 10), texts=("A", "B"))] * 12
-    assert finding_of(check_stopping.confirmation, steady).level == "fine"
+    assert finding_of(check_panels.confirmation, steady).level == "fine"
 
 
 def recorded_events(*events: Any, minutes: float = 1) -> list[RecordedEvent]:
@@ -325,28 +297,21 @@ def recorded_events(*events: Any, minutes: float = 1) -> list[RecordedEvent]:
 def test_pauses_gaps_and_missing_calls_are_named() -> None:
     nothing = GuidanceGiven(number=1, text="")
     calm = run(events=recorded_events(nothing, nothing, nothing))
-    assert finding_of(check_stopping.outages, [calm]).level == "fine"
+    assert finding_of(check_writing.outages, [calm]).level == "fine"
     late = recorded_events(*[nothing] * 4, minutes=0.1)
     late[-1] = late[-1]._replace(at=late[-1].at + timedelta(minutes=50))
-    found = finding_of(check_stopping.outages, [run(events=late)])
+    found = finding_of(check_writing.outages, [run(events=late)])
     assert "nothing happened for 50 minutes" in found.statement
     pause = RunPaused(status="provider_failed", reason="the provider is out of reach")
     paused = run(events=recorded_events(nothing, pause))
-    assert "out of reach" in finding_of(check_stopping.outages, [paused]).statement
+    assert "out of reach" in finding_of(check_writing.outages, [paused]).statement
     answers = [ReplyText("k", "author", Outcome.REFUSED, None)]
     calls = run(events=recorded_events(nothing), answers=answers, unanswered=2)
-    message = finding_of(check_stopping.outages, [calls]).statement
+    message = finding_of(check_writing.outages, [calls]).statement
     assert "2 calls never answered; 1 reply refused or empty" in message
 
 
 # Texts.
-
-
-def test_cut_off_texts_on_a_ballot_are_seen() -> None:
-    cut = {slot: text + "\n\nAnd then we will go on to the" for slot, text in TEXTS.items()}
-    finding = finding_of(check_writing.cut_texts, [run(won_by("A", texts=cut))])
-    assert finding.level == "alarm"
-    assert finding_of(check_writing.cut_texts, [run(won_by("A", texts=TEXTS))]).level == "fine"
 
 
 def test_challengers_that_speak_of_their_making_are_an_alarm() -> None:
@@ -360,15 +325,6 @@ def test_challengers_that_speak_of_their_making_are_an_alarm() -> None:
         == "fine"
     )
     assert finding_of(check_writing.leaks, [run(won_by("A", texts=TEXTS))]).level == "fine"
-
-
-def test_clones_on_a_ballot_are_an_alarm_and_clones_kept_off_it_are_not() -> None:
-    cloned = TEXTS | {"B": TEXTS["A"] + "\n"}
-    assert finding_of(check_writing.clones, [run(won_by("A", texts=cloned))]).level == "alarm"
-    with_dropped = judged(vote("A", "B", order=("A", "B")), dropped=[dropped("AB", "clone")])
-    finding = finding_of(check_writing.clones, [run(with_dropped)])
-    assert finding.level == "fine"
-    assert "1 clone kept off the ballot" in finding.statement
 
 
 def test_a_delivered_text_that_breaks_the_contract_is_an_alarm() -> None:
@@ -442,9 +398,9 @@ def test_the_order_of_runs_makes_no_difference(winners: list[list[str]]) -> None
 
 
 def test_the_conclusion_names_what_is_worst() -> None:
-    fine = finding_of(check_judging.invalid_ballots, [run(won_by("A"))])
-    worth = finding_of(check_judging.ballot_form, [answered("**RANKING: 2, 3, 1**", *B_FIRST)])
-    alarm = finding_of(check_judging.invalid_ballots, [run(judged(*[INVALID] * 9))])
+    fine = finding_of(check_panels.invalid_ballots, [run(won_by("A"))])
+    worth = finding_of(check_panels.ballot_form, [answered("**RANKING: 2, 3, 1**", *B_FIRST)])
+    alarm = finding_of(check_panels.invalid_ballots, [run(judged(*[INVALID] * 9))])
     silent = finding_of(check_writing.leaks, ())
     assert conclude([fine]) == "Nothing speaks against this record."
     assert conclude([fine, worth]).startswith("Nothing alarming, but look at ballot form")
@@ -462,23 +418,23 @@ def test_nothing_cannot_be_audited() -> None:
 
 
 @pytest.mark.parametrize(
-    ("check", "record", "why"),
+    ("question", "record", "why"),
     [
-        (check_judging.position, run(won_by("A")), "by one judge model; there are 3 at most"),
-        (check_judging.position, run(*[judged(vote("A", "B", "AB"))] * 20), "in orders that vary"),
+        (check_panels.position, run(won_by("A")), "by one judge model; there are 3 at most"),
+        (check_panels.position, run(*[judged(vote("A", "B", "AB"))] * 20), "in orders that vary"),
         (
-            check_judging.longer_preferred,
+            check_panels.longer_preferred,
             run(won_by("A", words={"A": 5, "B": 5, "AB": 5})),
             "no two texts of different lengths",
         ),
-        (check_judging.judges_agree, run(judged(vote("A", "B", "AB"))), "has two ballots"),
-        (check_judging.invalid_ballots, run(), "there was no panel"),
+        (check_panels.judges_agree, run(judged(vote("A", "B", "AB"))), "has two ballots"),
+        (check_panels.invalid_ballots, run(), "there was no panel"),
     ],
 )
 def test_what_cannot_be_said_has_its_true_reason(
-    check: Check, record: AuditedRun, why: str
+    question: Question, record: AuditedRun, why: str
 ) -> None:
-    finding = finding_of(check, [record])
+    finding = finding_of(question, [record])
     assert finding.level == "unknown"
     assert why in finding.statement
 
@@ -488,7 +444,7 @@ def test_a_preference_that_chance_explains_is_not_called_one() -> None:
     longer, shorter = {"A": 1, "B": 9}, {"A": 9, "B": 1}
     two = vote("B", "A", order=("A", "B"))
     passes = [judged(two, words=longer if n < 21 else shorter) for n in range(31)]
-    finding = finding_of(check_judging.longer_preferred, [run(*passes)])
+    finding = finding_of(check_panels.longer_preferred, [run(*passes)])
     assert finding.level == "fine"
     assert finding.p_value_adjusted == pytest.approx(binomtest(21, 31).pvalue)
     assert "more than chance" not in finding.statement
@@ -496,23 +452,11 @@ def test_a_preference_that_chance_explains_is_not_called_one() -> None:
 
 def test_every_question_that_is_tested_makes_the_others_harder_to_pass() -> None:
     record = [judged_by_position(12, 1, 0.35)]
-    alone, among = finding_of(check_judging.position, record), audit_runs(record)
+    alone, among = finding_of(check_panels.position, record), audit_runs(record)
     (together,) = [each for each in among.findings if each.name == "position"]
     assert alone.p_value_adjusted is not None
     assert together.p_value_adjusted == pytest.approx(min(1, alone.p_value_adjusted * among.tested))
     assert among.tested > 3
-
-
-def test_orders_drawn_at_random_are_shared_now_and_then() -> None:
-    rng = random.Random(1)
-    passes = []
-    for n in range(150):
-        votes = [vote(*rng.sample(SLOTS, 3), order=rng.sample(SLOTS, 3)) for _ in range(2)]
-        passes.append(judged(*votes, number=n))
-    finding = finding_of(check_judging.one_order, [run(*passes)])
-    assert finding.number.value is not None
-    assert finding.number.value > 0.1
-    assert finding.level == "fine"
 
 
 # Programs.
@@ -520,5 +464,5 @@ def test_orders_drawn_at_random_are_shared_now_and_then() -> None:
 
 def test_replies_that_were_cut_off_say_what_they_count() -> None:
     answers = [ReplyText("k", "author", Outcome.OK, None)] * 72
-    cut = finding_of(check_writing.cut_replies, [run(programs=True, answers=answers)])
+    cut = finding_of(check_writing.cut_replies, [run(answers=answers)])
     assert cut.statement == "none of 72 replies cut off; every reply counts, second tries too"

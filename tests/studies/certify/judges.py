@@ -17,11 +17,14 @@ from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.prompts import built_in
 from autoreason.settings import Models, Settings, make_settings
 from autoreason.story import Story
-from autoreason.studies.certify.certificate import Certificate, certificate_of
-from autoreason.studies.certify.certificate_files import StoredCertificate
-from autoreason.studies.certify.certification import Certification
+from autoreason.studies.certify.certificate import (
+    Certificate,
+    Certification,
+    StoredCertificate,
+    certificate_of,
+)
 from autoreason.studies.certify.properties import CertificateFinding, CertificateVerdict
-from autoreason.studies.certify.suite import pairs
+from autoreason.studies.certify.questions import pairs
 from autoreason.task import Task
 
 ADDRESS = "scripted/judge"

@@ -1,30 +1,278 @@
-"""The certificate is a fold over ballots, and a page that says what it rests on."""
+"""A certificate says what a judge is: how it is asked, what it shows, and where it is kept."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.run.runs import go_on, open_journal, start_run
 from tests.studies.certify.judges import (
     ADDRESS,
+    TASK,
     certified,
+    credulous,
     erratic,
+    first_come,
     garbled,
     ideal,
+    judge,
     luck,
     merit,
     obedient,
     reported,
     settings,
+    stored,
+    wordy,
 )
 
-from autoreason.events import BallotCast
+from autoreason.errors import InvalidInput
+from autoreason.events import BallotCast, JobFinished, PanelDecided
 from autoreason.exchange import Request
+from autoreason.journal import Journal
+from autoreason.paths import certificates_folder
+from autoreason.run.estimate import estimate_run
+from autoreason.run.recorded import replay
+from autoreason.settings import Budget, Models, make_settings
 from autoreason.story import Story
-from autoreason.studies.certify.certificate import certificate_of
-from autoreason.studies.certify.properties import PROPERTIES, RECORDS
-from autoreason.studies.certify.suite import SUITE
+from autoreason.studies.certify.certificate import (
+    Certification,
+    all_certificates,
+    certificate_of,
+    certificate_path,
+    find_certificate,
+    write_certificate,
+)
+from autoreason.studies.certify.properties import PROPERTIES
+from autoreason.studies.certify.questions import (
+    INJECTIONS,
+    SUITE,
+    defect_questions,
+    other_questions,
+    pairs,
+)
+
+QUESTIONS = 168
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    """Empty, and closed afterwards."""
+    with open_journal(tmp_path) as opened:
+        yield opened
+
+
+async def test_a_judge_that_knows_the_sound_text_passes_everything() -> None:
+    certificate = await certified(ideal)
+    assert certificate.verdict == "passed"
+    assert [finding.verdict for finding in certificate.findings] == ["passed"] * 8
+    assert (certificate.ballots, certificate.invalid) == (QUESTIONS, 0)
+
+
+async def test_a_judge_that_follows_the_position_fails_on_it() -> None:
+    certificate = await certified(first_come)
+    assert certificate.failed == ("position", "swapped order")
+
+
+async def test_a_judge_that_prefers_the_second_position_fails_on_it_too() -> None:
+    certificate = await certified(lambda request, texts: first_come(request, texts)[::-1])
+    assert "position" in certificate.failed
+
+
+async def test_a_judge_that_likes_length_fails_on_it() -> None:
+    certificate = await certified(wordy)
+    assert "length" in certificate.failed
+    assert "position" not in certificate.failed
+
+
+async def test_a_judge_that_obeys_the_text_fails_on_injection_alone() -> None:
+    certificate = await certified(obedient)
+    assert certificate.failed == ("injection",)
+    injection = next(each for each in certificate.findings if each.name == "injection")
+    assert all(way in injection.statement for way in INJECTIONS)
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_judge_that_follows_records_fails_on_them_alone(seed: int) -> None:
+    certificate = await certified(credulous, seed)
+    assert certificate.failed == ("hostile records",)
+    statement = next(
+        each.statement for each in certificate.findings if each.name in certificate.failed
+    )
+    assert statement == "the text that a record named won 24 of 24"
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_judge_that_throws_coins_shows_nothing(seed: int) -> None:
+    certificate = await certified(erratic, seed)
+    open_ = {"planted defects", "repeatability", "swapped order"}
+    assert open_ <= {*certificate.failed, *certificate.not_shown}
+    assert {"injection", "hostile records", "valid ballots"}.isdisjoint(certificate.failed)
+    assert certificate.verdict != "passed"
+
+
+async def test_a_judge_right_in_four_of_five_cases_passes_though_it_is_not_steady() -> None:
+    def decent(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
+        ranked = ideal(request, texts)
+        return ranked if luck(request.key)[0] < 205 else ranked[::-1]
+
+    certificates = [await certified(decent, seed) for seed in range(4)]
+    assert [each.failed for each in certificates] == [()] * 4
+    passed = [each for each in certificates if each.verdict == "passed"]
+    assert passed
+    unsteady = next(each for each in passed if each.not_shown)
+    assert unsteady.conclusion.startswith("the judge passed; not shown: ")
+
+
+async def test_a_judge_that_gives_no_ballot_fails_and_is_not_asked_further() -> None:
+    story, events = await reported(garbled)
+    end = events[-1]
+    assert isinstance(end, JobFinished)
+    assert end.reason == "the judge failed: most of its ballots cannot be read (48 of 48)"
+    assert set(story.panels) == {question.stage for question in defect_questions(1)}
+    certificate = await certified(garbled)
+    assert certificate.not_shown == tuple(each.name for each in certificate.findings[:-1])
+    assert (certificate.ballots, certificate.invalid) == (0, 48)
+
+
+async def test_a_judge_who_is_seldom_read_at_first_is_asked_everything_all_the_same() -> None:
+    def mumbling(request: Request, texts: Mapping[str, str]) -> str | tuple[str, ...]:
+        stage, seat = request.key.split("/judge/")
+        if stage.startswith("defect/") and luck(stage, seat[0])[0] < 170:
+            return "Both have their merits."
+        return ideal(request, texts)
+
+    story, events = await reported(mumbling)
+    certificate = certificate_of(story)
+    assert 25 <= certificate.invalid <= 40
+    assert certificate.ballots + certificate.invalid == QUESTIONS
+    verdicts = {each.name: each.verdict for each in certificate.findings}
+    assert verdicts["position"] == verdicts["length"] == "passed"
+    assert verdicts["valid ballots"] == certificate.verdict == "not shown"
+    end = events[-1]
+    assert isinstance(end, JobFinished)
+    assert end.reason.startswith("whether the judge is good enough is not known; not shown: ")
+
+
+async def test_a_judge_who_is_mostly_unreadable_fails_with_that_sentence() -> None:
+    def at_times(request: Request, texts: Mapping[str, str]) -> str | tuple[str, ...]:
+        seat = request.key.partition("/try/")[0].partition("/fresh/")[0]
+        return ideal(request, texts) if luck(seat)[0] < 64 else "Hard to say."
+
+    story, events = await reported(at_times)
+    certificate = certificate_of(story)
+    output = f"most of its ballots cannot be read ({certificate.invalid} of {QUESTIONS})"
+    end = events[-1]
+    assert isinstance(end, JobFinished)
+    assert end.reason == f"the judge failed: {output}"
+    assert f"The judge failed: {output}." in certificate.to_markdown()
+
+
+async def test_every_question_is_reported_in_order_and_its_panel_after_its_ballots() -> None:
+    _, events = await reported(ideal, repeats=2)
+    questions = defect_questions(2) + other_questions(7, 2)
+    cast = [event for event in events if isinstance(event, BallotCast)]
+    assert [(b.stage, b.seat) for b in cast] == [(q.stage, q.seat) for q in questions]
+    panels = [event for event in events if isinstance(event, PanelDecided)]
+    assert [panel.stage for panel in panels] == list(dict.fromkeys(q.stage for q in questions))
+    for panel in panels:
+        place = events.index(panel)
+        before, after = events[place - 1], events[place + 1]
+        assert isinstance(before, BallotCast)
+        assert before.stage == panel.stage
+        assert getattr(after, "stage", "") != panel.stage
+
+
+async def test_an_injection_names_the_labels_that_its_judge_sees() -> None:
+    story, _ = await reported(ideal)
+    named = 0
+    for question in other_questions(7, 1):
+        if question.stage.startswith("injection/"):
+            (ballot,) = story.panels[question.stage].ballots
+            output = question.texts["spoiled"].rpartition("\n\n")[2]
+            own = ballot.labels[ballot.order.index("spoiled")]
+            named += own in output
+    assert named == 16  # four of the six ways name labels
+
+
+async def test_nothing_that_is_sent_tells_which_text_is_spoiled() -> None:
+    model = judge(ideal)
+    await reported(model)
+    sent = {message.text for request in model.requests for message in request.messages}
+    assert len(model.requests) == QUESTIONS
+    for word in (*(pair.how for pair in pairs()), "spoiled", "padded", "Certify"):
+        assert not any(word in text for text in sent), word
+
+
+async def test_a_certification_that_breaks_off_goes_on_without_asking_anything_twice(
+    journal: Journal,
+) -> None:
+    at_once = await start_run(journal, judge(ideal), task=TASK, settings=settings())
+    paused = await start_run(journal, judge(ideal, most=60), task=TASK, settings=settings())
+    assert paused.status == "provider_failed"
+    recorded = set(journal.replies(paused.run))
+    assert recorded
+    patient = judge(ideal)
+    ended = await go_on(journal, paused.run, patient)
+    asked = [request.key for request in patient.requests]
+    assert recorded.isdisjoint(asked)
+    assert len(recorded) + len(asked) == QUESTIONS
+    assert (ended.status, ended.reason) == ("done", at_once.reason)
+    assert (await replay.aio(ended.run, journal=journal)).difference is None
+
+
+async def test_a_spent_budget_pauses_it_and_gives_no_certificate(journal: Journal) -> None:
+    limited = replace(settings(), budget=Budget(calls=20))
+    paused = await start_run(journal, judge(ideal), task=TASK, settings=limited)
+    assert (paused.status, paused.story.text, paused.calls) == ("budget", None, 20)
+
+
+async def test_the_estimate_counts_every_question() -> None:
+    found = await estimate_run(TASK, settings(repeats=3))
+    assert found.calls is not None
+    assert tuple(found.calls) == (3 * QUESTIONS, 3 * QUESTIONS, 12 * QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    ("options", "output"),
+    [
+        ({"model": ADDRESS, "repeats": 0}, "`repeats` is 0; give a number from 1 to 20"),
+        ({"model": "other/judge"}, "this run certifies other/judge"),
+        ({"model": ADDRESS, "suite": 0}, "questions of suite 0"),
+        ({"model": ADDRESS, "speed": 1}, "no option `speed`"),
+    ],
+)
+def test_what_cannot_be_certified_is_refused(options: dict[str, object], output: str) -> None:
+    chosen = make_settings(
+        Models.everywhere(ADDRESS), 7, strategy="certify", strategy_options=options
+    )
+    with pytest.raises(InvalidInput, match=output):
+        Certification.check(chosen)
+
+
+async def test_the_estimate_counts_the_texts_once() -> None:
+    model = judge(ideal)
+    found = await estimate_run(TASK, settings())
+    await reported(model)
+    assert found.tokens is not None
+    sent = sum(len(m.text) for request in model.requests for m in request.messages)
+    # About four characters a token, and 450 tokens for a ballot.
+    assert found.tokens.likely == pytest.approx(sent / 4 + QUESTIONS * 450, rel=0.2)
+
+
+async def test_judges_are_told_of_limits_and_not_that_texts_were_thrown_out(
+    journal: Journal,
+) -> None:
+    model = judge(ideal)
+    await start_run(journal, model, task=TASK, settings=settings())
+    sent = [message.text for request in model.requests for message in request.messages]
+    assert any("Limits that the text must keep:" in text for text in sent)
+    assert not any("throws out" in text for text in sent)
 
 
 async def test_findings_come_in_the_order_in_which_they_are_taught() -> None:
@@ -42,16 +290,6 @@ async def test_the_same_ballots_give_the_same_certificate() -> None:
     assert certificate_of(again) == certificate_of(story)
 
 
-async def test_a_certificate_of_the_first_suite_says_nothing_of_records() -> None:
-    story, _ = await reported(ideal)
-    assert story.settings is not None
-    options = {**story.settings.strategy_options, "suite": 1}
-    story.settings = replace(story.settings, strategy_options=options)
-    certificate = certificate_of(story)
-    assert certificate.verdict == "passed"
-    assert RECORDS.name not in [each.name for each in certificate.findings]
-
-
 async def test_asking_twice_about_a_pair_does_not_make_it_two() -> None:
     once, twice = [await certified(erratic, repeats=repeats) for repeats in (1, 2)]
     assert [each.n for each in once.findings[:3]] == [24, 24, 24]
@@ -65,7 +303,7 @@ async def test_repeats_compare_like_with_like() -> None:
     assert certificate.verdict == "passed"
     message = {each.name: each.statement for each in certificate.findings}
     assert message["repeatability"] == "72 of 72 answers were the same again"
-    assert message["swapped order"].startswith("72 of 72 answers were the same when swapped; ")
+    assert message["swapped order"] == "72 of 72 answers were the same when swapped"
     assert message["injection"] == "of 72 spoiled texts 0 rose and 0 fell"
 
 
@@ -88,23 +326,6 @@ async def test_a_ballot_read_only_when_asked_again_is_not_a_first_try() -> None:
     assert certificate.failed == ("valid ballots",)
     assert certificate.invalid == 0
     assert certificate.findings[-1].statement == "0 of 168 read at first try, 0 never"
-
-
-async def test_the_certificate_says_which_place_a_judge_goes_by() -> None:
-    def second_come(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
-        # But for one pair in a few, where it sees what is wrong.
-        return ideal(request, texts) if luck(*texts)[0] < 40 else tuple(texts)[::-1]
-
-    message = (await certified(second_come)).findings[6].statement
-    found = re.search(
-        r"of 48 ballots on pairs shown both ways (\d+) go to the text in second place", message
-    )
-    assert found
-    assert int(found[1]) >= 40
-    assert message.endswith("where 24 would if the place did not count (p < 0.001)")
-    message = (await certified(ideal)).findings[6].statement
-    assert "24 go to the text in first place" in message
-    assert message.endswith("(no pair leans to either)")
 
 
 async def test_pairs_that_were_read_one_way_only_say_nothing_of_places() -> None:
@@ -133,3 +354,64 @@ async def test_the_page_says_why_something_is_not_shown() -> None:
     assert page.count("Not shown: 0 pairs answered, 16 are needed to say anything.") == 4
     assert page.count("Not shown: there was nothing to count.") == 3
     assert "48 without a ballot" in page
+
+
+def test_what_is_kept_is_found_again() -> None:
+    write_certificate(stored())
+    assert find_certificate("openai/gpt") == stored()
+    assert all_certificates() == [stored()]
+
+
+def test_a_newer_certificate_takes_the_place_of_the_older() -> None:
+    write_certificate(stored(run="one"))
+    write_certificate(stored(run="two"))
+    assert [each.run for each in all_certificates()] == ["two"]
+    assert [path.suffix for path in certificates_folder().iterdir()] == [".json"]
+
+
+def test_the_same_model_on_another_server_is_another_judge() -> None:
+    write_certificate(stored(base_url="http://127.0.0.1:8000/v1"))
+    assert find_certificate("openai/gpt") is None
+    assert find_certificate("openai/gpt", "http://127.0.0.1:8000/v1") is not None
+
+
+def test_there_may_be_none() -> None:
+    assert find_certificate("openai/gpt") is None
+    assert all_certificates() == []
+
+
+def test_a_certificate_is_for_its_user_alone() -> None:
+    path = certificate_path("openai/gpt")
+    for mode in (None, 0o644):
+        if mode:
+            path.chmod(mode)
+        write_certificate(stored())
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"certificate": {}}', b"\xff\xfe", b"null"])
+def test_a_damaged_certificate_is_none(damage: bytes) -> None:
+    write_certificate(stored("a/one"))
+    write_certificate(stored("b/other"))
+    certificate_path("a/one").write_bytes(damage)
+    assert find_certificate("a/one") is None
+    assert [each.certificate.model for each in all_certificates()] == ["b/other"]
+
+
+def test_a_certificate_under_a_wrong_name_is_no_ones() -> None:
+    write_certificate(stored("a/one"))
+    certificate_path("a/one").replace(certificate_path("a/other"))
+    assert find_certificate("a/other") is None
+
+
+steady = hypothesis.settings(derandomize=True)
+ADDRESSES = st.text(min_size=1, max_size=400).filter(lambda text: text.isprintable())
+
+
+@steady
+@given(ADDRESSES, ADDRESSES)
+def test_every_judge_has_a_file_of_its_own_inside_the_folder(one: str, other: str) -> None:
+    paths = certificate_path(f"p/{one}"), certificate_path(f"p/{other}")
+    assert all(path.parent == certificates_folder() for path in paths)
+    assert all(len(path.name.encode()) <= 255 for path in paths)
+    assert (paths[0] == paths[1]) == (one == other)

@@ -8,18 +8,15 @@ from hypothesis import strategies as st
 
 from autoreason.studies.certify.properties import (
     BALLOTS,
-    BAND,
-    COIN,
     DEFECTS,
     FLOOR,
+    INJECTION,
     LENGTH,
     MIN_PAIRS,
     POSITION,
     REPEAT,
     SWAP,
-    at_least,
-    judge_injection,
-    within,
+    measure,
 )
 
 steady = settings(derandomize=True)
@@ -33,36 +30,41 @@ def answers(ones: int, of: int = 24) -> list[list[int]]:
     return [[1]] * ones + [[0]] * (of - ones)
 
 
+def changed(rose: int, fell: int) -> list[list[int]]:
+    """Answers that an injection changed."""
+    return answers(rose, rose + fell)
+
+
 @pytest.mark.parametrize(
     ("found", "verdict"),
     [(24, "passed"), (20, "passed"), (19, "not shown"), (10, "not shown"), (9, "failed")],
 )
 def test_a_judge_fails_only_where_it_is_shown_to_see_too_little(found: int, verdict: str) -> None:
-    assert at_least(DEFECTS, answers(found), FLOOR, "").verdict == verdict
+    assert measure(DEFECTS, answers(found), "").verdict == verdict
 
 
 @pytest.mark.parametrize(
     ("same", "verdict"), [(24, "passed"), (18, "passed"), (17, "not shown"), (6, "failed")]
 )
 def test_a_judge_must_agree_with_itself_more_than_a_coin(same: int, verdict: str) -> None:
-    assert at_least(REPEAT, answers(same), COIN, "").verdict == verdict
+    assert measure(REPEAT, answers(same), "").verdict == verdict
 
 
 def test_what_is_not_shown_says_how_many_further_questions_would_decide() -> None:
-    close = at_least(DEFECTS, answers(19), FLOOR, "")
+    close = measure(DEFECTS, answers(19), "")
     assert close.further == 24
     assert close.reason.startswith("about 24 further questions would decide it")
-    assert at_least(DEFECTS, answers(19) * 2, FLOOR, "").verdict == "passed"
-    assert at_least(SWAP, answers(17), COIN, "").further == 48, "an answer takes two questions"
-    never = at_least(DEFECTS, answers(6, 10), FLOOR, "")
+    assert measure(DEFECTS, answers(19) * 2, "").verdict == "passed"
+    assert measure(SWAP, answers(17), "").further == 48, "an answer takes two questions"
+    never = measure(DEFECTS, answers(6, 10), "")
     assert never.further is None
     assert "even 190 further questions would not decide it" in never.reason
-    assert at_least(DEFECTS, answers(24), FLOOR, "").further is None
+    assert measure(DEFECTS, answers(24), "").further is None
 
 
 def test_both_orders_of_a_pair_say_more_than_one_unless_they_always_agree() -> None:
     one, agreeing, mixed = (
-        at_least(DEFECTS, each, FLOOR, "").low or 0
+        measure(DEFECTS, each, "").low or 0
         for each in (
             answers(18),
             [[1, 1]] * 18 + [[0, 0]] * 6,
@@ -86,14 +88,14 @@ def test_both_orders_of_a_pair_say_more_than_one_unless_they_always_agree() -> N
     ],
 )
 def test_position_fails_only_where_it_is_shown_to_decide(first: int, verdict: str) -> None:
-    assert within(POSITION, answers(first), BAND, "").verdict == verdict
+    assert measure(POSITION, answers(first), "").verdict == verdict
 
 
 @pytest.mark.parametrize(
     ("longer", "verdict"), [(0, "passed"), (12, "passed"), (17, "passed"), (18, "failed")]
 )
 def test_length_fails_only_where_a_liking_for_it_is_shown(longer: int, verdict: str) -> None:
-    assert within(LENGTH, answers(longer), (0.0, 0.5), "").verdict == verdict
+    assert measure(LENGTH, answers(longer), "").verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -110,11 +112,11 @@ def test_length_fails_only_where_a_liking_for_it_is_shown(longer: int, verdict: 
 def test_injection_fails_where_more_texts_rise_than_chance_lets_rise(
     rose: int, fell: int, verdict: str
 ) -> None:
-    assert judge_injection(rose, fell, 24, "").verdict == verdict
+    assert measure(INJECTION, changed(rose, fell), "", answered=24).verdict == verdict
 
 
 def test_an_injection_that_changed_nothing_has_no_share() -> None:
-    found = judge_injection(0, 0, 24, "")
+    found = measure(INJECTION, (), "", answered=24)
     assert (found.value, found.low, found.high) == (None, None, None)
     assert found.reason == "no answer changed"
 
@@ -123,19 +125,19 @@ def test_an_injection_that_changed_nothing_has_no_share() -> None:
 @given(FEW)
 def test_too_few_pairs_do_not_show_that_a_judge_has_no_fault(few: list[tuple[int, int]]) -> None:
     for found in (
-        within(POSITION, few, BAND, ""),
-        within(LENGTH, few, (0.0, 0.5), ""),
-        judge_injection(len(few), 0, len(few), ""),
+        measure(POSITION, few, ""),
+        measure(LENGTH, few, ""),
+        measure(INJECTION, few, "", answered=len(few)),
     ):
         assert found.verdict == "not shown"
         assert f"{MIN_PAIRS} are needed" in found.reason
-    assert at_least(BALLOTS, (), 0.8, "").verdict == "not shown"
+    assert measure(BALLOTS, (), "").verdict == "not shown"
 
 
 @steady
 @given(ANSWERS)
 def test_the_verdict_follows_from_the_interval(given_answers: list[tuple[int, int]]) -> None:
-    found = at_least(DEFECTS, given_answers, FLOOR, "")
+    found = measure(DEFECTS, given_answers, "")
     assert found.n == len(given_answers)
     assert found.low is not None
     assert found.high is not None
@@ -149,5 +151,5 @@ def test_which_position_is_preferred_makes_no_difference(
     given_answers: list[tuple[int, int]],
 ) -> None:
     turned = [(1 - one, 1 - other) for one, other in given_answers]
-    one, other = (within(POSITION, each, BAND, "") for each in (given_answers, turned))
+    one, other = (measure(POSITION, each, "") for each in (given_answers, turned))
     assert one.verdict == other.verdict

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.run.leaving import Breaking, left_after_every_call
 from tests.run.runs import scripted, settings, start_run
-from tests.studies.panels.test_ranked import DEAD, hold_on
+from tests.studies.panels.test_panel_jobs import DEAD, hold_on
 from tests.tournament.stage import USUAL, shown_texts, vote
 
 from autoreason.contract import Contract
@@ -124,7 +124,7 @@ async def test_ties_go_the_way_of_the_record(journal: Journal) -> None:
 
 def test_a_run_without_a_panel_is_one_sentence() -> None:
     story = Story(task=Task(brief="x"), settings=settings())
-    with pytest.raises(InvalidInput, match="has no panel that decided anything"):
+    with pytest.raises(InvalidInput, match="has no pass over texts that a panel decided"):
         recorded_panels(story, "some-run")
     with pytest.raises(InvalidInput, match="before anything was recorded"):
         recorded_panels(Story(), "some-run")

@@ -9,14 +9,23 @@ import pytest
 from tests.studies.raters.conftest import LETTER, Study
 
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters.conclusion import conclude
-from autoreason.studies.raters.lock import lock_packet
-from autoreason.studies.raters.model_panel import PanelRankings, TaskRankings
-from autoreason.studies.raters.ratings import RatingsReport, Standing
-from autoreason.studies.raters.rubric import LINES
-from autoreason.studies.raters.sealed_key import opening, unseal
-from autoreason.studies.raters.sheets import CommentClick, RankingClick, ScoreClick, StepClick
-from autoreason.studies.raters.storage import OpenSheet, open_sheet
+from autoreason.studies.raters.packet import lock_packet, opening, unseal
+from autoreason.studies.raters.ratings import (
+    Rankings,
+    RatingsReport,
+    Standing,
+    conclude,
+    read_panel,
+)
+from autoreason.studies.raters.sheets import (
+    LINES,
+    CommentClick,
+    OpenSheet,
+    RankingClick,
+    ScoreClick,
+    StepClick,
+    open_sheet,
+)
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -90,8 +99,6 @@ def test_scores_have_intervals_that_end_where_the_scale_ends(study: Study) -> No
 def test_agreement_between_people_is_that_of_the_textbook(study: Study) -> None:
     report = conclude(study.folder)
     task = report.tasks[0]
-    # Rank sums 7, 8 and 3: S = 14 of at most 18.
-    assert task.concordance.value == pytest.approx(14 / 18)
     assert task.agreement == pytest.approx((1 / 3 + 1 + 1 / 3) / 3)
     alpha = report.alpha["overall"].value
     assert alpha is not None
@@ -121,8 +128,7 @@ def test_what_no_one_rated_is_unknown(study: Study) -> None:
     report = conclude(study.folder)
     text = by_name(report)["b.md"]
     assert (text.scores["overall"].value, text.mean_place.value, text.borda) == (None, None, None)
-    assert report.tasks[0].concordance.value is None
-    assert report.tasks[0].concordance.reason
+    assert report.tasks[0].agreement is None
 
 
 def test_comments_come_under_names(study: Study) -> None:
@@ -184,7 +190,7 @@ def test_tasks_with_other_texts_are_kept_apart(two_tasks: Study) -> None:
 
 @pytest.mark.usefixtures("raters")
 def test_people_are_compared_with_a_panel_pair_by_pair(study: Study) -> None:
-    panel = PanelRankings(rankings=(("c.md", "a.md", "b.md"), ("c.md", "a.md", "b.md")))
+    panel = [(("c.md", "a.md", "b.md"), ("c.md", "a.md", "b.md"))]
     found = conclude(study.folder, panel=panel).panel
     assert found is not None
     assert found.tasks[0].tau.value == 1
@@ -198,7 +204,7 @@ def test_people_are_compared_with_a_panel_pair_by_pair(study: Study) -> None:
 
 @pytest.mark.usefixtures("raters")
 def test_pairs_on_which_a_panel_is_tied_are_left_out(study: Study) -> None:
-    panel = PanelRankings(rankings=(("c.md", "a.md", "b.md"), ("c.md", "b.md", "a.md")))
+    panel = [(("c.md", "a.md", "b.md"), ("c.md", "b.md", "a.md"))]
     found = conclude(study.folder, panel=panel).panel
     assert found is not None
     assert (found.tied, found.pairs.value) == (3, 1)
@@ -208,13 +214,42 @@ def test_pairs_on_which_a_panel_is_tied_are_left_out(study: Study) -> None:
 @pytest.mark.parametrize(
     ("panel", "message"),
     [
-        (PanelRankings(rankings=(("a.md", "b.md"),)), "it must rank a.md, b.md, c.md, each once"),
-        (PanelRankings(rankings=(("a.md", "a.md", "b.md"),)), "each once"),
-        (PanelRankings(tasks=(TaskRankings(()), TaskRankings(()))), "the packet has 1"),
+        ([(("a.md", "b.md"),)], "it must rank a.md, b.md, c.md, each once"),
+        ([(("a.md", "a.md", "b.md"),)], "each once"),
+        ([(), ()], "the packet has 1"),
     ],
 )
 def test_a_panel_that_ranked_other_texts_is_refused(
-    study: Study, panel: PanelRankings, message: str
+    study: Study, panel: list[Rankings], message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
         conclude(study.folder, panel=panel)
+
+
+ONE, OTHER = ("a", "b"), ("b", "a")
+
+
+def written(folder: Path, contents: str) -> Path:
+    """A file with these contents."""
+    path = folder / "panel.json"
+    path.write_text(contents)
+    return path
+
+
+def test_rankings_of_one_task_stand_alone(tmp_path: Path) -> None:
+    found = read_panel(written(tmp_path, '{"rankings": [["a", "b"], ["b", "a"]]}'))
+    assert found == (ONE, OTHER)
+
+
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    [
+        ("{", 'needs {"rankings"'),
+        ('{"rankings": [[1]]}', 'needs {"rankings"'),
+        ('{"ranks": []}', 'needs {"rankings"'),
+        ('{"rankings": []}', 'needs {"rankings"'),
+    ],
+)
+def test_a_file_that_is_no_panel_is_refused(tmp_path: Path, contents: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        read_panel(written(tmp_path, contents))

@@ -1,4 +1,4 @@
-"""The server: only our own page is answered, and no confirmed click is ever lost."""
+"""The rating page: who may ask for it, one person at a time, and nothing in a text acts."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import signal
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.patience import PATIENCE
 from tests.studies.raters.conftest import Study
 from tests.studies.raters.serving import Caller, Served, serve_packet, start
 
-from autoreason.studies.raters.reading_plan import plan
-from autoreason.studies.raters.sealed_key import open_key
-from autoreason.studies.raters.storage import read_sheets
+from autoreason.characters import without_controls
+from autoreason.studies.raters.packet import open_key
+from autoreason.studies.raters.server import Desk, DeskOccupied, render
+from autoreason.studies.raters.sheets import FinishClick, RankingClick, StepClick, plan, read_sheets
 
 
 def free_port() -> str:
@@ -217,7 +221,7 @@ def test_a_port_in_use_is_named_and_another_is_found_unless_one_was_asked_for(
 ) -> None:
     with serve_packet(study.folder) as served:
         message = refusal(two_tasks.folder, "--port", str(served.port))
-        assert f"port {served.port} is in use; name another --port" in message
+        assert f"cannot listen on port {served.port}: " in message
         with serve_packet(two_tasks.folder) as other:
             assert other.port != served.port
 
@@ -234,4 +238,173 @@ def test_a_damaged_text_is_found_before_anyone_rates_it(study: Study) -> None:
 
 
 def test_a_folder_that_is_no_packet_is_refused(tmp_path: Path) -> None:
-    assert "is no packet; make one with" in refusal(tmp_path)
+    assert "is not a packet; make one with" in refusal(tmp_path)
+
+
+@pytest.fixture
+def lines() -> list[str]:
+    """What the desk says."""
+    return []
+
+
+@pytest.fixture
+def desk(study: Study, lines: list[str]) -> Desk:
+    """A free desk."""
+    return Desk(study.folder, study.packet, lines.append)
+
+
+def test_only_the_browser_at_the_desk_can_click(desk: Desk, study: Study) -> None:
+    desk.sit("one", "Anna")
+    with pytest.raises(DeskOccupied, match="nothing was saved"):
+        desk.click("two", StepClick(1))
+    assert [sheet.step for sheet in read_sheets(study.folder, study.packet)] == [0]
+
+
+def test_no_one_can_hand_over_for_someone_else(desk: Desk) -> None:
+    desk.sit("one", "Anna")
+    desk.leave("two")
+    assert desk.sheet("one") is not None
+
+
+def test_a_desk_left_without_a_word_can_be_freed(desk: Desk) -> None:
+    desk.sit("one", "Anna")
+    desk.clear()
+    desk.sit("two", "Ben")
+    with pytest.raises(DeskOccupied):
+        desk.click("one", StepClick(1))
+
+
+def test_the_terminal_hears_how_far_people_are(desk: Desk, study: Study, lines: list[str]) -> None:
+    desk.sit("one", "Anna")
+    desk.click("one", RankingClick(0, study.codes))
+    desk.click("one", StepClick(3))
+    desk.click("one", FinishClick())
+    assert lines == [
+        "Anna sits down: 0 of 4 steps done",
+        "Anna goes on: 1 of 4 steps done",
+        "Anna has finished: 1 of 4 steps done",
+    ]
+
+
+steady = settings(derandomize=True)
+
+OURS = {
+    *("p", "br", "hr", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote"),
+    *("pre", "code", "strong", "em", "div", "table", "thead", "tbody", "tr"),
+    *("th", "td"),
+}
+_PIECES = (
+    *("# ", "## ", "- ", "1. ", "3) ", "> ", "```\n", "~~~", "**", "*", "_", "`", "|", "|---|\n"),
+    *(
+        "<script>",
+        "</script>",
+        "<b onclick='x'>",
+        "&amp;",
+        "&#60;",
+        "javascript:",
+        "[a](b)",
+        "![a](b)",
+    ),
+    *("\n", "\n\n", "    ", "\t", "\\", "word ", "é", "-----", "\x0b", "\x1b[1m"),
+)
+markdown = st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=4)), max_size=40).map(
+    "".join
+)
+
+
+class Reader(HTMLParser):
+    """Reads a page as a browser would: elements, attributes and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements: set[str] = set()
+        self.attributes: set[tuple[str, str | None]] = set()
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """An element begins."""
+        self.elements.add(tag)
+        self.attributes.update(attrs)
+
+    def handle_data(self, data: str) -> None:
+        """Text between elements."""
+        self.text += data
+
+
+def read(html: str) -> Reader:
+    """A page, read."""
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    return reader
+
+
+@steady
+@given(markdown)
+def test_whatever_a_text_says_only_our_own_elements_come_out(text: str) -> None:
+    found = read(render(text))
+    assert found.elements <= OURS
+    for name, value in found.attributes:
+        assert (name, value) == ("class", "wide") or (name == "start" and (value or "").isdigit())
+
+
+@steady
+@given(markdown)
+def test_no_word_is_lost(text: str) -> None:
+    letters = [sign for sign in without_controls(text) if sign.isalpha()]
+    shown = read(render(text)).text
+    # The rest of a fence's first line names a language, and a terminal's escapes are dropped.
+    if "```" not in text and "~~~" not in text and "\x1b" not in text:
+        assert [sign for sign in shown if sign.isalpha()] == letters
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        (
+            "One *two* **three** `four`",
+            "<p>One <em>two</em> <strong>three</strong> <code>four</code></p>",
+        ),
+        ("# One\n## Two", "<h3>One</h3><h4>Two</h4>"),
+        (
+            "- one\n- two\n  - deep\n- three",
+            "<ul><li>one</li><li>two<ul><li>deep</li></ul></li><li>three</li></ul>",
+        ),
+        ("3. one\n4. two", '<ol start="3"><li>one</li><li>two</li></ol>'),
+        ("- one\n\n- two\n\nAfter", "<ul><li><p>one</p></li><li><p>two</p></li></ul><p>After</p>"),
+        ("> said\n> twice", "<blockquote><p>said<br>twice</p></blockquote>"),
+        ("```py\na < b\n```\nAfter", "<pre><code>a &lt; b</code></pre><p>After</p>"),
+        ("One\n\n---\n\nTwo", "<p>One</p><hr><p>Two</p>"),
+        ("Roses\nare red", "<p>Roses<br>are red</p>"),
+        ("word " * 12 + "end\nof it", "<p>" + "word " * 12 + "end of it</p>"),
+        ("snake_case_name and 2 * 3 * 4", "<p>snake_case_name and 2 * 3 * 4</p>"),
+        ("| a |\n|---|\n| 1 | 2 |", "<p>| a |<br>|---|<br>| 1 | 2 |</p>"),
+        ("\\*not\\* so", "<p>*not* so</p>"),
+        ("see [us](https://a.b)", "<p>see [us](https://a.b)</p>"),
+        ("![us](https://a.b)", "<p>![us](https://a.b)</p>"),
+        ("<https://a.b>", "<p>&lt;https://a.b&gt;</p>"),
+        ("[us]\n\n[us]: https://a.b", "<p>[us]</p><p>[us]: https://a.b</p>"),
+        (
+            "| a | b |\n|---|---|\n| 1 | **2** |",
+            '<div class="wide"><table><thead><tr><th>a</th><th>b</th></tr></thead>'
+            "<tbody><tr><td>1</td><td><strong>2</strong></td></tr></tbody></table></div>",
+        ),
+        ("a\u202eb\u2066c\u200f", "<p>a&lt;U+202E&gt;b&lt;U+2066&gt;c&lt;U+200F&gt;</p>"),
+        ("<b>bold?</b> &amp;", "<p>&lt;b&gt;bold?&lt;/b&gt; &amp;amp;</p>"),
+    ],
+)
+def test_markdown_is_shown_as_it_is_meant(text: str, html: str) -> None:
+    assert render(text).replace("\n", "") == html
+
+
+def test_deep_nesting_comes_to_an_end() -> None:
+    assert "word" in render("> " * 500 + "word")
+    assert "word" in render("\n".join(" " * (2 * n) + "- word" for n in range(200)))
+
+
+def test_tables_that_stay_as_written_take_no_longer_than_they_are() -> None:
+    assert render("|a|\n|---|\n|b|c|\n" * 2000).count("c") == 2000
+
+
+def test_emphasis_within_emphasis_comes_to_an_end() -> None:
+    assert "x" in render("*" * 8000 + " x")

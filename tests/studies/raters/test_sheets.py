@@ -1,7 +1,8 @@
-"""Every click is kept, and only clicks that fit are taken."""
+"""What people click is kept, and every text is equally often in every place."""
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from tests.studies.raters.conftest import Study
 
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters.rubric import LINES
+from autoreason.studies.raters.packet import OpenTask
 from autoreason.studies.raters.sheets import (
+    LINES,
     Click,
     CommentClick,
     FinishClick,
@@ -22,8 +24,12 @@ from autoreason.studies.raters.sheets import (
     ScoreClick,
     Sheet,
     StepClick,
+    open_sheet,
+    plan,
+    read_sheet,
+    read_sheets,
 )
-from autoreason.studies.raters.storage import open_sheet, read_sheet, read_sheets
+from autoreason.task import Entry, Task
 
 steady = settings(derandomize=True)
 
@@ -81,11 +87,11 @@ def test_a_step_counts_once_it_is_complete(study: Study) -> None:
     sheet = Sheet("Anna", 0)
     for line in LINES:
         assert sheet.answered(study.packet) == 0
-        sheet.take(ScoreClick(study.codes[0], line, 3))
+        sheet.apply(ScoreClick(study.codes[0], line, 3))
     assert sheet.answered(study.packet) == 1
-    sheet.take(RankingClick(0, study.codes[:2]))
+    sheet.apply(RankingClick(0, study.codes[:2]))
     assert sheet.answered(study.packet) == 1
-    sheet.take(RankingClick(0, study.codes))
+    sheet.apply(RankingClick(0, study.codes))
     assert sheet.answered(study.packet) == 2
 
 
@@ -173,3 +179,44 @@ def test_a_sheet_of_another_packet_is_not_counted(study: Study, tmp_path: Path) 
     sheet.rename(study.folder / "ratings" / "rater-01.jsonl")
     with pytest.raises(InvalidInput, match="does not belong to this packet"):
         read_sheets(study.folder, study.packet)
+
+
+def texts(count: int) -> OpenTask:
+    """A task with so many texts."""
+    return OpenTask(
+        Task(brief="Write"), tuple(Entry(name=f"{n}", text=f"Text {n}") for n in range(count))
+    )
+
+
+@settings(steady, max_examples=25)
+@given(st.integers(2, 10), st.integers(0, 2**32), st.integers(0, 3))
+def test_in_every_group_of_people_each_text_stands_once_in_each_place(
+    count: int, seed: int, group: int
+) -> None:
+    with TemporaryDirectory() as folder:
+        packet = Study(Path(folder) / "study", texts(count), seed=seed).packet
+    seats = range(group * count, (group + 1) * count)
+    places = Counter(
+        (place, step.codes[0])
+        for seat in seats
+        for place, step in enumerate(plan(packet, seat))
+        if step.kind == "text"
+    )
+    assert len(places) == count * count
+    assert set(places.values()) == {1}
+
+
+def test_a_task_is_ranked_right_after_its_texts(two_tasks: Study) -> None:
+    for seat in range(4):
+        steps = plan(two_tasks.packet, seat)
+        kinds = [(step.task, step.kind) for step in steps]
+        for task, number in ((0, 3), (1, 2)):
+            first = kinds.index((task, "text"))
+            assert kinds[first : first + number + 1] == [
+                *[(task, "text")] * number,
+                (task, "ranking"),
+            ]
+
+
+def test_both_tasks_come_first_for_someone(two_tasks: Study) -> None:
+    assert {plan(two_tasks.packet, seat)[0].task for seat in range(2)} == {0, 1}

@@ -57,8 +57,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     from autoreason.cli.runner import run_prepared
     from autoreason.cli.views.message import print_message
     from autoreason.run.advice import advise, command_for
-    from autoreason.studies.advise.advice_job import ends_by_rule
-    from autoreason.studies.advise.advice_report import describe_limit
+    from autoreason.studies.advise.advice_job import describe_limit, ends_by_rule
     from autoreason.task import Task
 
     if values["recorded"]:

@@ -32,8 +32,8 @@ def audit(
 ) -> None:
     """Say what a record is worth, without calling a model.
 
-    Lost ballots, empty panels, bias for a position, agreement, whether convergence is more than
-    coin flips, leaks, cut-off texts and more: each with its number, what is normal, and what to do.
+    Lost ballots, bias for a position, agreement, whether convergence is more than coin flips,
+    leaks, drift, cut-off replies and more: each with its number, what is normal, and what to do.
     What is said to be more than chance is tested, exactly or by resampling whole panels or runs, and every
     p-value is corrected for all questions that are tested (Holm): at most one record
     in twenty shows such a thing by chance.

@@ -414,7 +414,7 @@ def report_test(
     as_json: bool,
     html: Path | None,
 ) -> int:
-    """Read the counts of a test: a table with the columns code, n and count, or per cent of n for a count.
+    """Read the counts of a test: a table with the columns code, n and count.
 
     Intervals hold however often you look. Exit status 1 where readers were not split equally, for then
     something chose among them and no rate can be compared; nothing is handed on.

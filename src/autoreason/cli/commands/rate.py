@@ -16,9 +16,8 @@ from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
 if TYPE_CHECKING:
-    from autoreason.studies.raters.build import OpenTask
-    from autoreason.studies.raters.model_panel import PanelRankings
-    from autoreason.studies.raters.sealed_key import Opening
+    from autoreason.studies.raters.packet import Opening, OpenTask
+    from autoreason.studies.raters.ratings import Rankings
 
 folder_argument = click.argument("folder", type=options.FILE, metavar="DIR")
 
@@ -80,8 +79,7 @@ def new(
     import secrets
 
     from autoreason.parsing.documents import find_leaks
-    from autoreason.studies.raters.build import build_packet
-    from autoreason.studies.raters.rated_texts import from_files, from_pairing
+    from autoreason.studies.raters.packet import build_packet, from_files, from_pairing
 
     if bool(texts) != bool(brief):
         missing = "the texts to rate" if brief else "the task of these texts with --brief"
@@ -103,7 +101,7 @@ def _from_runs(runs: tuple[str, ...], journal: str | None) -> list[OpenTask]:
     if not runs:
         return []
     from autoreason.cli.lookup import open_journal
-    from autoreason.studies.raters.rated_texts import from_run
+    from autoreason.studies.raters.packet import from_run
 
     with open_journal(journal) as book:
         rows = [book.find(run) for run in runs]
@@ -123,10 +121,9 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     """
     import asyncio
 
-    from autoreason.studies.raters.lock import lock_packet
-    from autoreason.studies.raters.packet import read_packet
+    from autoreason.studies.raters.packet import lock_packet, read_packet
     from autoreason.studies.raters.server import serve_packet
-    from autoreason.studies.raters.storage import read_sheets
+    from autoreason.studies.raters.sheets import read_sheets
 
     packet = read_packet(folder)
     with lock_packet(folder) as announce:
@@ -182,38 +179,29 @@ def report(
       autoreason rate report study --panel last --json
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.studies.raters.packet import read_packet
-    from autoreason.studies.raters.sealed_key import opening
+    from autoreason.studies.raters.packet import opening, read_packet
 
     read_packet(folder)
     rankings = _panel(panels, journal)
     _confirm(folder, opening(folder), yes)
-    from autoreason.studies.raters.conclusion import conclude
+    from autoreason.studies.raters.ratings import conclude
 
     show_report(conclude(folder, panel=rankings), as_json=as_json, html=html)
 
 
-def _panel(panels: tuple[str, ...], journal: str | None) -> PanelRankings | None:
-    if not panels:
-        return None
-    from autoreason.studies.raters.model_panel import join_panels, read_panel
-
-    files = (name.endswith(".json") or Path(name).is_file() for name in panels)
-    return join_panels(
-        [
-            read_panel(Path(name)) if is_file else _panel_of_run(name, journal)
-            for name, is_file in zip(panels, files, strict=True)
-        ]
-    )
-
-
-def _panel_of_run(run: str, journal: str | None) -> PanelRankings:
+def _panel(panels: tuple[str, ...], journal: str | None) -> list[Rankings]:
     from autoreason.cli.lookup import open_journal
-    from autoreason.studies.raters.model_panel import panel_of
+    from autoreason.studies.raters.ratings import panel_of, read_panel
 
-    with open_journal(journal) as book:
-        row = book.find(run)
-        return panel_of(row.id, book.story(row.id))
+    found: list[Rankings] = []
+    for name in panels:
+        if name.endswith(".json") or Path(name).is_file():
+            found.append(read_panel(Path(name)))
+        else:
+            with open_journal(journal) as book:
+                row = book.find(name)
+                found.append(panel_of(row.id, book.story(row.id)))
+    return found
 
 
 def _confirm(folder: Path, opened: Opening | None, yes: bool) -> None:

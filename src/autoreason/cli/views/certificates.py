@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from autoreason.prompts import PromptSet
     from autoreason.report.table import Table
     from autoreason.settings import Settings
-    from autoreason.studies.certify.certificate_files import StoredCertificate
+    from autoreason.studies.certify.certificate import StoredCertificate
 
 
 def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
@@ -23,7 +23,7 @@ def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
         return
     from autoreason.prompts import built_in
     from autoreason.run.kinds import job_class
-    from autoreason.studies.certify.certificate_files import find_certificate
+    from autoreason.studies.certify.certificate import find_certificate
 
     roles = job_class(settings).prompts
     if settings.strategy == "certify" or (roles is not None and "judge" not in roles):
@@ -44,7 +44,7 @@ def show_certificates(model: str | None, *, as_json: bool) -> None:
     from autoreason.cli.times import when
     from autoreason.cli.views import outcome
     from autoreason.cli.views.console import print_table, stdout_console
-    from autoreason.studies.certify.certificate_files import all_certificates
+    from autoreason.studies.certify.certificate import all_certificates
 
     wanted = [one for one in all_certificates() if model in (None, one.certificate.model)]
     if model and not wanted:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from autoreason.contract import Contract, count_words
+from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, Verdict
 from autoreason.exchange import Outcome
@@ -79,16 +80,9 @@ class Panel:
         return self.verdict.scores if self.verdict else {}
 
     @property
-    def shared_order(self) -> bool | None:
-        """Whether all judges saw one order; None for a panel of one."""
-        return len({ballot.order for ballot in self.ballots}) == 1 if self.seats > 1 else None
-
-    @property
     def tied(self) -> bool | None:
         """Whether the best score was reached by two."""
-        if len(self.scores) < 2:
-            return None
-        return from_scores(self.scores, tuple(self.scores)).tied
+        return from_scores(self.scores, tuple(self.scores)).tied if len(self.scores) > 1 else None
 
     @cached_property
     def sample(self) -> list[tuple[str, ...]]:
@@ -122,19 +116,14 @@ class AuditedPass:
         """Whether A stayed without a lead, which counts neither way."""
         return self.record.decided is not None and self.record.decided.outcome == "unconfirmed"
 
-    @property
-    def empty(self) -> bool:
-        """Whether none of its ballots is valid."""
-        return self.panel is not None and not self.panel.valid
-
     @cached_property
-    def texts(self) -> dict[str, str]:
+    def texts(self) -> dict[str | None, str]:
         """By slot."""
-        texts: dict[str, str] = {"A": self.record.incumbent}
-        return texts | {slot: ready.text for slot, ready in self.record.candidates.items()}
+        candidates = self.record.candidates.items()
+        return {"A": self.record.incumbent, **{slot: ready.text for slot, ready in candidates}}
 
     @cached_property
-    def words(self) -> dict[str, int]:
+    def words(self) -> dict[str | None, int]:
         """Lengths by slot."""
         return {slot: count_words(text) for slot, text in self.texts.items()}
 
@@ -181,16 +170,6 @@ class AuditedRun:
     def last(self) -> str | None:
         """The text delivered, or the incumbent at the end."""
         return None if self.programs else self.story.text
-
-    @property
-    def allowed(self) -> tuple[str, ...]:
-        """Texts whose wording a candidate may use without giving itself away."""
-        return (self.task.brief, self.task.facts or "", self.task.draft or "")
-
-    @property
-    def contract(self) -> Contract | None:
-        """Its limits; texts that came with the task were not written under them."""
-        return None if self.programs or self.task.entries else self.task.contract
 
     @cached_property
     def outcomes(self) -> Counter[Outcome]:
@@ -266,7 +245,12 @@ def panels_of(runs: Runs) -> Iterator[Panel]:
 def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     """One run as recorded in the journal; of a suite each of its cells."""
     if cells := journal.cells(run):
-        return [each for row in cells for each in _read_cell(row.id, journal)]
+        found: list[AuditedRun] = []
+        for row in cells:
+            # In some there is nothing to audit.
+            with suppress(NotAudited):
+                found += read_run(row.id, journal)
+        return found
     events = journal.events(run)
     story = build_story([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
@@ -289,11 +273,3 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
             unanswered=0 if journal.lock_owner(run) else len(journal.in_flight(run)),
         )
     ]
-
-
-def _read_cell(run: str, journal: Journal) -> list[AuditedRun]:
-    """A cell, unless there is nothing in it to audit."""
-    try:
-        return read_run(run, journal)
-    except NotAudited:
-        return []

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import combinations, combinations_with_replacement, permutations
-from math import comb, exp, factorial, prod, sqrt
+from itertools import combinations, combinations_with_replacement, pairwise, permutations
+from math import comb, factorial, prod
 from random import Random
-from statistics import NormalDist
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from autoreason.stats.sums import Part, centred, distribution, part
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 Places = tuple[int, ...]
 """The place each candidate has on a ballot, from 0."""
-
+MANY_RUNS = 10
+"""From so many on, runs are what is independent; with fewer, panels must do."""
 _COUNTABLE = 3_000
 _SAMPLE = 2_000
 _FLAT = 1e-9
-
-
-MANY_RUNS = 10
-"""From so many on, runs are what is independent; with fewer, panels must do."""
 
 
 def independent(by_run: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:
@@ -33,78 +33,43 @@ def independent(by_run: Sequence[Sequence[Sequence[float]]]) -> list[list[float]
     return [list(panel) for panels in runs_with_panels for panel in panels]
 
 
-class Agreement(NamedTuple):
-    """How far the judges of a panel agree."""
-
-    tau: float
-    """Mean over any two judges."""
-    w: float
-
-
-class ByChance(NamedTuple):
-    """How the agreement of judges who rank at random is distributed."""
-
-    tau: Part
-    w: Part
-
-
-def agreement(rankings: Sequence[Sequence[str]]) -> Agreement | None:
-    """Mean tau and Kendall's W of full rankings; None with fewer than two judges or texts."""
-    if len(rankings) < 2 or len(rankings[0]) < 2:
-        return None
-    return _agreement_of_rankings(tuple(map(tuple, rankings)))
-
-
-# Three judges of three texts can vote in 216 ways only.
 @lru_cache(maxsize=4096)
-def _agreement_of_rankings(rankings: tuple[tuple[str, ...], ...]) -> Agreement:
+def mean_tau(rankings: tuple[tuple[str, ...], ...]) -> float:
+    """Kendall's tau of full rankings, the mean over any two judges."""
     names = sorted(rankings[0])
-    return _agreement_of_places([tuple(map(ranking.index, names)) for ranking in rankings])
+    return _tau([tuple(map(ranking.index, names)) for ranking in rankings])
 
 
-def _agreement_of_places(ballots: Sequence[Places]) -> Agreement:
+def _tau(ballots: Sequence[Places]) -> float:
     judges, things = len(ballots), len(ballots[0])
     score = 0
     for one, other in combinations(range(things), 2):
         first = sum(places[one] < places[other] for places in ballots)
         score += (2 * first - judges) ** 2 - judges
-    sums = [sum(column) for column in zip(*ballots, strict=True)]
-    middle = judges * (things - 1) / 2
-    spread = sum((each - middle) ** 2 for each in sums)
-    pairs = comb(things, 2) * judges * (judges - 1)
-    return Agreement(score / pairs, 12 * spread / (judges**2 * (things**3 - things)))
+    return score / (comb(things, 2) * judges * (judges - 1))
 
 
 @cache
-def agreement_by_chance(judges: int, things: int) -> ByChance:
+def tau_by_chance(judges: int, things: int) -> Part:
     """Exact for small panels; larger ones are sampled, always the same, with their exact mean and variance."""
-    if comb(factorial(things) + judges - 2, judges - 1) <= _COUNTABLE:
-        chances: tuple[defaultdict[complex, float], ...] = (defaultdict(float), defaultdict(float))
-        for ballots, p in _all_panels(judges, things):
-            for each, value in zip(chances, _agreement_of_places(ballots), strict=True):
-                each[round(value, 9)] += p
-        return ByChance(*map(part, chances))
+    ballots = list(permutations(range(things))) if things < 7 else []
+    if ballots and comb(len(ballots) + judges - 2, judges - 1) <= _COUNTABLE:
+        chances: defaultdict[complex, float] = defaultdict(float)
+        # Every panel up to the names of the texts, which the first ballot may choose.
+        for others in combinations_with_replacement(ballots, judges - 1):
+            same = prod(factorial(times) for times in Counter(others).values())
+            ways = factorial(judges - 1) // same
+            tau = round(_tau([ballots[0], *others]), 9)
+            chances[tau] += ways / len(ballots) ** (judges - 1)
+        return part(chances)
     rng = Random(0)
-    places = range(things)
-    samples = [
-        _agreement_of_places([tuple(rng.sample(places, things)) for _ in range(judges)])
+    taus = [
+        _tau([tuple(rng.sample(range(things), things)) for _ in range(judges)])
         for _ in range(_SAMPLE)
     ]
     # Any two judges are independent even of a third, so variances of pairs add up.
-    pairs = comb(judges, 2)
-    of_tau = 2 * (2 * things + 5) / (9 * things * (things - 1)) / pairs
-    of_w = ((judges - 1) / judges) ** 2 / (things - 1) / pairs
-    taus, ws = zip(*samples, strict=True)
-    return ByChance(centred(taus, 0.0, of_tau), centred(ws, 1 / judges, of_w))
-
-
-def _all_panels(judges: int, things: int) -> Iterator[tuple[list[Places], float]]:
-    """Every panel up to the names of the texts, which the first ballot may choose."""
-    ballots = list(permutations(range(things)))
-    for others in combinations_with_replacement(ballots, judges - 1):
-        same = prod(factorial(times) for times in Counter(others).values())
-        ways = factorial(judges - 1) // same
-        yield [ballots[0], *others], ways / len(ballots) ** (judges - 1)
+    variance = 2 * (2 * things + 5) / (9 * things * (things - 1)) / comb(judges, 2)
+    return centred(taus, 0.0, variance)
 
 
 class Course(NamedTuple):
@@ -128,9 +93,7 @@ class Course(NamedTuple):
     @property
     def pairs(self) -> int:
         """Survivals right after a survival."""
-        return sum(
-            one and other for one, other in zip(self.survived, self.survived[1:], strict=False)
-        )
+        return sum(one and other for one, other in pairwise(self.survived))
 
 
 @cache
@@ -196,22 +159,42 @@ def position_by_chance(panels: Sequence[Sequence[SeenVote]]) -> float | None:
     The names of the texts change places within each panel, for all its judges at once, in all six ways: what
     balanced orders and judges who agree bring about stays as it was. None where position cannot show.
     """
+    import numpy as np
+    from scipy.stats import chi2
+
     parts = [_relabelled(panel) for panel in panels]
-    centre = complex(*(sum(map(len, panels)) / 3,) * 2)
-    observed = sum(sum((_at(o, first) for o, first in panel), 0j) for panel in panels) - centre
-    uneven = _unevenness(parts)
-    if uneven is None:
+    middle = sum(map(len, panels)) / 3
+    observed = sum(_at(order, first) for panel in panels for order, first in panel)
+    covariance = np.zeros((2, 2))
+    for each, times in Counter(parts).items():
+        values = np.array([(value.real, value.imag) for value, _ in each])
+        weights = np.array([p for _, p in each])
+        off = values - weights @ values
+        covariance += times * (off.T * weights) @ off
+    if covariance.trace() < _FLAT:
         return None
+    # Chance may move first places in one direction only.
+    variances, directions = np.linalg.eigh(covariance)
+    moved = variances > _FLAT * variances.sum()
+
+    def uneven(sums: Sequence[complex]) -> NDArray[np.float64]:
+        off = np.array([(value.real - middle, value.imag - middle) for value in sums])
+        found: NDArray[np.float64] = ((off @ directions[:, moved]) ** 2 / variances[moved]).sum(
+            axis=1
+        )
+        return found
+
+    far = float(uneven([observed])[0])
     exact = distribution(parts)
-    if exact is not None:
-        least = uneven(observed) - _FLAT
-        return min(1.0, sum(p for at, p in exact.items() if uneven(at - centre) >= least))
-    return uneven.tail(observed)
+    if exact is None:
+        return float(chi2.sf(far, moved.sum()))
+    as_far = uneven(list(exact)) >= far - _FLAT
+    return min(1.0, float(np.array(list(exact.values()))[as_far].sum()))
 
 
 def _at(order: Sequence[str], name: str) -> complex:
     """First place on the first position is 1, on the second 1j, on the third neither."""
-    return (1, 1j, 0)[order.index(name)]
+    return (1 + 0j, 1j, 0j)[order.index(name)]
 
 
 def _relabelled(panel: Sequence[SeenVote]) -> Part:
@@ -227,39 +210,3 @@ def _renamed(order: tuple[str, ...], first: str) -> tuple[complex, ...]:
     names = sorted(order)
     at = names.index(first)
     return tuple(_at(order, renamed[at]) for renamed in permutations(names))
-
-
-class _Unevenness(NamedTuple):
-    """The distance from equal shares, in units of what chance gives."""
-
-    xx: float
-    xy: float
-    yy: float
-    flat: bool
-    """Chance moves first places in one direction only."""
-
-    def __call__(self, off: complex) -> float:
-        x, y = off.real, off.imag
-        if self.flat:
-            return (x * x + y * y) / (self.xx + self.yy)
-        determinant = self.xx * self.yy - self.xy**2
-        return (self.yy * x * x - 2 * self.xy * x * y + self.xx * y * y) / determinant
-
-    def tail(self, off: complex) -> float:
-        """By chi-square with two degrees of freedom, or one."""
-        far = self(off)
-        return 2 * NormalDist().cdf(-sqrt(far)) if self.flat else exp(-far / 2)
-
-
-def _unevenness(parts: Sequence[Part]) -> _Unevenness | None:
-    xx = xy = yy = 0.0
-    for each, times in Counter(parts).items():
-        middle = sum(value * p for value, p in each)
-        for value, p in each:
-            off = value - middle
-            xx += times * p * off.real**2
-            xy += times * p * off.real * off.imag
-            yy += times * p * off.imag**2
-    if xx + yy < _FLAT:
-        return None
-    return _Unevenness(xx, xy, yy, flat=xx * yy - xy**2 < _FLAT * (xx + yy) ** 2)

@@ -1,23 +1,24 @@
-"""Findings about a record, and the phrases that all checks share."""
+"""Questions about a record, their findings, and the phrases that all of them share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from autoreason.report.numbers import count, percent
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import holm
-from autoreason.studies.audit.audited_run import AuditedRun
+from autoreason.studies.audit.audited_run import AuditedRun, Runs
 
 Level = Literal["alarm", "look", "fine", "unknown"]
-Group = Literal["ballots", "judges", "stopping", "texts", "programs"]
+Group = Literal["ballots", "judges", "stopping", "texts", "programs", "calls"]
 LEVELS: tuple[Level, ...] = ("alarm", "look", "fine", "unknown")
 """From worst to best; unknown is neither."""
-GROUPS: tuple[Group, ...] = ("ballots", "judges", "stopping", "texts", "programs")
+GROUPS: tuple[Group, ...] = ("ballots", "judges", "stopping", "texts", "programs", "calls")
+LEVEL = 0.05
+"""What a corrected p-value must reach before anything is called more than chance."""
 
 
 class AuditFinding(Struct, frozen=True, kw_only=True):
@@ -37,33 +38,43 @@ class AuditFinding(Struct, frozen=True, kw_only=True):
     """How likely chance alone is to give as much, where that was tested; corrected for all questions tested."""
 
 
-@dataclass(frozen=True)
-class PendingFinding:
-    """A finding that depends on a test: it is concluded once its p-value is corrected for all tests."""
+class Found(NamedTuple):
+    """An answer that needs no test."""
+
+    level: Level
+    statement: str
+    number: Estimate
+
+
+Conclusion = tuple[Level, str] | str
+"""The level of a finding and its statement, or why nothing is known."""
+
+
+class Tested(NamedTuple):
+    """An answer that depends on a test: it is concluded once its p-value is corrected for all tests."""
 
     p: float
-    conclude: Callable[[float], AuditFinding]
-    """The finding, given the corrected p-value."""
+    number: Estimate
+    conclude: Callable[[float], Conclusion]
 
 
-AuditResult = AuditFinding | PendingFinding
-Conclusion = tuple[Level, str]
-"""The level of a finding, and its statement."""
+Answer = Found | Tested | str
+"""A string says why nothing is known."""
 
 
-class Topic(Struct, frozen=True):
-    """What a check is about: the part of a finding that does not depend on the record."""
+class Question(NamedTuple):
+    """What is asked of a record: what is normal, what to do where it is not, and the function that answers."""
 
     group: Group
     name: str
     normal: str
     fix: str
+    answer: Callable[[Runs], Answer]
 
     def finding(
-        self, level: Level, statement: str, number: Estimate | float, p: float | None = None
+        self, level: Level, statement: str, number: Estimate, p: float | None = None
     ) -> AuditFinding:
         """The finding at a level; advice is only given where it is needed."""
-        value = number if isinstance(number, Estimate) else Estimate(float(number))
         return AuditFinding(
             name=self.name,
             group=self.group,
@@ -71,33 +82,32 @@ class Topic(Struct, frozen=True):
             statement=statement,
             normal=self.normal,
             fix=self.fix if level in ("alarm", "look") else "",
-            number=value,
+            number=number,
             p_value_adjusted=p,
         )
 
-    def pending(
-        self, p: float, number: Estimate, conclude: Callable[[float], Conclusion]
-    ) -> PendingFinding:
-        """The finding that a test concludes from its corrected p-value."""
-        return PendingFinding(p, lambda p: self.finding(*conclude(p), number, p))
 
-    def unknown(self, reason: str) -> AuditFinding:
-        """A finding without an answer, and why."""
-        return self.finding("unknown", reason, Estimate(None, reason=reason))
+def question(
+    group: Group, name: str, normal: str, fix: str
+) -> Callable[[Callable[[Runs], Answer]], Question]:
+    """Make a function that answers it a question."""
+    return lambda answer: Question(group, name, normal, fix, answer)
 
 
-LEVEL = 0.05
-"""What a corrected p-value must reach before anything is called more than chance."""
-
-
-def settle(results: Iterable[AuditResult]) -> tuple[AuditFinding, ...]:
-    """The findings, each test corrected for being one of several (Holm 1979)."""
-    results = list(results)
-    corrected = holm([each.p if isinstance(each, PendingFinding) else None for each in results])
-    return tuple(
-        each.conclude(1.0 if p is None else p) if isinstance(each, PendingFinding) else each
-        for each, p in zip(results, corrected, strict=True)
-    )
+def find(questions: Sequence[Question], runs: Runs) -> tuple[AuditFinding, ...]:
+    """What these questions find, each test corrected for being one of several (Holm 1979)."""
+    answers = [each.answer(runs) for each in questions]
+    corrected = holm([each.p if isinstance(each, Tested) else None for each in answers])
+    findings = []
+    for asked, answer, p in zip(questions, answers, corrected, strict=True):
+        if isinstance(answer, Tested) and p is not None:
+            said = answer.conclude(p)
+            answer = said if isinstance(said, str) else Found(*said, answer.number)
+        if isinstance(answer, str):
+            findings.append(asked.finding("unknown", answer, Estimate(None, reason=answer), p))
+        elif isinstance(answer, Found):
+            findings.append(asked.finding(*answer, p))
+    return tuple(findings)
 
 
 def many(number: int, noun: str, plural: str = "") -> str:

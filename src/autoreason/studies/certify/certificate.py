@@ -1,34 +1,59 @@
-"""A judge's certificate, computed from the ballots of its certification."""
+"""A judge's certificate: the job that asks for it, what its ballots show, and the file it is kept in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, structs
 
-from autoreason.events import BallotCast
+from autoreason.errors import InvalidInput
+from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
+from autoreason.files import write
+from autoreason.jobs.context import use_in_order
+from autoreason.jobs.job import Job, Plan, read_options
 from autoreason.keys import sub_key
+from autoreason.paths import certificates_folder
 from autoreason.report.numbers import listed, percent, percent_range
-from autoreason.report.report import Report, Section
+from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
-from autoreason.settings import Protocol
+from autoreason.settings import Protocol, Settings
 from autoreason.story import Story
 from autoreason.studies.certify import properties as rules
-from autoreason.studies.certify.properties import CertificateFinding, CertificateVerdict
+from autoreason.studies.certify.properties import (
+    CertificateFinding,
+    CertificateVerdict,
+    Property,
+    measure,
+)
 from autoreason.studies.certify.questions import (
     AGAIN,
     DEFECT,
     INJECTION,
+    KINDS,
     LONGER,
     PADDED,
     RECORD,
     SAME,
     SOUND,
+    SUITE,
+    Question,
+    defect_questions,
     injection_for,
+    other_questions,
+    pairs,
     text_named,
 )
-from autoreason.studies.certify.suite import KINDS, SUITE, pairs
+from autoreason.task import Entry, Task
+from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot, seat_calls
+from autoreason.tournament.panel import verdict_of
 
 
 class Certificate(Report, Struct, frozen=True, kw_only=True):
@@ -139,13 +164,12 @@ def certificate_of(story: Story) -> Certificate:
     """The certificate from the ballots so far."""
     settings = story.settings
     assert settings is not None
-    ballots = [ballot for panel in story.panels.values() for ballot in panel.ballots]
-    by_question = _Ballots({stage: panel.ballots for stage, panel in story.panels.items()})
-    suite = int(settings.strategy_options.get("suite", SUITE))
+    stages = {stage: panel.ballots for stage, panel in story.panels.items()}
+    ballots = [ballot for each in stages.values() for ballot in each]
     return Certificate(
         model=settings.models.judges[0],
         base_url=settings.server_of(settings.models.judges[0]),
-        suite=suite,
+        suite=int(settings.strategy_options.get("suite", SUITE)),
         protocol=settings.protocol,
         style=settings.style,
         temperature=settings.judge_temperature,
@@ -153,169 +177,279 @@ def certificate_of(story: Story) -> Certificate:
         seed=settings.seed,
         ballots=sum(ballot.ranking is not None for ballot in ballots),
         invalid=sum(ballot.ranking is None for ballot in ballots),
-        findings=(
-            _defects(by_question),
-            _position(by_question),
-            _length(by_question),
-            _injection(by_question),
-            # The first suite had no such questions.
-            *([_records(by_question, settings.seed)] if suite > 1 else []),
-            _repeatability(by_question),
-            _swapped(by_question),
-            _readable(ballots),
-        ),
+        findings=_Ballots(stages, settings.seed).findings(),
     )
-
-
-class _Repeat(NamedTuple):
-    """Two valid ballots about one pair, seen in the same order."""
-
-    at: int
-    seat: int
-    before: BallotCast
-    now: BallotCast
 
 
 class _Ballots:
-    """Ballots by what was asked and about which pair."""
+    """Ballots by what was asked and about which pair, and what they show."""
 
-    def __init__(self, stages: dict[str, list[BallotCast]]) -> None:
+    def __init__(self, stages: Mapping[str, Sequence[BallotCast]], seed: int) -> None:
         self._stages = stages
+        self._seed = seed
 
-    def of(self, kind: str, name: str) -> list[BallotCast]:
-        """All ballots of one question, valid or not."""
-        return self._stages.get(sub_key(kind, name), [])
+    def findings(self) -> tuple[CertificateFinding, ...]:
+        """One for each property."""
+        followed = "the text that a record named"
+        return (
+            self._defects(),
+            self._won(rules.POSITION, SAME, "the first of two identical texts", _shown_first),
+            self._won(rules.LENGTH, LONGER, "the longer text", lambda b: _first(b) == PADDED),
+            self._injection(),
+            self._won(rules.RECORDS, RECORD, followed, lambda b: _first(b) == self._named(b)),
+            self._repeatability(),
+            self._swapped(),
+            self._readable(),
+        )
 
-    def answers(self, kind: str, is_true: Callable[[BallotCast], bool]) -> list[list[bool]]:
-        """Pair by pair, for which valid ballots a condition is true."""
-        valid = [[b for b in self.of(kind, pair.name) if b.ranking] for pair in pairs()]
-        return [[is_true(ballot) for ballot in ballots] for ballots in valid if ballots]
+    def _of(self, kind: str, pair: str) -> Sequence[BallotCast]:
+        return self._stages.get(sub_key(kind, pair), ())
 
-    def count(self, kind: str, is_true: Callable[[BallotCast], bool]) -> tuple[int, int]:
-        """For how many valid ballots it is true, and how many there are."""
-        valid = [b for pair in pairs() for b in self.of(kind, pair.name) if b.ranking]
-        return sum(map(is_true, valid)), len(valid)
+    def _named(self, ballot: BallotCast) -> str:
+        return text_named(self._seed, ballot.stage, ballot.seat)
 
-    def repeats_of(self, kind: str) -> Iterator[_Repeat]:
-        """Ballots of a kind, each with the one on the planted defect in the same order."""
+    def _won(
+        self, what: Property, kind: str, text: str, is_first: Callable[[BallotCast], bool]
+    ) -> CertificateFinding:
+        """How often a text won that should win no more often than by chance."""
+        valid = [[b for b in self._of(kind, pair.name) if b.ranking] for pair in pairs()]
+        answers = [list(map(is_first, ballots)) for ballots in valid if ballots]
+        won, total = sum(map(sum, answers)), sum(map(len, answers))
+        return measure(what, answers, f"{text} won {won} of {total}")
+
+    def _defects(self) -> CertificateFinding:
+        answers, by_kind = [], {kind: Counter[bool]() for kind in KINDS}
+        for pair in pairs():
+            right = [_first(b) == SOUND for b in self._of(DEFECT, pair.name) if b.ranking]
+            by_kind[pair.kind].update(right)
+            answers += [right] if right else []
+        kinds = [f"{KINDS[kind]} {n[True]} of {n.total()}" for kind, n in by_kind.items()]
+        seen, total = sum(map(sum, answers)), sum(map(len, answers))
+        statement = f"seen in {seen} of {total} ballots: {', '.join(kinds)}"
+        return measure(rules.DEFECTS, answers, statement)
+
+    def _repeats_of(self, kind: str) -> Iterator[tuple[int, BallotCast, BallotCast]]:
+        """Valid ballots on the planted defect of the pair at a place, each with one of a kind in the same order."""
         for at, pair in enumerate(pairs()):
-            first = self.of(DEFECT, pair.name)
-            for ballot in self.of(kind, pair.name):
+            first = self._of(DEFECT, pair.name)
+            for ballot in self._of(kind, pair.name):
                 # Both orders come in turn, so one of the seat's two ballots has the same order.
                 alike = [b for b in first[2 * ballot.seat :][:2] if b.order == ballot.order]
                 if ballot.ranking and alike and alike[0].ranking:
-                    yield _Repeat(at, ballot.seat, alike[0], ballot)
+                    yield at, alike[0], ballot
 
-
-def _defects(by_question: _Ballots) -> CertificateFinding:
-    right, total = by_question.count(DEFECT, _sound_first)
-    kinds = []
-    for kind, name in KINDS.items():
-        ballots = [
-            b
-            for p in pairs()
-            if p.kind == kind
-            for b in by_question.of(DEFECT, p.name)
-            if b.ranking
+    def _injection(self) -> CertificateFinding:
+        both = list(self._repeats_of(INJECTION))
+        changed = [(at, now) for at, before, now in both if _first(before) != _first(now)]
+        rose = [_first(now) != SOUND for _, now in changed]
+        worked = [
+            injection_for(at, b.seat) for (at, b), up in zip(changed, rose, strict=True) if up
         ]
-        kinds.append(f"{name} {sum(map(_sound_first, ballots))} of {len(ballots)}")
-    statement = f"seen in {right} of {total} ballots: {', '.join(kinds)}"
-    return rules.at_least(
-        rules.DEFECTS, by_question.answers(DEFECT, _sound_first), rules.FLOOR, statement
-    )
+        statement = (
+            f"of {len(both)} spoiled texts {len(worked)} rose and {len(rose) - len(worked)} fell"
+        )
+        if worked:
+            ways = ", ".join(f"{way} ({times})" for way, times in Counter(worked).items())
+            statement += f"; they rose by {ways}"
+        return measure(rules.INJECTION, [[up] for up in rose], statement, answered=len(both))
+
+    def _repeatability(self) -> CertificateFinding:
+        same: defaultdict[int, list[bool]] = defaultdict(list)
+        for at, before, now in self._repeats_of(AGAIN):
+            same[at].append(before.ranking == now.ranking)
+        return _same(rules.REPEAT, list(same.values()), "the same again")
+
+    def _swapped(self) -> CertificateFinding:
+        ballots = [self._of(DEFECT, pair.name) for pair in pairs()]
+        couples = [zip(each[::2], each[1::2], strict=False) for each in ballots]
+        same = [
+            [one.ranking == other.ranking for one, other in each if one.ranking and other.ranking]
+            for each in couples
+        ]
+        return _same(rules.SWAP, [each for each in same if each], "the same when swapped")
+
+    def _readable(self) -> CertificateFinding:
+        ballots = [ballot for each in self._stages.values() for ballot in each]
+        first_try = [[ballot.ranking is not None and ballot.asked == 1] for ballot in ballots]
+        never = sum(ballot.ranking is None for ballot in ballots)
+        read = sum(map(sum, first_try))
+        statement = f"{read} of {len(ballots)} read at first try, {never} never"
+        return measure(rules.BALLOTS, first_try, statement)
 
 
-def _position(by_question: _Ballots) -> CertificateFinding:
-    what = "the first of two identical texts"
-    return _won(rules.POSITION, rules.BAND, what, by_question, SAME, _first_first)
+def _same(what: Property, same: Sequence[Sequence[bool]], how: str) -> CertificateFinding:
+    agreed, total = sum(map(sum, same)), sum(map(len, same))
+    return measure(what, same, f"{agreed} of {total} answers were {how}")
 
 
-def _length(by_question: _Ballots) -> CertificateFinding:
-    return _won(rules.LENGTH, _AT_MOST_HALF, "the longer text", by_question, LONGER, _padded_first)
+def _first(ballot: BallotCast) -> str | None:
+    return ballot.ranking[0] if ballot.ranking else None
 
 
-def _records(by_question: _Ballots, seed: int) -> CertificateFinding:
-    def follows(ballot: BallotCast) -> bool:
-        named = text_named(seed, ballot.stage, ballot.seat)
-        return ballot.ranking is not None and ballot.ranking[0] == named
-
-    what = "the text that a record named"
-    return _won(rules.RECORDS, _AT_MOST_HALF, what, by_question, RECORD, follows)
+def _shown_first(ballot: BallotCast) -> bool:
+    return _first(ballot) == ballot.order[0]
 
 
-_AT_MOST_HALF = (0.0, rules.COIN)
+_MAX_NAME = 180
 
 
-def _won(
-    rule: rules.Property,
-    band: tuple[float, float],
-    what: str,
-    by_question: _Ballots,
-    kind: str,
-    is_first: Callable[[BallotCast], bool],
-) -> CertificateFinding:
-    """How often a text won that should win no more often than the band says."""
-    right, total = by_question.count(kind, is_first)
-    statement = f"{what} won {right} of {total}"
-    return rules.within(rule, by_question.answers(kind, is_first), band, statement)
+class StoredCertificate(Struct, frozen=True, kw_only=True):
+    """A certificate with the run it comes from."""
+
+    certificate: Certificate
+    run: str
+    date: datetime
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict first, then all of it, as plain values."""
+        one = self.certificate
+        verdict = {
+            "conclusion": one.conclusion,
+            "model": one.model,
+            "verdict": one.verdict,
+            "failed": one.failed,
+        }
+        return verdict | plain_values(self)
 
 
-def _injection(by_question: _Ballots) -> CertificateFinding:
-    both = list(by_question.repeats_of(INJECTION))
-    rose = [each for each in both if _sound_first(each.before) and not _sound_first(each.now)]
-    fell = sum(not _sound_first(each.before) and _sound_first(each.now) for each in both)
-    statement = f"of {len(both)} spoiled texts {len(rose)} rose and {fell} fell"
-    worked = [injection_for(each.at, each.seat) for each in rose]
-    if worked:
-        ways = dict.fromkeys(worked)
-        statement += f"; they rose by {', '.join(f'{way} ({worked.count(way)})' for way in ways)}"
-    return rules.judge_injection(len(rose), fell, len(both), statement)
+def certificate_path(model: str, base_url: str | None = None) -> Path:
+    """The file of one judge; the same model on another server is another judge."""
+    name = quote(f"{model}@{base_url}" if base_url else model, safe="")
+    if len(name) > _MAX_NAME:
+        name = f"{name[:_MAX_NAME]}-{blake2b(name.encode(), digest_size=8).hexdigest()}"
+    return certificates_folder() / f"{name}.json"
 
 
-def _repeatability(by_question: _Ballots) -> CertificateFinding:
-    both = list(by_question.repeats_of(AGAIN))
-    same = [(each.at, each.before.ranking == each.now.ranking) for each in both]
-    statement = f"{sum(agrees for _, agrees in same)} of {len(same)} answers were the same again"
-    return rules.at_least(rules.REPEAT, _by_pair(same), rules.COIN, statement)
+def keep_certificate(story: Story, run: str, *, if_missing: bool = False) -> None:
+    """Store the certificate of a run; `if_missing`, only where the judge has none."""
+    certificate = certificate_of(story)
+    if not (if_missing and find_certificate(certificate.model, certificate.base_url)):
+        write_certificate(
+            StoredCertificate(certificate=certificate, run=run, date=datetime.now(UTC))
+        )
 
 
-def _swapped(by_question: _Ballots) -> CertificateFinding:
-    same, lean = [], []
-    for at, pair in enumerate(pairs()):
-        ballots = by_question.of(DEFECT, pair.name)
-        for one, other in zip(ballots[::2], ballots[1::2], strict=False):
-            if one.ranking and other.ranking:
-                same.append((at, one.ranking == other.ranking))
-                lean.append((at, 2 - _first_first(one) - _first_first(other)))
-    statement = (
-        f"{sum(agrees for _, agrees in same)} of {len(same)} answers were the same when swapped"
-    )
-    if lean:
-        statement += f"; {rules.describe_lean(lean)}"
-    return rules.at_least(rules.SWAP, _by_pair(same), rules.COIN, statement)
+def write_certificate(stored: StoredCertificate) -> Path:
+    """Write a certificate in place of an older one of the same judge; a reader never sees half of it."""
+    path = certificate_path(stored.certificate.model, stored.certificate.base_url)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(path, msgspec.json.format(msgspec.json.encode(stored), indent=2).decode(), private=True)
+    return path
 
 
-def _readable(ballots: list[BallotCast]) -> CertificateFinding:
-    first_try = [[ballot.ranking is not None and ballot.asked == 1] for ballot in ballots]
-    invalid = sum(ballot.ranking is None for ballot in ballots)
-    read = sum(map(sum, first_try))
-    statement = f"{read} of {len(first_try)} read at first try, {invalid} never"
-    return rules.at_least(rules.BALLOTS, first_try, rules.READABLE, statement)
+def find_certificate(model: str, base_url: str | None = None) -> StoredCertificate | None:
+    """The certificate of a judge; a damaged file is no certificate."""
+    stored = _read_certificate(certificate_path(model, base_url))
+    if stored is None or stored.certificate.model != model:
+        # A disk that ignores case may return another judge's.
+        return None
+    return stored
 
 
-def _by_pair(same: list[tuple[int, bool]]) -> list[list[bool]]:
-    """Pair by pair, which answers agreed."""
-    places = dict.fromkeys(at for at, _ in same)
-    return [[agrees for where, agrees in same if where == at] for at in places]
+def all_certificates() -> list[StoredCertificate]:
+    """Every certificate that can be read, by judge."""
+    read = [_read_certificate(path) for path in certificates_folder().glob("*.json")]
+    stored = [each for each in read if each]
+    return sorted(stored, key=lambda s: (s.certificate.model, s.certificate.base_url or ""))
 
 
-def _sound_first(ballot: BallotCast) -> bool:
-    return ballot.ranking is not None and ballot.ranking[0] == SOUND
+def _read_certificate(path: Path) -> StoredCertificate | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=StoredCertificate)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
 
 
-def _padded_first(ballot: BallotCast) -> bool:
-    return ballot.ranking is not None and ballot.ranking[0] == PADDED
+MAX_REPEATS = 20
 
 
-def _first_first(ballot: BallotCast) -> bool:
-    return ballot.ranking is not None and ballot.ranking[0] == ballot.order[0]
+class CertificationOptions(Struct, frozen=True, kw_only=True):
+    """Which judge, which suite and how often each question is asked."""
+
+    model: str
+    suite: int = SUITE
+    repeats: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.repeats <= MAX_REPEATS:
+            raise InvalidInput(
+                f"`repeats` is {self.repeats}; give a number from 1 to {MAX_REPEATS}"
+            )
+
+
+def _judged(question: Question) -> Task:
+    """The task with its texts as entries, from which a prompt sees that none was thrown out for breaking a limit."""
+    entries = tuple(Entry(name=name, text=text) for name, text in question.texts.items())
+    return structs.replace(question.task, entries=entries)
+
+
+class Certification(Job):
+    """Questions whose answers are known, for one judge, asked as in a panel."""
+
+    summary = "a judge's certificate: what it sees, and what misleads it"
+    prompts = (*JUDGE_PROMPTS, "knowledge")
+
+    async def run(self) -> JobFinished:
+        """Ask about planted defects first; a judge without a valid ballot is asked nothing else."""
+        options = read_options(self.settings, CertificationOptions)
+        await self.ask_questions(defect_questions(options.repeats))
+        if any(b.ranking for panel in self.story.panels.values() for b in panel.ballots):
+            await self.ask_questions(other_questions(self.settings.seed, options.repeats))
+        return self.finish(certificate_of(self.story).conclusion)
+
+    async def ask_questions(self, questions: Sequence[Question]) -> None:
+        """All of them side by side; events are emitted in the order of the questions."""
+        seats = [
+            cast_ballot(
+                replace(self.context, task=_judged(each)),
+                *(each.stage, each.seat, each.order, each.texts),
+                judge=each.judge,
+            )
+            for each in questions
+        ]
+        last = {each.stage: each.seat for each in questions}
+
+        def take(ballot: BallotCast) -> None:
+            self.emit(ballot)
+            if ballot.seat == last[ballot.stage]:
+                self.emit(PanelDecided(stage=ballot.stage, verdict=self._verdict(ballot.stage)))
+
+        await use_in_order(seats, take)
+
+    def _verdict(self, stage: str) -> Verdict | None:
+        """The verdict on one question's texts; one ballot is enough, since nothing is decided by it."""
+        ballots = self.story.panels[stage].ballots
+        valid = sum(ballot.ranking is not None for ballot in ballots)
+        names = sorted(ballots[0].order)
+        return verdict_of(ballots, names, self.settings.voting, valid) if valid else None
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        """One call per question, unless ballots have to be asked for again."""
+        repeats = read_options(settings, CertificationOptions).repeats
+        first = len(defect_questions(repeats))
+        questions = first + len(other_questions(settings.seed, repeats))
+        calls = seat_calls(settings)
+        likely, most = questions * calls.usual, questions * calls.most
+        return {"judge": questions}, {"judge": likely}, {"judge": most}
+
+    @classmethod
+    def min_calls(cls, task: Task, settings: Settings) -> int:  # noqa: ARG003
+        """Every question once: without all of them there is no certificate."""
+        least, _, _ = cls.plans(settings)
+        return sum(least.values())
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        """The judge and the suite must be those the run was started with."""
+        options = read_options(settings, CertificationOptions)
+        if settings.models.judges != (options.model,):
+            raise InvalidInput(
+                f"this run certifies {options.model}; begin another with "
+                f"`autoreason certify {settings.models.judges[0]}`"
+            )
+        if options.suite != SUITE:
+            raise InvalidInput(
+                f"this run asks the questions of suite {options.suite} and this version has suite "
+                f"{SUITE}; begin again with `autoreason certify {options.model}`"
+            )

@@ -36,7 +36,7 @@ from autoreason.studies.lab.lab_suite import (
     panel_texts,
     suite_of,
 )
-from autoreason.studies.panels.entries import distinct, same_texts
+from autoreason.studies.panels.panel_jobs import distinct, same_texts
 from autoreason.task import Task
 
 MAX_PARALLEL = 1000

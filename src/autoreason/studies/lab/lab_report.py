@@ -67,11 +67,13 @@ from autoreason.studies.lab.lab_trees import (
     draw_tree_legend,
     trajectory_trees,
 )
-from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
-from autoreason.studies.panels.panel_tables import (
+from autoreason.studies.panels.panel_report import (
+    CountedBallot,
+    PanelReport,
     duels,
     missing_intervals,
     notes,
+    report,
     standings,
     win_matrix,
 )

@@ -20,7 +20,7 @@ from autoreason.models.prices import rates
 from autoreason.programs.assignment import Assignment, assignments_of
 from autoreason.programs.events import Solved, describe_solved
 from autoreason.settings import MAX_PASSES, Matched, Models, Settings, Unit
-from autoreason.studies.panels.entries import cut_options, cut_to_equal_length, distinct
+from autoreason.studies.panels.panel_jobs import cut_options, cut_to_equal_length, distinct
 from autoreason.task import Task, Work
 
 Measure = Literal[

@@ -9,14 +9,35 @@ from statistics import fmean, mode
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autoreason.contract import count_words
 from autoreason.events import BallotCast
-from autoreason.report.numbers import by_chance, describe_losers, listed, p_statement
-from autoreason.report.numbers import count as counted
+from autoreason.jobs.job import last_panel, read_options
+from autoreason.report.numbers import (
+    UNKNOWN,
+    agreement,
+    by_chance,
+    count,
+    decimal,
+    describe_losers,
+    interval,
+    jury,
+    listed,
+    longer,
+    p_statement,
+    p_value,
+    percent,
+    percent_interval,
+    positions,
+)
 from autoreason.report.report import Report, Section
+from autoreason.report.table import Table, figures, words
 from autoreason.stats import ranks
-from autoreason.stats.ranks import Concordance, Ranking, agreement, kendalls_w
+from autoreason.stats.ranks import Ranking
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import clustered_share, even_share_test, sign_test
+from autoreason.story import Story
+from autoreason.studies.panels.panel_jobs import STAGE, Cut, duels_of, votes_by_pair
+from autoreason.tournament.evidence import chance_of_win
 
 
 class CountedBallot(Struct, frozen=True, kw_only=True):
@@ -95,12 +116,9 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """Probability of at least this lead if judges ranked at random."""
     wins_by_chance: float = 0.0
     """How often such judges give a winner; what is then left of 5 % is for losers. 0 where duels decide."""
-    condorcet_winner: str | None
     cycles: tuple[tuple[str, ...], ...]
     agreement: float | None
     """Mean Kendall tau between judges."""
-    concordance: Estimate
-    concordance_test: Test
     positions: tuple[int, ...]
     """First places by the position a text was shown at."""
     position_test: Test
@@ -129,41 +147,158 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         if self.winner:
             return f"{self.winner} wins: {self._lead()}"
         leaders = _leaders(self.standings, self.pairwise)
-        lose = describe_losers([each.name for each in self.standings if self._is_beaten(each.name)])
+        losers = [
+            duel.behind
+            for duel in self.duels
+            if duel.behind is not None
+            and duel.p_value_adjusted is not None
+            and duel.p_value_adjusted + self.wins_by_chance <= BEYOND_CHANCE
+        ]
+        lose = describe_losers([name for name in self.names() if name in losers])
         if len(leaders) > 1:
             return f"no winner{lose}: {listed(leaders)} are equal"
         return f"no winner beyond chance{lose}: {leaders[0]} leads, but {self._lead()}"
 
-    def _is_beaten(self, name: str) -> bool:
-        return any(
-            duel.behind == name
-            and duel.p_value_adjusted is not None
-            and duel.p_value_adjusted + self.wins_by_chance <= BEYOND_CHANCE
-            for duel in self.duels
+    def _lead(self) -> str:
+        first, second = self.standings[:2]
+        if self.chance is not None:
+            ahead = count(abs(round(first.points - second.points)), "point")
+            return by_chance(f"a lead of {ahead} or more", self.chance)
+        duel = _between(self.duels, first.name, second.name)
+        worth = "are more than chance gives" if self.winner else "could be chance"
+        pairs = f", corrected for {len(self.duels)} pairs" if len(self.duels) > 1 else ""
+        return (
+            f"its {count(duel.wins, 'vote')} to {duel.losses} against {second.name} {worth} "
+            f"({p_statement(duel.p_value_adjusted)}{pairs})"
         )
 
     def sections(self) -> list[Section]:
         """Standings, the matrix of wins, and notes."""
-        from autoreason.studies.panels.panel_tables import notes, standings, win_matrix
-
         return [Section(tables=[standings(self), win_matrix(self)]), Section(sentences=notes(self))]
 
     def names(self) -> list[str]:
         """Those of the texts."""
         return [each.name for each in self.standings]
 
-    def _lead(self) -> str:
-        first, second = self.standings[:2]
-        if self.chance is not None:
-            ahead = counted(abs(round(first.points - second.points)), "point")
-            return by_chance(f"a lead of {ahead} or more", self.chance)
-        duel = _between(self.duels, first.name, second.name)
-        worth = "are more than chance gives" if self.winner else "could be chance"
-        pairs = f", corrected for {len(self.duels)} pairs" if len(self.duels) > 1 else ""
-        return (
-            f"its {counted(duel.wins, 'vote')} to {duel.losses} against {second.name} {worth} "
-            f"({p_statement(duel.p_value_adjusted)}{pairs})"
+
+def standings(found: PanelReport) -> Table:
+    """Points, means with intervals, and first places, which in pairs are the points once more."""
+    firsts = [] if found.pairwise else ["first places"]
+    rows = [
+        (
+            each.name,
+            f"{each.words:,}",
+            decimal(each.points),
+            interval(each.mean_points),
+            *(decimal(each.first_places) for _ in firsts),
         )
+        for each in found.standings
+    ]
+    heads = ["words", "points", "per ballot (95 % for all)", *firsts]
+    return Table([*words(""), *figures(*heads)], rows)
+
+
+def win_matrix(found: PanelReport) -> Table:
+    """How many ballots put the row above the column."""
+    names = found.names()
+    rows = [
+        (
+            one,
+            *(
+                UNKNOWN if one == other else str(found.wins.get(one, {}).get(other, 0))
+                for other in names
+            ),
+        )
+        for one in names
+    ]
+    return Table([*words("above"), *figures(*names)], rows)
+
+
+def duels(found: PanelReport, against: str) -> Table:
+    """Each of the others against one of them, with paired tests."""
+    rows = [
+        (
+            each.second,
+            str(each.wins),
+            str(each.losses),
+            percent_interval(each.preferred),
+            p_value(each.test.p_value),
+            p_value(each.p_value_adjusted),
+        )
+        for each in _duels_with(found, against)
+    ]
+    heads = ("won", "lost", "preferred (95 % for all pairs)", "p", "p, corrected")
+    return Table([*words(f"{against} against"), *figures(*heads)], rows)
+
+
+def missing_intervals(found: PanelReport, name: str) -> list[tuple[str, str]]:
+    """Which rows of the table of duels have a share without an interval, and why."""
+    without = [
+        each
+        for each in _duels_with(found, name)
+        if each.preferred.value is not None and each.preferred.low is None
+    ]
+    names = listed([each.second for each in without])
+    return [("Interval", f"none against {names}: {without[0].preferred.reason}")] if without else []
+
+
+def _duels_with(found: PanelReport, name: str) -> list[EntryDuel]:
+    return [each.seen_from(name) for each in found.duels if name in (each.first, each.second)]
+
+
+def notes(found: PanelReport) -> list[tuple[str, str]]:
+    """Agreement, position, length and what was left out, as labelled sentences."""
+    noun, longer_share, share = (
+        "repeat" if found.clustered else "vote",
+        found.longer_preferred,
+        found.detectable,
+    )
+    rows = [
+        ("Agreement", agreement(found.agreement)),
+        ("Position", _describe_position(found)),
+        ("Length", longer(longer_share, count(longer_share.n, noun))),
+        ("Ballots", _describe_ballots(found)),
+    ]
+    if found.cycles:
+        circles = "; ".join(" > ".join(cycle) for cycle in found.cycles)
+        rows.append(("Circle", f"majorities go round in a circle: {circles}"))
+    shown = "can show nothing: even if all agreed it could be chance"
+    if share.value is not None:
+        shown = (
+            f"can show a majority of {percent(share.value)} or more four times out of five; "
+            "a smaller one would mostly be missed"
+        )
+    rows.append(("Power", f"{count(share.n, noun)} {shown}"))
+    if found.words_before_cut:
+        now = {each.name: each.words for each in found.standings}
+        cut = [
+            f"{name} from {n:,} words to {now[name]:,}"
+            for name, n in found.words_before_cut.items()
+            if n != now[name]
+        ]
+        rows.append(("Cut", "; ".join(cut) or "nothing: all texts have the same length"))
+    broken = {name: rules for name, rules in found.violations.items() if rules}
+    return rows + [("Contract", f"{name}: {'; '.join(rules)}") for name, rules in broken.items()]
+
+
+def _describe_position(found: PanelReport) -> str:
+    sentence = positions(found.positions)
+    if not sentence:
+        return f"unknown: {found.position_test.reason}"
+    sentence = f"{sentence}; {p_statement(found.position_test.p_value)}"
+    shown = sum(found.positions)
+    if shown < found.ballots:
+        votes = f"{shown} of {count(found.ballots, 'vote')}"
+        sentence += f"; over panels of {len(found.positions)} texts only, with {votes}"
+    return sentence
+
+
+def _describe_ballots(found: PanelReport) -> str:
+    of = f", of {jury(found.judges)}" if found.judges else ""
+    flipped = "left out because the judge flipped with the order"
+    abstained = f"; {found.abstained} {flipped}" if found.abstained else ""
+    invalid = count(found.invalid, "invalid ballot") if found.invalid else "no invalid ballots"
+    return f"{count(found.ballots, 'vote')} counted{of}{abstained}; {invalid}"
 
 
 def report(
@@ -184,33 +319,41 @@ def report(
     earns nothing. Where ballots are `clustered`, whatever is inferred rests on clusters, even if
     there is only one; `lengths` are those of the texts of each, where they are not `words`.
     """
+    from autoreason.stats.power import detectable_share
+
     rankings = [ballot.ranking for ballot in judged]
     clusters = [ballot.cluster for ballot in judged]
     repeats = len(set(clusters))
-    units: Sequence[Hashable] | None = clusters if clustered else None
-    duels = _duels(list(words), rankings, units)
-    standings = _standings(words, rankings, units, pairwise=pairwise)
-    concordance = _concordance(rankings, repeats)
-    position = _positions(ballots)
+    units: Sequence[Hashable] = clusters if clustered else range(len(judged))
+    noun = "repeat" if clustered else "ballot"
+    every_duel = _duels(list(words), rankings, units, noun)
+    ordered = _standings(words, rankings, units, noun, pairwise=pairwise)
+    top = _between(every_duel, ordered[0].name, ordered[1].name)
+    p = chance
+    if p is None and top.wins > top.losses:
+        p = top.p_value_adjusted
+    is_won = p is not None and p <= BEYOND_CHANCE and len(_leaders(ordered, pairwise)) == 1
+    counts, test = _positions(ballots)
     return PanelReport(
-        standings=standings,
+        standings=ordered,
         wins={one: dict(row) for one, row in ranks.win_matrix(rankings).items()},
-        duels=duels,
+        duels=every_duel,
         ballots=len(judged),
         invalid=sum(ballot.ranking is None for ballot in ballots),
         repeats=repeats,
-        winner=_winner(standings, duels, chance, pairwise=pairwise),
+        winner=ordered[0].name if is_won else None,
         chance=chance,
         wins_by_chance=wins_by_chance,
-        condorcet_winner=ranks.condorcet_winner(rankings),
         cycles=tuple(ranks.cycles(rankings)),
         agreement=_agreement(rankings, clusters),
-        concordance=concordance.w,
-        concordance_test=concordance.test,
-        positions=position[0],
-        position_test=position[1],
+        positions=counts,
+        position_test=test,
         longer_preferred=_longer(judged, lengths or dict.fromkeys(clusters, words), units),
-        detectable=_detectable(standings, duels, repeats if clustered else None, chance),
+        # What the decision at the top could have shown, with the correction that it has to pass.
+        detectable=detectable_share(
+            repeats if clustered else top.wins + top.losses,
+            alpha=BEYOND_CHANCE / (len(every_duel) if chance is None else 1),
+        ),
         abstained=abstained,
         judges=tuple(ballot.model for ballot in ballots if ballot.model),
         pairwise=pairwise,
@@ -221,34 +364,40 @@ def report(
 def _standings(
     words: Mapping[str, int],
     rankings: Sequence[Ranking],
-    units: Sequence[Hashable] | None,
+    units: Sequence[Hashable],
+    noun: str,
     *,
     pairwise: bool,
 ) -> tuple[EntryStanding, ...]:
     last = 0 if pairwise else 1
     firsts = ranks.first_places(rankings)
-    # A reader looks at the first line, the best of them all, so the intervals must be simultaneous (Bonferroni).
-    confidence = 1 - BEYOND_CHANCE / len(words)
-    unknown = Estimate(None, reason="no valid ballot ranks it")
     scored = [ranks.borda([ranking]) for ranking in rankings]
     rivals = max(map(len, scored), default=1) - 1
-    standings = []
-    for name, count in words.items():
-        ballots = [at for at, points in enumerate(scored) if name in points]
-        points = [scored[at][name] + last - 1 for at in ballots]
-        # A ballot sets a text against each of its rivals.
-        tries = [[(each - last) / rivals] * rivals for each in points]
-        beaten = _share(tries, [units[at] for at in ballots] if units else None, confidence)
-        standings.append(
+    found = []
+    for name, length in words.items():
+        at = [number for number, points in enumerate(scored) if name in points]
+        points = [scored[number][name] + last - 1 for number in at]
+        mean_points = Estimate(None, reason="no valid ballot ranks it")
+        if points:
+            # A ballot sets a text against each of its rivals. A reader looks at the first line, the best of
+            # them all, so the intervals must be simultaneous (Bonferroni).
+            tries = [[(each - last) / rivals] * rivals for each in points]
+            beaten = _share(tries, [units[n] for n in at], noun, BEYOND_CHANCE / len(words))
+            value = fmean(points)
+            mean_points = replace(beaten, value=value)
+            if beaten.low is not None and beaten.high is not None:
+                low, high = (last + rivals * end for end in (beaten.low, beaten.high))
+                mean_points = replace(mean_points, low=min(low, value), high=max(high, value))
+        found.append(
             EntryStanding(
                 name=name,
-                words=count,
+                words=length,
                 points=sum(points),
-                mean_points=_points(fmean(points), beaten, last, rivals) if points else unknown,
+                mean_points=mean_points,
                 first_places=firsts.get(name, 0),
             )
         )
-    return tuple(sorted(standings, key=lambda each: (-_merit(each, pairwise), -each.points)))
+    return tuple(sorted(found, key=lambda each: (-_merit(each, pairwise), -each.points)))
 
 
 def _merit(standing: EntryStanding, pairwise: bool) -> float:
@@ -259,131 +408,86 @@ def _merit(standing: EntryStanding, pairwise: bool) -> float:
     return standing.points if pairwise else standing.mean_points.value or 0
 
 
-def _leaders(standings: Sequence[EntryStanding], pairwise: bool) -> list[str]:
+def _leaders(ordered: Sequence[EntryStanding], pairwise: bool) -> list[str]:
     """The texts that no other is ahead of."""
-    best = _merit(standings[0], pairwise)
-    return [each.name for each in standings if _merit(each, pairwise) == best]
-
-
-def _points(value: float, beaten: Estimate, last: int, rivals: int) -> Estimate:
-    """Points per ballot, from the share of rivals beaten."""
-    if beaten.low is None or beaten.high is None:
-        return replace(beaten, value=value)
-    low, high = (last + rivals * end for end in (beaten.low, beaten.high))
-    return replace(beaten, value=value, low=min(low, value), high=max(high, value))
+    best = _merit(ordered[0], pairwise)
+    return [each.name for each in ordered if _merit(each, pairwise) == best]
 
 
 def _share(
-    tries: Sequence[Sequence[float]],
-    units: Sequence[Hashable] | None,
-    confidence: float = 1 - BEYOND_CHANCE,
+    tries: Sequence[Sequence[float]], units: Sequence[Hashable], noun: str, level: float
 ) -> Estimate:
     """A share over ballots, or over whole repeats of them; a single one has no interval."""
-    share = clustered_share(_together(tries, units), confidence)
+    share = clustered_share(_together(tries, units), 1 - level)
     if share.n != 1:
         return share
-    noun = "repeat" if units else "ballot"
     reason = f"an interval needs two {noun}s or more, there is one {noun}"
     return replace(share, low=None, high=None, reason=reason)
 
 
-def _together(
-    tries: Sequence[Sequence[float]], units: Sequence[Hashable] | None
-) -> list[list[float]]:
+def _together(tries: Sequence[Sequence[float]], units: Sequence[Hashable]) -> list[list[float]]:
     together: dict[Hashable, list[float]] = {}
-    for unit, each in zip(units or range(len(tries)), tries, strict=True):
+    for unit, each in zip(units, tries, strict=True):
         together.setdefault(unit, []).extend(each)
     return list(together.values())
 
 
 def _duels(
-    names: Sequence[str], rankings: Sequence[Ranking], units: Sequence[Hashable] | None
+    names: Sequence[str], rankings: Sequence[Ranking], units: Sequence[Hashable], noun: str
 ) -> tuple[EntryDuel, ...]:
-    places = [_places(ranking) for ranking in rankings]
-    duels = []
+    places = [
+        {name: at for at, place in enumerate(ranks.levels(ranking)) for name in place}
+        for ranking in rankings
+    ]
+    found = []
     every = list(combinations(names, 2))
     # Bonferroni: interval and test are corrected alike, so that a p beyond chance is an interval without one half.
     level = BEYOND_CHANCE / max(1, len(every))
     for one, other in every:
         met = [at for at, place in enumerate(places) if one in place and other in place]
-        signs = [_sign(places[at][other] - places[at][one]) for at in met]
-        tries = [[float(s > 0)] if s else [] for s in signs]
-        wins, losses = signs.count(1), signs.count(-1)
-        clusters = [units[at] for at in met] if units else None
+        leads = [places[at][other] - places[at][one] for at in met]
+        tries = [[float(lead > 0)] if lead else [] for lead in leads]
+        wins, losses = sum(lead > 0 for lead in leads), sum(lead < 0 for lead in leads)
+        clusters = [units[at] for at in met]
         # Of single ballots the interval is that of the sign test.
-        test = (
-            even_share_test(_together(tries, clusters), level)
-            if clusters
-            else sign_test(wins, losses)
-        )
-        duels.append(
+        test = sign_test(wins, losses)
+        if noun == "repeat":
+            test = even_share_test(_together(tries, clusters), level)
+        p = None if test.p_value is None else min(1.0, len(every) * test.p_value)
+        found.append(
             EntryDuel(
                 first=one,
                 second=other,
                 wins=wins,
                 losses=losses,
-                preferred=_share(tries, clusters, 1 - level),
+                preferred=_share(tries, clusters, noun, level),
                 test=test,
-                p_value_adjusted=None
-                if test.p_value is None
-                else min(1.0, len(every) * test.p_value),
+                p_value_adjusted=p,
             )
         )
-    return tuple(duels)
+    return tuple(found)
 
 
-def _winner(
-    standings: Sequence[EntryStanding],
-    duels: Sequence[EntryDuel],
-    chance: float | None,
-    *,
-    pairwise: bool,
-) -> str | None:
-    """The leader, if chance alone would seldom give as much."""
-    first, second = standings[0], standings[1]
-    if len(_leaders(standings, pairwise)) > 1:
-        return None
-    if chance is None:
-        duel = _between(duels, first.name, second.name)
-        chance = duel.p_value_adjusted if duel.wins > duel.losses else None
-    return first.name if chance is not None and chance <= BEYOND_CHANCE else None
-
-
-def _between(duels: Sequence[EntryDuel], one: str, other: str) -> EntryDuel:
-    return next(d for d in duels if {d.first, d.second} == {one, other}).seen_from(one)
-
-
-def _detectable(
-    standings: Sequence[EntryStanding],
-    duels: Sequence[EntryDuel],
-    repeats: int | None,
-    chance: float | None,
-) -> Estimate:
-    """What the decision at the top could have shown, with the correction that it has to pass."""
-    from autoreason.stats.power import detectable_share
-
-    duel = _between(duels, standings[0].name, standings[1].name)
-    units = duel.wins + duel.losses if repeats is None else repeats
-    alpha = BEYOND_CHANCE if chance is not None else BEYOND_CHANCE / len(duels)
-    return detectable_share(units, alpha=alpha)
+def _between(every: Sequence[EntryDuel], one: str, other: str) -> EntryDuel:
+    return next(d for d in every if {d.first, d.second} == {one, other}).seen_from(one)
 
 
 def _agreement(rankings: Sequence[Ranking], clusters: Sequence[int]) -> float | None:
     """Judges of the same repeat are compared; those of different ones saw different texts."""
     taus = []
     for cluster in dict.fromkeys(clusters):
-        same_repeat = [_texts(r) for r, c in zip(rankings, clusters, strict=True) if c == cluster]
+        # Those who delivered the same text share its place: each text once.
+        same_repeat = [
+            [place[0] for place in ranks.levels(ranking)]
+            for ranking, of in zip(rankings, clusters, strict=True)
+            if of == cluster
+        ]
         if any(set(each) != set(same_repeat[0]) for each in same_repeat):
             return None
-        tau = agreement(same_repeat)
+        tau = ranks.agreement(same_repeat)
         if tau is not None:
             taus.append(tau)
-    return sum(taus) / len(taus) if taus else None
-
-
-def _texts(ranking: Ranking) -> list[str]:
-    """What a judge ranked, each text once: those who delivered the same one share its place."""
-    return [place[0] for place in ranks.levels(ranking)]
+    return fmean(taus) if taus else None
 
 
 def _positions(ballots: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
@@ -402,32 +506,60 @@ def _positions(ballots: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
 def _longer(
     judged: Sequence[CountedBallot],
     lengths: Mapping[int, Mapping[str, int]],
-    units: Sequence[Hashable] | None,
+    units: Sequence[Hashable],
 ) -> Estimate:
     from autoreason.stats.shares import longer_preferred
 
     wins, differences, ballots = [], [], []
-    for at, ballot in enumerate(judged):
+    for unit, ballot in zip(units, judged, strict=True):
         words = lengths[ballot.cluster]
         for one, other, score in ranks.games([ballot.ranking]):
             wins.append(score)
             differences.append(words[one] - words[other])
-            ballots.append(units[at] if units else at)
+            ballots.append(unit)
     return longer_preferred(wins, differences, clusters=ballots)
 
 
-def _places(ranking: Ranking) -> dict[str, int]:
-    return {name: at for at, place in enumerate(ranks.levels(ranking)) for name in place}
+def panel_report(story: Story) -> PanelReport:
+    """The report of a panel, ranked or in pairs."""
+    assert story.task is not None
+    rules = story.task.contract.violations
+    broken = {e.name: tuple(v.message for v in rules(e.text)) for e in story.task.entries}
+    cut_from = read_options(story.settings, Cut).cut_from if story.settings else {}
+    return replace(
+        _fold(story, {entry.name: count_words(entry.text) for entry in story.task.entries}),
+        violations=broken,
+        # A suite records the lengths of all arms, also of one whose text is judged under another's name.
+        words_before_cut={name: cut_from[name] for name in broken if name in cut_from},
+    )
 
 
-def _concordance(rankings: Sequence[Ranking], repeats: int) -> Concordance:
-    """Kendall's W, where every ballot ranks the same texts."""
-    texts = [_texts(ranking) for ranking in rankings]
-    if repeats > 1 or any(set(each) != set(texts[0]) for each in texts):
-        reason = "not every ballot ranks the same texts"
-        return Concordance(Estimate(None, reason=reason), Test(None, reason=reason))
-    return kendalls_w([[float(each.index(name)) for name in texts[0]] for each in texts])
-
-
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)
+def _fold(story: Story, words: Mapping[str, int]) -> PanelReport:
+    panel = last_panel(story.panels, STAGE)
+    if panel is None:
+        duels = votes_by_pair(story.panels)
+        votes = [vote for pair_votes in duels.values() for vote in pair_votes]
+        ballots = [ballot for duel in duels_of(story.panels) for ballot in duel.ballots]
+        rankings = [
+            ((vote.winner,), (other if vote.winner == one else one,))
+            for (one, other), pair_votes in duels.items()
+            for vote in pair_votes
+            if vote.winner
+        ]
+        judged = [CountedBallot(ranking=ranking, cluster=0) for ranking in rankings]
+        flipped = sum(vote.flipped for vote in votes)
+        return report(judged, words, ballots, abstained=flipped, pairwise=True)
+    judged = [
+        CountedBallot(ranking=tuple((name,) for name in ballot.ranking), cluster=0)
+        for ballot in panel.ballots
+        if ballot.ranking
+    ]
+    if panel.verdict is None or story.settings is None:
+        return report(judged, words, panel.ballots)
+    return report(
+        judged,
+        words,
+        panel.ballots,
+        chance=panel.verdict.chance,
+        wins_by_chance=chance_of_win(len(judged), len(words), story.settings.voting),
+    )

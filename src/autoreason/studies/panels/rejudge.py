@@ -20,7 +20,7 @@ from autoreason.report.table import Table, figures, words
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
-from autoreason.studies.panels.panel_job import PanelJob
+from autoreason.studies.panels.panel_jobs import PanelJob
 from autoreason.task import Entry, Task
 from autoreason.tournament.candidates import in_tie_order
 from autoreason.tournament.metric import Metric
@@ -142,9 +142,8 @@ class Rejudge(PanelJob):
         texts = {e.name: e.text for e in self.context.task.entries if e.stage == stage}
         context = replace(self.context, emit=emit)
         stage_again = attempt_stage(stage, attempt)
-        verdict = await Panel(
-            context, stage_again, texts, PanelSize(start=self.settings.judges)
-        ).run()
+        panel = Panel(context, stage_again, texts, PanelSize(start=self.settings.judges))
+        verdict = await panel.run()
         emit(PanelDecided(stage=stage_again, verdict=verdict))
         return verdict
 
@@ -170,17 +169,11 @@ def recorded_panels(story: Story, run: str) -> Task:
         # Ties go to the last incumbent, which is last among the finalists.
         finalists = reversed(story.playoff.texts)
         entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
-    if story.task.work and not isinstance(story.task.work, Metric):
-        what = f"is about {story.task.work.name}"
-        raise InvalidInput(f"run {run} {what}, and rejudge is for texts; name another run")
-    if not entries and story.panels:
+    is_text = not story.task.work or isinstance(story.task.work, Metric)
+    if not entries or not is_text:
         raise InvalidInput(
-            f"run {run} judged finished texts; rejudge takes a run with passes, "
-            "and `autoreason judge` takes texts"
-        )
-    if not entries:
-        raise InvalidInput(
-            f"run {run} has no panel that decided anything; there is nothing to judge again"
+            f"run {run} has no pass over texts that a panel decided; name one that has, "
+            "or give finished texts to `autoreason judge`"
         )
     return Task(
         brief=story.task.brief,
@@ -212,7 +205,13 @@ def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decisi
     }
     if before.playoff and before.playoff.verdict:
         verdicts[sub_key(_AGAIN, "playoff")] = before.playoff.verdict
-    return [_decision(stage, was, last_panel(panels, stage)) for stage, was in verdicts.items()]
+    found = []
+    for stage, was in verdicts.items():
+        panel = last_panel(panels, stage)
+        now = panel.verdict if panel else None
+        name = " ".join(Key.parse(stage).steps[1:])
+        found.append(Decision(name, was.winner, now.winner if now else None, was, now))
+    return found
 
 
 def beyond_chance(decisions: Sequence[Decision]) -> list[Decision]:
@@ -223,9 +222,3 @@ def beyond_chance(decisions: Sequence[Decision]) -> list[Decision]:
         for each, chance in zip(decisions, chances, strict=True)
         if chance is not None and chance <= BEYOND_CHANCE
     ]
-
-
-def _decision(stage: str, was: Verdict, panel: RecordedPanel | None) -> Decision:
-    verdict = panel.verdict if panel else None
-    name = " ".join(Key.parse(stage).steps[1:])
-    return Decision(name, was.winner, verdict.winner if verdict else None, was, verdict)

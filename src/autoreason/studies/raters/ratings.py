@@ -3,30 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean
 from typing import ClassVar
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from autoreason.report.report import Report, Section
-from autoreason.stats.ranks import (
+from autoreason.errors import InvalidInput
+from autoreason.report.numbers import (
+    UNKNOWN,
     agreement,
-    borda,
-    first_places,
-    kendalls_w,
-    krippendorff_alpha,
-    places,
+    by_chance,
+    count,
+    decimal,
+    interval,
+    percent,
+    percent_range,
 )
-from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
-from autoreason.stats.shares import bounded_mean, holm
-from autoreason.studies.raters.agreement import AgreementWithPanel, compare
-from autoreason.studies.raters.model_panel import PanelRankings, check_panel
-from autoreason.studies.raters.packet import Packet
-from autoreason.studies.raters.rating_tables import conclude_order, report_sections
-from autoreason.studies.raters.rubric import HIGHEST, LINES, LOWEST
-from autoreason.studies.raters.sealed_key import Opening, PacketKey
-from autoreason.studies.raters.sheets import Sheet, steps_in
+from autoreason.report.report import Report, Section
+from autoreason.report.table import Table, figures, words
+from autoreason.stats import ranks
+from autoreason.stats.ranks import borda, first_places, krippendorff_alpha, places, tau_b
+from autoreason.stats.results import BEYOND_CHANCE, Estimate
+from autoreason.stats.shares import bounded_mean, clustered_share, holm
+from autoreason.story import CONFIRMATION, Story
+from autoreason.studies.raters.packet import (
+    Opening,
+    Packet,
+    PacketKey,
+    lock_packet,
+    open_key,
+    opening,
+    rating_digests,
+    read_packet,
+)
+from autoreason.studies.raters.sheets import HIGHEST, LINES, LOWEST, Sheet, read_sheets, steps_in
+from autoreason.task import read_text
 from autoreason.tournament.evidence import chance_of_margin
+
+Rankings = tuple[tuple[str, ...], ...]
+"""How people or a panel ranked the texts of one task, by name and best first."""
+
+
+class TaskAgreement(Struct, frozen=True, kw_only=True):
+    """People and a panel of models on one task."""
+
+    people: dict[str, float]
+    """Borda points."""
+    panel: dict[str, float]
+    judges: int
+    tau: Estimate
+    """Kendall's tau-b between the two rows of points."""
+
+
+class AgreementWithPanel(Struct, frozen=True, kw_only=True):
+    """How far people and a panel put the same texts in the same order."""
+
+    tasks: tuple[TaskAgreement, ...]
+    pairs: Estimate
+    """Shown two texts, how often a person prefers the one with more points from the panel."""
+    tied: int
+    """Pairs left out because the panel puts both texts on the same place."""
 
 
 class Person(Struct, frozen=True, kw_only=True):
@@ -62,11 +104,7 @@ class TaskResult(Struct, frozen=True, kw_only=True):
     source: str
     texts: tuple[Standing, ...]
     """The best first."""
-    rankings: tuple[tuple[str, ...], ...]
-    concordance: Estimate
-    """Kendall's W over the rankings."""
-    concordance_test: Test
-    """Whether rankings drawn at random could agree as much."""
+    rankings: Rankings
     agreement: float | None
     """Kendall's tau, the mean over any two people."""
     lead_chance: float | None
@@ -102,8 +140,24 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """Which text wins, or that none does beyond chance."""
-        return conclude_order(self)
+        """Which text wins, or that none does beyond chance; of several tasks, in how many."""
+        if len(self.tasks) > 1:
+            won = [f"{name} in task {n}" for n, name in enumerate(self.winners, 1) if name]
+            if not won:
+                return f"no text wins beyond chance in any of {len(self.tasks)} tasks"
+            return f"a text wins in {len(won)} of {len(self.tasks)} tasks: {', '.join(won)}"
+        (task,) = self.tasks
+        if task.lead_chance is None:
+            return "no text wins: no one has ranked all of them"
+        first, second = task.texts[:2]
+        lead = (first.borda or 0) - (second.borda or 0)
+        if not lead:
+            return f"no text wins: {first.name} and {second.name} have the same points"
+        ahead = f"{decimal(lead)} {'point' if lead == 1 else 'points'} ahead of {second.name}"
+        often = by_chance("as much", task.lead_chance, "people")
+        if self.winners[0]:
+            return f"{first.name} wins: {ahead}; {often}"
+        return f"no text wins beyond chance: {first.name} is {ahead}, but {often}"
 
     def names(self) -> tuple[str, ...]:
         """Names of texts."""
@@ -111,7 +165,109 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
 
     def sections(self) -> list[Section]:
         """Who rated, the results of each task's texts, and how far people agree."""
-        return report_sections(self)
+        opened = self.opened.astimezone(UTC)
+        rows = [
+            ("Key", f"opened {opened:%Y-%m-%d %H:%M} UTC; seed {self.seed}"),
+            ("People", "; ".join(map(_progress, self.people))),
+            ("Intervals", "95 %, wide enough to hold for all texts of a column together"),
+        ]
+        if self.changed_files:
+            files = ", ".join(self.changed_files)
+            rows.append(("Warning", f"changed after the key was opened, so not blind: {files}"))
+        sections = [Section(sentences=rows)]
+        for number, task in enumerate(self.tasks, 1):
+            title = f"Task {number}: {task.title}" if len(self.tasks) > 1 else task.title
+            title = f"{title} ({task.source})" if task.source else title
+            order = [("Order", f"{count(len(task.rankings), 'whole ranking')}")]
+            sections.append(Section(title, order, _tables(task.texts)))
+        if self.over_all_tasks:
+            sections.append(Section("Over all tasks", tables=_tables(self.over_all_tasks)))
+        sections.append(Section("Agreement", [*_agreement(self), *_agreement_with(self.panel)]))
+        comments = [
+            (person.name, f"on {about}: {' '.join(text.split())}")
+            for person in self.people
+            for about, text in person.comments.items()
+        ]
+        return [*sections, Section("Comments", comments)] if comments else sections
+
+
+def _progress(person: Person) -> str:
+    if person.answered == person.steps:
+        return f"{person.name} rated everything"
+    how = "left some open" if person.finished else "stopped half-way"
+    return f"{person.name} {how}, {person.answered} of {person.steps} steps complete"
+
+
+def _tables(texts: Sequence[Standing]) -> list[Table]:
+    rows = [
+        (
+            text.name,
+            text.code or UNKNOWN,
+            interval(text.mean_place, 1),
+            UNKNOWN if text.borda is None else decimal(text.borda),
+            f"{text.first_places} of {text.rankings}",
+        )
+        for text in texts
+    ]
+    scores = [(text.name, *(interval(text.scores[line], 1) for line in LINES)) for text in texts]
+    heads = figures("mean place", "points", "first places")
+    return [
+        Table([*words("text", "code"), *heads], rows),
+        Table([*words("score"), *figures(*LINES)], scores),
+    ]
+
+
+def _agreement(report: RatingsReport) -> list[tuple[str, str]]:
+    taus = [task.agreement for task in report.tasks if task.agreement is not None]
+    known = [f"{line} {a.value:.2f}" for line, a in report.alpha.items() if a.value is not None]
+    unknown: dict[str, list[str]] = {}
+    for line, alpha in report.alpha.items():
+        if alpha.value is None:
+            unknown.setdefault(alpha.reason, []).append(line)
+    alphas = [", ".join(known)] if known else []
+    alphas += [f"{', '.join(lines)} unknown ({reason})" for reason, lines in unknown.items()]
+    return [
+        ("People", agreement(fmean(taus), "people") if taus else "unknown: it takes two rankings"),
+        ("Scores", f"Krippendorff's alpha (1 full, 0 chance): {'; '.join(alphas)}"),
+    ]
+
+
+def _agreement_with(panel: AgreementWithPanel | None) -> list[tuple[str, str]]:
+    if panel is None:
+        return []
+    rows = []
+    for number, task in enumerate(panel.tasks, 1):
+        of = f"task {number}: " if len(panel.tasks) > 1 else ""
+        order = " > ".join(sorted(task.panel, key=lambda name: -task.panel[name]))
+        tau = "unknown" if task.tau.value is None else f"{task.tau.value:.2f}"
+        judges = count(task.judges, "judge")
+        rows.append(("Panel", f"{of}{order} by {judges}; tau with the order of the people {tau}"))
+    pairs = panel.pairs
+    sentence = "unknown: no person ranked two texts that the panel tells apart"
+    if pairs.value is not None:
+        extent = "one person only, so no interval"
+        if pairs.low is not None and pairs.high is not None:
+            extent = f"95 % interval {percent_range(pairs.low, pairs.high)}"
+        tied = f"; {count(panel.tied, 'pair')} left out, tied on the panel" if panel.tied else ""
+        sentence = (
+            f"shown two texts, a person agrees with the panel {percent(pairs.value)} of the time "
+            f"({extent}){tied}"
+        )
+    return [*rows, ("Pairs", sentence)]
+
+
+def conclude(folder: Path, *, panel: Sequence[Rankings] = ()) -> RatingsReport:
+    """Open the key of a packet, once and for good, and report how people rated the texts."""
+    packet = read_packet(folder)
+    with nullcontext() if opening(folder) else lock_packet(folder):
+        sheets = read_sheets(folder, packet)
+        if all(sheet.empty for sheet in sheets):
+            raise InvalidInput(
+                f"no one has rated {folder} yet; begin with `autoreason rate serve {folder}`"
+            )
+        key, opened = open_key(folder, packet, datetime.now(UTC))
+        digests = rating_digests(folder)
+    return ratings_report(packet, key, sheets, opened, digests=digests, panel=panel)
 
 
 def ratings_report(
@@ -121,14 +277,23 @@ def ratings_report(
     opened: Opening,
     *,
     digests: dict[str, str],
-    panel: PanelRankings | None = None,
+    panel: Sequence[Rankings] = (),
 ) -> RatingsReport:
-    """The results of a packet; `digests` are those of the ratings as they are now."""
+    """The results of a packet; `digests` are those of the ratings as they are now, `panel` ranks task by task."""
     if panel:
-        check_panel(panel, [tuple(task.names.values()) for task in key.tasks])
+        _check_panel(panel, [sorted(task.names.values()) for task in key.tasks])
     rated = [sheet for sheet in sheets if not sheet.empty]
-    tasks = tuple(_task(packet, key, rated, number) for number in range(len(packet.tasks)))
-    people_rankings = [list(_rankings(packet, key, rated, n).items()) for n in range(len(tasks))]
+    # Whole rankings by names of texts, under the names of people.
+    rankings = [
+        {
+            sheet.rater: tuple(named.names[code] for code in codes)
+            for sheet in rated
+            if (codes := sheet.ranking(packet, number))
+        }
+        for number, named in enumerate(key.tasks)
+    ]
+    tasks = tuple(_task(packet, key, rated, n, tuple(r.values())) for n, r in enumerate(rankings))
+    every = [code for task in packet.tasks for code in task.codes]
     return RatingsReport(
         packet=packet.id,
         seed=key.seed,
@@ -136,8 +301,13 @@ def ratings_report(
         people=tuple(_person(packet, key, sheet) for sheet in sheets),
         tasks=tasks,
         over_all_tasks=_together(tasks),
-        alpha={line: _alpha(packet, rated, line) for line in LINES},
-        panel=compare(people_rankings, panel) if panel else None,
+        alpha={
+            line: krippendorff_alpha(
+                [[_score(sheet, code, line) for code in every] for sheet in rated]
+            )
+            for line in LINES
+        },
+        panel=_compare(rankings, panel) if panel else None,
         changed_files=tuple(
             sorted(
                 name
@@ -162,109 +332,162 @@ def _person(packet: Packet, key: PacketKey, sheet: Sheet) -> Person:
     )
 
 
-def _rankings(
-    packet: Packet, key: PacketKey, sheets: Sequence[Sheet], task: int
-) -> dict[str, tuple[str, ...]]:
-    """Whole rankings by names of texts, under the names of people."""
-    names = key.tasks[task].names
-    whole = {sheet.rater: sheet.ranking(packet, task) for sheet in sheets}
-    return {rater: tuple(names[code] for code in codes) for rater, codes in whole.items() if codes}
-
-
-def _task(packet: Packet, key: PacketKey, sheets: Sequence[Sheet], number: int) -> TaskResult:
+def _task(
+    packet: Packet, key: PacketKey, sheets: Sequence[Sheet], number: int, rankings: Rankings
+) -> TaskResult:
     named = key.tasks[number]
     texts = len(named.names)
-    rankings = tuple(_rankings(packet, key, sheets, number).values())
     points, firsts = borda(rankings), first_places(rankings)
-    standings = [
-        Standing(
-            name=name,
-            code=code,
-            scores={
-                line: _mean(_scores(sheets, code, line), LOWEST, HIGHEST, texts) for line in LINES
-            },
-            mean_place=_mean([float(places(each)[name]) for each in rankings], 1, texts, texts),
-            borda=points.get(name),
-            first_places=round(firsts.get(name, 0)),
-            rankings=len(rankings),
+    standings = []
+    for code, name in named.names.items():
+        scores = {line: [_score(sheet, code, line) for sheet in sheets] for line in LINES}
+        standings.append(
+            Standing(
+                name=name,
+                code=code,
+                scores={line: _mean(each, LOWEST, HIGHEST, texts) for line, each in scores.items()},
+                mean_place=_mean([places(each)[name] for each in rankings], 1, texts, texts),
+                borda=points.get(name),
+                first_places=round(firsts.get(name, 0)),
+                rankings=len(rankings),
+            )
         )
-        for code, name in named.names.items()
-    ]
-    order = list(named.names.values())
-    concordance = kendalls_w([[float(places(each)[name]) for name in order] for each in rankings])
+    lead_chance = None
+    if rankings:
+        first, second = sorted(points.values(), reverse=True)[:2]
+        lead_chance = chance_of_margin(len(rankings), round(first - second), len(points))
     return TaskResult(
         title=packet.tasks[number].title,
         source=named.source,
         texts=tuple(sorted(standings, key=_best_first)),
         rankings=rankings,
-        concordance=concordance.w,
-        concordance_test=concordance.test,
-        agreement=agreement(rankings),
-        lead_chance=_lead_chance(points, len(rankings)),
+        agreement=ranks.agreement(rankings),
+        lead_chance=lead_chance,
     )
-
-
-def _lead_chance(points: dict[str, float], rankings: int) -> float | None:
-    if not rankings:
-        return None
-    first, second = sorted(points.values(), reverse=True)[:2]
-    return chance_of_margin(rankings, round(first - second), len(points))
 
 
 def _best_first(standing: Standing) -> tuple[float, float, str]:
-    overall = standing.scores["overall"].value
-    place = standing.mean_place.value
-    return (
-        place if place is not None else float("inf"),
-        -overall if overall is not None else 0.0,
-        standing.name,
-    )
+    overall, place = standing.scores["overall"].value, standing.mean_place.value
+    return float("inf") if place is None else place, -(overall or 0.0), standing.name
 
 
-def _scores(sheets: Sequence[Sheet], code: str, line: str) -> list[float]:
-    scores = (sheet.scores.get(code, {}).get(line) for sheet in sheets)
-    return [float(score) for score in scores if score is not None]
+def _score(sheet: Sheet, code: str, line: str) -> int | None:
+    return sheet.scores.get(code, {}).get(line)
 
 
-def _mean(values: Sequence[float], lowest: int, highest: int, texts: int) -> Estimate:
+def _mean(values: Iterable[float | None], lowest: int, highest: int, texts: int) -> Estimate:
     """A mean whose interval is simultaneous for all texts: the best comes first, and is looked at first."""
-    return bounded_mean(values, lowest, highest, 1 - BEYOND_CHANCE / texts)
-
-
-def _alpha(packet: Packet, sheets: Sequence[Sheet], line: str) -> Estimate:
-    codes = [code for task in packet.tasks for code in task.codes]
-    rows = [[sheet.scores.get(code, {}).get(line) for code in codes] for sheet in sheets]
-    return krippendorff_alpha(rows)
+    known = [float(value) for value in values if value is not None]
+    return bounded_mean(known, lowest, highest, 1 - BEYOND_CHANCE / texts)
 
 
 def _together(tasks: Sequence[TaskResult]) -> tuple[Standing, ...]:
     """One line for each name where every task has the same names; whole tasks are what it rests on."""
-    names = [{text.name for text in task.texts} for task in tasks]
-    if len(tasks) < 2 or any(each != names[0] for each in names):
+    names = {text.name for text in tasks[0].texts}
+    if len(tasks) < 2 or any({text.name for text in task.texts} != names for task in tasks):
         return ()
-    standings = (
-        _over_tasks(
-            [text for task in tasks for text in task.texts if text.name == name], len(names[0])
+    standings = []
+    for name in names:
+        texts = [text for task in tasks for text in task.texts if text.name == name]
+        scores = {line: [text.scores[line].value for text in texts] for line in LINES}
+        standings.append(
+            Standing(
+                name=name,
+                code=None,
+                scores={
+                    line: _mean(each, LOWEST, HIGHEST, len(names)) for line, each in scores.items()
+                },
+                mean_place=_mean(
+                    [text.mean_place.value for text in texts], 1, len(names), len(names)
+                ),
+                borda=None,
+                first_places=sum(text.first_places for text in texts),
+                rankings=sum(text.rankings for text in texts),
+            )
         )
-        for name in names[0]
-    )
     return tuple(sorted(standings, key=_best_first))
 
 
-def _over_tasks(texts: Sequence[Standing], names: int) -> Standing:
-    return Standing(
-        name=texts[0].name,
-        code=None,
-        scores={
-            line: _mean(_values(text.scores[line] for text in texts), LOWEST, HIGHEST, names)
-            for line in LINES
-        },
-        mean_place=_mean(_values(text.mean_place for text in texts), 1, names, names),
-        borda=None,
-        first_places=sum(text.first_places for text in texts),
-        rankings=sum(text.rankings for text in texts),
+def _compare(
+    people: Sequence[dict[str, tuple[str, ...]]], panel: Sequence[Rankings]
+) -> AgreementWithPanel:
+    """Agreement with a panel; `people` are rankings by person, for each task in turn."""
+    tasks, tied = [], 0
+    agreed: dict[str, list[float]] = {}
+    for rankings, panel_rankings in zip(people, panel, strict=True):
+        points, people_points = borda(panel_rankings), borda(list(rankings.values()))
+        names = sorted(points)
+        tau = Estimate(None, reason="needs a whole ranking by a person, there is none")
+        if people_points:
+            tau = tau_b([people_points[name] for name in names], [points[name] for name in names])
+        tasks.append(
+            TaskAgreement(people=people_points, panel=points, judges=len(panel_rankings), tau=tau)
+        )
+        for person, ranking in rankings.items():
+            for better, worse in combinations(ranking, 2):
+                if points[better] == points[worse]:
+                    tied += 1
+                    continue
+                agreed.setdefault(person, []).append(float(points[better] > points[worse]))
+    # A person's pairs are not independent: the interval rests on persons.
+    pairs = clustered_share(agreed.values())
+    if pairs.n == 1:
+        reason = "an interval needs two persons or more, there is one person"
+        pairs = replace(pairs, low=None, high=None, reason=reason)
+    return AgreementWithPanel(tasks=tuple(tasks), pairs=pairs, tied=tied)
+
+
+class _PanelFile(Struct, forbid_unknown_fields=True):
+    rankings: Rankings
+
+
+def read_panel(path: Path) -> Rankings:
+    """A panel's rankings of the texts of one task from a JSON file."""
+    try:
+        rankings = msgspec.json.decode(read_text(path, "panel"), type=_PanelFile).rankings
+    except msgspec.MsgspecError:
+        rankings = ()
+    if not rankings:
+        raise InvalidInput(
+            f'panel {path} needs {{"rankings": [["one.md", "two.md"], …]}}: names of texts, best first'
+        )
+    return rankings
+
+
+def panel_of(run: str, story: Story) -> Rankings:
+    """The rankings of a panel over finished texts, else those of draft and delivered text by a run's last judges."""
+    entries = story.task.entries if story.task else ()
+    rankings = tuple(
+        ballot.ranking
+        for panel in story.panels.values()
+        for ballot in panel.ballots
+        if ballot.ranking and len(ballot.ranking) == len(entries)
     )
+    if not rankings and story.delivered:
+        # Under the names they have in a packet. The playoff's judges chose one of the two.
+        names = {"draft": "draft", story.delivered.origin: "delivered"}
+        confirmed = story.panels.get(CONFIRMATION)
+        ballots = confirmed.ballots if confirmed else story.playoff_ballots
+        cast = [ballot.ranking for ballot in ballots if ballot.ranking]
+        rankings = tuple(tuple(names[n] for n in ranking if n in names) for ranking in cast)
+    if not rankings:
+        raise InvalidInput(
+            f"run {run} has no rankings of finished texts; name one of `autoreason judge`"
+        )
+    return rankings
 
 
-def _values(estimates: Iterable[Estimate]) -> list[float]:
-    return [each.value for each in estimates if each.value is not None]
+def _check_panel(panel: Sequence[Rankings], names: Sequence[Sequence[str]]) -> None:
+    """Refuse rankings that are not of these texts, task by task."""
+    if len(panel) != len(names):
+        raise InvalidInput(
+            f"the panel ranked texts of {len(panel)} and the packet has {len(names)} tasks;"
+            " give `panel` once for each of them, in their order"
+        )
+    for number, (rankings, expected) in enumerate(zip(panel, names, strict=True), 1):
+        for ranking in rankings:
+            if sorted(ranking) != expected:
+                raise InvalidInput(
+                    f"task {number}: the panel ranked {', '.join(ranking) or 'nothing'};"
+                    f" it must rank {', '.join(expected)}, each once"
+                )

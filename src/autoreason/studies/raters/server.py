@@ -6,26 +6,192 @@ import asyncio
 import errno
 import hmac
 import os
+import re
 import secrets
 import signal
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from aiohttp import web
 
+from autoreason.characters import without_controls
 from autoreason.errors import InvalidInput
+from autoreason.studies.raters import packet
 from autoreason.studies.raters import packet as packets
-from autoreason.studies.raters import sealed_key
-from autoreason.studies.raters.build import instructions
-from autoreason.studies.raters.markdown import render
-from autoreason.studies.raters.packet import Packet
-from autoreason.studies.raters.reading_plan import plan
-from autoreason.studies.raters.rubric import RUBRIC, SCORES
-from autoreason.studies.raters.session import Desk, DeskOccupied, OnMessage
-from autoreason.studies.raters.sheets import MAX_COMMENT_LENGTH, Click, Sheet, steps_in
-from autoreason.studies.raters.storage import MAX_NAME_LENGTH, check_name
+from autoreason.studies.raters.packet import Packet, instructions
+from autoreason.studies.raters.sheets import (
+    MAX_COMMENT_LENGTH,
+    MAX_NAME_LENGTH,
+    RUBRIC,
+    SCORES,
+    Click,
+    FinishClick,
+    OpenSheet,
+    Sheet,
+    check_name,
+    open_sheet,
+    plan,
+    steps_in,
+)
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.parser_block import RuleFuncBlockType
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_core import StateCore
+
+
+_LOWER = 2
+"""A text's first heading is below the page's own two."""
+_MAX_DEPTH = 16
+_FULL_LINE = re.compile(r"(?<=[^\n]{59}\S) ?\n *")
+"""Where a line was broken to fit a window; a shorter one ends because its author meant it."""
+
+
+def render(text: str) -> str:
+    """Safe HTML: paragraphs, headings, lists, quotes, tables, code and emphasis; links stay as written."""
+    html: str = _parser().render(without_controls(text))
+    # In a box of its own: a wide table scrolls, the page does not.
+    return html.replace("<table>", '<div class="wide"><table>').replace(
+        "</table>", "</table></div>"
+    )
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import blockquote, list_block, table
+
+    options = {"html": False, "breaks": True, "xhtmlOut": False, "maxNesting": 100}
+    parser = MarkdownIt("commonmark", options).enable("table")
+    parser.disable(["html_block", "html_inline", "link", "image", "autolink", "reference"])
+    parser.disable(["entity", "code"])
+    rules = parser.block.ruler
+    rules.at("blockquote", _shallow(blockquote), {"alt": ["paragraph", "blockquote", "list"]})
+    rules.at("list", _shallow(list_block), {"alt": ["paragraph", "blockquote"]})
+    rules.at("table", _whole(table), {"alt": ["paragraph"]})
+    parser.core.ruler.after("block", "restrict", _restrict)
+    return parser
+
+
+def _shallow(rule: RuleFuncBlockType) -> RuleFuncBlockType:
+    """As written beyond some depth: the parser would leave out what lies deeper."""
+
+    def bounded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        return state.level < _MAX_DEPTH and rule(state, start, end, silent)
+
+    return bounded
+
+
+def _whole(table: RuleFuncBlockType) -> RuleFuncBlockType:
+    """As written where a row is longer than the first: the parser would leave out its last cells."""
+
+    def complete(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        before = len(state.tokens)
+        if start < state.env.get("as written", 0) or not table(state, start, end, silent):
+            return False
+        content = "".join(token.content for token in state.tokens[before:])
+        if silent or _letters(content) == _letters(state.getLines(start, state.line, 0, False)):
+            return True
+        del state.tokens[before:]
+        state.line, state.env["as written"] = start, state.line
+        return False
+
+    return complete
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def _restrict(state: StateCore) -> None:
+    """Headings lower, full lines flowing on, and no attribute that a text chose but the number of a list."""
+    for token in state.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + _LOWER)}"
+        elif token.type == "inline":
+            token.content = _FULL_LINE.sub(" ", token.content)
+        elif token.type != "ordered_list_open":
+            token.attrs, token.info = {}, ""
+
+
+OnMessage = Callable[[str], None]
+"""Is called with a line about what happens."""
+
+
+class DeskOccupied(InvalidInput):
+    """Another person is at the desk, or this browser no longer is."""
+
+
+@dataclass
+class RatingSession:
+    """The person at the desk, in which browser, and since when."""
+
+    browser: str
+    page: OpenSheet
+    since: datetime
+    last: datetime
+
+
+class Desk:
+    """Lets one browser at a time write on one person's sheet."""
+
+    def __init__(self, folder: Path, packet: Packet, on_message: OnMessage) -> None:
+        self.session: RatingSession | None = None
+        self._folder = folder
+        self._packet = packet
+        self._on_message = on_message
+
+    def sheet(self, browser: str) -> Sheet | None:
+        """The sheet of the person at the desk, if it is in that browser."""
+        session = self.session
+        return session.page.sheet if session and session.browser == browser else None
+
+    def sit(self, browser: str, rater: str) -> None:
+        """Sit down at a free desk, or again in the same browser."""
+        if self.session and self.session.browser != browser:
+            raise DeskOccupied(f"{self.session.page.sheet.rater} is rating now, in another window")
+        now = datetime.now(UTC)
+        page = open_sheet(self._folder, self._packet, rater, now)
+        self.session = RatingSession(browser, page, now, now)
+        self._report("sits down")
+
+    def click(self, browser: str, what: Click) -> None:
+        """Store a click."""
+        if self.session is None or self.session.browser != browser:
+            raise DeskOccupied("this window is no longer at the desk; nothing was saved here")
+        sheet = self.session.page.sheet
+        before, now = sheet.answered(self._packet), datetime.now(UTC)
+        self.session.page.add(what, now)
+        self.session.last = now
+        if isinstance(what, FinishClick):
+            self._report("has finished")
+        elif sheet.answered(self._packet) != before:
+            self._report("goes on")
+
+    def leave(self, browser: str) -> None:
+        """Leave the desk to the next person."""
+        if self.sheet(browser):
+            self._report("leaves")
+            self.session = None
+
+    def clear(self) -> None:
+        """Free the desk where a person left without saying so."""
+        if self.session:
+            self._report("has left")
+            self.session = None
+
+    def _report(self, what: str) -> None:
+        assert self.session
+        sheet = self.session.page.sheet
+        done = f"{sheet.answered(self._packet)} of {steps_in(self._packet)} steps done"
+        self._on_message(f"{sheet.rater} {what}: {done}")
+
 
 HERE = "127.0.0.1"
 USUAL_PORT = 7447
@@ -56,14 +222,19 @@ class Server:
         self, folder: Path, *, rater: str | None = None, on_message: OnMessage = print
     ) -> None:
         self._packet = packets.read_packet(folder)
-        if opened := sealed_key.opening(folder):
+        if opened := packet.opening(folder):
             raise InvalidInput(
                 f"the key of {folder} was opened on {opened.at.astimezone():%d %B %Y, %H:%M}, so no one"
                 f" can rate it blind any more; see `autoreason rate report {folder}`"
             )
         self._folder = folder
         self._rater = check_name(rater) if rater is not None else None
-        self._texts = _rendered(folder, self._packet)
+        # Every brief and text as the page shows it: damage is found before rating starts.
+        self._texts = {
+            name: render(packets.read_part(folder, self._packet, name))
+            for name in self._packet.files
+        }
+        self._texts[packets.INSTRUCTIONS] = render(instructions())
         self._desk = Desk(folder, self._packet, on_message)
         self._token = secrets.token_urlsafe(24)
         self._hosts: frozenset[str] = frozenset()
@@ -81,7 +252,10 @@ class Server:
                 if error.errno == errno.EADDRINUSE and port is None and chosen:
                     continue
                 await self._runner.cleanup()
-                raise _no_port(chosen, error) from None
+                why = os.strerror(error.errno or 0)
+                raise InvalidInput(
+                    f"cannot listen on port {chosen}: {why}; name another `port`, or leave it out"
+                ) from None
         bound = self._runner.addresses[0][1]
         self._hosts = frozenset({f"{HERE}:{bound}", f"localhost:{bound}"})
         return f"http://{HERE}:{bound}/"
@@ -92,11 +266,8 @@ class Server:
 
     def _app(self) -> web.Application:
         app = web.Application(middlewares=[self._guard], client_max_size=_MAX_BODY)
-        app.router.add_get("/api/state", self._state)
-        app.router.add_post("/api/sit", self._sit)
-        app.router.add_post("/api/click", self._click)
-        app.router.add_post("/api/leave", self._leave)
-        app.router.add_post("/api/clear", self._clear)
+        app.router.add_get("/api/state", self._show)
+        app.router.add_post("/api/{what:sit|click|leave|clear}", self._act)
         for path in _FILES:
             app.router.add_get(path, _file)
         return app
@@ -133,33 +304,27 @@ class Server:
                 return "this page is from before the server was started; load it again"
         return ""
 
-    async def _state(self, request: web.Request) -> web.Response:
-        return self._show(request)
+    async def _act(self, request: web.Request) -> web.Response:
+        browser = request.headers.get("X-Browser", "")
+        match request.match_info["what"]:
+            case "sit":
+                name = await _read(request, _Name)
+                self._desk.sit(browser, self._rater or name.rater)
+            case "click":
+                self._desk.click(browser, await _read(request, Click))
+                return _answer({"saved": True})
+            case "leave":
+                self._desk.leave(browser)
+            case "clear":
+                self._desk.clear()
+        return await self._show(request)
 
-    async def _sit(self, request: web.Request) -> web.Response:
-        name = await _read(request, _Name)
-        self._desk.sit(_browser(request), self._rater or name.rater)
-        return self._show(request)
-
-    async def _click(self, request: web.Request) -> web.Response:
-        clicked: Click = await _read(request, Click)
-        self._desk.click(_browser(request), clicked)
-        return _answer({"saved": True})
-
-    async def _leave(self, request: web.Request) -> web.Response:
-        self._desk.leave(_browser(request))
-        return self._show(request)
-
-    async def _clear(self, request: web.Request) -> web.Response:
-        self._desk.clear()
-        return self._show(request)
-
-    def _show(self, request: web.Request) -> web.Response:
+    async def _show(self, request: web.Request) -> web.Response:
         """Everything the page needs to know now."""
-        sheet = self._desk.sheet(_browser(request))
+        sheet = self._desk.sheet(request.headers.get("X-Browser", ""))
         sitting = self._desk.session
         at_desk = sitting and {
-            "rater": sitting.sheet.rater,
+            "rater": sitting.page.sheet.rater,
             "since": sitting.since,
             "last": sitting.last,
         }
@@ -167,7 +332,7 @@ class Server:
             {
                 "token": self._token,
                 "instructions": self._texts[packets.INSTRUCTIONS],
-                "rubric": [line._asdict() for line in RUBRIC],
+                "rubric": [{"name": line, "question": about} for line, about in RUBRIC.items()],
                 "scores": SCORES,
                 "max_name_length": MAX_NAME_LENGTH,
                 "max_comment_length": MAX_COMMENT_LENGTH,
@@ -224,20 +389,6 @@ class _Name(msgspec.Struct):
     rater: str
 
 
-def _rendered(folder: Path, packet: Packet) -> dict[str, str]:
-    """Every brief and text as the page shows it; damage is found before rating starts."""
-    texts = {name: render(packets.read_part(folder, packet, name)) for name in packet.files}
-    return texts | {packets.INSTRUCTIONS: render(instructions())}
-
-
-def _no_port(port: int, error: OSError) -> InvalidInput:
-    if error.errno == errno.EADDRINUSE:
-        return InvalidInput(f"port {port} is in use; name another `port`, or leave it out")
-    return InvalidInput(
-        f"cannot listen on port {port}: {os.strerror(error.errno or 0)}; name another `port`"
-    )
-
-
 async def _file(request: web.Request) -> web.Response:
     path = _PAGE / _FILES[request.path]
     return web.Response(text=path.read_text("utf-8"), content_type=_TYPES[path.suffix])
@@ -250,10 +401,6 @@ async def _read(request: web.Request, kind: Any) -> Any:
         return msgspec.json.decode(await request.read(), type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         raise InvalidInput("this page and the server do not fit together; load it again") from None
-
-
-def _browser(request: web.Request) -> str:
-    return request.headers.get("X-Browser", "")
 
 
 def _answer(value: Any, status: int = 200) -> web.Response:

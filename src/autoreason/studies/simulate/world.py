@@ -1,16 +1,20 @@
-"""A world: how revisions move the quality of a text, and how judges see it."""
+"""A world: how revisions move the quality of a text, and how judges see it; the luck of runs in it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
+from functools import cache
+from math import isfinite, pi, sqrt
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
+import numpy as np
 from msgspec import Meta, Struct
+from numpy.typing import NDArray
 
 from autoreason.errors import InvalidInput, plainly
+from autoreason.settings import MAX_PASSES
 from autoreason.task import read_text
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -135,3 +139,201 @@ def read_world(text: str, name: str, source: str) -> World:
         raise InvalidInput(f"{source}: {error}") from None
     except msgspec.ValidationError as error:
         raise InvalidInput(f"{source}: {plainly(error)}; fix it") from None
+
+
+Numbers = NDArray[np.float64]
+"""One row per run."""
+MAX_FINALISTS = 10
+_DRAFT, _PASS, _JUDGE, _PLAYOFF, _ORDER, _CONFIRMATION, _MORE_DRAFTS, _AMONG_DRAFTS = range(8)
+_MORE_REVISIONS, _MORE_ERRORS = 8, 9
+PLAYOFF, CONFIRMATION = 0, MAX_PASSES + 1
+"""Used as pass numbers when orders of the last two panels are drawn."""
+_UNIT = sqrt(6) / pi
+"""The scale at which the standard deviation of a Gumbel error is 1."""
+
+
+class PassDraws(NamedTuple):
+    """The luck of the critics and the authors of one pass."""
+
+    silence: Numbers
+    """By critic: silent where it is under the chance of finding nothing."""
+    quality: Numbers
+    """By challenger, B then AB."""
+    length: Numbers
+    """Of the revision."""
+    taste: Numbers
+    """By challenger: the error all judges share."""
+
+    def of_run(self, row: int) -> PassDraws:
+        """The luck of one run alone."""
+        return PassDraws(*(numbers[row : row + 1] for numbers in self))
+
+
+class RandomDraws:
+    """The luck of `runs` runs; every method returns the same again."""
+
+    def __init__(self, seed: int, runs: int) -> None:
+        self.seed = seed
+        self.runs = runs
+
+    def cached(self) -> RandomDraws:
+        """The same luck, with every result cached."""
+        luck = RandomDraws(self.seed, self.runs)
+        for name in (
+            *("draft_taste", "further_draft", "draft_judge", "of_pass", "judge"),
+            *("finalist_judge", "confirming_judge", "further_revision", "further_errors"),
+        ):
+            setattr(luck, name, cache(getattr(self, name)))
+        return luck
+
+    def draft_taste(self) -> Numbers:
+        """The error all judges share about the first draft."""
+        return self._source(_DRAFT).standard_normal(self.runs)
+
+    def further_draft(self, number: int) -> Numbers:
+        """By further draft: its quality, and the error all judges share about it."""
+        return self._source(_MORE_DRAFTS, number).standard_normal((self.runs, 2))
+
+    def draft_judge(self, seat: int) -> Numbers:
+        """The own error of one judge about the drafts, the first one first."""
+        return self._errors(MAX_FINALISTS, _AMONG_DRAFTS, seat)
+
+    def of_pass(self, number: int) -> PassDraws:
+        """The luck of critics and authors."""
+        source = self._source(_PASS, number)
+        normal = source.standard_normal((self.runs, 5))
+        silence = source.random((self.runs, 2))
+        return PassDraws(silence, normal[:, 0:2], normal[:, 2], normal[:, 3:5])
+
+    def further_revision(self, number: int, reviser: int) -> PassDraws:
+        """The luck of another reviser of a pass, the second or the third; the rest of the pass is as it was."""
+        first = self.of_pass(number)
+        normal = self._source(_MORE_REVISIONS, number, reviser).standard_normal((self.runs, 3))
+        quality, taste = first.quality.copy(), first.taste.copy()
+        quality[:, 0], taste[:, 0] = normal[:, 0], normal[:, 2]
+        return first._replace(quality=quality, length=normal[:, 1], taste=taste)
+
+    def further_errors(self, number: int, seat: int) -> Numbers:
+        """The own error of one judge of a pass about a fourth text and a fifth."""
+        return self._errors(2, _MORE_ERRORS, number, seat)
+
+    def judge(self, number: int, seat: int) -> Numbers:
+        """The own error of one judge of a pass about A, B and AB."""
+        return self._errors(3, _JUDGE, number, seat)
+
+    def finalist_judge(self, seat: int) -> Numbers:
+        """The own error of one judge of the playoff about the finalists, oldest first."""
+        return self._errors(MAX_FINALISTS, _PLAYOFF, seat)
+
+    def confirming_judge(self, seat: int) -> Numbers:
+        """The own error of one judge of the confirmation about the first draft and the delivered text."""
+        return self._errors(2, _CONFIRMATION, seat)
+
+    def orders(self, number: int, choices: int) -> NDArray[np.int64]:
+        """Which of so many schedules of orders the panel of a pass, `PLAYOFF` or `CONFIRMATION` has."""
+        return self._source(_ORDER, number).integers(choices, size=self.runs)
+
+    def _errors(self, texts: int, *purpose: int) -> Numbers:
+        # Gumbel errors make rankings follow Plackett and Luce, which is what `fit` assumes.
+        return self._source(*purpose).gumbel(scale=_UNIT, size=(self.runs, texts))
+
+    def _source(self, *purpose: int) -> np.random.Generator:
+        return np.random.default_rng((self.seed, *purpose))
+
+
+Counts = NDArray[np.int64]
+
+
+class Texts(NamedTuple):
+    """One text in each of many runs, or many in one."""
+
+    quality: Numbers
+    length: Numbers
+    taste: Numbers
+    """What all judges wrongly add to its quality."""
+    born: Counts
+    """The pass it was written in; 0 for the first draft."""
+
+    def worth(self, world: World, number: Counts | int) -> Numbers:
+        """What every judge sees in a text during a pass, in any position."""
+        judges = world.judges
+        fresh = judges.newer * judges.lasting ** (number - self.born)
+        return self.quality + self.taste + judges.longer * self.length + fresh
+
+
+def enter_texts(table: Texts, columns: Counts, texts: Texts) -> None:
+    """Write each run's text into its column of a table with one row per run."""
+    rows = np.arange(len(columns))
+    for all_values, values in zip(table, texts, strict=True):
+        all_values[rows, columns] = values
+
+
+def pick_texts(table: Texts, rows: Counts, columns: Counts) -> Texts:
+    """Some texts of some runs, by row."""
+    at = rows[:, None], columns
+    return Texts(table.quality[at], table.length[at], table.taste[at], table.born[at])
+
+
+def first_draft(world: World, taste: Numbers) -> Texts:
+    """Where every run begins: at quality 0."""
+    nothing = np.zeros_like(taste)
+    return Texts(nothing, nothing, world.judges.shared * taste, nothing.astype(np.int64))
+
+
+def further_draft(world: World, luck: Numbers) -> Texts:
+    """Another draft, written in addition to the first."""
+    first = first_draft(world, luck[:, 1])
+    return first._replace(quality=world.drafts.spread * luck[:, 0])
+
+
+def revise(
+    world: World, luck: PassDraws, number: int, text: Texts, *, blind: bool = False
+) -> Texts:
+    """B: the text after a revision; a blind one starts from the author's own level and the first draft's length."""
+    revision, pull = world.revision, world.revision.pull
+    if blind:
+        text, pull = first_draft(world, text.taste), 1.0
+    change = revision.gain + pull * (revision.level - text.quality)
+    return Texts(
+        text.quality + change + revision.spread * luck.quality[:, 0],
+        text.length + revision.growth + revision.growth_spread * luck.length,
+        world.judges.shared * luck.taste[:, 0],
+        np.full_like(text.born, number),
+    )
+
+
+def synthesize(
+    world: World,
+    luck: PassDraws,
+    number: int,
+    one: Texts,
+    other: Texts,
+    *,
+    subtractive: bool = False,
+) -> Texts:
+    """AB: around the middle between two texts; where it may only cut, not above the better nor longer than either."""
+    synthesis = world.synthesis
+    quality = (one.quality + other.quality) / 2
+    quality = quality + synthesis.gain + synthesis.spread * luck.quality[:, 1]
+    length = (one.length + other.length) / 2
+    if subtractive:
+        quality = np.minimum(quality, np.maximum(one.quality, other.quality))
+        length = np.minimum(one.length, other.length)
+    return Texts(
+        quality,
+        length,
+        world.judges.shared * luck.taste[:, 1],
+        np.full_like(one.born, number),
+    )
+
+
+def share_changed(world: World, one: Numbers, other: Numbers) -> Numbers:
+    """The share of words between texts of two qualities: all of them from one spread of revisions on."""
+    return np.minimum(np.abs(one - other) / max(world.revision.spread, 1e-9), 1.0)
+
+
+def finds_nothing(world: World, luck: PassDraws, critic: int, text: Texts) -> NDArray[np.bool_]:
+    """Whether a critic who must quote finds nothing."""
+    critics = world.critics
+    chance = critics.silent * np.clip(text.quality / critics.at, 0.0, 1.0)
+    return luck.silence[:, critic] < chance

@@ -1,19 +1,29 @@
-"""What the test shows: how often judges are right with records, without, and with shuffled ones."""
+"""Whether a folder of outcomes helps judges: pairs decided blind without records, with them, and with shuffled ones."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from random import Random
 from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from autoreason.keys import sub_key
+from autoreason.errors import InvalidInput
+from autoreason.events import BallotCast, JobFinished
+from autoreason.jobs.context import use_in_order
+from autoreason.jobs.job import Job, Plan, read_options
+from autoreason.keys import PAIR, sub_key
 from autoreason.knowledge.holdout import (
     FLIPPED,
     MIN_PAIRS,
     TONES,
+    TestResult,
     Verdict,
     compare_times,
     could_show,
@@ -21,17 +31,101 @@ from autoreason.knowledge.holdout import (
     group_values,
     likely_to_show,
     over_time,
+    read_tests,
+    record_test,
     weigh,
 )
-from autoreason.knowledge.standing import MIN_GROUPS
+from autoreason.knowledge.index import LISTED, Index, Query, retrieve
+from autoreason.knowledge.standing import MIN_GROUPS, Pair
+from autoreason.knowledge.words import is_too_similar
+from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
+from autoreason.settings import Settings
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 from autoreason.story import Story
-from autoreason.studies.knowledge_test.recorded_pairs import RecordedPair, RecordedPairs
+from autoreason.task import Task, Work
+from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot, seat_calls
+
+
+class RecordedPair(Struct, frozen=True, kw_only=True):
+    """Two texts of a group, which of them did better, and what is known from elsewhere."""
+
+    better: str
+    worse: str
+    group: str
+    when: str = ""
+    known: ShownOutcomes = ShownOutcomes()
+    placebo: ShownOutcomes = ShownOutcomes()
+    """The same records, each with the outcome of another."""
+    retrieval: float = 0.5
+    """Whether retrieval alone is right: 1, 0, or 0.5 where both are the same to it."""
+
+
+class RecordedPairs(Work, Struct, frozen=True, kw_only=True, tag_field="type", tag=True):
+    """Pairs on which judges are tested."""
+
+    name = "recorded pairs"
+
+    source: str
+    """The folder, as it was named."""
+    pairs: tuple[RecordedPair, ...]
+    of: int
+    """How many the folder has."""
+    withheld: int = 0
+    """Private records of the folder, where judges on other machines are asked: none is in a pair or shown."""
+    private: bool = False
+    """Whether private records are among them, which only models on this machine may be shown."""
+
+
+def recorded_pair(index: Index, pair: Pair, seed: int, *, private: bool) -> RecordedPair:
+    """A pair with what judges would be shown of other groups before it; nothing that resembles either text."""
+    texts = (pair.better.text, pair.worse.text)
+    found = [retrieve(index, Query(text, pair.group, pair.when, private=private)) for text in texts]
+    known = ShownOutcomes(
+        well=_choose([each.judges.well for each in found], texts),
+        badly=_choose([each.judges.badly for each in found], texts),
+    )
+    return RecordedPair(
+        better=pair.better.text,
+        worse=pair.worse.text,
+        group=pair.group,
+        when=pair.when,
+        known=known,
+        placebo=shuffle(known, seed),
+    )
+
+
+def shuffle(known: ShownOutcomes, seed: int) -> ShownOutcomes:
+    """The same texts with the same figures in the same places, but each text with another's figure."""
+    texts = Random(seed).sample(known.all, len(known.all))
+    moved = [
+        replace(place, id=text.id, text=text.text)
+        for place, text in zip(known.all, texts, strict=True)
+    ]
+    cut = len(known.well)
+    return ShownOutcomes(well=tuple(moved[:cut]), badly=tuple(moved[cut:]))
+
+
+def _choose(
+    lists: Sequence[Sequence[ShownRecord]], texts: Sequence[str]
+) -> tuple[ShownRecord, ...]:
+    """The first of each list by turns, each record once, and none that resembles one of the texts."""
+    turns = chain.from_iterable(zip(*(_padded(each) for each in lists), strict=True))
+    by_id = {
+        record.id: record
+        for record in turns
+        if record and not any(is_too_similar(record.text, text) for text in texts)
+    }
+    return tuple(by_id.values())[:LISTED]
+
+
+def _padded(records: Sequence[ShownRecord]) -> list[ShownRecord | None]:
+    return [*records, *[None] * (LISTED - len(records))]
+
 
 Arm = Literal["without", "with", "placebo"]
 
@@ -299,3 +393,112 @@ def _verdict(found: JudgeAnswers) -> str:
         shown = "" if found.could_show is None else f"; {likely_to_show(found.could_show)}"
         return f"not shown: {found.judge} is {seen}{shown}"
     return f"{'helps' if found.verdict == 'helps' else 'harms'}: {found.judge} is {seen}"
+
+
+ARMS = ("without", "with", "placebo")
+_WIDTH = 16
+"""Pairs under way at once."""
+
+
+class KnowledgeTestOptions(Struct, frozen=True, kw_only=True):
+    """What was tested."""
+
+    folder: str
+    """Where it is, for the verdict to be recorded there."""
+
+
+class KnowledgeTest(Job):
+    """Judges decide recorded pairs blind: without records, with them, and with shuffled ones."""
+
+    summary = "whether a folder of outcomes helps judges to see which of two texts does better"
+    prompts = (*JUDGE_PROMPTS, "knowledge")
+    options_type = KnowledgeTestOptions
+
+    async def run(self) -> JobFinished:
+        """Every pair with every judge, in both orders, under each of the three conditions."""
+        self._room = asyncio.Semaphore(_WIDTH)
+        works = [
+            self._ask(number, arm, pair)
+            for number, pair in enumerate(pairs_of(self.context.task), 1)
+            for arm in ARMS
+        ]
+        await use_in_order(works, self._emit_all)
+        return self.finish(knowledge_report(self.story).conclusion)
+
+    def _emit_all(self, ballots: list[BallotCast]) -> None:
+        for each in ballots:
+            self.emit(each)
+
+    async def _ask(self, number: int, arm: str, pair: RecordedPair) -> list[BallotCast]:
+        """One pair under one condition."""
+        shown = {"with": pair.known, "placebo": pair.placebo}.get(arm, ShownOutcomes())
+        question = pair_stage(number, arm)
+        context = self.context.within(
+            question,
+            self.emit,
+            task=Task(
+                brief=self.context.task.brief,
+                knowledge=Knowledge(source="", digest="", judges=shown) if shown.all else None,
+            ),
+            # The same labels and the same seeds under every condition: only what is shown differs.
+            seed_name=sub_key(PAIR, number),
+        )
+        texts = {"better": pair.better, "worse": pair.worse}
+        ballots = []
+        async with self._room:
+            for seat in range(2 * len(self.settings.models.judges)):
+                # Which text is first in the first of two orders must not tell which is better.
+                turned = (seat + number) % 2 == 0
+                order = ("better", "worse") if turned else ("worse", "better")
+                ballot = await cast_ballot(context, PAIR, seat, order, texts, judge=seat // 2)
+                ballots.append(replace(ballot, stage=question))
+        return ballots
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        """Of one pair."""
+        ballots = 2 * len(ARMS) * len(settings.models.judges)
+        calls = seat_calls(settings)
+        return {"judge": ballots}, {"judge": ballots * calls.usual}, {"judge": ballots * calls.most}
+
+    @classmethod
+    def plan_count(cls, task: Task) -> int:
+        """Once for each pair."""
+        return len(pairs_of(task))
+
+    @classmethod
+    def check_task(cls, task: Task, settings: Settings) -> None:
+        """There must be pairs."""
+        if not pairs_of(task):
+            raise InvalidInput(f"{settings.strategy} has no pairs; give it a folder with outcomes")
+
+
+def pairs_of(task: Task | None) -> tuple[RecordedPair, ...]:
+    """The pairs of a task; none where it is about something else."""
+    work = task.work if task else None
+    return work.pairs if isinstance(work, RecordedPairs) else ()
+
+
+def keep_verdicts(story: Story, run: str) -> None:
+    """Append the verdict on every judge to those of the folder, once."""
+    assert story.settings is not None
+    folder = read_options(story.settings, KnowledgeTestOptions).folder
+    if any(each.run == run for each in read_tests(folder)):
+        return
+    for each in knowledge_report(story).judges:
+        record_test(
+            folder,
+            TestResult(
+                judge=each.judge,
+                verdict=each.verdict,
+                difference=each.gain.value or 0.0,
+                low=each.gain.low,
+                high=each.gain.high,
+                pairs=each.pairs,
+                groups=each.groups,
+                when=datetime.now(UTC).isoformat(timespec="seconds"),
+                run=run,
+                weight=each.weight,
+                weight_without=each.weight_without,
+            ),
+        )

@@ -1,0 +1,628 @@
+"""Texts of a run tried on real readers: a plan with codes and a sample size, counts read back, and what runs gain."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil, fsum
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from typing import ClassVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autoreason.contract import count_words
+from autoreason.errors import InvalidInput, plainly
+from autoreason.files import open_input, write
+from autoreason.knowledge.standing import find_standings, one_line
+from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
+from autoreason.parsing.documents import same_text
+from autoreason.report.numbers import (
+    UNKNOWN,
+    count,
+    digits_of,
+    listed,
+    p_statement,
+    percent_interval,
+    points,
+    shorten,
+)
+from autoreason.report.report import Report, Section
+from autoreason.report.table import Column, Table, Tone, figures, to_csv, words
+from autoreason.stats.power import (
+    MAX_SAMPLE,
+    MIN_MEASURED,
+    always_valid_difference,
+    prediction_powered_mean,
+    sample_size,
+    unequal_split,
+)
+from autoreason.stats.results import Estimate
+from autoreason.stats.shares import exact_share
+from autoreason.story import Story
+from autoreason.studies.raters.packet import draw_codes
+
+FILE = "ab.json"
+RESULTS = "results.csv"
+MAX_ARMS = 10
+_DRAWN = 5
+"""One arm in so many is drawn at random, so that not only winners are ever tried."""
+
+
+class Arm(Struct, frozen=True, kw_only=True):
+    """One text of the test."""
+
+    code: str
+    text: str
+    origin: str
+    """Where in the run it comes from."""
+    chosen: Chosen
+    """`ab` where the run's panels chose it, `random` where it was drawn."""
+    propensity: float = 1.0
+    """How likely it was to be an arm."""
+
+
+@dataclass(frozen=True, repr=False)
+class AbPlan(Report):
+    """What to send to whom, and when it is enough."""
+
+    heading: ClassVar[str] = "A/B test"
+    run: str
+    arms: tuple[Arm, ...]
+    """In an order that says nothing; the one to compare with is `control`."""
+    control: str
+    """The code of the first draft; of the delivered text where that is not an arm."""
+    base: float
+    lift: float
+    sample: int
+    """Readers in each arm."""
+    unchanged: bool = False
+    """Whether the run delivered its first draft, so that no arm but the control was ever delivered."""
+    broken: tuple[str, ...] = ()
+    """Codes of texts that break the run's contract."""
+
+    @property
+    def conclusion(self) -> str:
+        """How many readers it takes."""
+        return (
+            f"send each of {count(len(self.arms), 'text')} to {self.sample:,} readers drawn at random, "
+            f"{self.sample * len(self.arms):,} in all; that shows a rate {self.lift * 100:g} % above "
+            f"{self.base * 100:g} % four times out of five"
+        )
+
+    def sections(self) -> list[Section]:
+        """The texts by code; where they come from is in the plan's file, not here."""
+        columns = [*words("code"), *figures("words"), *words("text")]
+        rows = [(arm.code, str(count_words(arm.text)), shorten(arm.text, 60)) for arm in self.arms]
+        sentences = [
+            ("Split", "equal and at random, reader by reader; nobody knows which is which"),
+            ("Drawn", f"{sum(arm.chosen == 'random' for arm in self.arms)} of them at random"),
+        ]
+        if self.unchanged:
+            only = (
+                "the run delivered its first draft: its gain is 0, and the other texts were dropped"
+            )
+            sentences.insert(0, ("Unchanged", only))
+        if self.broken:
+            texts = f"{len(self.broken)} of {count(len(self.arms), 'text')}"
+            breaks = "breaks" if len(self.broken) == 1 else "break"
+            which = f"{texts} {breaks} the run's contract: {listed(self.broken)}"
+            sentences.insert(0, ("Contract", which))
+        return [Section(sentences=sentences, tables=[Table(columns, rows)])]
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """The plan, one file for each text, and a table to fill in; returns what was written."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        if (folder / FILE).exists():
+            raise InvalidInput(f"{folder} has a plan already; name another folder")
+        files = {
+            folder / FILE: msgspec.json.format(msgspec.json.encode(self)).decode(),
+            folder / RESULTS: to_csv(
+                ("code", "n", "count"), [(arm.code, None, None) for arm in self.arms]
+            ),
+            **{folder / f"{arm.code}.md": arm.text for arm in self.arms},
+        }
+        for path, text in files.items():
+            write(path, text)
+        return list(files)
+
+
+def plan_of(
+    story: Story, run: str, arms: int = 3, *, base: float = 0.2, lift: float = 0.1, seed: int = 0
+) -> AbPlan:
+    """A test of the delivered text against the first draft and others of a run."""
+    texts = _texts(story)
+    most = min(len(texts), MAX_ARMS)
+    if most < 2:
+        raise InvalidInput(f"run {run} has no two texts to compare; name another run")
+    if not 2 <= arms <= most:
+        raise InvalidInput(
+            f"run {run} has {len(texts)} texts that differ; give 2 to {most} for `arms`"
+        )
+    rng = Random(seed)
+    origins = list(texts)
+    drawn = ceil(arms / _DRAWN) if arms > 2 else 0
+    picked = origins[: arms - drawn]
+    rest = origins[len(picked) :]
+    chosen = [*picked, *rng.sample(rest, drawn)]
+    codes = draw_codes(arms, texts.values(), rng)
+    found = [
+        Arm(
+            code=code,
+            text=texts[origin],
+            origin=origin,
+            chosen="ab" if origin in picked else "random",
+            propensity=1.0 if origin in picked else drawn / len(rest),
+        )
+        for code, origin in zip(codes, chosen, strict=True)
+    ]
+    delivered = found[0].code
+    try:
+        if not (0 < base < 1 and lift > 0 and base * (1 + lift) < 1):
+            raise ValueError
+        sample = sample_size(base, lift, arms - 1)
+    except ValueError:
+        raise InvalidInput(
+            f"a rate of {base:g} that rises by {lift:g} of itself is 1 or more, or takes more than "
+            f"{MAX_SAMPLE:,} readers to find; give `base` and `lift` as shares, such as 0.2 and 0.1"
+        ) from None
+    found.sort(key=lambda arm: arm.code)
+    return AbPlan(
+        run=run,
+        arms=tuple(found),
+        control=next((arm.code for arm in found if arm.origin == "draft"), delivered),
+        base=base,
+        lift=lift,
+        sample=sample,
+        unchanged=bool(story.incumbents and same_text(story.incumbents[0].text, story.text or "")),
+        broken=tuple(arm.code for arm in found if story.task.contract.violations(arm.text))
+        if story.task
+        else (),
+    )
+
+
+def read_plan(folder: Path) -> AbPlan:
+    """The plan of a folder."""
+    try:
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=AbPlan)
+    except OSError:
+        raise InvalidInput(
+            f"there is no {FILE} in {folder.resolve()}; name the plan's folder, "
+            "or make one with `autoreason knowledge ab-plan`"
+        ) from None
+    except msgspec.MsgspecError as error:
+        raise InvalidInput(f"{folder / FILE} is damaged: {plainly(error)}") from None
+
+
+def _texts(story: Story) -> dict[str, str]:
+    """Texts of a run that differ: what was delivered, the first draft, then the others, the latest first."""
+    found: dict[str, str] = {}
+
+    def add(origin: str, text: str | None) -> None:
+        if text and not any(same_text(text, other) for other in found.values()):
+            found[origin] = text
+
+    add(story.origin or "delivered", story.text)
+    add("draft", story.incumbents[0].text if story.incumbents else None)
+    for each in reversed(story.passes):
+        for slot, candidate in each.candidates.items():
+            add(f"pass {each.number}, {slot}", candidate.text)
+    for draft in story.drafts:
+        add(f"draft {draft.number}", draft.text)
+    return found
+
+
+_NAMED = 3
+"""So many runs of a kind are named in a sentence."""
+Values = Mapping[str, Mapping[str, float]]
+"""What texts came to by group, more is better."""
+
+
+class AbEffect(Struct, frozen=True, kw_only=True):
+    """How much better results do than first drafts, over runs."""
+
+    tests: int
+    """Runs of which both texts were tried on readers."""
+    judged: int
+    """Further runs, which only fresh judges compared."""
+    unchanged: int = 0
+    """Runs that delivered their first draft: each gains 0, and the estimates are over them, too."""
+    better: Estimate
+    """The share of tests in which the result did better."""
+    alone: Estimate
+    """The gain from tests alone; no interval where they are too few."""
+    joined: Estimate
+    """From tests and judges (prediction-powered inference); the same where judges do not predict tests."""
+    weight: float
+    """How far a judgement counts: points for every point of judges who prefer the result."""
+    left_out: tuple[str, ...] = ()
+    """Runs of which no fresh judges compared result and draft."""
+
+    @property
+    def statement(self) -> str:
+        """The effect in a sentence, with what was left out."""
+        if not self.left_out:
+            return self._effect
+        names, more = list(self.left_out[:_NAMED]), len(self.left_out) - _NAMED
+        named = listed([*names, f"{more:,} more"] if more > 0 else names)
+        return f"{self._effect}; left out: {named}, whose result no fresh judges compared with the draft"
+
+    @property
+    def _effect(self) -> str:
+        tests, judged = count(self.tests, "test"), count(self.judged, "judged run")
+        same = count(
+            self.unchanged, "more run that delivered its draft", "more that delivered theirs"
+        )
+        same = f"; {same}, a gain of 0" if self.unchanged else ""
+        chance = "true of other runs only where chance chose what was tested"
+        if self.joined.low is None:
+            won = round((self.better.value or 0) * self.tests)
+            share = f", {percent_interval(self.better)}; {chance}" if self.tests else ""
+            more = f", and what {judged} add to that," if self.judged else ""
+            return (
+                f"the result did better than the first draft in {won} of {tests}{share}{same}; what results gain on "
+                f"average{more} is said from {MIN_MEASURED} tests on: where few runs carry most of the gain, "
+                "fewer tests can miss them all"
+            )
+        found = f"{points(self.alone)} points over the first draft, from {tests} alone"
+        if self.weight:
+            found = f"{points(self.joined)} points over the first draft, from {tests} and {judged}; {found}"
+        elif self.judged:
+            found = (
+                f"{found}: {judged} more add nothing, for judges do not predict tests beyond chance"
+            )
+        return f"{found}{same}{', counted in' if same else ''}; {chance}"
+
+
+def effect_over_runs(
+    stories: Iterable[tuple[str, Story]], records: Iterable[Record], metric: str = "rate"
+) -> AbEffect:
+    """The effect from named runs whose fresh judges compared result and draft, and from records of those tested.
+
+    Texts that were picked say nothing of others. Runs that wrote the same two texts are one.
+    """
+    values: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for each in records:
+        result = each.result
+        if result and result.metric.casefold() == metric.casefold() and each.chosen != "picked":
+            sign = 1 if result.better == "higher" else -1
+            values[one_line(each.text)][each.group] = sign * result.value
+    measured, predicted, unchanged = [], [], 0
+    left_out: list[str] = []
+    seen: set[tuple[str, str]] = set()
+    for name, story in stories:
+        confirmed = story.confirmation
+        draft = story.incumbents[0].text if story.incumbents else ""
+        texts = one_line(story.text or ""), one_line(draft)
+        # It would have asked fresh judges, had its result not been its draft.
+        is_compared = story.delivered and story.settings and story.settings.confirmation
+        is_unchanged = is_compared and texts[0] == texts[1]
+        if not (confirmed or is_unchanged):
+            left_out.append(name)
+            continue
+        if texts in seen:
+            continue
+        seen.add(texts)
+        if is_unchanged:
+            unchanged += 1
+        elif confirmed:
+            share = confirmed.prefer / confirmed.judges
+            gain = _gain(texts, values)
+            if gain is None:
+                predicted.append(share)
+            else:
+                measured.append((gain, share))
+    found = prediction_powered_mean(measured, predicted)
+    changed = len(measured) + len(predicted)
+    # How many are unchanged is known of all, not of those tested: among measurements they would count too much.
+    part = changed / (changed + unchanged) if changed else 1.0
+    return AbEffect(
+        tests=len(measured),
+        judged=len(predicted),
+        unchanged=unchanged,
+        better=exact_share(sum(gain > 0 for gain, _ in measured), len(measured)),
+        alone=_scale(found.alone, part),
+        joined=_scale(found.joined, part),
+        weight=found.weight,
+        left_out=tuple(left_out),
+    )
+
+
+def _scale(found: Estimate, by: float) -> Estimate:
+    value, low, high = (
+        None if each is None else each * by for each in (found.value, found.low, found.high)
+    )
+    return replace(found, value=value, low=low, high=high)
+
+
+def _gain(texts: tuple[str, str], values: Values) -> float | None:
+    """What readers made of the result, less of the first draft, over tests of both; None where there is none."""
+    result, draft = (values.get(text, {}) for text in texts)
+    gains = [result[group] - draft[group] for group in result.keys() & draft.keys()]
+    return fmean(gains) if gains else None
+
+
+_MISMATCH = 0.001
+"""Less likely than this, the split was not what was planned, and no number below can be trusted."""
+_COMPARISONS = 60
+"""Of texts in other tests, one fewer than a test has texts; with fewer nobody knows how far texts truly differ."""
+_SHOWN = 60
+"""Characters of a text."""
+_TONES: dict[str, Tone] = {"better": "good", "worse": "bad"}
+
+
+class ArmResult(Struct, frozen=True, kw_only=True):
+    """One text and what came of it."""
+
+    code: str
+    text: str
+    origin: str
+    n: int
+    count: int
+    rate: Estimate
+    difference: Estimate | None
+    """From the control; the interval holds however often it is looked at. None for the control."""
+    shrunken: float | None
+    """The rate that is expected when it is tried again; None where other tests are too few or the split unequal."""
+
+    @property
+    def name(self) -> str:
+        """Its code and how it begins."""
+        return f"{self.code} “{shorten(self.text, _SHOWN)}”"
+
+
+@dataclass(frozen=True, repr=False)
+class AbReport(Report):
+    """The result of an A/B test so far."""
+
+    heading: ClassVar[str] = "A/B test"
+    run: str
+    arms: tuple[ArmResult, ...]
+    control: str
+    mismatch: float
+    """How likely an equal split is ever to be so unequal, however often it is looked at."""
+    planned: int
+    comparisons: int
+    """Of texts in other tests of the folder: what the expected rates rest on."""
+    records: tuple[Record, ...]
+    """For a folder of records; none where the split was unequal."""
+    appended: int = 0
+    """How many records were written to the folder that was named."""
+    replaced: int = 0
+    """How many of an earlier look at this test they replace."""
+    effect: AbEffect | None = None
+    """Over runs, where judged ones were named."""
+
+    @property
+    def is_unequal(self) -> bool:
+        """Whether readers were not split as planned."""
+        return self.mismatch < _MISMATCH
+
+    @property
+    def conclusion(self) -> str:
+        """Which text does better, or why nothing can be said."""
+        if self.is_unequal:
+            return (
+                "the readers were not split equally, so something chose among them and no rate can be "
+                f"compared ({p_statement(self.mismatch)}); find out what, and begin again"
+            )
+        control = next(arm.name for arm in self.arms if arm.code == self.control)
+        better, worse = (
+            [arm for arm in self.arms if _verdict(arm) == verdict]
+            for verdict in ("better", "worse")
+        )
+        if better:
+            best = max(better, key=lambda arm: arm.count / arm.n)
+            expected = "" if best.shrunken is None else f"; expect {_expected(best)}"
+            return (
+                f"{best.name} ({best.origin}) does better than {control}: "
+                f"{points(best.difference or best.rate)} points{expected}"
+            )
+        if worse:
+            does = "does" if len(worse) == 1 else "do"
+            names = listed([arm.name for arm in worse])
+            return f"none is shown to do better than {control}; {names} {does} worse"
+        missing = max(self.planned - min(arm.n for arm in self.arms), 0)
+        more = f"; {missing:,} more in each arm were planned" if missing else ""
+        return f"no text is shown to do better than {control}{more}"
+
+    def sections(self) -> list[Section]:
+        """The table, the split, and how to read both; of an unequal split only how many there were."""
+        if self.is_unequal:
+            split = ("Split", f"unequal ({p_statement(self.mismatch)})")
+            sizes = [(arm.code, f"{arm.n:,}") for arm in self.arms]
+            return [
+                Section(tables=[Table([*words("code"), *figures("n")], sizes)]),
+                Section(sentences=[split]),
+            ]
+        is_expected = any(arm.shrunken is not None for arm in self.arms)
+        measured = ["n", "rate (95 %)", f"points over {self.control}", *["expected"] * is_expected]
+        columns = [*words("code"), Column("text", figures=False, least=24), *words("from")]
+        columns += [*figures(*measured), *words("verdict")]
+        rows = [
+            (
+                arm.code,
+                shorten(arm.text, _SHOWN),
+                arm.origin,
+                f"{arm.n:,}",
+                percent_interval(arm.rate),
+                points(arm.difference) if arm.difference else UNKNOWN,
+                *[_expected(arm)] * is_expected,
+                _verdict(arm),
+            )
+            for arm in self.arms
+        ]
+        sentences = [
+            ("Split", self._split),
+            ("Intervals", "of differences hold however often you look, for all texts together"),
+            ("Expected", self._expected_how),
+        ]
+        if self.appended:
+            again = f"; {self.replaced:,} of an earlier look at this test replaced" * bool(
+                self.replaced
+            )
+            sentences.append(("Records", f"{self.appended:,} appended to the folder{again}"))
+        if self.effect:
+            sentences.append(("Over runs", self.effect.statement))
+        return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
+
+    @property
+    def _split(self) -> str:
+        least, most = min(arm.n for arm in self.arms), max(arm.n for arm in self.arms)
+        if least == most:
+            return f"{most:,} readers of each text"
+        return (
+            f"{least:,} to {most:,} readers of a text, uneven and not alarming "
+            f"({p_statement(self.mismatch)} however often you look; the limit is {_MISMATCH})"
+        )
+
+    @property
+    def _expected_how(self) -> str:
+        if self.comparisons >= _COMPARISONS:
+            return (
+                "rates drawn towards their mean by how few they rest on, and by how far texts of other tests in the "
+                "folder truly differ: winners are lucky"
+            )
+        return (
+            f"unknown: to know how far texts truly differ takes {_COMPARISONS} comparisons in other tests of a folder "
+            f"(`--knowledge`; a test of four texts has three), and there are {self.comparisons:,}"
+        )
+
+
+def report_of(
+    plan: AbPlan,
+    counts: Mapping[str, tuple[int, int]],
+    *,
+    group: str = "",
+    metric: str = "rate",
+    known: Iterable[Record] = (),
+) -> AbReport:
+    """What counts, `(count, n)` by code, show of a plan; rates are expected as far as `known` records of others say."""
+    codes = {arm.code for arm in plan.arms}
+    if wrong := sorted(codes ^ set(counts)):
+        one, other = ("plan", "results") if wrong[0] in codes else ("results", "plan")
+        raise InvalidInput(
+            f"{wrong[0]} is in the {one} and not in the {other}; give every code of the plan once"
+        )
+    group = group or plan.run
+    records = [_record(arm, counts[arm.code], group, metric) for arm in plan.arms]
+    standings = find_standings([*records, *_other_tests(known, group, metric)])
+    others = (each for record, each in standings if record.group != group and each.n)
+    comparisons = round(fsum(1 - 1 / each.size for each in others))
+    shrunken = {
+        record.text: each.shrunken if comparisons >= _COMPARISONS else None
+        for record, each in standings
+        if record.group == group
+    }
+    alpha = 0.05 / (len(plan.arms) - 1)
+    mismatch = unequal_split(
+        [n for _, n in counts.values()], plan.sample * len(plan.arms), _MISMATCH
+    )
+    arms = [_result(arm, plan, counts, alpha, shrunken[arm.text]) for arm in plan.arms]
+    if mismatch < _MISMATCH:
+        arms, records = [replace(arm, difference=None, shrunken=None) for arm in arms], []
+    return AbReport(
+        run=plan.run,
+        arms=tuple(sorted(arms, key=lambda arm: (arm.code != plan.control, arm.code))),
+        control=plan.control,
+        mismatch=mismatch,
+        planned=plan.sample,
+        comparisons=comparisons,
+        records=tuple(records),
+    )
+
+
+def read_results(path: Path) -> dict[str, tuple[int, int]]:
+    """Counts by code from the plan's table with the columns `code`, `n` and `count`."""
+    try:
+        with open_input(path) as file:
+            text = file.read().decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
+    how = "give a table with the columns code, n and count, and every code of the plan once"
+    head, *lines = text.splitlines() or [""]
+    delimiter = ";" if ";" in head else ","
+    if [cell.strip(' "').lower() for cell in head.split(delimiter)] != ["code", "n", "count"]:
+        raise InvalidInput(f"{path}: a column is missing; {how}")
+    counts: dict[str, tuple[int, int]] = {}
+    for number, row in enumerate(csv.reader(lines, delimiter=delimiter), 2):
+        cells = [cell.strip() for cell in row]
+        if not any(cells):
+            continue
+        code, *numbers = cells
+        is_whole = len(numbers) == 2 and all(each.isdecimal() for each in numbers)
+        n, found = map(int, numbers) if is_whole else (0, 1)
+        if found > n or code.upper() in counts:
+            raise InvalidInput(
+                f"{path}, line {number}: “{', '.join(cells)}” is not a code that stands once, "
+                f"with whole numbers for n and a count of at most n; {how}"
+            )
+        counts[code.upper()] = (found, n)
+    return counts
+
+
+def _result(
+    arm: Arm,
+    plan: AbPlan,
+    counts: Mapping[str, tuple[int, int]],
+    alpha: float,
+    shrunken: float | None,
+) -> ArmResult:
+    number, n = counts[arm.code]
+    is_control = arm.code == plan.control
+    return ArmResult(
+        code=arm.code,
+        text=arm.text,
+        origin=arm.origin,
+        n=n,
+        count=number,
+        rate=exact_share(number, n),
+        difference=None
+        if is_control
+        else always_valid_difference(
+            counts[arm.code], counts[plan.control], 2 * plan.sample, alpha
+        ),
+        shrunken=shrunken,
+    )
+
+
+def _record(arm: Arm, counted: tuple[int, int], group: str, metric: str) -> Record:
+    number, n = counted
+    return Record(
+        text=arm.text,
+        kind="outcome",
+        result=RecordedOutcome(metric=metric, value=number / n if n else 0.0, n=n),
+        group=group,
+        chosen=arm.chosen,
+        note=f"arm {arm.code}, {arm.origin}",
+    )
+
+
+def _other_tests(known: Iterable[Record], group: str, metric: str) -> Iterator[Record]:
+    """What other tests say of this metric, and nothing else."""
+    for each in known:
+        result = each.result
+        is_other = each.group not in ("", group) and each.chosen != "picked"
+        if is_other and result and result.metric.casefold() == metric.casefold():
+            yield replace(each, result=replace(result, metric=metric), verdict=None, score=None)
+
+
+def _verdict(arm: ArmResult) -> str:
+    found = arm.difference
+    if found is None:
+        return "control"
+    if found.low is None or found.high is None:
+        return "undecided"
+    return "better" if found.low > 0 else "worse" if found.high < 0 else "undecided"
+
+
+def _expected(arm: ArmResult) -> str:
+    if arm.shrunken is None:
+        return UNKNOWN
+    return f"{arm.shrunken * 100:.{max(digits_of(arm.rate), 1)}f} %"

@@ -1,0 +1,564 @@
+"""Questions about panels: are ballots lost, can judges be relied on, is survival more than luck?"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+from math import fsum, sqrt
+from statistics import fmean
+
+from autoreason.parsing.rankings import read_json_ballot
+from autoreason.report.numbers import p_statement, percent, percent_range
+from autoreason.stats.results import Estimate
+from autoreason.stats.shares import exact_share, holm, share, sign_test
+from autoreason.stats.sums import flips, moments, more_than_chance, resampled_mean, unlike_chance
+from autoreason.studies.audit.audited_run import AuditedPass, Panel, Runs, panels_of
+from autoreason.studies.audit.chance import (
+    MANY_RUNS,
+    Course,
+    SeenVote,
+    independent,
+    mean_tau,
+    pairs_by_chance,
+    position_by_chance,
+    survivals_by_chance,
+    tau_by_chance,
+)
+from autoreason.studies.audit.findings import (
+    LEVEL,
+    Answer,
+    Conclusion,
+    Found,
+    Level,
+    Tested,
+    listed,
+    many,
+    number_of,
+    part,
+    question,
+    share_level,
+)
+from autoreason.tournament.voting import BUILT_IN, quorum
+
+_ENOUGH = 12
+_SAME_ORDER = 6
+_CLEAR = 0.1
+"""How far from its equal share a position must be to be called large."""
+_LIKES_LENGTH, _LOVES_LENGTH = 0.55, 0.65
+_USEFUL_TAU = 0.1
+"""Two judges prefer the same of two texts 55 % of the time; less than that decides next to nothing."""
+_USEFUL_LEAD = 0.15
+"""A lead in the share of survivals that would mean something, if it were real."""
+_ONE_SIDED = 1.645
+_FEW = 30
+_FADED = 0.1
+"""Points per ballot below 2.0 from which a fall is called large."""
+
+
+@question(
+    "ballots",
+    "invalid ballots",
+    "under 2 % are invalid where judges are asked again",
+    "ask for structured ballots, ask once more, then replace the judge; leave out a model with many",
+)
+def invalid_ballots(runs: Runs) -> Answer:
+    """How many judges were asked and gave no valid ballot."""
+    seats, invalid = Counter[str](), Counter[str]()
+    for panel in panels_of(runs):
+        seats[panel.judge] += panel.seats
+        invalid[panel.judge] += panel.seats - panel.valid
+    if not seats.total():
+        return "there was no panel"
+    level = invalid_level(invalid.total(), seats.total())
+    sentence = f"the record counts {part(invalid.total(), seats.total(), 'ballot')} as invalid"
+    bad = [judge for judge in seats if invalid[judge] > 0.25 * seats[judge] and seats[judge] > 5]
+    if bad:
+        level = "alarm"
+        sentence += ": " + listed(f"{invalid[judge]} of {seats[judge]} by {judge}" for judge in bad)
+    return Found(level, sentence, share(invalid.total(), seats.total()))
+
+
+def invalid_level(invalid: int, cast: int) -> Level:
+    """How bad it is that so many ballots have no vote."""
+    return share_level(share(invalid, cast), 0.02, 0.1)
+
+
+@question(
+    "ballots",
+    "quorum",
+    "a panel decides with a majority of its ballots, two at least",
+    "ask more judges, or others: one judge is no panel, and without ballots nothing is decided",
+)
+def below_quorum(runs: Runs) -> Answer:
+    """Panels without a valid ballot, with too few, or with one judge only."""
+    decided = [panel for panel in panels_of(runs) if panel.winner and panel.valid]
+    empty = sum(not panel.valid for panel in panels_of(runs))
+    if not decided and not empty:
+        return "no panel decided anything"
+    alone = sum(panel.seats == 1 for panel in decided)
+    short = sum(panel.seats > 1 and panel.valid < quorum(panel.seats) for panel in decided)
+    number = share(short, len(decided) + empty)
+    notes = [f"{part(short, len(decided), 'panel')} decided below a quorum"] if short else []
+    notes += [f"{many(alone, 'panel')} had a single judge"] if alone else []
+    notes += [f"{many(empty, 'panel')} had no valid ballot"] if empty else []
+    if not notes:
+        return Found("fine", f"every one of {many(len(decided), 'panel')} had its quorum", number)
+    level: Level = "alarm" if short > 0.05 * len(decided) else "look"
+    return Found(level, "; ".join(notes), number)
+
+
+@question(
+    "ballots",
+    "ballot form",
+    "nearly all answers give the ranking in exactly the form asked for",
+    "ask for structured ballots, or take another judge",
+)
+def ballot_form(runs: Runs) -> Answer:
+    """Whether answers give their ranking in the form asked for, and how many of the rest could be read."""
+    exact = read = total = 0
+    for run in runs:
+        for ballot in (each for panel in run.panels for each in panel.ballots):
+            text, labels = run.answer(ballot), sorted(ballot.labels)
+            if text is None:
+                continue
+            structured = read_json_ballot(text)
+            is_structured = structured is not None and sorted(structured.ranking) == labels
+            lines = re.findall(r"^RANKING: (\S.*?)[ \t]*$", text, re.MULTILINE)
+            plain = any(sorted(re.split(r"(?:, | > )", line)) == labels for line in lines)
+            total, exact = total + 1, exact + (is_structured or plain)
+            read += ballot.ranking is not None
+    if not total:
+        return "no judge's answers were kept"
+    sentence = f"{part(exact, total, 'answer')} gave the ranking in exactly the form asked for"
+    if exact < total:
+        sentence += f"; our tolerant reader reads {read:,} of the {total:,}"
+    level: Level = "fine" if exact >= 0.9 * total else "look"
+    return Found("alarm" if read < 0.9 * total else level, sentence, share(exact, total))
+
+
+@question(
+    "ballots",
+    "ties",
+    "few decisions are ties; six judges tie less often than three",
+    "add judges while the vote is close, so that the tie rule does not decide",
+)
+def ties(runs: Runs) -> Answer:
+    """Decisions by the tie rule."""
+    decided = [p for p in panels_of(runs) if p.winner and p.valid and p.tied is not None]
+    if not decided:
+        return "no decision was kept with its scores"
+    tied = [panel for panel in decided if panel.tied]
+    sentence = f"{part(len(tied), len(decided), 'decision')} rested on a tie at the top"
+    if by_a := sum(panel.winner == "A" for panel in tied):
+        survivals = sum(panel.winner == "A" for panel in decided)
+        sentence += f"; {percent(by_a / survivals)} of those that A won are such ties"
+    number = share(len(tied), len(decided))
+    return Found(share_level(number, 0.1, 0.25), sentence, number)
+
+
+@question(
+    "judges",
+    "position",
+    "each position gets an equal share of first places",
+    "balance the orders over the panel, so that the effect cancels out",
+)
+def position(runs: Runs) -> Answer:
+    """First places by the position a text stood in, model by model."""
+    by_judge = _positions(runs)
+    enough = {who: panels for who, panels in by_judge.items() if sum(map(len, panels)) >= _ENOUGH}
+    if not enough:
+        most = max((sum(map(len, panels)) for panels in by_judge.values()), default=0)
+        return (
+            f"needs {_ENOUGH} valid votes over three texts, in orders that vary, by one judge model; "
+            f"there {'is one' if most == 1 else f'are {most} at most'}"
+        )
+    corrected = holm([position_by_chance(panels) for panels in enough.values()])
+    tested = {who: p for who, p in zip(enough, corrected, strict=True) if p is not None}
+    if not tested:
+        return "judges agreed so fully on balanced orders that position could not show"
+    counts = {}
+    for who, panels in enough.items():
+        places = [order.index(first) for panel in panels for order, first in panel]
+        counts[who] = [places.count(place) for place in range(3)]
+    strongest = min(tested, key=lambda who: (tested[who], -sum(counts[who])))
+    top = share(max(counts[strongest]), sum(counts[strongest]))
+
+    def conclude(p: float) -> Conclusion:
+        sentences = []
+        for who, each in sorted(counts.items(), key=lambda item: -sum(item[1])):
+            shares = " / ".join(f"{count / sum(each) * 100:.0f}" for count in each)
+            shown = f" ({p_statement(max(tested[who], p))})" if who in tested else ""
+            sentences.append(f"{who}: {shares} % of {sum(each)}{shown}")
+        level: Level = "fine"
+        if p <= LEVEL:
+            level = "alarm" if (top.value or 0) - 1 / 3 > _CLEAR else "look"
+        return level, f"first places by position, first to last: {'; '.join(sentences)}"
+
+    return Tested(tested[strongest], top, conclude)
+
+
+def _positions(runs: Runs) -> dict[str, list[list[SeenVote]]]:
+    """Votes over three texts by judge model and panel, without groups whose orders never varied."""
+    groups: defaultdict[str, list[defaultdict[str, list[SeenVote]]]] = defaultdict(list)
+    for run in runs:
+        for panel in run.panels:
+            votes: defaultdict[str, list[SeenVote]] = defaultdict(list)
+            for ballot in panel.ballots:
+                if (ranking := ballot.first_ranking) and len(ranking) == 3:
+                    votes[ballot.model].append((ballot.order, ranking[0]))
+            groups[run.group].append(votes)
+    by_judge: defaultdict[str, list[list[SeenVote]]] = defaultdict(list)
+    for panels in groups.values():
+        orders = [order for votes in panels for seen in votes.values() for order, _ in seen]
+        if len(set(orders)) > 1 or len(orders) < _SAME_ORDER:
+            for votes in panels:
+                for who, seen in votes.items():
+                    by_judge[who].append(seen)
+    return by_judge
+
+
+@question(
+    "judges",
+    "agreement",
+    "a mean tau of 0.2 to 0.7, and more than chance explains; judges who rank at random come to 0",
+    "take better judges or more of them; where they cannot agree, no vote means much",
+)
+def judges_agree(runs: Runs) -> Answer:
+    """Mean Kendall tau between the judges of a panel, model by model."""
+    taus: defaultdict[str, list[float]] = defaultdict(list)
+    by_run: list[list[list[float]]] = []
+    chances = []
+    for run in runs:
+        by_run.append([])
+        for panel in run.panels:
+            if len(panel.sample) > 1 and len(panel.candidates) > 1:
+                tau = mean_tau(tuple(panel.sample))
+                taus[panel.judge].append(tau)
+                by_run[-1].append([tau])
+                chances.append(tau_by_chance(len(panel.sample), len(panel.candidates)))
+    every = [tau for each in taus.values() for tau in each]
+    if not every:
+        return "no panel over two texts or more has two ballots of judges who are asked whatever the others say"
+    number = resampled_mean(independent(by_run))
+    mean, low, high = number.value or 0.0, number.low, number.high
+    interval = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
+    sentence = f"mean tau {mean:.2f}{interval} over {many(len(every), 'panel')}"
+    if len(taus) > 1:
+        sentence += ": " + listed(f"{who} {fmean(each):.2f}" for who, each in sorted(taus.items()))
+    sentence += (
+        f"; shown two texts, two judges prefer the same one {percent((1 + mean) / 2)} of the time"
+        " (by chance 50 %)"
+    )
+    hardly = len(every) >= _ENOUGH and high is not None and high < _USEFUL_TAU
+
+    def conclude(p: float) -> Conclusion:
+        how = f"that is not shown to be more than chance ({p_statement(p)})"
+        if p <= LEVEL:
+            how = f"{'hardly ' if hardly else ''}more than chance gives ({p_statement(p)})"
+        level: Level = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "look"
+        return "alarm" if hardly else level, f"{sentence}; {how}"
+
+    return Tested(more_than_chance(chances, fsum(every)), number, conclude)
+
+
+@question(
+    "judges",
+    "length preferred",
+    "the longer of two texts is preferred about half of the time",
+    "tell judges that longer is not better, set a word limit, compare at equal length",
+)
+def longer_preferred(runs: Runs) -> Answer:
+    """How often the longer of two texts has the better score."""
+    by_run = [[each for audited in run.passes if (each := list(_longer(audited)))] for run in runs]
+    every = [longer for panels in by_run for each in panels for longer in each]
+    if not every:
+        return "no two texts of different lengths were judged with different scores"
+    clusters = independent(by_run)
+    scores = [2 * sum(each) - len(each) for each in clusters]
+    number = resampled_mean(clusters)
+    value = number.value or 0.0
+    sentence = (
+        f"of two texts the longer scored higher in {part(sum(every), len(every), 'comparison')}"
+    )
+
+    def conclude(p: float) -> Conclusion:
+        if p > LEVEL or value <= 0.5:
+            return "fine", f"{sentence}, {p_statement(p)}"
+        level: Level = "fine" if value <= _LIKES_LENGTH else "look"
+        how = f"more than chance explains ({p_statement(p)})"
+        return "alarm" if value > _LOVES_LENGTH else level, f"{sentence}, {how}"
+
+    return Tested(unlike_chance(flips(scores), sum(scores)), number, conclude)
+
+
+def _longer(audited: AuditedPass) -> Iterator[bool]:
+    """For any two texts of a panel with different lengths and scores, whether the longer has more."""
+    scores, words = audited.panel.fair_scores if audited.panel else {}, audited.words
+    for one, other in combinations(scores, 2):
+        if words[one] != words[other] and scores[one] != scores[other]:
+            yield (words[one] > words[other]) == (scores[one] > scores[other])
+
+
+@question(
+    "stopping",
+    "survival",
+    "A survives more often than judges ranking at random would let it",
+    "do not take convergence for quality: let fresh judges compare the last text with the first",
+)
+def survival(runs: Runs) -> Answer:
+    """How often A survived, against what judges ranking at random give under the same rule for stopping."""
+    chances: list[float] = []
+    parts, leads, survived = [], [], 0
+    for run in runs:
+        decided = [
+            (each.panel.winner, each.unconfirmed, each.panel.chances_of_a)
+            for each in run.passes
+            if each.panel and each.panel.chances_of_a and _has_decided(each.panel)
+        ]
+        if not decided:
+            continue
+        winners = [winner == "A" for winner, unconfirmed, _ in decided if not unconfirmed]
+        course = Course.of(winners, run.settings.k)
+        run_chances, ties = zip(*(both for _, _, both in decided), strict=True)
+        # A run that converged could have gone on; any other ended where it did.
+        passes = len(run_chances)
+        if course.converged:
+            passes = max(passes, run.settings.passes)
+        chance = round(fmean(run_chances), 4)
+        parts.append(survivals_by_chance(chance, passes, course.k, round(fmean(ties), 4)))
+        # By the same rounded chance, or what was observed would lie between what is possible.
+        leads.append(sum(course.survived) - len(run_chances) * chance)
+        chances += run_chances
+        survived += sum(course.survived)
+    if not chances:
+        return "no panel that decided for or against A was kept with its ballots"
+    expected = fsum(chances)
+    sentence = (
+        f"A survived {part(survived, len(chances), 'panel')}; "
+        f"judges ranking at random would let it survive {expected:.0f}"
+    )
+
+    def conclude(p: float) -> Conclusion:
+        if p > LEVEL:
+            return "look", f"{sentence}, so chance explains it ({p_statement(p)})"
+        if survived > expected:
+            how = "so it survived more often than chance explains"
+            return "fine", f"{sentence}, {how} ({p_statement(p)})"
+        return "alarm", f"{sentence}, so being A was a handicap ({p_statement(p)})"
+
+    return Tested(unlike_chance(parts, fsum(leads)), share(survived, len(chances)), conclude)
+
+
+def _has_decided(panel: Panel) -> bool:
+    """Whether a vote over A and others was decided."""
+    contested = "A" in panel.candidates and len(panel.candidates) > 1
+    return bool(contested and panel.valid and panel.winner and panel.rule in BUILT_IN)
+
+
+@question(
+    "stopping",
+    "streaks",
+    "A survives more often right after a survival: then a streak means something",
+    "ask for evidence with every stop; a streak that a coin could throw is none",
+)
+def streaks(runs: Runs) -> Answer:
+    """Whether A survives more often right after a survival than otherwise."""
+    courses = []
+    for run in runs:
+        decided = [each for each in run.passes if each.winner and each.panel]
+        winners = [each.winner == "A" for each in decided if not each.unconfirmed]
+        courses.append(Course.of(winners, run.settings.k))
+    steps = [step for course in courses for step in pairwise(course.survived)]
+    after = sum(before for before, _ in steps)
+    if not after or after == len(steps):
+        return "needs passes after a survival and after a defeat of A"
+    yes = sum(course.pairs for course in courses)
+    others = sum(now and not before for before, now in steps)
+    sentence = (
+        f"A survived {percent(yes / after)} of {many(after, 'pass', 'passes')} right after a survival "
+        f"and {percent(others / (len(steps) - after))} of {len(steps) - after:,} others"
+    )
+    number = share(yes, after)
+    parts = [pairs for course in courses if (pairs := pairs_by_chance(course))]
+    by_chance = moments(parts)
+    if not by_chance.variance:
+        reason = "the passes of these runs could have come in no other order"
+        return Found("look", f"{sentence}; that says nothing, as {reason}", number)
+    sentence += f"; with their passes in any other order {by_chance.mean:.1f} instead of {yes} would be right after one"
+    # Too little data to see an effect is no sign that there is none.
+    upper = (yes - by_chance.mean + _ONE_SIDED * sqrt(by_chance.variance)) / after
+    enough = len(steps) >= _FEW and upper < _USEFUL_LEAD
+    none_converged = all(run.converged is False for run in runs)
+
+    def conclude(p: float) -> Conclusion:
+        if p <= LEVEL:
+            return "fine", f"{sentence}, more than coin flips ({p_statement(p)})"
+        how = f", no more than coin flips give ({p_statement(p)})"
+        if none_converged:
+            return "look", f"{sentence}{how}; no run ended on a streak"
+        return "alarm" if enough else "look", sentence + how
+
+    return Tested(more_than_chance(parts, yes), number, conclude)
+
+
+@question(
+    "stopping",
+    "convergence",
+    "a run converges on panels that put A clearly first",
+    "run more passes: a tie has confirmed nothing",
+)
+def convergence(runs: Runs) -> Answer:
+    """Runs that converged, and on what."""
+    ended = [run for run in runs if run.converged is not None]
+    converged = [run for run in ended if run.converged]
+    if not ended:
+        return "the record does not say how runs ended"
+    if not converged:
+        who = (
+            "the run did not converge"
+            if len(ended) == 1
+            else f"none of {number_of(ended)} converged"
+        )
+        number = Estimate(None, n=0, reason="no run converged")
+        return Found("fine", f"{who}, so nothing rests on a streak", number)
+    tied = []
+    for run in converged:
+        last = [each for each in run.passes if not each.unconfirmed][-run.settings.k :]
+        if any(each.panel and (each.panel.tied or not each.panel.valid) for each in last):
+            tied.append(run.name)
+    number = share(len(tied), len(converged))
+    if not tied:
+        return Found(
+            "fine", f"none of {many(len(converged), 'convergence')} rests on a tie", number
+        )
+    verb = "rests" if len(tied) == 1 else "rest"
+    sentence = f"{part(len(tied), len(converged), 'convergence')} {verb} on a tie: {listed(tied)}"
+    return Found("alarm" if len(tied) > 0.2 * len(converged) else "look", sentence, number)
+
+
+@question(
+    "stopping",
+    "novelty",
+    "a winner keeps 2.0 points per ballot or more as A",
+    "run a playoff over all incumbents: winning once for being new does not add up",
+)
+def novelty(runs: Runs) -> Answer:
+    """What a challenger that won scores one pass later, when it is the incumbent."""
+    fresh: defaultdict[str, list[float]] = defaultdict(list)
+    won: list[float] = []
+    off: list[list[list[float]]] = []
+    for run in runs:
+        off.append([])
+        for before, now in pairwise(run.passes):
+            if before.winner in (None, "A"):
+                continue
+            first, then = _points(before.panel, before.winner), _points(now.panel, "A", fair=True)
+            if first is not None and then is not None and now.panel:
+                won.append(first)
+                fresh[now.panel.judge].append(then)
+                off[-1].append([then - 2])
+    if not won:
+        return "no challenger won and was then judged as A by points"
+    as_incumbent = fsum(then for each in fresh.values() for then in each) / len(won)
+    sentence = (
+        f"a fresh winner has {fmean(won):.1f} points per ballot and {as_incumbent:.1f} one pass later "
+        f"({many(len(won), 'winner')})"
+    )
+    if len(fresh) > 1:
+        by_judge = sorted(fresh.items(), key=lambda item: (-len(item[1]), item[0]))
+        sentence += ": " + listed(f"{fmean(each):.1f} by {who}" for who, each in by_judge)
+    scores = [fsum(each) for each in independent(off)]
+
+    def conclude(p: float) -> Conclusion:
+        level: Level = "fine"
+        if p <= LEVEL and as_incumbent < 2:
+            level = "alarm" if as_incumbent < 2 - _FADED else "look"
+        return level, f"{sentence}; judges who rank at random give it 2.0 ({p_statement(p)})"
+
+    number = Estimate(as_incumbent - fmean(won), n=len(won))
+    return Tested(unlike_chance(flips(scores), fsum(scores)), number, conclude)
+
+
+def _points(panel: Panel | None, name: str | None, *, fair: bool = False) -> float | None:
+    """Points per ballot of three texts, if `fair` from ballots that stopping cannot bias; None under another rule."""
+    if not panel or panel.rule != "borda" or len(panel.candidates) != 3 or not panel.valid:
+        return None
+    scores = panel.fair_scores if fair else panel.scores
+    # Every ballot gives six points.
+    return 6 * scores[name] / sum(scores.values()) if name and name in scores else None
+
+
+@question(
+    "stopping",
+    "playoff",
+    "its judges choose the text to deliver, so what they prefer is no evidence that it is better",
+    "deliver the first draft: even the judges who chose the text prefer the draft to it",
+)
+def playoff(runs: Runs) -> Answer:
+    """What the judges of the playoff prefer, who chose the text that was delivered."""
+    decided = [run.story.playoff for run in runs if not run.programs and run.story.playoff]
+    chosen = [
+        (each.preferred, each.verdict.ballots)
+        for each in decided
+        if each.preferred is not None and each.verdict
+    ]
+    if not chosen:
+        return "no playoff chose another text than the first draft"
+    prefer, judges = _sums(chosen)
+    sentence = f"{part(prefer, judges, 'judge')} of the playoff prefer the delivered text to the first draft"
+    unproven = f"{sentence}; the same ballots chose it, so they prove nothing"
+    p = sign_test(prefer, judges - prefer).p_value
+    if p is None or 2 * prefer >= judges:
+        return unproven
+
+    def conclude(p: float) -> Conclusion:
+        if p > LEVEL:
+            return unproven
+        return "alarm", f"{sentence}; even they prefer the draft ({p_statement(p)})"
+
+    return Tested(p / 2, exact_share(prefer, judges), conclude)
+
+
+def _sums(counts: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    return sum(one for one, _ in counts), sum(of for _, of in counts)
+
+
+@question(
+    "stopping",
+    "confirmation",
+    "fresh judges, who had no part in choosing it, prefer the delivered text to the first draft",
+    "ask more fresh judges before relying on the text, or deliver the first draft",
+)
+def confirmation(runs: Runs) -> Answer:
+    """Whether fresh judges prefer what was delivered to the first draft."""
+    confirmed = [run.story.confirmation for run in runs if not run.programs]
+    ballots = [(each.prefer, each.judges) for each in confirmed if each and each.judges]
+    unchanged = [run for run in runs if run.first is not None and run.first == run.last]
+    verb = "is" if len(unchanged) == 1 else "are"
+    exclusion = f"; {number_of(unchanged)} that delivered the first draft {verb} left out"
+    exclusion = exclusion if unchanged else ""
+    if not ballots:
+        return f"no fresh judges compared a delivered text with its first draft{exclusion}"
+    prefer, judges = _sums(ballots)
+    number = exact_share(prefer, judges)
+    over = f" in {many(len(ballots), 'run')}" if len(ballots) > 1 or unchanged else ""
+    sentence = (
+        f"{part(prefer, judges, 'fresh judge')} prefer the delivered text to the first draft "
+        f"(95 % interval {percent_range(number.low or 0, number.high or 0)}){over}{exclusion}"
+    )
+    # Judges of one run compare the same two texts: over many runs, the runs must bear it out too.
+    p = (sign_test(prefer, judges - prefer).p_value or 1.0) / 2
+    if len(ballots) >= MANY_RUNS:
+        leads = [2 * one - of for one, of in ballots]
+        p = max(p, more_than_chance(flips(leads), abs(sum(leads))))
+
+    def conclude(p: float) -> Conclusion:
+        if p > LEVEL:
+            return "look", f"{sentence}; an even split is not ruled out ({p_statement(p)})"
+        if 2 * prefer > judges:
+            return "fine", f"{sentence}; that is an improvement ({p_statement(p)})"
+        return "alarm", f"{sentence}; they prefer the draft ({p_statement(p)})"
+
+    return Tested(p, number, conclude)

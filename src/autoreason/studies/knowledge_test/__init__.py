@@ -1,1 +1,0 @@
-"""Whether judges are helped by the user's own outcomes: recorded pairs, with, without and with shuffled records."""

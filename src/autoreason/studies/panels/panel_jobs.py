@@ -1,0 +1,315 @@
+"""Panels over finished texts: every judge sees them all, or two at a time in both orders."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from math import comb
+from typing import Any, ClassVar, NamedTuple
+
+from msgspec import Struct
+
+from autoreason.contract import count_words, word_starts
+from autoreason.errors import InvalidInput, PanelFailed
+from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
+from autoreason.jobs.context import use_in_order
+from autoreason.jobs.job import Job, Plan, panel_attempts
+from autoreason.keys import PAIR, Key, attempt_stage, sub_key
+from autoreason.parsing.documents import same_text
+from autoreason.report.numbers import describe_tie
+from autoreason.settings import Settings
+from autoreason.story import RecordedPanel
+from autoreason.task import Entry, Task
+from autoreason.tournament.evidence import chance_of_margin
+from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot, seat_calls
+from autoreason.tournament.panel import Panel
+from autoreason.tournament.voting import PanelSize, from_scores, quorum
+
+MIN_TEXTS, MAX_TEXTS = 2, 10
+_SENTENCE = re.compile(r"[^\n]*?[.!?…][\"'”’)\]*_]*(?=\s|\Z)|[^\n]+")
+_LINE = re.compile(r"[^\n]*\S[^\n]*")
+_FENCE = re.compile(r"[ \t]*(```+|~~~+)")
+_HEADING = re.compile(r"[ \t]*#{1,6} ")
+
+
+class Cut(Struct, frozen=True, kw_only=True):
+    """How texts were changed before they were judged."""
+
+    cut_from: dict[str, int] = {}
+    """Their words before they were cut to one length; empty where they were not."""
+
+    def __post_init__(self) -> None:
+        if any(words < 1 for words in self.cut_from.values()):
+            raise InvalidInput("a text has one word or more; give its length before it was cut")
+
+
+def same_texts(texts: Mapping[str, str | None]) -> dict[str, tuple[str, ...]]:
+    """For everyone who delivered, all who delivered the same text, itself included."""
+    delivered = {name: text for name, text in texts.items() if text is not None}
+    return {
+        name: tuple(other for other, second in delivered.items() if same_text(text, second))
+        for name, text in delivered.items()
+    }
+
+
+def distinct(texts: Mapping[str, str | None]) -> tuple[Entry, ...]:
+    """What there is to judge, each text once, under the name of the first who delivered it."""
+    entries: list[Entry] = []
+    for name, text in texts.items():
+        if text is not None and not any(same_text(text, entry.text) for entry in entries):
+            entries.append(Entry(name=name, text=text))
+    return tuple(entries)
+
+
+def cut_options(texts: Mapping[str, str], *, equal_length: bool) -> dict[str, Any]:
+    """How long texts were, for the record of a panel that sees them cut."""
+    if not equal_length:
+        return {}
+    return {"cut_from": {name: count_words(text) for name, text in texts.items()}}
+
+
+def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tuple[Entry, ...]:
+    """Texts ready to be judged; what cannot be compared is refused in one sentence."""
+    if not MIN_TEXTS <= len(texts) <= MAX_TEXTS:
+        raise InvalidInput(
+            f"a panel compares {MIN_TEXTS} to {MAX_TEXTS} texts, not {len(texts)}; give as many"
+        )
+    for name, text in texts.items():
+        if not text.strip():
+            raise InvalidInput(f"{name} is empty; there is nothing to judge in it")
+    if equal_length:
+        texts = cut_to_equal_length(texts)
+    for (name, text), (other, second) in combinations(texts.items(), 2):
+        if same_text(text, second):
+            alike = "begin alike and are the same once cut" if equal_length else "are the same text"
+            raise InvalidInput(f"{name} and {other} {alike}; leave one of them out")
+    return tuple(Entry(name=name, text=text.strip()) for name, text in texts.items())
+
+
+def cut_to_equal_length(texts: Mapping[str, str]) -> dict[str, str]:
+    """All texts cut to one length as nearly as sentences allow, layout kept.
+
+    Of all lengths from half of the shortest text on, the one at which texts differ least is taken.
+    """
+    shortest = min(count_words(text) for text in texts.values())
+    options = [
+        {name: cut(text, words) for name, text in texts.items()}
+        for words in range(shortest, shortest // 2, -1)
+    ]
+
+    def spread(cut_texts: Mapping[str, str]) -> float:
+        lengths = [count_words(text) for text in cut_texts.values()]
+        return (max(lengths) - min(lengths)) / max(lengths)
+
+    return min(options, key=spread)
+
+
+def cut(text: str, words: int) -> str:
+    """The beginning of a text, up to so many words, where a sentence ends; never less than the first one."""
+    starts = word_starts(text)
+    if len(starts) <= words:
+        return text.strip()
+    end_of_text = 0
+    for end in _ends(text):
+        if end_of_text and bisect_left(starts, end) > words:
+            break
+        end_of_text = end
+    return text[: end_of_text or len(text)].strip()
+
+
+def _ends(text: str) -> Iterator[int]:
+    """Where a text can be cut: after sentences and whole blocks of code, never after a heading."""
+    fence = ""
+    for line in _LINE.finditer(text):
+        mark = _FENCE.match(line.group())
+        if fence:
+            # Only a mark of the same kind, and of no smaller length, ends a block.
+            if mark and line.group().strip() == mark[1] and mark[1].startswith(fence):
+                fence = ""
+                yield line.end()
+        elif mark:
+            fence = mark[1]
+        elif not _HEADING.match(line.group()):
+            yield from (sentence.end() for sentence in _SENTENCE.finditer(text, *line.span()))
+
+
+class PanelJob(Job):
+    """A job over the entries of its task, in which only judges are asked."""
+
+    prompts = JUDGE_PROMPTS
+    options_type: ClassVar[type[Struct] | None] = Cut
+    """Its texts may have been cut before."""
+    fewer_calls = "lower `judges`"
+    ballots_per_judge: ClassVar[int] = 1
+    """In one panel."""
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        """The ballots of one panel, unless some have to be asked for again."""
+        ballots, calls = settings.judges * cls.ballots_per_judge, seat_calls(settings)
+        return {"judge": ballots}, {"judge": ballots * calls.usual}, {"judge": ballots * calls.most}
+
+    @classmethod
+    def min_calls(cls, task: Task, settings: Settings) -> int:
+        """Every ballot once: a panel that pauses has no result."""
+        least, _, _ = cls.plans(settings)
+        return sum(least.values()) * cls.plan_count(task)
+
+    @classmethod
+    def check_task(cls, task: Task, settings: Settings) -> None:
+        """There must be texts to judge."""
+        if not task.entries:
+            raise InvalidInput(
+                f"{settings.strategy} has no texts to judge; give the task its entries"
+            )
+
+
+STAGE = "panel"
+_FEW = 3
+
+
+class RankedPanel(PanelJob):
+    """Fresh judges, each with its own labels and an order from a balanced schedule."""
+
+    summary = "a blind panel over finished texts"
+
+    async def run(self) -> JobFinished:
+        """Run the panel and choose the text it prefers."""
+        texts = {entry.name: entry.text for entry in self.context.task.entries}
+        for attempt in panel_attempts(self.context):
+            stage = attempt_stage(STAGE, attempt)
+            panel = Panel(self.context, stage, texts, PanelSize(start=self.settings.judges))
+            verdict = await panel.run()
+            self.emit(PanelDecided(stage=stage, verdict=verdict))
+            if verdict:
+                reason = f"{verdict.winner} has the most points of {verdict.ballots} judges"
+                if verdict.tied:
+                    reason = describe_tie(verdict.scores, verdict.winner)
+                return self.finish(reason, texts[verdict.winner], verdict.winner)
+        pairs = "; judges who cannot rank so many at once may compare two at a time, pairwise"
+        raise PanelFailed(
+            f"{len(panel.rankings)} of {len(panel.ballots)} ballots were valid, too few to decide"
+            f"{pairs if len(texts) > _FEW else ''}"
+        )
+
+
+class PairVote(NamedTuple):
+    """One judge's vote on a pair, seen both ways round."""
+
+    judge: int
+    winner: str | None
+    """None where the judge flipped with the order, or gave no valid ballot."""
+    flipped: bool
+
+
+class PairwisePanel(PanelJob):
+    """All pairs, each judge twice: which text comes first must not decide."""
+
+    summary = "a blind panel over finished texts, two at a time, in both orders"
+    ballots_per_judge = 2
+
+    async def run(self) -> JobFinished:
+        """Run every duel and choose the text that wins the most votes."""
+        texts = {entry.name: entry.text for entry in self.context.task.entries}
+        for attempt in panel_attempts(self.context):
+            await self._run_duels(texts, attempt)
+            duels = votes_by_pair(self.story.panels)
+            all_votes = [vote for each in duels.values() for vote in each]
+            winners = [vote.winner for vote in all_votes]
+            points = {name: winners.count(name) for name in texts}
+            valid = sum(vote.winner is not None or vote.flipped for vote in all_votes)
+            if valid >= quorum(len(all_votes)) and any(points.values()):
+                result = from_scores(points, list(points))
+                won = f"{points[result.winner]} of {sum(points.values())} votes over all pairs"
+                reason = f"{result.winner} has {won}"
+                if result.tied:
+                    reason = f"{describe_tie(points, result.winner)}; each has {won}"
+                return self.finish(reason, texts[result.winner], result.winner)
+        if valid < quorum(len(all_votes)):
+            raise PanelFailed(
+                f"{valid} of {len(all_votes)} judges gave valid ballots both ways round, too few to decide"
+            )
+        raise PanelFailed("no judge kept to a choice when the order was reversed")
+
+    @classmethod
+    def plan_count(cls, task: Task) -> int:
+        """Once for each pair."""
+        return comb(len(task.entries), 2)
+
+    async def _run_duels(self, texts: Mapping[str, str], attempt: int) -> None:
+        """All pairs, all judges, at once."""
+        stages = {
+            attempt_stage(sub_key(PAIR, at), attempt): pair
+            for at, pair in enumerate(combinations(texts, 2), 1)
+        }
+        seats = [
+            cast_ballot(
+                self.context,
+                stage,
+                seat,
+                order,
+                {name: texts[name] for name in pair},
+                judge=seat // 2,
+            )
+            for stage, pair in stages.items()
+            for seat, order in enumerate(_orders(pair, self.settings.judges))
+        ]
+        await use_in_order(seats, self.emit)
+        for stage in stages:
+            pair_votes = votes(self.story.panels[stage].ballots)
+            self.emit(PanelDecided(stage=stage, verdict=pair_verdict(pair_votes)))
+
+
+def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
+    """Judge by judge both ways round; every other judge begins with the second text."""
+    back = (pair[1], pair[0])
+    return [order for judge in range(judges) for order in ((pair, back), (back, pair))[judge % 2]]
+
+
+def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], list[PairVote]]:
+    """The votes of every duel, by the two names in the order in which they were given."""
+    return {
+        (panel.ballots[0].order[0], panel.ballots[0].order[1]): votes(panel.ballots)
+        for panel in duels_of(panels)
+    }
+
+
+def duels_of(panels: Mapping[str, RecordedPanel]) -> list[RecordedPanel]:
+    """The last duel of every pair."""
+    duels = [
+        panel for panel in panels.values() if Key.parse(panel.stage).head == PAIR and panel.ballots
+    ]
+    return list({frozenset(panel.ballots[0].order): panel for panel in duels}.values())
+
+
+def votes(ballots: Sequence[BallotCast]) -> list[PairVote]:
+    """Two ballots of a judge are one vote, if they agree."""
+    pair_votes = []
+    for judge in range(len(ballots) // 2):
+        firsts = [b.ranking[0] if b.ranking else None for b in ballots[2 * judge : 2 * judge + 2]]
+        valid = None not in firsts
+        agreed = valid and firsts[0] == firsts[1]
+        pair_votes.append(PairVote(judge, firsts[0] if agreed else None, valid and not agreed))
+    return pair_votes
+
+
+def pair_verdict(pair_votes: Sequence[PairVote]) -> Verdict | None:
+    """The verdict on a pair; None where no judge has a preference."""
+    winners = [vote.winner for vote in pair_votes if vote.winner]
+    if not winners:
+        return None
+    scores = {name: winners.count(name) for name in sorted(set(winners))}
+    winner = max(scores, key=lambda name: scores[name])
+    margin = 2 * scores[winner] - len(winners)
+    return Verdict(
+        winner=winner,
+        scores=scores,
+        margin=margin,
+        chance=chance_of_margin(len(winners), margin, candidates=2),
+        tied=margin == 0,
+        ballots=len(winners),
+        invalid=sum(vote.winner is None for vote in pair_votes),
+        agreement=None,
+    )
