@@ -24,7 +24,7 @@ from autoreason.artifacts.end_test import EndResult
 from autoreason.artifacts.research_report import ResearchReport, TrialRow
 from autoreason.artifacts.task_file import TaskKeys
 from autoreason.artifacts.trial_events import Effect, EndTested, FinalistsMeasured, NoiseMeasured
-from autoreason.cli.settings import settings_of
+from autoreason.cli.arguments import settings_of
 from autoreason.events import Evidence, Preference, Survival, Verdict
 from autoreason.exchange import Spent
 from autoreason.models.doubles import EchoModel, ScriptedModel

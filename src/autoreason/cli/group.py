@@ -1,12 +1,13 @@
-"""The commands in the order of help; each command's module is imported only when it is called."""
+"""The commands in the order of help; the module of a command is imported only when it is called."""
 
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import click
 
-from autoreason.cli.shared import gather_shared, shared_options
+from autoreason.cli.command import SHARED, gather_shared
 from autoreason.models.examples import with_examples
 
 SECTIONS = {
@@ -44,6 +45,15 @@ SECTIONS = {
     },
 }
 """Every command and the first sentence of its help, so that a list of them loads none."""
+_MODULES = {
+    **dict.fromkeys(("run", "resume", "fork", "tell"), "writing"),
+    **dict.fromkeys(("solve", "problems"), "programs"),
+    **dict.fromkeys(("show", "export"), "records"),
+    **dict.fromkeys(("advise", "judge", "compare", "certify"), "judging"),
+    **dict.fromkeys(("audit", "simulate", "lab"), "experiments"),
+    **dict.fromkeys(("models", "prompts", "doctor"), "setup"),
+}
+"""Where commands are that have no module of their own."""
 _NAMES = [name for section in SECTIONS.values() for name in section]
 
 
@@ -78,8 +88,8 @@ class LazyGroup(click.Group):
         """Import the module a command lives in."""
         if cmd_name not in _NAMES:
             return None
-        module = importlib.import_module(f"autoreason.cli.commands.{cmd_name}")
-        command = getattr(module, cmd_name)
+        module = _MODULES.get(cmd_name, cmd_name)
+        command = getattr(importlib.import_module(f"autoreason.cli.commands.{module}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
 
@@ -98,6 +108,11 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
         ctx.exit()
 
 
+def _shared_options(command: Any) -> Any:
+    command.__click_params__ = [*reversed(SHARED), *getattr(command, "__click_params__", [])]
+    return command
+
+
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -111,7 +126,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     callback=_print_version,
     help="Print the version.",
 )
-@shared_options
+@_shared_options
 @with_examples
 def cli(**_: object) -> None:
     """Make a draft as good as a model can make it, and know when to stop.

@@ -10,8 +10,8 @@ from contextlib import closing
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 
-from autoreason.cli.commands.audit import read_every
-from autoreason.cli.lookup import open_journal
+from autoreason.cli.command import open_journal
+from autoreason.cli.commands.experiments import read_every
 
 GROUPS = ("Ballots", "Judges", "Stopping", "Texts")
 

@@ -15,7 +15,7 @@ from tests.patience import PATIENCE
 from tests.studies.certify.judges import stored
 
 from autoreason.cli.group import cli
-from autoreason.cli.views.certificates import warn_of_failed_judges
+from autoreason.cli.runner import warn_of_failed_judges
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
@@ -102,7 +102,7 @@ def test_a_certification_is_a_run_like_any_other(inside: Inside) -> None:
     assert "Defect recipe" in inside("show").out
     refused = inside("show", "--text")
     assert refused.status == 2
-    assert "writes no text" in refused.err
+    assert "has no text" in refused.err
     assert inside("runs", "check", "last").status == 0
 
 

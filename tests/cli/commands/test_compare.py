@@ -102,9 +102,9 @@ def test_a_killed_comparison_is_shown_and_resumed(inside: Inside) -> None:
 
 def test_what_a_comparison_cannot_show_is_said_before_it_is_paid_for(inside: Inside) -> None:
     few = inside("compare", BRIEF, *SMALL, *TWO)
-    assert few.err.startswith("note: 2 repeats of 2 strategies cannot show")
+    assert "2 repeats of 2 strategies cannot show" in few.err
     assert "that takes 6 or more" in few.err
-    assert "note:" not in inside("compare", BRIEF, *SMALL, *TWO, "-q").err
+    assert "cannot show" not in inside("compare", BRIEF, *SMALL, *TWO, "-q").err
 
 
 def test_by_default_there_are_enough_repeats_to_show_a_winner(inside: Inside) -> None:

@@ -71,7 +71,7 @@ def test_a_page_shows_a_whole_run(inside: Inside) -> None:
     for part in ("--text", "--diff", "--pass=1"):
         done = inside("show", part, "--html", "page.html")
         assert (done.status, (inside.folder / "page.html").exists()) == (2, False)
-        assert "--html shows the whole run" in done.sentence
+        assert "--html go alone or with --json" in done.sentence
 
 
 def test_without_a_first_draft_there_is_no_difference_to_show(

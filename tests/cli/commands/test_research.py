@@ -15,7 +15,7 @@ from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 from tests.patience import PATIENCE
 
-from autoreason.cli.views import progress_line
+from autoreason.cli.views import console
 from autoreason.journal import Journal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
@@ -286,7 +286,7 @@ def test_check_says_whether_an_evaluator_is_fit_and_what_it_is_at(
     inside: Inside, task: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(progress_line, "_SECONDS_BETWEEN_LINES", 0)
+        patch.setattr(console, "_SECONDS_BETWEEN_LINES", 0)
         said = inside("research", "check", task)
     assert said.status == 0, said.out + said.err
     assert "attacking the evaluator: evaluation 12, " in said.err

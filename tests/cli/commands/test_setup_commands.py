@@ -10,7 +10,7 @@ from tests.cli.conftest import Shell
 from tests.cli.server import Server
 
 from autoreason.cli import embedded
-from autoreason.cli.commands.doctor import jail_finding, sandbox_finding
+from autoreason.cli.commands.setup import jail_finding, sandbox_finding
 from autoreason.programs.sandbox.levels import DetectedLevel, find_level
 
 

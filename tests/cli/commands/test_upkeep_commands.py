@@ -70,8 +70,8 @@ def test_what_those_shown_took_stands_under_the_table(several: Inside) -> None:
     ("options", "said"),
     [
         (("--status", "gone"), "no status 'gone'; it is one of live, killed"),
-        (("--since", "yesterday-ish"), "is no moment; write a date as 2026-11-15"),
-        (("--since", "999999w"), "is no moment"),
+        (("--since", "yesterday-ish"), "is not a moment; write a date as 2026-11-15"),
+        (("--since", "999999w"), "is not a moment"),
         (("--search", "x", "delete", "last"), "unexpected extra arguments (delete last)"),
     ],
 )

@@ -9,9 +9,7 @@ from time import process_time
 from tests.cli import made_up
 
 from autoreason.cli.views.live import Live
-from autoreason.cli.views.steps import Call
-from autoreason.contract import Violation
-from autoreason.events import DraftWritten, PassStarted
+from autoreason.events import PassStarted
 from autoreason.exchange import (
     BatchWaiting,
     CallEnded,
@@ -55,75 +53,15 @@ def in_pass_three() -> Live:
     return live
 
 
-def test_roles_wait_work_and_finish() -> None:
+def test_calls_under_way_are_named_by_what_they_are_for() -> None:
     live = in_pass_three()
     live.on_signal(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
-    assert live.stage == "pass 3"
-    assert [(step.name, step.state) for step in live.steps()] == [
-        ("critic", "done"),
-        ("reviser", "done"),
-        ("synthesizer", "working"),
-    ]
-
-
-def test_a_first_draft_is_a_stage_of_its_own() -> None:
-    live = Live(clock=Clock())
-    live.on_event(made_up.STARTED)
-    assert (live.stage, live.steps()[0].state) == ("first draft", "waiting")
-    live.on_signal(CallStarted("draft/try/0", "author", "m"))
-    assert live.steps()[0].state == "working"
-    live.on_event(made_up.DRAFTED)
-    assert live.stage == ""
-
-
-def test_drafts_are_listed_while_more_are_written_and_judged() -> None:
-    live = Live("amber-fox", clock=Clock())
-    broken = Violation("max_words", "9 words, at most 4 allowed")
-    live.on_event(made_up.STARTED)
-    live.on_event(DraftWritten(number=1, text="Text.", words=9, violations=(broken,)))
-    live.on_event(DraftWritten(number=2, text="Text.", words=1))
-    live.on_signal(CallStarted("drafts/3/try/0", "author", "m"))
-    assert live.stage == "drafts"
-    assert [(step.name, step.state) for step in live.steps()] == [
-        ("draft 1", "failed"),
-        ("draft 2", "done"),
-        ("author", "working"),
-    ]
-    live.on_signal(CallStarted("drafts/judge/0/try/0", "judge", "m"))
-    assert [seat.state for seat in live.seats()] == ["working"]
-
-
-def test_a_dropped_candidate_failed() -> None:
-    live = Live(clock=Clock())
-    for event in (made_up.STARTED, made_up.DRAFTED, PassStarted(number=1, words=9), made_up.LOST):
-        live.on_event(event)
-    synthesizer = live.steps()[2]
-    assert synthesizer.state == "failed"
-    assert "612 words" in synthesizer.text
-
-
-def test_ballots_land_seat_by_seat() -> None:
-    live = in_pass_three()
     for seat in range(3):
         live.on_signal(CallStarted(f"pass/3/judge/{seat}/try/0", "judge", "m"))
     live.on_signal(ended("pass/3/judge/1/try/0"))
-    live.on_event(made_up.ballot("pass/3", 0, "B", "A", "AB"))
-    assert [(seat.state, seat.text) for seat in live.seats()] == [
-        ("done", "B > A > AB"),
-        ("done", "voted"),
-        ("working", ""),
-    ]
-
-
-def test_the_playoff_has_seats_too() -> None:
-    live = Live(clock=Clock())
-    for event in made_up.whole_run()[:-2]:
-        live.on_event(event)
-    assert live.stage == "playoff"
-    assert len(live.seats()) == 7
-    for event in made_up.whole_run()[-2:]:
-        live.on_event(event)
-    assert live.stage == ""
+    live.on_signal(CallStarted("draft/try/0", "author", "m"))
+    names = ["draft, author", "pass 3, 2 judges", "pass 3, synthesizer"]
+    assert sorted(live.under_way()) == names
 
 
 def test_streamed_text_only_counts() -> None:
@@ -152,15 +90,15 @@ def test_money_tokens_and_calls_add_up() -> None:
     live = in_pass_three()
     live.on_signal(ended("a"))
     live.on_signal(ended("b"))
-    assert live.budget() == "2 of 120 calls · 300 tokens · $0.02 of $1.50"
+    assert live.progress()[-1] == "2 of 120 calls · 300 tokens · $0.02 of $1.50"
 
 
 def test_a_call_of_unknown_price_is_never_free() -> None:
     live = in_pass_three()
     live.on_signal(ended("a", None))
-    assert "cost unknown of $1.50" in live.budget()
+    assert "cost unknown of $1.50" in live.progress()[-1]
     live.on_signal(ended("b"))
-    assert "$0.01 of $1.50 and 1 call of unknown price" in live.budget()
+    assert "$0.01 of $1.50 and 1 call of unknown price" in live.progress()[-1]
 
 
 def test_a_call_without_a_reply_is_not_counted() -> None:
@@ -171,18 +109,10 @@ def test_a_call_without_a_reply_is_not_counted() -> None:
 
 def test_the_view_says_what_would_end_the_run() -> None:
     live = in_pass_three()
-    assert live.needs() == "A needs 1 more survival, pass 3 of 15"
+    assert live.progress()[0] == "A needs 1 more survival, pass 3 of 15"
     fresh = Live(clock=Clock())
     fresh.on_event(made_up.STARTED)
-    assert fresh.needs() == "A needs 2 survivals in a row, at most 15 passes"
-
-
-def test_a_watcher_sees_votes_leave_the_list_of_calls() -> None:
-    live = in_pass_three()
-    judge = Call("pass/3/judge/1/try/0", "judge", "m", 90.0)
-    live.under_way({judge.key: judge})
-    live.under_way({})
-    assert [(seat.name, seat.text) for seat in live.seats()] == [("2", "voted")]
+    assert fresh.progress()[0] == "A needs 2 survivals in a row, at most 15 passes"
 
 
 def test_a_batch_is_shown_until_it_has_ended() -> None:

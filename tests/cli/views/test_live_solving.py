@@ -60,7 +60,7 @@ def test_a_problem_shows_what_was_tried_and_what_is_under_way() -> None:
     shown = "\n".join(seen(at_work(), terminal(100)))
     assert "wrong answer, 1 of 3 public tests passed" in shown
     assert "critic" in shown
-    assert "tests under way" in shown
+    assert "pass 1, examination" in shown
 
 
 @pytest.mark.parametrize("width", [30, 60, 100])

@@ -7,7 +7,7 @@ import sys
 import pytest
 from tests.cli.views.test_plain import Tty
 
-from autoreason.cli.views.message import print_message
+from autoreason.cli.views.outcome import print_message
 
 SENTENCE = "autoreason: cannot write /a/path-wider-than/the-terminal: it is full; name another"
 

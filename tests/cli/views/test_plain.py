@@ -23,7 +23,7 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = out.getvalue().splitlines()
     assert len(lines) == len(events)
     assert lines[0].endswith(
-        "A one-page proposal for the town's new library · anthropic/claude-sonnet-4 · seed 4711"
+        "A one-page proposal for the town's new library · anthropic/claude-sonnet-4 · robust · seed 4711"
     )
     assert lines[1].endswith("draft: written, 11 words")
     assert any("pass 1: critique: 2 problems" in line for line in lines)
@@ -56,7 +56,7 @@ def test_long_silence_is_broken() -> None:
     assert out.getvalue() == ""
     clock.now += 6
     view.refresh()
-    assert "still at work: judge 2 for 16 s, about 100 tokens so far" in out.getvalue()
+    assert "still at work: pass 1, judge for 16 s, about 100 tokens so far" in out.getvalue()
     view.refresh()
     assert len(out.getvalue().splitlines()) == 1
 
@@ -108,11 +108,11 @@ def test_trouble_is_worth_a_line() -> None:
     assert "pass 1 critic 1 try 1: overloaded; asking again in 2.5 s" in out.getvalue()
 
 
-def test_of_many_calls_under_way_only_some_are_named() -> None:
+def test_of_much_that_is_under_way_only_some_is_named() -> None:
     clock, out = Clock(), StringIO()
     view = Plain(Live(clock=clock), out)
     for number in range(48):
-        view.on_signal(CallStarted(f"defect/recipe/judge/{number}/try/0", "judge", "m"))
+        view.on_signal(CallStarted(f"trial/{number}/proposer/try/0", "author", "m"))
     clock.now += 16
     view.refresh()
-    assert "judge 9 for 16 s, and 39 more" in out.getvalue()
+    assert "trial 8, author for 16 s; and 39 more" in " ".join(out.getvalue().split())

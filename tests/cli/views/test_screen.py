@@ -53,8 +53,8 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 def test_the_view_shows_trajectory_steps_and_limits() -> None:
     text = "\n".join(seen(busy(), terminal(100)))
     assert "amber-fox  A one-page proposal for the town's new library" in text
-    assert "1  AB  A 6 · AB 8 · B 4" in text
-    assert "2 problems: 1 critical, 1 minor" in text
+    assert "pass 1: AB wins, A 6 · AB 8 · B 4" in text
+    assert "pass 3: critique: 2 problems: 1 critical, 1 minor" in text
     assert "and so the river is where it belongs" in text
     assert "A needs 1 more survival, pass 3 of 15" in text
     assert "1 of 120 calls · 150 tokens · $0.01 of $1.50" in text
@@ -67,7 +67,7 @@ def test_the_ballot_of_a_metric_that_judges_is_shown_with_its_pass() -> None:
     verdict = replace(made_up.verdict(6, 8, 4), metric=ballot)
     for event in (made_up.STARTED, made_up.DRAFTED, *made_up.a_pass(1, "AB", 0, verdict)):
         live.on_event(event)
-    assert any("metric AB > B > A" in line for line in seen(live, terminal(100)))
+    assert any("metric: AB > B > A" in line for line in seen(live, terminal(100)))
 
 
 def test_drafts_and_passes_that_break_the_contract_say_so_as_they_happen() -> None:
@@ -81,7 +81,6 @@ def test_drafts_and_passes_that_break_the_contract_say_so_as_they_happen() -> No
     text = " ".join(" ".join(seen(live, terminal(200))).split())
     assert "10 tries, none keeps the contract: no heading “Risks”" in text
     assert "does not count: breaks the contract (no heading “Risks”)" in text
-    assert "words 0 of" not in text
     assert "A breaks the contract, pass 1 of 15" in text
 
 
@@ -95,8 +94,8 @@ def test_a_long_run_stays_within_the_height() -> None:
     live.on_event(PassStarted(number=41, words=9))
     lines = seen(live, terminal(80, 24))
     assert len(lines) < 24
-    assert any("earlier passes" in line for line in lines)
-    assert any(line.strip().startswith("40") for line in lines)
+    assert any("earlier" in line for line in lines)
+    assert any(line.startswith("pass 40: ") for line in lines)
 
 
 def test_before_the_first_event_there_is_something_to_see() -> None:

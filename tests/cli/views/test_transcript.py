@@ -8,21 +8,20 @@ import pytest
 from tests.cli import made_up
 from tests.cli.views.test_screen import terminal
 
+from autoreason.cli.account import tell_all
 from autoreason.cli.views.transcript import Transcript
-from autoreason.story import build_story
+from autoreason.events import CritiqueWritten, GuidanceGiven
 
 LONG = "https://example.org/a-name-that-is-wider-than-any-terminal-this-is-shown-on-here"
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_no_word_is_broken(width: int) -> None:
-    story = build_story(made_up.whole_run())
-    story.passes[0].guidance = f"mind what {LONG} says of it"
+    events = made_up.whole_run()
+    at = next(at for at, event in enumerate(events) if isinstance(event, CritiqueWritten))
+    events.insert(at, GuidanceGiven(number=1, text=f"mind what {LONG} says of it"))
     console = terminal(width)
-    transcript = Transcript(console)
-    for each in story.passes:
-        transcript.one_pass(each, story)
-    transcript.playoff(story)
+    Transcript(console).lines(tell_all(events))
     assert isinstance(console.file, StringIO)
     printed = console.file.getvalue()
     assert LONG in printed
