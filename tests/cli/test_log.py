@@ -30,12 +30,6 @@ def test_a_run_logs_every_request_and_neither_key_nor_brief(shell: Shell, server
         assert said not in done.stderr
 
 
-def test_without_it_nothing_is_logged(shell: Shell, server: Server) -> None:
-    server.gate.set()
-    asked = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "-q", "--passes", "1")
-    assert shell(*asked, TEST_API_KEY=KEY).stderr == ""
-
-
 def test_a_level_that_is_none_is_refused(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUTOREASON_LOG", "loud")
     assert inside("runs").sentence.startswith("AUTOREASON_LOG is `loud`; set it to debug or info")

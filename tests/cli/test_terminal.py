@@ -129,12 +129,6 @@ def test_a_dumb_terminal_gets_lines(shell: Shell) -> None:
         assert "pass 1: critique" in screen.text
 
 
-def test_the_live_view_can_be_declined(shell: Shell) -> None:
-    with terminal(shell, "run", BRIEF, *FAST, "--progress", "lines") as screen:
-        assert screen.end() == 0
-        assert "pass 1: critique" in screen.text
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_once_stops_cleanly(shell: Shell, server: Server, number: signal.Signals) -> None:
     with terminal(shell, *slow(server)) as screen:

@@ -6,50 +6,64 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
 
 from autoreason.errors import AutoreasonError, InvalidInput
-from autoreason.paths import config_file
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from click.shell_completion import CompletionItem
 
     from autoreason.journal import Journal
 
-FILE = click.Path(path_type=Path)
-FILE.name = "file"
 RECORDED = "as_json html progress journal"
 """What every command that records a run shares with all others."""
 REPORT = "as_json html"
 """What every command that prints a report does."""
+EXIT_STATUSES = """
+Exit status:
+  0    done: a text is delivered, a problem solved, a gain shown
+  1    not solved; of research, no gain to claim
+  2    something given cannot be used; nothing was written
+  3    a limit is reached; the best text so far is on standard output
+  4    the provider failed, or the metric or evaluator
+  5    the panel failed: too few valid ballots, pass after pass
+  6    the text breaks its contract (with --fail-on-contract); of research,
+       the start has no number or breaks a guard
+  7    the journal could not be written, such as on a full disk
+  130  stopped
+After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
+"""
+"""Of every command that drives a run."""
 _SETTING = re.compile(r"`([a-z0-9_.]+)`")
 _ADDRESSES = (
     *("model", "author_model", "critic_model", "synthesizer_model", "judge_models", "addresses"),
 )
-_ALL = "autoreason.all_options"
 
 
 # ---- options that are the same everywhere ------------------------------------------------------
 
 
-def _check_page(_ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
+def _check_page(_ctx: click.Context, _param: click.Parameter, given: str | None) -> Path | None:
     """Refuse a file that cannot be written before anything is spent."""
-    if path is not None:
-        from autoreason.files import check_output
+    if given is None:
+        return None
+    from pathlib import Path
 
-        check_output(path, "--html")
-    return path
+    from autoreason.files import check_output
+
+    check_output(Path(given), "--html")
+    return Path(given)
 
 
 SHARED = (
     click.Option(["--json", "as_json"], is_flag=True, help="Print JSON for programs."),
     click.Option(
         ["--html"],
-        type=FILE,
         metavar="FILE",
         callback=_check_page,
         help="Also write the report there, as a page for a browser.",
@@ -117,27 +131,6 @@ class Answer(NamedTuple):
     status: int = 0
 
 
-def _show(found: Any, values: dict[str, Any]) -> int:
-    """Show what a command returned, or drive the run that it prepared; the exit status."""
-    if found is None or isinstance(found, int):
-        return found or 0
-    if isinstance(found, Answer):
-        from autoreason.cli.views.outcome import show_answer
-
-        show_answer(found)
-        return found.status
-    report, status = found if isinstance(found, tuple) else (found, 0)
-    assert isinstance(status, int)
-    if hasattr(report, "run_async"):
-        from autoreason.cli.runner import run_prepared
-
-        return run_prepared(report, values)
-    from autoreason.cli.views.outcome import show_report
-
-    show_report(report)
-    return status
-
-
 def print_message(sentence: str) -> None:
     """One sentence on standard error, on a terminal in lines of whole words."""
     from autoreason.characters import without_controls
@@ -160,42 +153,6 @@ def print_messages(sentences: Iterable[str]) -> None:
 
 
 # ---- help --------------------------------------------------------------------------------------
-
-
-class GroupedOption(click.Option):
-    """An option that knows under which heading help shows it."""
-
-    def __init__(
-        self,
-        *args: Any,
-        heading: str = "Options",
-        usual: str = "",
-        brief: str = "",
-        rare: bool = False,
-        **attrs: Any,
-    ) -> None:
-        super().__init__(*args, **attrs)
-        self.heading = heading
-        self.usual = usual
-        """The default as help shows it, unless the command changes a recorded run."""
-        self.brief = brief
-        """What `--help` says where that is less than `--help-all` does."""
-        self.rare = rare
-        """Whether only `--help-all` shows it."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """What help shows."""
-        record = super().get_help_record(ctx)
-        if record is None:
-            return None
-        in_brief = self.brief and not ctx.meta.get(_ALL)
-        usual = "" if getattr(ctx.command, "inherits", False) else self.usual
-        parts = (
-            self.brief if in_brief else record[1],
-            "Repeatable." if self.multiple and not in_brief else "",
-            f"[default: {usual}]" if usual else "",
-        )
-        return record[0], " ".join(filter(None, parts))
 
 
 def with_flags(
@@ -231,7 +188,9 @@ def with_flags(
 
 def _show_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        ctx.meta[_ALL] = True
+        from autoreason.cli.options import ALL_OPTIONS
+
+        ctx.meta[ALL_OPTIONS] = True
         click.echo(ctx.get_help())
         ctx.exit()
 
@@ -264,21 +223,24 @@ class Command(click.Command):
         """Read the options; those not given come from the user's `config.toml`."""
         named = {param.name for param in self.params if isinstance(param, click.Option)}
         wanted = not self.inherits and "model" in named and not ctx.resilient_parsing
-        # Without such a file, help is shown without loading what would read it.
-        if wanted and config_file().exists():
-            from autoreason.cli.arguments import read_config
+        if wanted:
+            from autoreason.paths import config_file
 
-            found = read_config().defaults()
-            ctx.default_map = {name: found[name] for name in found.keys() & named}
+            # Without such a file, nothing is loaded that would read it.
+            if config_file().exists():
+                from autoreason.cli.arguments import read_config
+
+                found = read_config().defaults()
+                ctx.default_map = {name: found[name] for name in found.keys() & named}
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> int:
-        """Run it and show what it found; an error in a setting names the option it came from."""
+        """Run it and have what it found shown; an error in a setting names the option it came from."""
         try:
             self._pass_shared(ctx)
             _check_server(ctx.params)
             with paging() if self.paged and not shared("as_json") else nullcontext():
-                return _show(super().invoke(ctx), ctx.params)
+                return int(ctx.find_root().obj(super().invoke(ctx), ctx.params))
         except AutoreasonError as error:
             besides = error.file_keys if isinstance(error, InvalidInput) else ()
             error.args = (with_flags(str(error), self, besides),)
@@ -336,7 +298,9 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Options by heading, the rare ones and every setting with `--help-all`."""
-        whole = bool(ctx.meta.get(_ALL))
+        from autoreason.cli.options import ALL_OPTIONS
+
+        whole = bool(ctx.meta.get(ALL_OPTIONS))
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             hidden = not isinstance(param, click.Option) or "--help" in param.opts
@@ -380,7 +344,9 @@ class Command(click.Command):
             with formatter.section("Examples"):
                 for line in self.examples.strip().splitlines():
                     formatter.write(f"  {line}\n")
-        if ctx.meta.get(_ALL) and self.details:
+        from autoreason.cli.options import ALL_OPTIONS
+
+        if ctx.meta.get(ALL_OPTIONS) and self.details:
             formatter.write_paragraph()
             formatter.write(f"{self.details.strip()}\n")
         super().format_epilog(ctx, formatter)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from autoreason.cli.command import SHARED, gather_shared
+from autoreason.cli.command import SHARED, Answer, gather_shared
 from autoreason.models.examples import with_examples
 
 SECTIONS = {
@@ -100,6 +100,27 @@ class LazyGroup(click.Group):
                 formatter.write_dl(list(commands.items()))
 
 
+def _show_result(found: Any, values: dict[str, Any]) -> int:
+    """Show what a command returned, or drive the run that it prepared; the exit status."""
+    if found is None or isinstance(found, int):
+        return found or 0
+    if isinstance(found, Answer):
+        from autoreason.cli.views.outcome import show_answer
+
+        show_answer(found)
+        return found.status
+    report, status = found if isinstance(found, tuple) else (found, 0)
+    assert isinstance(status, int)
+    if hasattr(report, "run_async"):
+        from autoreason.cli.runner import run_prepared
+
+        return run_prepared(report, values)
+    from autoreason.cli.views.outcome import show_report
+
+    show_report(report)
+    return status
+
+
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
         from autoreason.version import __version__
@@ -127,8 +148,9 @@ def _shared_options(command: Any) -> Any:
     help="Print the version.",
 )
 @_shared_options
+@click.pass_context
 @with_examples
-def cli(**_: object) -> None:
+def cli(ctx: click.Context, /, **_: object) -> None:
     """Make a draft as good as a model can make it, and know when to stop.
 
     In each pass the text as it stands (A) meets a revision made against a critique (B) and a
@@ -140,3 +162,4 @@ def cli(**_: object) -> None:
       autoreason run brief.md -m {model} > text.md
       cat brief.md | autoreason run - --cost-limit 0.50 | pandoc -o text.docx
     """
+    ctx.obj = _show_result

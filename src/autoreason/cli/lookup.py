@@ -126,6 +126,14 @@ def writes_programs(story: Story) -> bool:
     return bool(suite and suite.form == "problems")
 
 
+def describe_title(title: str, story: Story | None) -> str:
+    """The title of a run, after the kind of job it is where that is not plain."""
+    from autoreason.run.kinds import job_label
+
+    plain = story is None or writes_programs(story) or writes_files(story) or is_contest(story)
+    return title if plain or story is None else f"{job_label(story.strategy)}: {title}"
+
+
 def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of runs, for the shell."""
     from click.shell_completion import CompletionItem

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 from msgspec import Struct
 
-from autoreason.cli.command import FILE, GroupedOption
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.field_docs import FieldDoc, read_docs
@@ -28,6 +28,10 @@ from autoreason.settings import (
 if TYPE_CHECKING:
     from decimal import Decimal
 
+FILE = click.Path(path_type=Path)
+FILE.name = "file"
+ALL_OPTIONS = "autoreason.all_options"
+"""What a context of click has where `--help-all` is given."""
 Wrap = Callable[[Any], Any]
 """A decorator as click makes them."""
 Spec = tuple[tuple[str, ...], dict[str, Any]]
@@ -130,6 +134,42 @@ def show_value(value: Any) -> str:
 
 
 # ---- options -----------------------------------------------------------------------------------
+
+
+class GroupedOption(click.Option):
+    """An option that knows under which heading help shows it."""
+
+    def __init__(
+        self,
+        *args: Any,
+        heading: str = "Options",
+        usual: str = "",
+        brief: str = "",
+        rare: bool = False,
+        **attrs: Any,
+    ) -> None:
+        super().__init__(*args, **attrs)
+        self.heading = heading
+        self.usual = usual
+        """The default as help shows it, unless the command changes a recorded run."""
+        self.brief = brief
+        """What `--help` says where that is less than `--help-all` does."""
+        self.rare = rare
+        """Whether only `--help-all` shows it."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """What help shows."""
+        record = super().get_help_record(ctx)
+        if record is None:
+            return None
+        in_brief = self.brief and not ctx.meta.get(ALL_OPTIONS)
+        usual = "" if getattr(ctx.command, "inherits", False) else self.usual
+        parts = (
+            self.brief if in_brief else record[1],
+            "Repeatable." if self.multiple and not in_brief else "",
+            f"[default: {usual}]" if usual else "",
+        )
+        return record[0], " ".join(filter(None, parts))
 
 
 def group(heading: str, *options: Spec) -> Wrap:

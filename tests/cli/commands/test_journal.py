@@ -125,12 +125,6 @@ def test_a_finished_run_takes_no_commands(finished: Shell, command: tuple[str, .
     assert "is finished" in done.stderr
 
 
-def test_a_finished_run_cannot_be_resumed(finished: Shell) -> None:
-    done = finished("resume", "last")
-    assert done.returncode == 2
-    assert "fork" in done.stderr
-
-
 def test_guidance_for_a_paused_run_is_kept(paused: Shell) -> None:
     assert "there is no live run" in paused("tell", "mind the end").stderr
     assert "put quotes around it" in paused("tell", "last", "mind", "it").stderr
@@ -186,12 +180,6 @@ def test_a_paused_run_cannot_be_stopped(paused: Shell) -> None:
     done = paused("tell", "last", "stop")
     assert done.returncode == 2
     assert "autoreason resume" in done.stderr
-
-
-def test_a_paused_run_shows_how_to_go_on(paused: Shell) -> None:
-    told = paused("show").stdout
-    assert "Paused at the budget" in told
-    assert "autoreason resume" in told
 
 
 def test_the_shell_completes_names_of_runs(paused: Shell) -> None:

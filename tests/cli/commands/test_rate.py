@@ -80,23 +80,6 @@ def test_a_packet_is_made_and_the_next_step_named(files: Shell) -> None:
     assert not any(name in done.stderr for name in TEXTS)
 
 
-def test_several_tasks_go_into_one_packet(files: Shell) -> None:
-    pairings = ("--task", "brief.md=a.md,b.md", "--task", "brief.md= b.md, c.md")
-    assert files("rate", "new", "study", *pairings).returncode == 0
-    tasks = read_packet(files.home / "study").tasks
-    assert [len(task.codes) for task in tasks] == [2, 2]
-
-
-def test_texts_of_one_name_are_told_apart_by_their_folders(files: Shell) -> None:
-    for folder in ("x", "y"):
-        (files.home / folder).mkdir()
-        (files.home / folder / "a.md").write_text(f"Text of {folder}")
-    done = files("rate", "new", "study", "--brief", "Write", "x/a.md", "y/a.md")
-    assert done.returncode == 0
-    key = unseal((files.home / "study" / "key.sealed").read_bytes())
-    assert sorted(key.tasks[0].names.values()) == ["x/a.md", "y/a.md"]
-
-
 def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None:
     assert shell("run", BRIEF, *FAST, "-q", "--seed", "3").returncode == 0
     story = json.loads(shell("show", "--json").stdout)
@@ -231,21 +214,9 @@ def test_a_run_without_a_panel_is_refused(packet: Shell) -> None:
     assert opening(packet.home / "study") is None
 
 
-def test_a_rater_who_stopped_is_named_with_how_far_they_came(packet: Shell) -> None:
-    rate(packet.home / "study", "Anna", "c.md", "a.md")
-    said = packet("rate", "report", "study", "--yes").stdout
-    assert "Anna stopped half-way, 2 of 4 steps complete" in said
-    assert "0 whole rankings" in said
-
-
 def test_a_panel_that_cannot_be_read_leaves_the_key_shut(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
     (packet.home / "panel.json").write_text("{")
     said = refused(packet, "report", "study", "--yes", "--panel", "panel.json")
     assert "panel panel.json is not valid JSON" in said
     assert opening(packet.home / "study") is None
-
-
-@pytest.mark.parametrize("command", ["serve", "report"])
-def test_a_folder_that_is_no_packet_is_refused(files: Shell, command: str) -> None:
-    assert "is no packet" in refused(files, command, ".")

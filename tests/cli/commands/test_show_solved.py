@@ -144,19 +144,6 @@ def test_an_audit_asks_of_programs_what_makes_sense_of_them(inside: Inside, writ
     assert "\nPrograms\n" in both
 
 
-@pytest.mark.parametrize(
-    "command",
-    [("tell", "{run}", "be quick"), ("tell", "{run}", "accept"), ("tell", "{run}", "stop")],
-)
-def test_nobody_is_sent_to_a_fork_that_refuses_programs(
-    inside: Inside, command: tuple[str, ...]
-) -> None:
-    inside("solve", some(inside, 1), *MODEL, "-q")
-    said = inside(*(each.format(run=inside.runs()[0]) for each in command)).sentence
-    assert "is finished" in said
-    assert "fork" not in said
-
-
 @pytest.mark.parametrize("command", [("tell", "{run}", "be quick"), ("tell", "{run}", "accept")])
 def test_a_run_that_writes_programs_takes_no_word_of_a_person(
     inside: Inside, command: tuple[str, ...]

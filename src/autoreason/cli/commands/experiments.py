@@ -10,7 +10,6 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.command import (
-    FILE,
     RECORDED,
     REPORT,
     Command,
@@ -27,7 +26,7 @@ from autoreason.cli.lookup import (
     runs_argument,
     warn_left_out,
 )
-from autoreason.cli.options import Number, file, flag, group, option, setting
+from autoreason.cli.options import FILE, Number, file, flag, group, option, setting
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.models.examples import with_examples
 

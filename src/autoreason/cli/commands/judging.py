@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.command import FILE, RECORDED, Command, open_journal, print_message
+from autoreason.cli.command import RECORDED, Command, open_journal, print_message
 from autoreason.cli.lookup import complete_run
-from autoreason.cli.options import field_option, flag, group, option
+from autoreason.cli.options import FILE, field_option, flag, group, option
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
 from autoreason.settings import PANEL_JUDGES

@@ -10,7 +10,6 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.command import (
-    FILE,
     RECORDED,
     REPORT,
     Answer,
@@ -20,7 +19,7 @@ from autoreason.cli.command import (
     print_messages,
 )
 from autoreason.cli.lookup import complete_run, find_text_runs, run_argument
-from autoreason.cli.options import Number, figure, file, flag, group, option
+from autoreason.cli.options import FILE, Number, figure, file, flag, group, option
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
@@ -92,12 +91,7 @@ def check(folder: str) -> tuple[Report, int]:
 @click.argument("words", nargs=-1, required=True)
 @click.option("-n", "--limit", type=Number(1), default=10, help="How many to show. [default: 10]")
 def search(folder: str, words: tuple[str, ...], limit: int) -> Report:
-    """Find the records that are nearest to some words.
-
-    \b
-      autoreason knowledge search kb/ "últimas horas"
-      autoreason knowledge search kb/ 限时优惠 --json
-    """
+    """Find the records nearest to some words; case and diacritics do not matter."""
     from autoreason.knowledge.folder_report import search_knowledge
 
     return search_knowledge(folder, " ".join(words), limit=limit)
@@ -112,9 +106,6 @@ def export(folder: str, target: Path | None) -> None:
     """Write all records, private ones too, one JSON object a line.
 
     What is written is read again as the same records, from any folder.
-
-    \b
-      autoreason knowledge export kb/ --to records.jsonl
     """
     from autoreason.files import check_output, write
     from autoreason.knowledge.folder import encode_records, read_folder
@@ -234,9 +225,6 @@ def add(folder: str, run: str, value: float, **given: Any) -> Answer:
     people picked says little about texts in general, so it informs critics and is left out of tests;
     say --chosen ab where it was one arm of a randomised test. What else is known of it (its standard
     error, its audience, a note) goes into a table for `knowledge import`.
-
-    \b
-      autoreason knowledge add kb/ amber-fox --value 0.38 --n 2100 --group spring
     """
     from autoreason.run.knowledge import add_outcome
 
@@ -253,9 +241,6 @@ def import_file(folder: Path, file: Path) -> Answer:
 
     Columns are guessed, or as kb.toml of the folder names them; lines that cannot be used are named. A
     file that is imported again adds only what is new.
-
-    \b
-      autoreason knowledge import kb/ march.csv
     """
     from autoreason.knowledge.folder import append_outcomes, read_outcomes
 
@@ -337,7 +322,8 @@ def report_test(
 ) -> tuple[Report, int]:
     """Read the counts of an A/B test.
 
-    Intervals hold however often you look. Exit status 1 where readers were not split equally, for then
+    RESULTS has the columns code, n and count, or per cent of n for a count. Intervals hold however
+    often you look. Exit status 1 where readers were not split equally, for then
     something chose among them and no rate can be compared; nothing is handed on.
     """
     from autoreason.run.knowledge import report_ab

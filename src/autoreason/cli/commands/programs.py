@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 import click
 
 from autoreason.cli import options
-from autoreason.cli.command import FILE, RECORDED, REPORT, Command, Group, print_messages, shared
-from autoreason.cli.options import field_option, file, flag, group, option
+from autoreason.cli.command import (
+    EXIT_STATUSES,
+    RECORDED,
+    REPORT,
+    Command,
+    Group,
+    print_messages,
+    shared,
+)
+from autoreason.cli.options import FILE, field_option, file, flag, group, option
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
 from autoreason.programs.solve_job import SolveTerms
@@ -50,21 +58,11 @@ Strategies, all with the same number of calls a problem:
                    are on the ballot, and blind judges decide among equals
   file.py:Class    one of your own
 
-Exit status:
-  0    the one problem is solved: its program passes every test; of a set,
-       every problem was tried, and the table shows which are solved
-  1    not solved: for one problem there is no program, or one that fails a
-       test; of a set, no program passes a single public test
-  2    something given cannot be used; nothing was written
-  3    the budget is reached
-  4    the provider failed
-  7    the journal could not be written, such as on a full disk
-  130  stopped
-After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
+A set ends with 0 where one program or more passes a public test.
 """)
 
 
-@click.command(cls=Command, shares=RECORDED, examples=_EXAMPLES, details=_DETAILS)
+@click.command(cls=Command, shares=RECORDED, examples=_EXAMPLES, details=_DETAILS + EXIT_STATUSES)
 @click.argument("problems", type=FILE)
 @group(
     "Which problems",
@@ -244,10 +242,6 @@ def show(source: str, name: str | None) -> Report:
 
     Of one problem, or a file with only one: what is wanted, its limits, how answers are compared,
     and its public tests.
-
-    \b
-      autoreason problems show problems.jsonl
-      autoreason problems show problems.jsonl --problem HumanEval/0
     """
     from autoreason.run.problem_sets import describe_set
 
@@ -319,11 +313,6 @@ def check(source: str, program: str | None, unsafe: bool, **tests: Any) -> tuple
 
     Without it, for the author of a set: a solution that is not accepted means a wrong test, a wrong
     solution or limits too narrow.
-
-    \b
-      autoreason problems check problem.json solution.py
-      autoreason problems check problems.jsonl solution.py --problem HumanEval/0
-      autoreason problems check problems.jsonl
 
     \b
     Exit status:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autoreason.cli.command import FILE, REPORT, Group, print_message, print_messages
-from autoreason.cli.options import Number, group, option
+from autoreason.cli.command import REPORT, Group, print_message, print_messages
+from autoreason.cli.options import FILE, Number, group, option
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
@@ -149,10 +149,6 @@ def report(folder: Path, yes: bool, panels: tuple[str, ...], book: Journal) -> R
 
     A panel is a run of `autoreason judge` over the same files, the run whose texts are rated, or a
     file that ends in .json: {"rankings": [["one.md", "two.md"], …]}, best first.
-
-    \b
-      autoreason rate report study --html report.html
-      autoreason rate report study --panel last --json
     """
     from autoreason.studies.raters.conclusion import conclude
     from autoreason.studies.raters.model_panel import join_panels, panel_of, read_panel

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.cli import options
-from autoreason.cli.command import RECORDED, Command, print_messages
+from autoreason.cli.command import EXIT_STATUSES, RECORDED, Command, print_messages
 from autoreason.cli.options import field_option, file, flag, group, option
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
@@ -48,22 +48,12 @@ Rules, all with the same number of evaluations:
   greedy       keeps what beats the record in one look, as published
   independent  every change starts from the start; the best one is kept
 
-Exit status:
-  0    the end test shows a gain, or a person accepted the result;
-       check: nothing got through
-  1    no gain to claim; check: an attack got through, or none could be tried
-  2    something given cannot be used; nothing was written
-  3    a limit of calls, cost, tokens or time came before anything was kept
-  4    the provider failed, or the evaluator could not be run three times
-  6    the start has no number or breaks a guard; its measurements are kept
-  7    the journal could not be written, such as on a full disk
-  130  stopped before anything was kept
 At a limit or a stop what was kept is tested, which ends the run with 0 or 1.
-After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
+A check ends with 1 where an attack got through, or none could be tried.
 """)
 
 
-@click.command(cls=Command, shares=RECORDED, examples=_EXAMPLES, details=_DETAILS)
+@click.command(cls=Command, shares=RECORDED, examples=_EXAMPLES, details=_DETAILS + EXIT_STATUSES)
 @click.argument("given", metavar="[check] TASK", nargs=-1, required=True)
 @group(
     "How it searches",
@@ -143,9 +133,9 @@ def research(given: tuple[str, ...], **values: Any) -> PreparedRun[Any] | tuple[
         chosen = arguments.run_options("research", {**values, "rule": None})
         repeats = 1 if values["repeats"] is None else values["repeats"]
         chosen |= {"rules": rules, "repeats": repeats}
-        return compare_rules.prepare(given[0], evaluate=values["evaluate"], **chosen)
+        return compare_rules.prepare(given[0], **chosen)
     chosen = arguments.run_options("research", values)
-    prepared = research.prepare(given[-1], evaluate=values["evaluate"], **chosen)
+    prepared = research.prepare(given[-1], **chosen)
     if checks:
         return _check(prepared, quiet=values["progress"] == "none")
     if values["measure"]:

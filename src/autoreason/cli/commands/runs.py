@@ -5,13 +5,20 @@ from __future__ import annotations
 import sys
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from autoreason.cli.command import FILE, REPORT, Answer, Group, open_journal, shared
-from autoreason.cli.lookup import complete_run, run_argument, when, writes_files, writes_programs
-from autoreason.cli.options import Number, flag, group, moment, option
+from autoreason.cli.command import REPORT, Answer, Group, open_journal, shared
+from autoreason.cli.lookup import (
+    complete_run,
+    describe_title,
+    run_argument,
+    when,
+    writes_files,
+    writes_programs,
+)
+from autoreason.cli.options import FILE, Number, flag, group, moment, option
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.jobs import spending
 from autoreason.programs.assignment import assignments_of
@@ -32,6 +39,9 @@ if TYPE_CHECKING:
     from autoreason.story import Story
 
 
+_LEAST_TITLE = 20
+_SHOWN = 6
+"""Winners of the last passes."""
 _deleting = group(
     "How", flag("--yes", "Do not ask."), flag("--dry-run", "Only say what would be deleted.")
 )
@@ -155,10 +165,6 @@ def prune(older_than: datetime, states: tuple[str, ...], book: Journal, **how: b
 
     A live run is never deleted, nor a suite without the one that `lab run --more` made of it.
     `autoreason runs compact` gives the space back.
-
-    \b
-      autoreason runs prune --older-than 30d --dry-run
-      autoreason runs prune --older-than 30d --status stopped --yes
     """
     from autoreason.journal.listing import select_runs
 
@@ -357,18 +363,21 @@ def _progress_line(what: str = "") -> ProgressLine:
     return ProgressLine(what)
 
 
-def _state(row: RunRow, story: Story | None) -> str:
-    return row.state if story else "damaged"
-
-
 def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
+    solved, kept = _score(story)
+    text = story if solved is None and kept is None else None
     return {
         "run": row.id,
         "created": row.created,
         "updated": row.updated,
-        "status": _state(row, story),
-        "strategy": _strategy(story),
-        **_progress(story),
+        "status": row.state if story else "damaged",
+        "strategy": (story.strategy or None) if story else None,
+        "passes": len(text.trajectory) if text else None,
+        "trajectory": text.trajectory if text else None,
+        "solved": solved and solved[0],
+        "to_solve": solved and solved[1],
+        "kept": kept and kept[0],
+        "trials": kept and kept[1],
         "calls": row.spent.calls,
         "tokens": row.spent.tokens,
         "cost": row.spent.cost,
@@ -377,48 +386,23 @@ def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
     }
 
 
-def _progress(story: Story | None) -> dict[str, Any]:
-    """How far a run has come: passes of a text, or programs that pass of those there are to be."""
-    score, kept = _score(story), _kept(story)
-    text = story if score is None and kept is None else None
-    return {
-        "passes": len(text.trajectory) if text else None,
-        "trajectory": text.trajectory if text else None,
-        "solved": score.solved if score else None,
-        "to_solve": score.total if score else None,
-        "kept": kept.solved if kept else None,
-        "trials": kept.total if kept else None,
-    }
-
-
-def _kept(story: Story | None) -> _Score | None:
-    """The proposals of a research run that were kept, and all that are decided; None of any other run."""
-    if story is None or not writes_files(story):
-        return None
+def _score(story: Story | None) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+    """What was solved of all problems, and kept of all proposals; None of any other run."""
+    if story is None or not (writes_programs(story) or writes_files(story)):
+        return None, None
     from autoreason.artifacts.trial_events import TrialDecided
-
-    trials = story.of(TrialDecided)
-    return _Score(sum(trial.status == "kept" for trial in trials), len(trials))
-
-
-class _Score(NamedTuple):
-    solved: int
-    total: int
-
-
-def _score(story: Story | None) -> _Score | None:
-    """What was solved of a set of problems; None of any other run."""
-    if story is None or not writes_programs(story):
-        return None
     from autoreason.programs.units import units_of
     from autoreason.studies.lab.lab_suite import CellFinished, count_cells, suite_of
 
+    if writes_files(story):
+        trials = story.of(TrialDecided)
+        return None, (sum(trial.status == "kept" for trial in trials), len(trials))
     if suite := suite_of(story.task):
         passed = sum(bool(each.result.passed) for each in story.of(CellFinished))
-        return _Score(passed, count_cells(suite))
+        return (passed, count_cells(suite)), None
     assigned = assignments_of(story.task) if story.task else ()
     units = units_of(solved_in(story), {each.id: each for each in assigned})
-    return _Score(sum(bool(unit.solved) for unit in units), 1)
+    return (sum(bool(unit.solved) for unit in units), 1), None
 
 
 def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
@@ -441,35 +425,23 @@ def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
     return Table(columns, [_cells(row, story) for row, story in found], tones=tones)
 
 
-_LEAST_TITLE = 20
-_SHOWN = 6
-"""Winners of the last passes."""
-_UNNAMED = (None, "autoreason", "solve", "research")
-"""Strategies that a title need not name."""
-
-
-def _strategy(story: Story | None) -> str | None:
-    return story.settings.strategy if story and story.settings else None
-
-
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
-    from autoreason.run.kinds import job_label
-
-    strategy = _strategy(story)
-    won = story.trajectory if story else ()
-    score, kept = _score(story), _kept(story)
-    progress = statements.winners(won, _SHOWN) or "-"
-    if score:
-        progress = f"solved {score.solved} of {score.total}"
-    elif kept:
-        progress = f"kept {kept.solved} of {kept.total}"
+    value = _as_object(row, story)
+    passes, progress = "-", "-"
+    if value["to_solve"] is not None:
+        progress = f"solved {value['solved']} of {value['to_solve']}"
+    elif value["trials"] is not None:
+        progress = f"kept {value['kept']} of {value['trials']}"
+    else:
+        won = value["trajectory"] or ()
+        passes, progress = f"{len(won):,}", statements.winners(won, _SHOWN) or "-"
     return (
         row.id,
         when(row.created),
-        _state(row, story),
-        "-" if score or kept else f"{len(won):,}",
+        value["status"],
+        passes,
         progress,
         f"{row.spent.calls:,}",
         numbers.money(row.spent.cost),
-        row.title if score or strategy in _UNNAMED else f"{job_label(strategy or '')}: {row.title}",
+        describe_title(row.title, story),
     )

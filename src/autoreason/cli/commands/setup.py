@@ -129,10 +129,6 @@ def pull(model: str, sha256: str) -> None:
     MODEL is a name of `autoreason models`, the address of a .gguf file with its --sha256, or
     hf:owner/repo/file.gguf for a public file of the Hugging Face hub, which names the SHA-256 itself.
     A pull that was interrupted goes on where it ended.
-
-    \b
-      autoreason models pull qwen2.5-coder-1.5b
-      autoreason run brief.md -m local/qwen2.5-coder-1.5b
     """
     from autoreason.cli.embedded import pull_weights
     from autoreason.models.weights import model_file

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.command import RECORDED, Answer, Command
+from autoreason.cli.command import EXIT_STATUSES, RECORDED, Answer, Command
 from autoreason.cli.lookup import (
     complete_run,
     find_run,
@@ -43,24 +43,11 @@ A brief may begin with its contract:
   ---
   Write a one-page proposal for …
 
-Exit status:
-  0    delivered: converged, accepted, or at the last pass that is allowed or
-       fits the budget
-  2    something given cannot be used; nothing was written
-  3    the budget is reached before the end; the best text so far is on
-       standard output
-  4    the provider or the metric failed
-  5    the panel failed: too few valid ballots, pass after pass
-  6    delivered, but the text breaks its contract (only with
-       --fail-on-contract)
-  7    the journal could not be written, such as on a full disk
-  130  stopped
-After 3, 4, 5, 7 and 130 `autoreason resume` goes on, and nothing is paid for
-twice. From a delivered text `autoreason fork` goes on.
+From a delivered text `autoreason fork` goes on.
 """)
 
 
-@click.command(cls=Command, shares=RECORDED, examples=_EXAMPLES, details=_DETAILS)
+@click.command(cls=Command, shares=RECORDED, examples=_EXAMPLES, details=_DETAILS + EXIT_STATUSES)
 @click.argument("brief")
 @options.text_options
 @group(
