@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from autoreason.cli.views.outcome import show_report
 from autoreason.cli.views.progress_line import ProgressLine
+
+from autoreason.cli.views.outcome import show_report
 from autoreason.errors import AutoreasonError
 from autoreason.report.report import Report
 

@@ -24,7 +24,7 @@ from autoreason.artifacts.acceptance import Effect, EndResult
 from autoreason.artifacts.research_history import EndTested, FinalistsMeasured, NoiseMeasured
 from autoreason.artifacts.research_report import ResearchReport, TrialRow
 from autoreason.artifacts.research_task import TaskKeys
-from autoreason.cli.settings import settings_of
+from autoreason.cli.arguments import settings_of
 from autoreason.events import Evidence, Preference, Survival, Verdict
 from autoreason.exchange import Spent
 from autoreason.models.doubles import EchoModel, ScriptedModel

@@ -35,10 +35,7 @@ def test_an_empty_name_is_an_error_and_never_a_default(
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ("runs", "-n", "9" * 23),
-        ("simulate", "--runs", "999999999999", "-q", "--world", "help"),
-    ],
+    [("runs", "-n", "9" * 23), ("simulate", "--runs", "999999999999", "-q", "--world", "help")],
 )
 def test_a_number_beyond_all_measure_is_refused_by_its_option(
     shell: Shell, arguments: tuple[str, ...]
@@ -81,11 +78,6 @@ def test_a_key_of_front_matter_is_named_as_it_stands_there(inside: Inside) -> No
     inside.write("brief.md", "---\nmax_words: many\n---\nWrite.\n")
     said = inside("run", "brief.md", "-m", "echo/echo").sentence
     assert said == "brief.md: `max_words` must be a whole number, not text"
-
-
-def test_the_same_word_twice_is_not_empty(inside: Inside) -> None:
-    inside.write("a.md", "A text.")
-    assert "is named twice" in inside("judge", "hi", "a.md", "a.md", "-m", "echo/echo").sentence
 
 
 def test_options_of_other_commands_are_named_as_they_are_there(inside: Inside) -> None:

@@ -53,13 +53,8 @@ def test_a_resumed_run_keeps_its_own(shell: Shell) -> None:
         ('model = ""\n', "`model` is empty"),
         ("modell = 'x'\n", "config.toml: unknown key `modell`; did you mean `model`?"),
         ("[limit]\ncost = 3\n", "unknown key `limit`; did you mean `limits`?"),
-        (
-            "[limits]\nmax_cost = 3\n",
-            "unknown key `limits.max_cost`; did you mean `limits.cost`?",
-        ),
         ("colour = 'x'\n", "unknown key `colour`; it may contain a line such as model = "),
         ("limits = 3\n", "`limits` must be"),
-        ("[limits]\ncalls = 'many'\n", "`limits.calls`"),
         ("model = \n", "under [limits], cost, tokens, calls and seconds"),
     ],
 )

@@ -113,11 +113,7 @@ def test_every_field_is_on_the_page(prepared: Inside, section: str) -> None:
         parts = [
             word
             for part in command.split()
-            for word in {
-                "{brief}": [BRIEF],
-                "{fast}": FAST,
-                "{judges}": JUDGES,
-            }.get(part, [part])
+            for word in {"{brief}": [BRIEF], "{fast}": FAST, "{judges}": JUDGES}.get(part, [part])
         ]
         printed = prepared(*parts)
         assert printed.out, printed.err

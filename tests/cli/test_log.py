@@ -8,9 +8,9 @@ from tests.cli.conftest import BRIEF, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 
-from autoreason.cli.output import OutputOptions
 from autoreason.cli.runner import choose_view
 from autoreason.cli.views.live import Live
+from autoreason.cli.views.outcome import OutputOptions
 from autoreason.cli.views.plain import Plain
 from autoreason.cli.views.screen import Screen
 
@@ -28,12 +28,6 @@ def test_a_run_logs_every_request_and_neither_key_nor_brief(shell: Shell, server
     assert sum(line.endswith(f" DEBUG GET {server.url}/models") for line in lines) == 1
     for said in (KEY, *BRIEF.split()[2:]):
         assert said not in done.stderr
-
-
-def test_without_it_nothing_is_logged(shell: Shell, server: Server) -> None:
-    server.gate.set()
-    asked = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "-q", "--passes", "1")
-    assert shell(*asked, TEST_API_KEY=KEY).stderr == ""
 
 
 def test_a_level_that_is_none_is_refused(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:

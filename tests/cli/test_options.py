@@ -10,12 +10,12 @@ from click.testing import CliRunner
 from tests.cli.inside import Inside
 
 from autoreason import judge
-from autoreason.cli.fields import LIMITS
+from autoreason.cli.arguments import settings_of
 from autoreason.cli.group import cli
-from autoreason.cli.settings import settings_of
 from autoreason.contract import Contract
 from autoreason.exchange import Effort
 from autoreason.settings import (
+    LIMITS,
     PANEL_JUDGES,
     ROLE_MODELS,
     Budget,
@@ -104,7 +104,7 @@ def test_every_level_of_reasoning_is_named() -> None:
         (("--protocol", "strict"), "'strict' is not one of 'robust', 'paper'"),
         (("--effort", "huge"), "'huge' is not one of 'none', 'minimal'"),
         (("--cost-limit", "much"), "'much' is not a sum of money"),
-        (("--time-limit", "soon"), "'soon' is no time"),
+        (("--time-limit", "soon"), "'soon' is not a time"),
         (("--format", "rtf"), "'rtf' is not one of 'markdown', 'plain', 'json'"),
     ],
 )

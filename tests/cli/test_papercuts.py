@@ -5,12 +5,8 @@ from __future__ import annotations
 import resource
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
+from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.inside import Inside
-
-from autoreason.events import CandidateDropped
-from autoreason.report.table import wrap
-from autoreason.tournament import statements
 
 MINE = """
 from autoreason.extend import Strategy
@@ -29,17 +25,6 @@ def test_a_mistyped_command_is_answered_with_the_one_it_may_have_been(inside: In
     assert "Did you mean" not in inside("zzzzzz").err
 
 
-def test_a_dry_comparison_names_strategies_repeats_and_panel(inside: Inside) -> None:
-    inside.write("mine.py", MINE)
-    told = inside(
-        *("compare", BRIEF, "-m", "echo/echo", "--dry-run", "--repeats", "4", "--panel", "5"),
-        *("--strategies", "autoreason,single,mine.py:Mine"),
-    ).out
-    assert "20 cells" in told
-    rows = dict(line.split()[:2] for line in told.splitlines() if len(line.split()) > 1)
-    assert [rows[name] for name in ("autoreason", "single", "mine.py:Mine", "panels")] == ["4"] * 4
-
-
 def test_an_unknown_cost_says_what_is_not_known(inside: Inside) -> None:
     inside.write("mine.py", MINE)
     dry = ("run", BRIEF, "--dry-run", "--strategy")
@@ -53,42 +38,10 @@ def test_an_unknown_cost_says_what_is_not_known(inside: Inside) -> None:
     assert "the strategy does not say how many calls it makes" in uncounted
 
 
-def test_a_strategy_of_ones_own_has_one_name_in_a_comparison(inside: Inside) -> None:
-    inside.write("mine.py", MINE)
-    compared = inside(
-        *("compare", BRIEF, "-m", "echo/echo", "--seed", "7", "--repeats", "1", "--passes", "1"),
-        *("--strategies", "improve,mine.py:Mine", "--panel", "3", "-q", "--json"),
-    )
-    assert [each["arm"] for each in compared.json["report"]["arms"]] == ["improve", "mine.py:Mine"]
-    (panel,) = compared.json["report"]["panels"].values()
-    assert {each["name"] for each in panel["standings"]} == {"improve", "mine.py:Mine"}
-
-
-def test_a_spent_budget_is_said_once(inside: Inside) -> None:
-    spent = inside("run", BRIEF, *FAST, "-q", "--call-limit", "1", *NO_END)
-    assert spent.status == 3
-    assert spent.err.count("resume") == 1
-    assert "raise the limit" not in spent.err
-
-
-def test_a_clone_is_said_to_be_one_once() -> None:
-    clone = CandidateDropped(number=1, slot="AB", reason="clone", detail="the same as another text")
-    assert statements.dropped(clone) == "left out: it is the same as another text"
-
-
 def test_a_difference_of_nothing_is_said_so(inside: Inside) -> None:
     inside("run", BRIEF, *FAST, "-q", "--strategy", "single")
     same = inside("show", "--diff")
     assert same.err == "nothing changed: the text is the first draft\n"
-
-
-def test_numbers_and_words_are_never_broken() -> None:
-    sentence = "prefer the same one 54 % of the time (tau 0.08; chance is 50 %) PyYAML 6.0.2"
-    for width in range(10, 60):
-        lines = wrap(sentence, width)
-        assert " ".join(lines) == sentence
-        assert not any(line.startswith("%") for line in lines)
-        assert all(part in sentence.split() for line in lines for part in line.split())
 
 
 def test_utf_8_is_read_where_the_locale_knows_none(shell: Shell) -> None:

@@ -74,13 +74,6 @@ def test_each_provider_is_asked_at_the_server_named_for_it(
     assert (open_server.keys, second.keys) == ({"sk-test"}, {"sk-oai"})
 
 
-def test_providers_without_a_server_do_not_count(shell: Shell, open_server: Server) -> None:
-    models = ("-m", "echo/echo", "--judge-model", "test/slow")
-    done = shell("run", BRIEF, *models, "--base-url", open_server.url, "--passes", "1", "-q")
-    assert done.returncode == 0
-    assert open_server.asked > 0
-
-
 @pytest.mark.parametrize("command", [("run", BRIEF), ("judge", BRIEF, "a.md", "b.md")])
 def test_a_model_that_another_stands_in_for_counts_too(
     shell: Shell, open_server: Server, command: tuple[str, ...]
@@ -211,11 +204,6 @@ def test_a_server_is_not_handed_on_to_another_provider(
     assert (second.keys, open_server.visits) == ({"sk-oai"}, visits)
 
 
-def test_a_dry_run_says_whose_server_it_is(shell: Shell) -> None:
-    done = shell("run", BRIEF, "-m", "test/x", "--base-url", "http://127.0.0.1:9", "--dry-run")
-    assert "base_url test=http://127.0.0.1:9" in done.stdout
-
-
 def test_a_server_that_points_elsewhere_is_refused_with_the_address(
     shell: Shell, open_server: Server, second: Server
 ) -> None:
@@ -225,12 +213,3 @@ def test_a_server_that_points_elsewhere_is_refused_with_the_address(
     (said,) = done.stderr.splitlines()
     assert f"test answered 308 and points to {second.url}/models; keys do not follow" in said
     assert (second.visits, shell.journal.exists()) == (0, False)
-
-
-def test_a_dry_run_is_refused_a_server_without_a_name_too(
-    shell: Shell, open_server: Server
-) -> None:
-    done = shell("run", BRIEF, *MIXED, "--base-url", open_server.url, "--dry-run", **KEYS)
-    assert done.returncode == 2
-    assert "--base-url does not say whose" in done.stderr
-    assert open_server.visits == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Shell
 
-from autoreason.cli.standard_input import on_disk
+from autoreason.cli.commands.programs import on_disk
 from autoreason.errors import InvalidInput
 from autoreason.programs.problems import formats
 

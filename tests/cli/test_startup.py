@@ -66,16 +66,6 @@ def test_a_run_into_a_file_loads_nothing_that_only_others_need() -> None:
     assert loaded.isdisjoint(others)
 
 
-def test_a_command_looks_for_no_garbage_on_its_way_out() -> None:
-    program = (
-        "import atexit, gc; from autoreason.cli.__main__ import main;"
-        "atexit.register(lambda: print(gc.get_freeze_count())); main()"
-    )
-    command = [sys.executable, "-c", program, "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert int(done.stdout.splitlines()[-1]) > 0
-
-
 def test_commands_find_what_they_need_in_a_process_of_their_own(shell: Shell) -> None:
     assert shell("run", BRIEF, *FAST, "-q", "--seed", "3").returncode == 0
     for command in (

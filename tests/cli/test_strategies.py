@@ -36,14 +36,7 @@ def test_every_strategy_is_run_listed_shown_and_resumed(
     # With nothing to set aside for its end, a run can be paused at any call.
     asked: tuple[str, ...] = ("run", BRIEF, *FAST, "--strategy", strategy)
     asked += ("--set", "confirmation=0")
-    asked += (
-        (
-            "--set",
-            "playoff=0",
-        )
-        if strategy == "autoreason"
-        else ()
-    )
+    asked += ("--set", "playoff=0") if strategy == "autoreason" else ()
     whole = inside(*asked)
     assert whole.status == 0
     assert whole.out.startswith("# ")
@@ -71,20 +64,15 @@ def test_every_strategy_is_run_listed_shown_and_resumed(
     ("arguments", "message"),
     [
         (("--strategy", "nobody"), "no strategy 'nobody'"),
-        (("--strategy", "judge"), "no strategy 'judge'"),
-        (("--strategy", "compare"), "no strategy 'compare'"),
         (("--strategy", "none.py:Mine"), "no file none.py"),
         (("--strategy", "mine.py:Theirs"), "no Theirs"),
         (("--strategy", "mine.py:Strategy"), "does not define `run`"),
         (("--strategy", "broken.py:Mine"), "SyntaxError"),
         (("--strategy", "raising.py:Mine"), "raised ValueError (not today) at raising.py:4"),
         (("--strategy", "best_of_n", "--set", "strategy_options.n=1"), "n is 1"),
-        (("--strategy", "best_of_n", "--set", "strategy_options.n=many"), "n"),
         (("--strategy", "best_of_n", "--set", "strategy_options.size=3"), "no option `size`"),
-        (("--strategy", "best_of_n", "--set", "strategy_options.n"), "write it like k=3"),
         (("--strategy", "best_of_n", "--set", "playoff=0"), "set `playoff` to 2 or more"),
         (("--strategy", "single", "--set", "strategy_options.n=3"), "no option `n`"),
-        (("--set", "strategy_options.n=3"), "no option `n`"),
     ],
 )
 def test_what_cannot_be_held_is_one_sentence_and_writes_nothing(
@@ -136,15 +124,6 @@ def test_a_record_can_be_read_though_its_strategy_is_gone(inside: Inside) -> Non
     replayed = inside("runs", "check", "last")
     assert replayed.status == 2
     assert "no file" in replayed.sentence
-
-
-def test_a_dry_run_of_a_strategy_calls_nothing(inside: Inside) -> None:
-    inside.write("mine.py", GOOD.format(middle=""))
-    for strategy in (*BUILT_IN, "mine.py:Mine"):
-        shown = inside("run", BRIEF, *FAST, "--strategy", strategy, "--dry-run")
-        assert shown.status == 0
-        assert BRIEF in shown.out
-    assert not inside.journal_exists
 
 
 @pytest.mark.parametrize("command", ["run", "compare"])

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tournament.stage import Played, play, vote
 
-from autoreason.cli.views import plain
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CodeBallot, PanelDecided, PassDecided, PlayoffDecided
 from autoreason.exchange import Query, Request
@@ -389,7 +388,6 @@ async def test_a_judge_that_was_right_more_often_outvotes_more_judges() -> None:
     assert final(weighted).weights == {POOR: 0.5, GOOD: 2}
     said = "weighted by how often judges were right about your records (scripted/poor 0.5 and scripted/good 2)"
     assert said in statements.playoff(final(weighted))
-    assert said in plain.playoff(final(weighted))
     assert "weighted" not in statements.playoff(final(plain_vote))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import TextIO
 
 import click
 
+from autoreason.cli.command import print_message
 from autoreason.cli.group import cli
 from autoreason.errors import (
     AutoreasonError,
@@ -24,13 +24,10 @@ UNUSABLE_START = 6
 NOT_WRITTEN = 7
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-_COLLECT_EVERY = 100_000
-"""Objects. A start keeps nearly all it creates: at Python's 700, garbage is looked for ninety times in vain."""
 
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
-    gc.set_threshold(_COLLECT_EVERY)
     _replace_closed_streams()
     status = run_cli([_as_utf8(argument) for argument in sys.argv[1:]])
     for stream in (sys.stdout, sys.stderr):
@@ -38,8 +35,6 @@ def main() -> None:
             stream.flush()
         except OSError:
             _abandon(stream)
-    # All is closed; on its way out Python would look through every object for garbage, several times.
-    gc.freeze()
     sys.exit(status)
 
 
@@ -132,7 +127,6 @@ def _explain(error: OSError) -> int:
 
 
 def _print_error(sentence: str, status: int) -> int:
-    from autoreason.cli.views.message import print_message
 
     with suppress(OSError):
         print_message(f"autoreason: {sentence}")

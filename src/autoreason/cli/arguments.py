@@ -1,22 +1,91 @@
-"""What the options of a command become: a task, and arguments of the library's functions."""
+"""What the options of a command become: a task, and arguments of the library's functions; with the user's defaults."""
 
 from __future__ import annotations
 
-from typing import Any
+from codecs import BOM_UTF8
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from autoreason.cli.fields import LIMITS
-from autoreason.cli.settings import settings_of
+import msgspec
+from msgspec import Struct
+
+from autoreason.cli.options import show_value
 from autoreason.contract import Contract
-from autoreason.errors import InvalidInput
-from autoreason.settings import ROLE_MODELS, Budget, Settings, read_changes
+from autoreason.errors import InvalidInput, plainly
+from autoreason.field_docs import FieldDoc, read_docs
+from autoreason.files import open_input
+from autoreason.paths import config_file
+from autoreason.run.parameters import (
+    AdviseOptions,
+    CertifyOptions,
+    CompareOptions,
+    ForkOptions,
+    JudgeOptions,
+    KnowledgeTestOptions,
+    LabOptions,
+    RefineOptions,
+    ResearchOptions,
+    ResumeOptions,
+    SolveOptions,
+)
+from autoreason.settings import (
+    LIMITS,
+    ROLE_MODELS,
+    Budget,
+    Models,
+    Settings,
+    describe_default,
+    read_changes,
+)
 from autoreason.task import Task, read_task
 
-_SOLVE = (
-    *("repeats", "calls", "width", "ids", "difficulty", "limit"),
-    *("test_time_limit", "test_memory_limit", "unsafe"),
-)
-_RESEARCH = ("evaluations", "rule", "parallel", "patience", "unsafe")
-_ARGUMENTS = ("model", *Settings.__struct_fields__, *ROLE_MODELS, "prompts", "journal")
+_OPTIONS: Mapping[str, type] = {
+    "run": RefineOptions,
+    "fork": ForkOptions,
+    "resume": ResumeOptions,
+    "compare": CompareOptions,
+    "advise": AdviseOptions,
+    "judge": JudgeOptions,
+    "certify": CertifyOptions,
+    "test": KnowledgeTestOptions,
+    "solve": SolveOptions,
+    "research": ResearchOptions,
+    "lab": LabOptions,
+}
+"""The arguments of the function behind each command."""
+_NOT_SET = ("models", "budget", "base_url")
+_CONTRACT_KEYS = ("compare", "advise")
+"""Commands that have no options for a contract."""
+_OF_THE_TASK = {"draft", "facts", *Contract.__struct_fields__}
+
+
+class Setting(NamedTuple):
+    """What `--set` can change, with its default as help shows it."""
+
+    doc: FieldDoc
+    default: str
+
+
+def settings_of(command: str) -> dict[str, Setting]:
+    """Every setting that a command understands."""
+    taken, own = read_docs(_OPTIONS[command]), read_docs(Settings)
+    found = {
+        name: Setting(own[name], describe_default(name, _show_value))
+        for name in own
+        if name in taken and name not in _NOT_SET
+    }
+    for name, role in ROLE_MODELS.items():
+        if name in taken:
+            found[name] = Setting(read_docs(Models)[role], "")
+    if command == "fork":
+        found |= {name: Setting(taken[name], "") for name in ("evaluations", "patience")}
+    if command in _CONTRACT_KEYS:
+        found |= {name: Setting(doc, "") for name, doc in read_docs(Contract).items()}
+    return found
+
+
+def _show_value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else show_value(value)
 
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:
@@ -26,21 +95,21 @@ def task_of(brief: str, values: dict[str, Any]) -> Task:
 
 
 def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:
-    """What the options and `--set` give of a run, by the names of the library's arguments."""
+    """What the options and `--set` give, by the names of the arguments of the function behind a command."""
     limits = {name: values[option] for name, option in LIMITS.items()}
     set_limits = {name: limit for name, limit in limits.items() if limit is not None}
-    chosen = given(values, *_ARGUMENTS) | ({"budget": Budget(**set_limits)} if set_limits else {})
+    taken = {"model", *_OPTIONS[command].__annotations__} - _OF_THE_TASK
+    chosen = given(values, *taken)
+    chosen |= {"budget": Budget(**set_limits)} if set_limits else {}
     if "changes" not in values:
         return chosen
     known = settings_of(command)
     changes = read_changes(values["changes"], {name: each.doc for name, each in known.items()})
     if twice := changes.keys() & chosen.keys():
         raise InvalidInput(f"`{min(twice)}` is given twice, as an option and by --set; give one")
-    if "effort" in values:
-        roles = [
-            name for name in ("author_effort", "critic_effort", "judge_effort") if name in known
-        ]
-        chosen |= given(dict.fromkeys(roles, values["effort"]), *roles)
+    if values.get("effort") is not None:
+        roles = {"author_effort", "critic_effort", "judge_effort"} & known.keys()
+        chosen |= dict.fromkeys(roles, values["effort"])
     return chosen | changes
 
 
@@ -49,21 +118,61 @@ def take_contract(chosen: dict[str, Any]) -> dict[str, Any]:
     return {name: chosen.pop(name) for name in Contract.__struct_fields__ if name in chosen}
 
 
-def solve_options(values: dict[str, Any]) -> dict[str, Any]:
-    """The same where programs are written."""
-    return run_options("solve", values) | given(values, *_SOLVE)
-
-
-def research_options(values: dict[str, Any]) -> dict[str, Any]:
-    """The same where an artifact is improved."""
-    return run_options("research", values) | given(values, *_RESEARCH)
-
-
-def contract_of(values: dict[str, Any]) -> dict[str, Any]:
-    """The keys of a contract that were given."""
-    return given(values, *Contract.__struct_fields__)
-
-
 def given(values: dict[str, Any], *names: str) -> dict[str, Any]:
     """Those of these options that were given."""
     return {name: values[name] for name in names if values.get(name) not in (None, ())}
+
+
+# ---- config.toml -------------------------------------------------------------------------------
+
+
+class Config(Struct, frozen=True):
+    """What new runs start with where no option says otherwise."""
+
+    model: str | None = None
+    limits: Budget = Budget()
+
+    def defaults(self) -> dict[str, object]:
+        """By the names that options have."""
+        limits = {option: getattr(self.limits, name) for name, option in LIMITS.items()}
+        found = {"model": self.model, **limits}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+KEYS = (
+    'it may contain a line such as model = "provider/model" and, under [limits], '
+    "cost, tokens, calls and seconds, such as cost = 1.50"
+)
+"""What a user may write there."""
+
+
+def read_config() -> Config:
+    """What is there; nothing where there is no file."""
+    path = config_file()
+    try:
+        with open_input(path) as file:
+            content = file.read().removeprefix(BOM_UTF8)
+    except FileNotFoundError:
+        return Config()
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot read {path}: {error.strerror}; correct that, or move it away"
+        ) from None
+    try:
+        raw = msgspec.toml.decode(content)
+        found = msgspec.convert(raw, Config, strict=False)
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path} is not UTF-8; save it as UTF-8") from None
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"{path}: {plainly(error)}; {KEYS}") from None
+    from difflib import get_close_matches
+
+    known = [*Config.__struct_fields__, *(f"limits.{name}" for name in Budget.__struct_fields__)]
+    for key in (*raw, *(f"limits.{name}" for name in raw.get("limits", ()))):
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            fix = f"did you mean `{near[0]}`?" if near else KEYS
+            raise InvalidInput(f"{path}: unknown key `{key}`; {fix}")
+    if found.model is not None and not found.model.strip():
+        raise InvalidInput(f"{path}: `model` is empty; give provider/model or remove the line")
+    return found

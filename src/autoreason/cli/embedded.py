@@ -80,10 +80,7 @@ def pull_weights(model: ModelFile | None = None) -> None:
 
         def show(progress: DownloadProgress) -> None:
             bar.update(
-                task,
-                description=progress.doing,
-                completed=progress.done,
-                total=progress.total,
+                task, description=progress.doing, completed=progress.done, total=progress.total
             )
 
         path = pull(wanted, show)

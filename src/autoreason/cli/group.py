@@ -1,12 +1,13 @@
-"""The commands in the order of help; each command's module is imported only when it is called."""
+"""The commands in the order of help; the module of a command is imported only when it is called."""
 
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import click
 
-from autoreason.cli.shared import gather_shared, shared_options
+from autoreason.cli.command import SHARED, Answer, gather_shared
 from autoreason.models.examples import with_examples
 
 SECTIONS = {
@@ -44,6 +45,15 @@ SECTIONS = {
     },
 }
 """Every command and the first sentence of its help, so that a list of them loads none."""
+_MODULES = {
+    **dict.fromkeys(("run", "resume", "fork", "tell"), "writing"),
+    **dict.fromkeys(("solve", "problems"), "programs"),
+    **dict.fromkeys(("show", "export"), "records"),
+    **dict.fromkeys(("advise", "judge", "compare", "certify"), "judging"),
+    **dict.fromkeys(("audit", "simulate", "lab"), "experiments"),
+    **dict.fromkeys(("models", "prompts", "doctor"), "setup"),
+}
+"""Where commands are that have no module of their own."""
 _NAMES = [name for section in SECTIONS.values() for name in section]
 
 
@@ -78,8 +88,8 @@ class LazyGroup(click.Group):
         """Import the module a command lives in."""
         if cmd_name not in _NAMES:
             return None
-        module = importlib.import_module(f"autoreason.cli.commands.{cmd_name}")
-        command = getattr(module, cmd_name)
+        module = _MODULES.get(cmd_name, cmd_name)
+        command = getattr(importlib.import_module(f"autoreason.cli.commands.{module}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
 
@@ -90,12 +100,38 @@ class LazyGroup(click.Group):
                 formatter.write_dl(list(commands.items()))
 
 
+def _show_result(found: Any, values: dict[str, Any]) -> int:
+    """Show what a command returned, or drive the run that it prepared; the exit status."""
+    if found is None or isinstance(found, int):
+        return found or 0
+    if isinstance(found, Answer):
+        from autoreason.cli.views.outcome import show_answer
+
+        show_answer(found)
+        return found.status
+    report, status = found if isinstance(found, tuple) else (found, 0)
+    assert isinstance(status, int)
+    if hasattr(report, "run_async"):
+        from autoreason.cli.runner import run_prepared
+
+        return run_prepared(report, values)
+    from autoreason.cli.views.outcome import show_report
+
+    show_report(report)
+    return status
+
+
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
         from autoreason.version import __version__
 
         click.echo(f"autoreason {__version__}")
         ctx.exit()
+
+
+def _shared_options(command: Any) -> Any:
+    command.__click_params__ = [*reversed(SHARED), *getattr(command, "__click_params__", [])]
+    return command
 
 
 @click.group(
@@ -111,9 +147,10 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     callback=_print_version,
     help="Print the version.",
 )
-@shared_options
+@_shared_options
+@click.pass_context
 @with_examples
-def cli(**_: object) -> None:
+def cli(ctx: click.Context, /, **_: object) -> None:
     """Make a draft as good as a model can make it, and know when to stop.
 
     In each pass the text as it stands (A) meets a revision made against a critique (B) and a
@@ -125,3 +162,4 @@ def cli(**_: object) -> None:
       autoreason run brief.md -m {model} > text.md
       cat brief.md | autoreason run - --cost-limit 0.50 | pandoc -o text.docx
     """
+    ctx.obj = _show_result

@@ -1,13 +1,15 @@
-"""Finding the journal and the runs that are meant."""
+"""Finding the runs that are meant, and what they are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from autoreason.cli import options
+from autoreason.cli.command import open_journal
 from autoreason.errors import AutoreasonError, InvalidInput, JournalError, UnknownRun
 
 if TYPE_CHECKING:
@@ -20,15 +22,8 @@ _NEWEST = 200
 """Runs among which one without a name is looked for."""
 
 all_option = options.group(
-    "Which runs", options.flag("--all", "every", help="Every run in the journal.")
+    "Which runs", options.flag("--all", "Every run in the journal.", name="every")
 )
-
-
-def open_journal(url: str | None) -> Journal:
-    """The journal as it is; an absent one is empty."""
-    from autoreason.journal import Journal
-
-    return Journal.open(url, create=False)
 
 
 def find_run(
@@ -60,11 +55,9 @@ def find_text_runs(journal: Journal, names: tuple[str, ...], every: bool) -> lis
         return [row.id for row in reversed(journal.runs(None)) if _has_texts(journal, row.id)]
     runs = find_runs(journal, names)
     for run in runs:
-        story = journal.story(run)
-        if writes_programs(story) or writes_files(story):
-            what = "writes programs" if writes_programs(story) else "improves an artifact"
+        if why := _no_texts(journal.story(run)):
             raise InvalidInput(
-                f"run {run} {what}, and this is for texts; `autoreason show {run}` shows its result"
+                f"run {run} {why}, and this is for texts; `autoreason show {run}` shows its result"
             )
     return runs
 
@@ -76,13 +69,15 @@ def _has_texts(journal: Journal, run: str) -> bool:
     except JournalError:
         warn_left_out(run, "its record is damaged")
         return False
+    if why := _no_texts(story):
+        warn_left_out(run, f"it {why}")
+    return not why and story.task is not None
+
+
+def _no_texts(story: Story) -> str:
     if writes_programs(story):
-        warn_left_out(run, "it writes programs")
-        return False
-    if writes_files(story):
-        warn_left_out(run, "it improves an artifact")
-        return False
-    return story.task is not None
+        return "writes programs"
+    return "improves an artifact" if writes_files(story) else ""
 
 
 def warn_left_out(run: str, why: str) -> None:
@@ -90,11 +85,40 @@ def warn_left_out(run: str, why: str) -> None:
     click.echo(f"autoreason: {run} is left out: {why}", err=True)
 
 
-def writes_programs(story: Story) -> bool:
-    """Whether a run writes programs rather than a text."""
+def is_contest(story: Story) -> bool:
+    """Whether every pass is put to a vote."""
+    return story.strategy in ("", "autoreason")
+
+
+def is_sampled(story: Story) -> bool:
+    """Whether its passes are independent drafts."""
+    return story.strategy == "best_of_n"
+
+
+def is_suite(story: Story) -> bool:
+    """Whether it consists of cells that are runs themselves."""
+    return story.strategy == "lab"
+
+
+def writes_texts(story: Story) -> bool:
+    """Whether it writes one text; suites and panels do not."""
     from autoreason.run.kinds import written_by
 
-    if story.strategy != "lab":
+    return written_by(story.settings) == "text"
+
+
+def writes_files(story: Story) -> bool:
+    """Whether it improves an artifact."""
+    from autoreason.run.kinds import written_by
+
+    return written_by(story.settings) == "files"
+
+
+def writes_programs(story: Story) -> bool:
+    """Whether it writes programs, for one problem or a set of them."""
+    from autoreason.run.kinds import written_by
+
+    if not is_suite(story):
         return written_by(story.settings) == "programs"
     from autoreason.studies.lab.lab_suite import suite_of
 
@@ -102,11 +126,12 @@ def writes_programs(story: Story) -> bool:
     return bool(suite and suite.form == "problems")
 
 
-def writes_files(story: Story) -> bool:
-    """Whether a run improves an artifact rather than a text."""
-    from autoreason.run.kinds import written_by
+def describe_title(title: str, story: Story | None) -> str:
+    """The title of a run, after the kind of job it is where that is not plain."""
+    from autoreason.run.kinds import job_label
 
-    return written_by(story.settings) == "files"
+    plain = story is None or writes_programs(story) or writes_files(story) or is_contest(story)
+    return title if plain or story is None else f"{job_label(story.strategy)}: {title}"
 
 
 def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -129,3 +154,11 @@ def run_argument(*, required: bool) -> Callable[[Any], Any]:
 def runs_argument(name: str = "runs", metavar: str = "[RUN]...") -> Callable[[Any], Any]:
     """The argument that names any number of runs."""
     return click.argument(name, nargs=-1, metavar=metavar, shell_complete=complete_run)
+
+
+def when(moment: datetime) -> str:
+    """A moment on this machine's clock, as short as it can be."""
+    here, now = moment.astimezone(), datetime.now().astimezone()
+    if here.date() == now.date():
+        return f"today {here:%H:%M}"
+    return f"{here:%d %b %H:%M}" if here.year == now.year else f"{here:%d %b %Y}"

@@ -1,21 +1,23 @@
-"""The options of commands, in the groups in which help teaches them."""
+"""The options of commands, in the groups in which help teaches them, and the values they take."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 from msgspec import Struct
 
-from autoreason.cli.fields import LIMITS, Duration, parameter_type, show_value
-from autoreason.cli.help import GroupedOption
-from autoreason.cli.shared import FILE as FILE
 from autoreason.contract import Contract
-from autoreason.field_docs import read_docs
+from autoreason.errors import InvalidInput
+from autoreason.field_docs import FieldDoc, read_docs
 from autoreason.settings import (
     DEFAULT_MODEL,
+    LIMITS,
     PANEL_JUDGES,
     Budget,
     Models,
@@ -23,11 +25,151 @@ from autoreason.settings import (
     describe_default,
 )
 
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+FILE = click.Path(path_type=Path)
+FILE.name = "file"
+ALL_OPTIONS = "autoreason.all_options"
+"""What a context of click has where `--help-all` is given."""
 Wrap = Callable[[Any], Any]
 """A decorator as click makes them."""
 Spec = tuple[tuple[str, ...], dict[str, Any]]
 """The names and attributes of an option."""
 _NAMED = re.compile(r"([^=:/?]+)=(.*)")
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_AGO = re.compile(r"(\d{1,6})\s*(m|min|h|d|w)")
+_AGO_UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+# ---- values ------------------------------------------------------------------------------------
+
+
+def money(value: Any) -> Decimal:
+    """A sum in US dollars, with or without the sign, exact as typed."""
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        amount = Decimal(str(value).strip().removeprefix("$"))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite():
+        raise click.BadParameter(f"{value!r} is not a sum of money; write it like 0.50")
+    return amount
+
+
+def figure(value: str) -> float:
+    """A number as tables write it: 0.38, 0,38 or 38%."""
+    from autoreason.knowledge.columns import guess_number_format
+
+    for read in (float, lambda text: guess_number_format("", [text], commas=False).read(text)):
+        with suppress(ValueError):
+            if (found := read(value)) is not None:
+                return found
+    raise click.BadParameter(f"{value!r} is not a number; write it like 0.38 or 38%")
+
+
+def duration(value: float | str) -> float:
+    """A time such as 90s, 30m or 2h, in seconds, which need no unit."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([smh]?)", str(value).strip())
+    if not found:
+        raise click.BadParameter(f"{value!r} is not a time; write 90s, 30m or 2h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def moment(value: str) -> datetime:
+    """`2026-11-15`, `2026-11-15 14:30`, or `30d`, `2w`, `12h` ago, in the time of this machine."""
+    ago = _AGO.fullmatch(value.strip())
+    try:
+        if ago:
+            return datetime.now().astimezone() - timedelta(**{_AGO_UNITS[ago[2]]: int(ago[1])})
+        return datetime.fromisoformat(value.strip()).astimezone()
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{value!r} is not a moment; write a date as 2026-11-15, or how long ago as 30d, 2w or 12h"
+        ) from None
+
+
+class Number(click.ParamType[float]):
+    """A number from `low` to `high`, refused out of range as a setting is; whole where `low` is."""
+
+    name = "n"
+
+    def __init__(self, low: float, high: float | None = None) -> None:
+        self.low, self.high = low, high
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number, of the type that `low` has."""
+        number: float = click.types.convert_type(type(self.low)).convert(value, param, ctx)
+        # In this form, because NaN is in no range.
+        if not self.low <= number <= (number if self.high is None else self.high):
+            name = max(param.opts, key=len) if param else "it"
+            span = f"{self.low} or more"
+            if self.high is not None:
+                span = f"a number from {self.low} to {self.high}"
+            raise InvalidInput(f"{name} is {value}; give {span}")
+        return number
+
+
+def parameter_type(doc: FieldDoc) -> click.ParamType[Any]:
+    """The click type of a field; of a union or a list the first member's."""
+    from decimal import Decimal
+
+    kind = doc.alternatives[0]
+    if get_origin(kind) is Literal:
+        return click.Choice(get_args(kind))
+    if kind is Decimal:
+        return click.types.convert_type(money)
+    return click.types.convert_type(kind if kind in (int, float) else str)
+
+
+def show_value(value: Any) -> str:
+    """A value as it is typed; empty where there is none to be named."""
+    if value is None or value is False or value in ((), {}):
+        return ""
+    # In quotes, because a shell would write files.
+    return repr(">".join(value)) if isinstance(value, tuple) else str(value)
+
+
+# ---- options -----------------------------------------------------------------------------------
+
+
+class GroupedOption(click.Option):
+    """An option that knows under which heading help shows it."""
+
+    def __init__(
+        self,
+        *args: Any,
+        heading: str = "Options",
+        usual: str = "",
+        brief: str = "",
+        rare: bool = False,
+        **attrs: Any,
+    ) -> None:
+        super().__init__(*args, **attrs)
+        self.heading = heading
+        self.usual = usual
+        """The default as help shows it, unless the command changes a recorded run."""
+        self.brief = brief
+        """What `--help` says where that is less than `--help-all` does."""
+        self.rare = rare
+        """Whether only `--help-all` shows it."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """What help shows."""
+        record = super().get_help_record(ctx)
+        if record is None:
+            return None
+        in_brief = self.brief and not ctx.meta.get(ALL_OPTIONS)
+        usual = "" if getattr(ctx.command, "inherits", False) else self.usual
+        parts = (
+            self.brief if in_brief else record[1],
+            "Repeatable." if self.multiple and not in_brief else "",
+            f"[default: {usual}]" if usual else "",
+        )
+        return record[0], " ".join(filter(None, parts))
 
 
 def group(heading: str, *options: Spec) -> Wrap:
@@ -42,51 +184,54 @@ def group(heading: str, *options: Spec) -> Wrap:
     return wrap
 
 
-def option(*names: str, **attrs: Any) -> Spec:
-    """One option, to be put under a heading; `--to FOLDER` says the word for its value, too."""
-    flags, _, words = zip(*(name.partition(" ") for name in names), strict=True)
-    word = "".join(words)
-    if (default := attrs.get("default")) and "[default" not in attrs.get("help", ""):
+def option(flags: str, help: str = "", *, name: str = "", **attrs: Any) -> Spec:
+    """One option, to be put under a heading; `-o, --output FILE` and `--better higher|lower` say its value, too."""
+    *short, (long, _, word) = (each.partition(" ") for each in flags.split(", "))
+    names = (*(each for each, *_ in short), long, *([name] if name else []))
+    if word:
+        attrs.setdefault("metavar", word)
+    if "|" in word and word.islower():
+        attrs.setdefault("type", click.Choice(word.split("|")))
+    if (default := attrs.get("default")) and "[default" not in help:
         attrs.setdefault("usual", str(default))
-    return flags, {"metavar": word} | attrs if word else attrs
+    return names, {"help": help} | attrs
 
 
-def flag(*names: str, **attrs: Any) -> Spec:
+def flag(flags: str, help: str, **attrs: Any) -> Spec:
     """An option without a value."""
-    return option(*names, is_flag=True, **attrs)
+    return option(flags, help, is_flag=True, **attrs)
 
 
-def file(*names: str, **attrs: Any) -> Spec:
+def file(flags: str, help: str, **attrs: Any) -> Spec:
     """An option whose value is a file or a folder."""
-    return option(*names, type=FILE, **attrs)
+    return option(flags, help, type=FILE, **attrs)
 
 
-def field_option(owner: type[Struct], name: str, *names: str, **attrs: Any) -> Spec:
-    """An option for a field, named after it unless other names are given."""
-    doc = read_docs(owner)[name]
+def field_option(owner: type[Struct], field: str, flags: str = "", **attrs: Any) -> Spec:
+    """An option for a field, named after it unless flags are given."""
+    doc, flags = read_docs(owner)[field], flags or f"--{field.replace('_', '-')}"
     attrs.setdefault("help", doc.sentence.replace("`", ""))
     if doc.type is bool:
-        attrs |= {"is_flag": True, "default": None}
-    else:
-        attrs.setdefault("type", parameter_type(doc))
-        if not any(" " in each for each in names):
-            attrs.setdefault("metavar", doc.metavar or None)
-        default = describe_default(name, show_value) if owner is Settings else None
-        attrs.setdefault("usual", show_value(doc.default) if default is None else default)
-    return option(*(names or (f"--{name.replace('_', '-')}",)), **attrs)
+        return option(flags, is_flag=True, **{"default": None} | attrs)
+    attrs.setdefault("type", parameter_type(doc))
+    if " " not in flags.rpartition(", ")[2]:
+        attrs.setdefault("metavar", doc.metavar or None)
+    default = describe_default(field, show_value) if owner is Settings else None
+    attrs.setdefault("usual", show_value(doc.default) if default is None else default)
+    return option(flags, **attrs)
 
 
-def setting(name: str, *names: str, **attrs: Any) -> Spec:
+def setting(field: str, flags: str = "", **attrs: Any) -> Spec:
     """An option for a field of `Settings`."""
-    return field_option(Settings, name, *names, **attrs)
+    return field_option(Settings, field, flags, **attrs)
 
 
-def _contract(name: str, *names: str, **attrs: Any) -> Spec:
-    return field_option(Contract, name, *names, **attrs)
+def _contract(field: str, flags: str = "", **attrs: Any) -> Spec:
+    return field_option(Contract, field, flags, **attrs)
 
 
-def _model(role: str, *names: str, **attrs: Any) -> Spec:
-    return field_option(Models, role, *names, **{"metavar": "MODEL", **attrs})
+def _model(role: str, flags: str, **attrs: Any) -> Spec:
+    return field_option(Models, role, f"{flags} MODEL", **attrs)
 
 
 def _limit(name: str, **attrs: Any) -> Spec:
@@ -104,14 +249,9 @@ def _read_servers(
     named: dict[str, str] = {}
     for each in urls:
         found = _NAMED.match(each)
-        if not found:
-            raise click.BadParameter(f"of several, each says whose it is; write provider={each}")
-        name, url = found.groups()
-        if not url:
-            raise click.BadParameter(f"there is no address after {each}; write {each}URL")
-        if name in named:
-            raise click.BadParameter(f"{name} is given twice; give it once")
-        named[name] = url
+        if not found or not found[2] or found[1] in named:
+            raise click.BadParameter(f"{each!r}: of several, each is once provider=URL")
+        named[found[1]] = found[2]
     return named
 
 
@@ -126,11 +266,11 @@ batch_option = setting("batch", rare=True)
 
 
 def _who(**attrs: Any) -> Spec:
-    return _model("author", "-m", "--model", usual=DEFAULT_MODEL, **attrs)
+    return _model("author", "-m, --model", usual=DEFAULT_MODEL, **attrs)
 
 
 def _judges(**attrs: Any) -> Spec:
-    return _model("judges", "--judge-model", "judge_models", multiple=True, **attrs)
+    return _model("judges", "--judge-model", name="judge_models", multiple=True, **attrs)
 
 
 models_options = group(
@@ -157,21 +297,17 @@ research_models_options = group(
     _judges(help="Judges to ask where the task has `judge` and the score does not decide."),
     server_option,
 )
-facts_option = file("--facts", help="What is true: writers and judges rely on it.")
-text_options = group(
-    "Start from",
-    file("--draft", help="A text of yours to improve."),
-    facts_option,
-)
+facts_option = file("--facts", "What is true: writers and judges rely on it.")
+text_options = group("Start from", file("--draft", "A text of yours to improve."), facts_option)
 contract_options = group(
     "Contract, checked by code in every text (or at the top of the brief)",
     _contract("min_words", brief="The fewest words."),
     _contract("max_words", brief="The most words."),
-    _contract("sections", "--section", "sections", multiple=True, metavar="HEADING"),
+    _contract("sections", "--section HEADING", name="sections", multiple=True),
     _contract("must_include", multiple=True, metavar="TEXT", brief="A text, or /regex/."),
     _contract("must_not_include", multiple=True, metavar="TEXT", brief="A text, or /regex/."),
     _contract("format", rare=True),
-    _contract("checks", "--check", "checks", multiple=True, metavar="FILE.py:NAME", rare=True),
+    _contract("checks", "--check FILE.py:NAME", name="checks", multiple=True, rare=True),
 )
 _LIMITS = "Limits over the whole run, resumes included"
 limit_options = group(
@@ -181,7 +317,7 @@ limit_options = group(
     _limit("calls", rare=True),
     _limit(
         "seconds",
-        type=Duration(),
+        type=duration,
         metavar="TIME",
         help=f"{read_docs(Budget)['seconds'].sentence} Write 90s, 30m or 2h.",
         brief="Such as 90s, 30m or 2h; waiting counts.",
@@ -189,10 +325,10 @@ limit_options = group(
 )
 set_option = option(
     "--set NAME=VALUE",
-    "changes",
+    "Change any setting of the method, such as k=2 or style=holistic; listed below.",
+    name="changes",
     multiple=True,
     rare=True,
-    help="Change any setting of the method, such as k=2 or style=holistic; listed below.",
 )
 effort_option = setting(
     "author_effort",
@@ -203,8 +339,8 @@ effort_option = setting(
 )
 seed_option = setting("seed", usual="drawn", rare=True)
 _OWN_PROMPTS = "Your own prompts in place of ours, by file name"
-_prompts = file("--prompts DIR|small", help=f"{_OWN_PROMPTS}; or ours in few words.", rare=True)
-own_prompts_option = file("--prompts DIR", help=f"{_OWN_PROMPTS}.", rare=True)
+_prompts = file("--prompts DIR|small", f"{_OWN_PROMPTS}; or ours in few words.", rare=True)
+own_prompts_option = file("--prompts DIR", f"{_OWN_PROMPTS}.", rare=True)
 _ASKED = "How models are asked"
 asking_options = group(_ASKED, effort_option, _prompts, seed_option, set_option)
 """Where texts are written."""
@@ -213,7 +349,7 @@ asking_judges_options = group(_ASKED, effort_option, own_prompts_option, seed_op
 passes_option = group(_LIMITS, setting("passes"))
 run_options = group(
     "The method",
-    setting("k", "-k", "k", rare=True),
+    setting("k", "-k", rare=True),
     setting("judges", rare=True),
     setting("protocol", rare=True),
     setting("strategy", metavar="NAME", rare=True),
@@ -221,20 +357,14 @@ run_options = group(
 panel_judges_option = setting("judges", help="How many judges vote.", usual=str(PANEL_JUDGES))
 output_options = group(
     "Result",
-    file("-o", "--output", help="Write the text there, not to standard output."),
+    file("-o, --output", "Write the text there, not to standard output."),
     flag(
         "--fail-on-contract",
+        "Exit status 6 where the text breaks its contract; it is written all the same.",
         rare=True,
-        help="Exit status 6 where the text breaks its contract; it is written all the same.",
     ),
 )
-dry_run_option = group(
-    "Result", flag("--dry-run", help="Only say what it would do, cost and take.")
-)
-RECORDED = "as_json html progress journal"
-"""What every command that records a run shares with all others."""
-REPORT = "as_json html"
-"""What every command that prints a report does."""
+dry_run_option = group("Result", flag("--dry-run", "Only say what it would do, cost and take."))
 
 
 def together(*groups: Wrap) -> Wrap:

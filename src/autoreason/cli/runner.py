@@ -1,94 +1,66 @@
-"""Drives a run and shows it meanwhile; heeds Ctrl-C, and ends with its text and exit status."""
+"""Drives a run, or follows one that another process drives; shows it meanwhile and heeds Ctrl-C."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Coroutine, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 from click.core import ParameterSource
+from msgspec.structs import replace
 
+from autoreason.cli import lookup
+from autoreason.cli.command import print_message, print_messages, with_flags
 from autoreason.cli.embedded import model_notes, require_weights
-from autoreason.cli.help import with_own_flags
-from autoreason.cli.output import OutputOptions
 from autoreason.cli.views import outcome
-from autoreason.cli.views.certificates import warn_of_failed_judges
-from autoreason.cli.views.live import LAST_WAIT, Live
-from autoreason.cli.views.message import print_message
-from autoreason.cli.views.view import View
+from autoreason.cli.views.live import CELL, LAST_WAIT, Call, Live, View
+from autoreason.cli.views.outcome import OutputOptions
+from autoreason.events import LIFECYCLE
+from autoreason.journal.run_names import cell_name
+from autoreason.keys import sub_key
+from autoreason.paths import certificates_folder
 from autoreason.run.result import Result, StopSwitch, how_to_go_on
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.journal import Journal
+    from autoreason.prompts import PromptSet
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.products import ResearchResult, Solution
+    from autoreason.run.record import WorkingTime
     from autoreason.settings import Settings
     from autoreason.task import Task
 
 INTERRUPTED = 130
 _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 """Variables by which a user says so of what is none."""
-_STARTED = 0.3
-"""Seconds after which everything is loaded."""
-_COLLECT_EVERY = 5000
-"""Objects, from then on."""
-
-
-def choose_view(live: Live, output: OutputOptions, console: Console | None, known: int = 0) -> View:
-    """The live view on a terminal that can redraw and shows no log, else a line per step."""
-    if output.quiet:
-        return View(live)
-    redrawn = output.progress != "lines" and not os.environ.get("AUTOREASON_LOG")
-    if redrawn and console and console.is_terminal and not console.is_dumb_terminal:
-        from autoreason.cli.views.screen import Screen
-
-        return Screen(live, console)
-    from autoreason.cli.views.plain import Plain
-
-    return Plain(live, skip=known)
-
-
-def recorded_live(run: str, journal: Journal) -> Live:
-    """A run that goes on, with the time and, of a suite, the spending that earlier processes recorded."""
-    from autoreason.run.cell_budget import time_worked
-    from autoreason.run.record import working_time
-
-    worked = working_time(run, journal=journal).seconds
-    live, settings = Live(run, worked=worked), journal.settings(run)
-    if settings and settings.strategy == "lab":
-        live.worked_on_bases = time_worked(journal.row(run), journal) - worked
-        cells = journal.cells(run)
-        live.spent_by_cell = {each.id: each.spent for each in cells}
-        live.worked_by_cell = {
-            each.id: working_time(each.id, journal=journal).seconds
-            for each in cells
-            if not each.finished
-        }
-    return live
-
+_READ_EVERY = 0.5
 
 Drive = Callable[..., Coroutine[Any, Any, Result]]
 """Drives a run to its end; takes the hooks of a run."""
 
 
+# ---- before the first request ------------------------------------------------------------------
+
+
 def run_prepared(prepared: PreparedRun[Any], values: dict[str, Any]) -> int:
     """Drive a run to its end, or with --dry-run show what it would do."""
+    notes = list(getattr(prepared, "notes", ()))
     if values.get("dry_run"):
-        from autoreason.cli.views.preview import dry_run
-
-        for line in _unused(prepared.settings):
-            print_message(f"autoreason: {line}")
-        return dry_run(prepared, as_json=values["as_json"], html=values["html"])
-    return start_run(prepared.run_async, prepared, values)
+        print_messages([*notes, *(f"autoreason: {line}" for line in _unused(prepared.settings))])
+        return outcome.preview(prepared)
+    return start_run(prepared.run_async, prepared, values, notes)
 
 
 def start_run(
@@ -124,49 +96,29 @@ def _unused(settings: Settings) -> list[str]:
     ]
     given += [each.partition("=")[0].strip() for each in context.params.get("changes") or ()]
     sentence = unused_setting(settings, given, [job_class(settings).used_settings])
-    return [with_own_flags(sentence)] if sentence else []
+    return [with_flags(sentence)] if sentence else []
 
 
-def drive_run(
-    drive: Drive,
-    output: OutputOptions,
-    *,
-    notes: Sequence[str] = (),
-    sent: Sequence[str] = (),
-    live: Live | None = None,
-    known: int = 0,
-) -> int:
-    """Drive a run from here to its end, show it meanwhile, and return the exit status.
+def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
+    """Print in one line which judges of a panel failed their certificate, and in what."""
+    if not os.access(certificates_folder(), os.X_OK):
+        return
+    from autoreason.prompts import built_in
+    from autoreason.run.kinds import job_class
+    from autoreason.studies.certify.certificate import find_certificate
 
-    `notes` are shown before the first request; so is `sent`, what leaves this machine, also where all else is
-    quiet. `live` has what was done before, of a run that goes on.
-    """
-    console = None if output.quiet else _console()
-    view = choose_view(live or Live(), output, console, known)
-    warnings: list[str] = []
-
-    def announce() -> None:
-        for line in notes:
-            view.print_note(line)
-        for line in sent:
-            (print_message if output.quiet else view.print_note)(line)
-
-    result = asyncio.run(_drive(drive, view, announce, warnings))
-    for line in warnings:
-        print_message(f"autoreason: {line}")
-    if view.live.solving or view.live.solving_set:
-        from autoreason.cli.views import solution_set
-        from autoreason.cli.views.console import stderr_console
-
-        return solution_set.end(cast("Solution", result), output, console or stderr_console())
-    if view.live.researching:
-        from autoreason.cli.views import research_outcome
-
-        return research_outcome.end(cast("ResearchResult", result), output, console)
-    if view.live.study and result.finished:
-        outcome.show_report(result, as_json=output.as_json, html=output.html)
-        return 0
-    return outcome.end_run(result, output, console)
+    roles = job_class(settings).prompts
+    if settings.strategy == "certify" or (roles is not None and "judge" not in roles):
+        return
+    judges = dict.fromkeys(settings.models.judges)
+    stored = [find_certificate(address, settings.server_of(address)) for address in judges]
+    failed = [each.certificate for each in stored if each and each.certificate.failed]
+    if failed:
+        named = "; ".join(f"{one.model} failed {', '.join(one.failed)}" for one in failed)
+        see = f"`autoreason models --certificates {failed[0].model}`"
+        short = built_in().with_short_judge().sources["judge"]
+        fewer = "; judges are asked in fewer words" if prompts.sources.get("judge") == short else ""
+        print_message(f"autoreason: warning: as a judge, {named}; see {see}{fewer}")
 
 
 def disclosure(task: Task, settings: Settings, *, quiet: bool) -> list[str]:
@@ -183,13 +135,82 @@ def disclosure(task: Task, settings: Settings, *, quiet: bool) -> list[str]:
     return [each for each in (sent, predictor_seat(task, settings)) if each]
 
 
-def _console() -> Console | None:
-    """Where a terminal shows what we print; None where it goes to a file, and needs none of that."""
-    if not sys.stderr.isatty() and _TREATED_AS_TERMINALS.isdisjoint(os.environ):
-        return None
-    from autoreason.cli.views.console import stderr_console
+def check_artifact_folder(task: Task, folder: Path | None) -> None:
+    """Refuse a folder to which research could not write its files."""
+    from autoreason.artifacts.research_task import research_of
+    from autoreason.files import check_folder
 
-    return stderr_console()
+    if folder and (research := research_of(task)):
+        check_folder(folder, research.files)
+
+
+def record_folder(prepared: PreparedRun[Any], folder: Path | None) -> PreparedRun[Any]:
+    """Research with the folder for its files on record, so that `resume` writes there, too."""
+    check_artifact_folder(prepared.task, folder)
+    output = str(folder.resolve()) if folder else ""
+    terms = {**prepared.settings.strategy_options, "output": output}
+    return replace(prepared, settings=replace(prepared.settings, strategy_options=terms))
+
+
+# ---- a run of ours -----------------------------------------------------------------------------
+
+
+def choose_view(live: Live, output: OutputOptions, console: Console | None, known: int = 0) -> View:
+    """The live view on a terminal that can redraw and shows no log, else a line per step."""
+    if output.quiet:
+        return View(live)
+    redrawn = output.progress != "lines" and not os.environ.get("AUTOREASON_LOG")
+    if redrawn and console and console.is_terminal and not console.is_dumb_terminal:
+        from autoreason.cli.views.screen import Screen
+
+        return Screen(live, console)
+    from autoreason.cli.views.plain import Plain
+
+    return Plain(live, skip=known)
+
+
+def drive_run(
+    drive: Drive,
+    output: OutputOptions,
+    *,
+    notes: Sequence[str] = (),
+    sent: Sequence[str] = (),
+    live: Live | None = None,
+    known: int = 0,
+) -> int:
+    """Drive a run from here to its end, show it meanwhile, and return the exit status.
+
+    `notes` are shown before the first request; so is `sent`, what leaves this machine, also where all else is
+    quiet. `live` has what was done before, of a run that goes on.
+    """
+    console = None
+    # What goes to a file needs no console.
+    if not output.quiet and (
+        sys.stderr.isatty() or not _TREATED_AS_TERMINALS.isdisjoint(os.environ)
+    ):
+        from autoreason.cli.views.console import stderr_console
+
+        console = stderr_console()
+    view = choose_view(live or Live(), output, console, known)
+    warnings: list[str] = []
+
+    def announce() -> None:
+        for line in notes:
+            view.print_note(line)
+        for line in sent:
+            (print_message if output.quiet else view.print_note)(line)
+
+    result = asyncio.run(_drive(drive, view, announce, warnings))
+    print_messages(f"autoreason: {line}" for line in warnings)
+    story = view.live.story
+    if lookup.writes_programs(story):
+        return outcome.end_programs(cast("Solution", result), output, console)
+    if lookup.writes_files(story):
+        return outcome.end_files(cast("ResearchResult", result), output, console)
+    if not lookup.writes_texts(story) and result.finished:
+        outcome.show_report(result)
+        return 0
+    return outcome.end_text(result, output, console)
 
 
 async def _drive(
@@ -203,7 +224,6 @@ async def _drive(
         announce()
 
     ticking = asyncio.create_task(_tick(view))
-    collecting = asyncio.get_running_loop().call_later(_STARTED, _collect_garbage)
     try:
         with interrupts:
             view.open()
@@ -216,16 +236,8 @@ async def _drive(
                 stop_switch=switch,
             )
     finally:
-        collecting.cancel()
         ticking.cancel()
         view.close()
-
-
-def _collect_garbage() -> None:
-    """What the start left, once: it is not looked for while modules are loaded, and now a model writes."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_EVERY)
 
 
 async def _tick(view: View) -> None:
@@ -288,3 +300,129 @@ class Interrupts:
             again = f"; {steps}" if live.run else ""
             print_message(f"autoreason: ended at once{again}")
         os._exit(INTERRUPTED)
+
+
+# ---- a run of before, or of another process ----------------------------------------------------
+
+
+def recorded_live(run: str, journal: Journal) -> Live:
+    """A run that goes on, with the time and, of a suite, the spending that earlier processes recorded."""
+    from autoreason.run.cell_budget import time_worked
+    from autoreason.run.record import working_time
+
+    worked = working_time(run, journal=journal).seconds
+    live = Live(run, worked=worked)
+    if (row := journal.row(run)).has_cells:
+        cells = journal.cells(run)
+        live.worked_on_bases = time_worked(row, journal) - worked
+        live.spent_by_cell = {each.id: each.spent for each in cells}
+        live.worked_by_cell = {
+            each.id: working_time(each.id, journal=journal).seconds
+            for each in cells
+            if not each.finished
+        }
+    return live
+
+
+def resume_run(book: Journal, run: str, chosen: dict[str, Any], values: dict[str, Any]) -> int:
+    """Go on with a recorded run under the settings it had but for those `chosen`, and return the exit status."""
+    from autoreason.files import check_output
+    from autoreason.prompts import PromptSet
+    from autoreason.run.record import task_and_settings
+    from autoreason.run.recorded import resume, resumed_settings
+
+    story = book.story(run)
+    task, before = task_and_settings(run, story)
+    output, notes = values["output"], []
+    if not lookup.writes_files(story):
+        check_output(output)
+    elif folder := output or before.strategy_options.get("output"):
+        # The output of research is a folder.
+        output = Path(folder)
+        check_artifact_folder(task, output)
+        notes = [f"the changed files will be written to {output}"]
+    settings = resumed_settings(before, chosen | {"journal": book})
+    warn_of_failed_judges(settings, PromptSet(story.prompts))
+    shown = OutputOptions.of({**values, "output": output})
+    return drive_run(
+        partial(resume.aio, run, **chosen | {"journal": book}),
+        shown,
+        notes=notes,
+        sent=disclosure(task, settings, quiet=shown.quiet),
+        live=recorded_live(run, book),
+        known=sum(not isinstance(each.event, LIFECYCLE) for each in book.events(run)),
+    )
+
+
+def follow(book: Journal, run: str, progress: str | None) -> int:
+    """Show a run until it ends, then how it ended; Ctrl-C ends the watching, not the run."""
+    from autoreason.cli.views.console import stderr_console
+    from autoreason.run.record import recorded_result, working_time
+    from autoreason.run.reports import reported_result
+
+    console = stderr_console()
+    view = choose_view(recorded_live(run, book), OutputOptions(progress=progress), console)
+    times = working_time(run, journal=book)
+    seen, last_read = 0, float("-inf")
+    try:
+        view.open()
+        while True:
+            if time.monotonic() - last_read >= _READ_EVERY:
+                last_read = time.monotonic()
+                # Asked first: what was written until then is seen by the reading that follows.
+                locked = book.lock_owner(run) is not None
+                seen = read_new(book, run, view, times, seen)
+                if not locked or view.live.story.status != "running":
+                    break
+            view.refresh()
+            time.sleep(min(view.period, _READ_EVERY))
+    except KeyboardInterrupt:
+        view.close()
+        print_message(f"no longer watching; {run} goes on")
+        return INTERRUPTED
+    finally:
+        view.close()
+    story = view.live.story
+    result = recorded_result(book.find(run), story, book)
+    if not lookup.writes_texts(story) and (story.end or lookup.writes_files(story)):
+        outcome.show_report(reported_result(result, book))
+    else:
+        outcome.print_report(result, console)
+    return 0
+
+
+def read_new(book: Journal, run: str, view: View, times: WorkingTime, seen: int) -> int:
+    """Show what was recorded since `seen`, and what is under way; return the last that was seen."""
+    live = view.live
+    for seq, at, event in book.events(run, seen):
+        live.event_time = times.until(at)
+        view.on_event(event)
+        seen = seq
+    live.event_time = None
+    now = datetime.now(UTC)
+    live.started = live.clock() - times.until(now)
+    calls = {}
+    for asked in book.in_flight(run):
+        age = (now - asked.at).total_seconds()
+        calls[asked.key] = Call(asked.key, asked.role, asked.model, live.clock() - age)
+    if lookup.is_suite(live.story):
+        calls |= _cells(book, run, live, now)
+    live.calls = {key: live.calls.get(key, call) for key, call in calls.items()}
+    live.spent = book.spent(run)
+    return seen
+
+
+def _cells(book: Journal, run: str, live: Live, now: datetime) -> dict[str, Call]:
+    """The cells of a suite that are under way, and what they have spent so far."""
+    from autoreason.run.lab_status import running_cells
+    from autoreason.run.record import working_time
+
+    runs = set(running_cells(run, book))
+    live.spent_by_cell |= {each: book.spent(each) for each in runs}
+    calls = {}
+    for part, cell in live.cells.items():
+        if (name := cell_name(run, cell.number)) in runs:
+            key = sub_key(part, CELL)
+            worked = 0.0 if key in live.calls else working_time(name, journal=book).until(now)
+            calls[key] = Call(key, CELL, "", live.clock() - worked)
+    return calls

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from tests.cli.inside import Inside
 
 RESEARCH = """---
@@ -57,21 +55,6 @@ def test_a_research_task_is_for_research(inside: Inside) -> None:
     assert said.out.startswith("Research: a number measures the result")
     assert "autoreason research task.md -m echo/echo" in said.out
     assert "0 calls" in said.out
-
-
-def test_a_file_of_problems_is_for_solve(inside: Inside) -> None:
-    problem = {"id": "one", "statement": "Add two numbers.", "public": []}
-    inside.write("set.jsonl", json.dumps(problem) + "\n")
-    said = inside("advise", "set.jsonl", "-m", "echo/echo")
-    assert "autoreason solve set.jsonl -m echo/echo" in said.out
-
-
-def test_a_fact_is_asked_for_once(inside: Inside) -> None:
-    said = inside("advise", "How many moons has Mars?", "-m", "echo/echo")
-    assert said.out.startswith("One draft: the brief asks for a fact")
-    assert "--strategy single" in said.out
-    dry = inside("advise", "How many moons has Mars?", "-m", "echo/echo", "--dry-run")
-    assert "a rule that needs no call" in dry.out
 
 
 def test_recorded_runs_are_advice_for_nothing(inside: Inside) -> None:

@@ -10,8 +10,8 @@ from contextlib import closing
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 
-from autoreason.cli.commands.audit import read_every
-from autoreason.cli.lookup import open_journal
+from autoreason.cli.command import open_journal
+from autoreason.cli.commands.experiments import read_every
 
 GROUPS = ("Ballots", "Judges", "Stopping", "Texts")
 
@@ -57,17 +57,9 @@ def test_programs_get_every_finding(finished: Shell) -> None:
         assert (finding["number"]["value"] is None) or finding["level"] != "unknown"
 
 
-def test_every_run_can_be_audited_together(finished: Shell) -> None:
-    assert finished("run", BRIEF, *FAST, "--seed", "8", "-q").returncode == 0
-    assert size_of(finished("audit", "--all").stdout).startswith("2 runs, ")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        (("nobody",), "no run 'nobody'"),
-        (("last", "--all"), "name runs or give --all"),
-    ],
+    [(("nobody",), "no run 'nobody'"), (("last", "--all"), "name runs or give --all")],
 )
 def test_a_mistake_is_one_clear_sentence(
     finished: Shell, arguments: tuple[str, ...], message: str
@@ -107,10 +99,3 @@ def test_reading_a_journal_shows_how_far_it_is(finished: Shell) -> None:
         runs = list(read_every(book, shown.append))
     assert shown == ["reading run 1 of 2", "reading run 2 of 2"]
     assert len(runs) == 2
-
-
-def test_the_report_says_for_how_many_questions_p_values_are_corrected(finished: Shell) -> None:
-    report = json.loads(finished("audit", "--json").stdout)
-    tested = [finding for finding in report["findings"] if finding["p_value_adjusted"] is not None]
-    assert report["tested"] == len(tested) > 2
-    assert f"tested in {len(tested)} questions" in finished("audit").stdout

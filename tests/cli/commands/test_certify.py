@@ -15,16 +15,12 @@ from tests.patience import PATIENCE
 from tests.studies.certify.judges import stored
 
 from autoreason.cli.group import cli
-from autoreason.cli.views.certificates import warn_of_failed_judges
+from autoreason.cli.runner import warn_of_failed_judges
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
-from autoreason.studies.certify.certificate import write_certificate
-from autoreason.studies.certify.properties import (
-    MIN_PAIRS,
-    PROPERTIES,
-    CertificateVerdict,
-)
+from autoreason.studies.certify.certificate_files import write_certificate
+from autoreason.studies.certify.properties import MIN_PAIRS, PROPERTIES
 
 ECHO = ("certify", "echo/echo", "--seed", "7")
 QUESTIONS = 168
@@ -102,7 +98,7 @@ def test_a_certification_is_a_run_like_any_other(inside: Inside) -> None:
     assert "Defect recipe" in inside("show").out
     refused = inside("show", "--text")
     assert refused.status == 2
-    assert "writes no text" in refused.err
+    assert "has no text" in refused.err
     assert inside("runs", "check", "last").status == 0
 
 
@@ -121,13 +117,6 @@ def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -
     assert (judged.status, judged.err.splitlines()) == (0, [line])
 
 
-def test_certificates_of_a_model_at_a_server_are_shown_too(inside: Inside) -> None:
-    write_certificate(stored("openai/x", "http://127.0.0.1:9/v1"))
-    (shown,) = inside("models", "--certificates", "openai/x", "--json").json
-    assert shown["certificate"]["model"] == "openai/x"
-    assert "no certificate of openai/y" in inside("models", "--certificates", "openai/y").sentence
-
-
 def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(inside: Inside) -> None:
     write_certificate(stored("echo/echo"))
     alone = inside("run", BRIEF, "-m", "echo/echo", "--strategy", "single", "-q")
@@ -135,28 +124,10 @@ def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(inside: 
     assert inside(*ECHO, "-q").err == ""
 
 
-@pytest.mark.parametrize("verdict", ["passed", "not shown"])
-def test_a_judge_that_did_not_fail_is_seated_without_a_word(
-    capsys: pytest.CaptureFixture[str], verdict: CertificateVerdict
-) -> None:
-    write_certificate(stored("echo/echo", verdict=verdict))
-    warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7), built_in())
-    assert capsys.readouterr().err == ""
-
-
 def test_a_damaged_certificate_warns_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     write_certificate(stored("echo/echo")).write_text("{")
     warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7), built_in())
     assert capsys.readouterr().err == ""
-
-
-def test_a_mixed_panel_is_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
-    for address in ("a/one", "b/two"):
-        write_certificate(stored(address))
-    models = Models(author="c/x", critic="c/x", synthesizer="c/x", judges=("a/one", "c/x", "b/two"))
-    warn_of_failed_judges(make_settings(models, 7), built_in())
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "a/one failed position; b/two failed position" in line
 
 
 def test_the_warning_says_where_judges_are_asked_in_fewer_words(
@@ -262,9 +233,3 @@ def test_a_certificate_that_cannot_be_kept_is_printed_all_the_same(inside: Insid
     assert "Judge echo/echo" in done.out
     assert "cannot be kept" in done.err
     assert "autoreason show" in done.err
-
-
-def test_a_dry_run_speaks_of_no_passes(inside: Inside) -> None:
-    said = inside(*ECHO, "--dry-run").out
-    assert "168 to 672" in said
-    assert "survives" not in said

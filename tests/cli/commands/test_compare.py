@@ -56,15 +56,10 @@ def test_a_strategy_of_ones_own_is_compared_from_any_folder(
     ("arguments", "said"),
     [
         (("--strategies", "improve"), "two different strategies"),
-        (("--strategies", "improve,improve"), "two different strategies"),
         (("--strategies", "improve,nobody"), "no strategy 'nobody'"),
-        (("--strategies", "improve,"), "no strategy ''"),
-        (("--strategies", "improve,none.py:Mine"), "no file"),
         (("--strategies", "single,improve"), "single spends nothing"),
         (("--repeats", "0"), "repeats is 0"),
         (("--panel", "1"), "judges, not 1"),
-        (("--panel", "0"), "judges, not 0"),
-        (("--panel", "1000"), "judges, not 1000"),
         (("--match", "cost"), "cost nothing"),
         (
             ("--match", "cost", "-m", "ollama/none", "--set", "critic_model=openai/none"),
@@ -102,20 +97,6 @@ def test_a_killed_comparison_is_shown_and_resumed(inside: Inside) -> None:
 
 def test_what_a_comparison_cannot_show_is_said_before_it_is_paid_for(inside: Inside) -> None:
     few = inside("compare", BRIEF, *SMALL, *TWO)
-    assert few.err.startswith("note: 2 repeats of 2 strategies cannot show")
+    assert "2 repeats of 2 strategies cannot show" in few.err
     assert "that takes 6 or more" in few.err
-    assert "note:" not in inside("compare", BRIEF, *SMALL, *TWO, "-q").err
-
-
-def test_by_default_there_are_enough_repeats_to_show_a_winner(inside: Inside) -> None:
-    plan = ("compare", BRIEF, "-m", "echo/echo", "--passes", "1", "--panel", "2", "--seed", "7")
-    report = inside(*plan, *TWO, "--json").json["report"]
-    assert report["repeats"] == 6
-    (panel,) = report["panels"].values()
-    assert panel["detectable"]["value"] is not None
-
-
-def test_a_dry_run_says_what_a_comparison_takes_and_calls_nothing(inside: Inside) -> None:
-    said = inside("compare", BRIEF, *SMALL, *TWO, "--dry-run")
-    assert said.out.startswith("compare takes about 8 cells, 8 calls, free of charge; nothing was")
-    assert not inside("runs").out
+    assert "cannot show" not in inside("compare", BRIEF, *SMALL, *TWO, "-q").err

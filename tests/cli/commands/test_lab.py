@@ -152,7 +152,7 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
         (
             ("-m", "ollama/a", "--base-url", "olama=http://10.0.0.5/v1"),
             "--base-url is given for olama, which no model here uses",
-        ),
+        )
     ],
 )
 def test_a_plan_says_what_a_run_would_refuse(

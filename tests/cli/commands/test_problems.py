@@ -38,16 +38,6 @@ def test_a_set_is_shown_to_programs(inside: Inside, source: str) -> None:
     assert len(told["digest"]) == 64
 
 
-@pytest.mark.parametrize("options", [(), ("--problem", "double")])
-def test_what_is_shown_can_be_a_page(inside: Inside, source: str, options: tuple[str, ...]) -> None:
-    done = inside("problems", "show", source, *options, "--html", "page.html")
-    page = (inside.folder / "page.html").read_text("utf-8")
-    assert done.out.splitlines()[0].rstrip(".") in page
-    assert SECRET not in page
-    shown = inside("problems", "show", source, *options, "--json").json
-    assert shown["conclusion"] in page
-
-
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_one_problem_is_shown_without_what_nobody_may_see(
     inside: Inside, source: str, options: tuple[str, ...]
@@ -74,34 +64,6 @@ def test_a_file_with_one_problem_is_shown_as_that_problem(inside: Inside) -> Non
 CHECKER = "def check(input, output, expected): return True"
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({}, "token by token; white space between them does not matter"),
-        (
-            {"ignore_case": True},
-            "token by token, in any case; white space between them does not matter",
-        ),
-        ({"checker": "exact"}, "character by character, but for line ends at the very end"),
-        ({"tolerance": 1e-3}, "token by token; numbers may differ by 0.001, absolute or relative"),
-        ({"checker_program": CHECKER}, "by the problem's own checker program"),
-        ({"checker": "special"}, "not at all: several answers are right"),
-        (
-            {"entry_point": "f", "public_tests": ["assert f(1) == 2"], "private_tests": []},
-            "by the tests, which are code and call f",
-        ),
-    ],
-)
-def test_how_answers_are_compared_is_shown(
-    inside: Inside, fields: dict[str, object], said: str
-) -> None:
-    name = inside.write("one.json", json.dumps(own(**fields)))
-    shown = " ".join(inside("problems", "show", name).out.split())
-    assert f"Compared {said}" in shown
-    told = inside("problems", "show", name, "--problem", "double", "--json").json
-    assert told["compared"].startswith(said)
-
-
 def test_converting_writes_our_own_format(inside: Inside, source: str) -> None:
     done = inside("problems", "convert", source)
     assert (done.status, len(done.out.splitlines())) == (0, 2)
@@ -116,24 +78,6 @@ def test_converting_writes_our_own_format(inside: Inside, source: str) -> None:
     again = inside("problems", "show", "new.jsonl", "--json").json
     assert (again["digest"], again["format"]) == (told.json["digest"], "autoreason")
     assert again["broken"] == []
-
-
-def test_of_many_broken_lines_only_some_are_told(inside: Inside) -> None:
-    name = inside.write("set.jsonl", "{\n" * 50 + json.dumps(own()))
-    done = inside("problems", "convert", name)
-    assert len(done.err.splitlines()) == 22
-    assert "left out: 30 more" in done.err
-
-
-def test_what_cannot_be_judged_is_noted(inside: Inside) -> None:
-    name = inside.write("one.json", json.dumps(own(checker="special", title="Twice")))
-    several = inside.write(
-        "two.jsonl", "\n".join(json.dumps(own(checker="special", id=n)) for n in "ab")
-    )
-    assert "2 cannot be judged" in inside("problems", "show", several).out
-    one = inside("problems", "show", name, "--problem", "double").out
-    assert "double: Twice" in one
-    assert "it cannot be judged" in one
 
 
 @pytest.mark.parametrize(

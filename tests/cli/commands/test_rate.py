@@ -12,8 +12,11 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.test_terminal import Terminal
 
-from autoreason.studies.raters.packet import opening, read_packet, unseal
-from autoreason.studies.raters.sheets import LINES, RankingClick, ScoreClick, open_sheet
+from autoreason.studies.raters.packet import read_packet
+from autoreason.studies.raters.rubric import LINES
+from autoreason.studies.raters.sealed_key import opening, unseal
+from autoreason.studies.raters.sheets import RankingClick, ScoreClick
+from autoreason.studies.raters.storage import open_sheet
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 TEXTS = {"a.md": "The first text.", "b.md": "A second text.", "c.md": "And a third."}
@@ -77,23 +80,6 @@ def test_a_packet_is_made_and_the_next_step_named(files: Shell) -> None:
     assert not any(name in done.stderr for name in TEXTS)
 
 
-def test_several_tasks_go_into_one_packet(files: Shell) -> None:
-    pairings = ("--task", "brief.md=a.md,b.md", "--task", "brief.md= b.md, c.md")
-    assert files("rate", "new", "study", *pairings).returncode == 0
-    tasks = read_packet(files.home / "study").tasks
-    assert [len(task.codes) for task in tasks] == [2, 2]
-
-
-def test_texts_of_one_name_are_told_apart_by_their_folders(files: Shell) -> None:
-    for folder in ("x", "y"):
-        (files.home / folder).mkdir()
-        (files.home / folder / "a.md").write_text(f"Text of {folder}")
-    done = files("rate", "new", "study", "--brief", "Write", "x/a.md", "y/a.md")
-    assert done.returncode == 0
-    key = unseal((files.home / "study" / "key.sealed").read_bytes())
-    assert sorted(key.tasks[0].names.values()) == ["x/a.md", "y/a.md"]
-
-
 def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None:
     assert shell("run", BRIEF, *FAST, "-q", "--seed", "3").returncode == 0
     story = json.loads(shell("show", "--json").stdout)
@@ -109,7 +95,7 @@ def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None
 
 def test_a_run_that_has_delivered_nothing_is_refused(shell: Shell) -> None:
     shell("run", BRIEF, *FAST, "-q", "--call-limit", "3", *NO_END)
-    assert "has delivered no text other" in refused(shell, "new", "study", "--run", "last")
+    assert "has delivered no text yet" in refused(shell, "new", "study", "--run", "last")
 
 
 def test_a_text_that_gives_itself_away_is_pointed_out(files: Shell) -> None:
@@ -170,7 +156,7 @@ def test_a_report_names_the_texts_and_later_ones_do_not_ask(packet: Shell) -> No
         *("c.md", "a.md", "b.md")
     ]
     assert "Anna rated everything; Ben rated everything" in first.stdout
-    assert "two people prefer the same one 67 % of the time" in " ".join(first.stdout.split())
+    assert "Kendall's W 0.75" in first.stdout
     opened = opening(folder)
     again = packet("rate", "report", "study", "--html", "page.html")
     assert again.stdout == first.stdout
@@ -228,21 +214,9 @@ def test_a_run_without_a_panel_is_refused(packet: Shell) -> None:
     assert opening(packet.home / "study") is None
 
 
-def test_a_rater_who_stopped_is_named_with_how_far_they_came(packet: Shell) -> None:
-    rate(packet.home / "study", "Anna", "c.md", "a.md")
-    said = packet("rate", "report", "study", "--yes").stdout
-    assert "Anna stopped half-way, 2 of 4 steps complete" in said
-    assert "0 whole rankings" in said
-
-
 def test_a_panel_that_cannot_be_read_leaves_the_key_shut(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
     (packet.home / "panel.json").write_text("{")
     said = refused(packet, "report", "study", "--yes", "--panel", "panel.json")
-    assert "panel panel.json needs " in said
+    assert "panel panel.json is not valid JSON" in said
     assert opening(packet.home / "study") is None
-
-
-@pytest.mark.parametrize("command", ["serve", "report"])
-def test_a_folder_that_is_no_packet_is_refused(files: Shell, command: str) -> None:
-    assert "is not a packet" in refused(files, command, ".")

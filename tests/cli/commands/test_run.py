@@ -126,15 +126,6 @@ def test_a_failing_provider_prints_no_text(quick_shell: Shell, server: Server) -
     assert quick_shell("resume", "-q").stdout.startswith("# ")
 
 
-def test_json_tells_of_a_failure_too(quick_shell: Shell, server: Server) -> None:
-    server.gate.set()
-    server.broken_from = 4
-    address = ("-m", "test/slow", "--base-url", server.url)
-    done = quick_shell("run", BRIEF, *address, "--json", "-q")
-    assert done.returncode == 4
-    assert json.loads(done.stdout)["status"] == "provider_failed"
-
-
 def test_a_panel_that_cannot_vote_prints_no_text_and_can_go_on(
     quick_shell: Shell, server: Server
 ) -> None:
@@ -167,13 +158,6 @@ def test_a_limit_that_no_first_pass_fits_into_is_refused_before_anything_is_aske
     enough = quick_shell("run", BRIEF, *FAST, "--call-limit", "24", "-q")
     assert "this run needs" not in enough.stderr
     assert json.loads(quick_shell("show", "--json").stdout)["passes"]
-
-
-def test_a_quiet_failure_still_says_how_to_go_on(quick_shell: Shell) -> None:
-    done = quick_shell("run", BRIEF, *FAST, "-q", "--call-limit", "4", *NO_END)
-    assert done.stderr.count("\n") == 1
-    assert "autoreason resume" in done.stderr
-    assert "--text" in done.stderr
 
 
 def test_a_dry_run_calls_nothing_and_writes_nothing(quick_shell: Shell, server: Server) -> None:
@@ -240,18 +224,6 @@ def test_a_dry_run_says_what_this_machine_lacks_for_a_real_one(quick_shell: Shel
     assert "autoreason: a real run would be refused: local/smollm2 " in done.stderr
 
 
-def test_a_dry_run_can_be_a_page(quick_shell: Shell, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    assert quick_shell("run", BRIEF, *FAST, "--dry-run", "--html", str(page)).returncode == 0
-    assert "Nothing was called and nothing was written" in page.read_text()
-
-
-def test_a_dry_run_for_programs(quick_shell: Shell) -> None:
-    told = json.loads(quick_shell("run", BRIEF, *FAST, "--dry-run", "--json").stdout)
-    assert told["settings"]["passes"] == 2
-    assert set(told["estimate"]["calls"]) == {"low", "likely", "high"}
-
-
 def test_effort_is_set_for_all_roles_or_for_one(quick_shell: Shell) -> None:
     given = ("--effort", "high", "--set", "judge_effort=low", "--dry-run", "--json")
     settings = json.loads(quick_shell("run", BRIEF, *FAST, *given).stdout)["settings"]
@@ -261,15 +233,6 @@ def test_effort_is_set_for_all_roles_or_for_one(quick_shell: Shell) -> None:
     refused = quick_shell("run", BRIEF, *FAST, "--effort", "enormous")
     assert refused.returncode == 2
     assert "xhigh" in refused.stderr
-
-
-def test_effort_reaches_the_model(quick_shell: Shell, server: Server) -> None:
-    address = ("-m", "test/slow", "--base-url", server.url, "--set", "max_tokens=100")
-    server.gate.set()
-    done = quick_shell("run", BRIEF, *address, "--passes", "1", "--effort", "low", "-q")
-    assert done.returncode == 0
-    assert {body["reasoning_effort"] for body in server.bodies} == {"low"}
-    assert {body["max_tokens"] for body in server.bodies} == {100 + 4096}
 
 
 def test_a_reader_that_leaves_early_is_no_accident(shell: Shell) -> None:
@@ -352,19 +315,6 @@ def test_a_missing_key_names_its_variable(quick_shell: Shell) -> None:
     )
 
 
-def test_usage_errors_are_clicks_own(quick_shell: Shell) -> None:
-    for arguments in (("run",), ("run", "x", "--nosuch"), ("nosuch",)):
-        done = quick_shell(*arguments)
-        assert done.returncode == 2
-        assert done.stderr.startswith("Usage:")
-
-
-def test_a_key_in_the_environment_changes_nothing(quick_shell: Shell) -> None:
-    done = quick_shell("run", BRIEF, "--dry-run", ANTHROPIC_API_KEY="sk-secret")
-    assert "local/smollm2" in done.stdout
-    assert "sk-secret" not in done.stdout + done.stderr
-
-
 def test_a_terminal_in_name_only_gets_lines(quick_shell: Shell) -> None:
     done = quick_shell("run", BRIEF, *FAST, TERM="dumb", FORCE_COLOR="1")
     assert "\x1b[?25l" not in done.stderr
@@ -403,7 +353,7 @@ def test_a_contract_nobody_can_keep_is_said_with_the_remedy(quick_shell: Shell) 
     ) in told
     assert "Ended: none of 12 texts kept the contract: “unicorn” is missing." in told
     assert "10 tries, none keeps the contract: “unicorn” is missing" in told
-    assert told.count("begins; A has") == 1
+    assert told.count("text A: ") == 1
     assert "Attention" in quick_shell("show").stdout
     assert "Attention" not in quick_shell("run", BRIEF, *FAST).stderr
 
@@ -550,12 +500,6 @@ def test_a_time_limit_pauses_a_run_and_counts_what_was_worked_before(quick_shell
     assert quick_shell("resume", "-q", "--time-limit", "1h").returncode == 0
 
 
-def test_a_time_that_cannot_be_read_is_refused(quick_shell: Shell) -> None:
-    done = quick_shell("run", BRIEF, *FAST, "--time-limit", "soon")
-    assert done.returncode == 2
-    assert "write 90s, 30m or 2h" in done.stderr
-
-
 def test_run_and_show_write_the_same_page_and_say_the_same_of_the_end(inside: Inside) -> None:
     ran = inside("run", BRIEF, *FAST, "--html", "run.html")
     shown = inside("show", "--short", "--html", "show.html")
@@ -586,7 +530,7 @@ def test_a_metric_that_judges_is_announced_counted_and_shown_under_its_own_name(
     assert "3 judges and the metric, 4 ballots where it can rank the texts; a playoff of 5" in dry
     done = inside("run", BRIEF, *FAST, *metric)
     assert done.status == 0
-    assert re.search(r"pass 1: metric (A|B|AB) > ", " ".join(done.err.split()))
+    assert re.search(r"pass 1: metric: (A|B|AB) > ", " ".join(done.err.split()))
     shown = " ".join(inside("show").out.split())
     assert re.search(r"metric (A|B|AB) > (A|B|AB) > (A|B|AB) ", shown)
     assert "ballots and the metric's" in shown
@@ -613,7 +557,7 @@ def test_a_predictor_with_a_seat_is_announced_counted_and_shown_under_its_own_na
     done = inside("run", BRIEF, *FAST, *seat)
     assert done.status == 0
     assert said in " ".join(done.err.split())
-    assert "predictor no vote: a text had no number" in " ".join(done.err.split())
+    assert "predictor: no vote: a text had no number" in " ".join(done.err.split())
     shown = " ".join(inside("show").out.split())
     assert f"predictor {said}" in shown
     assert "it voted on 0 of" in shown

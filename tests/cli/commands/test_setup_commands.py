@@ -10,7 +10,7 @@ from tests.cli.conftest import Shell
 from tests.cli.server import Server
 
 from autoreason.cli import embedded
-from autoreason.cli.commands.doctor import jail_finding, sandbox_finding
+from autoreason.cli.commands.setup import jail_finding, sandbox_finding
 from autoreason.programs.sandbox.levels import DetectedLevel, find_level
 
 
@@ -28,19 +28,6 @@ def test_models_say_which_keys_are_set_and_never_show_them(shell: Shell) -> None
     assert "sk-very-secret" not in done.stdout + done.stderr
 
 
-def test_the_model_for_trials_is_listed(shell: Shell) -> None:
-    assert "echo/echo" in shell("models").stdout
-    assert "echo" in [
-        row["provider"] for row in json.loads(shell("models", "--json").stdout)["providers"]
-    ]
-
-
-def test_models_for_programs(shell: Shell) -> None:
-    told = json.loads(shell("models", "--json").stdout)
-    assert told["default"] == "local/smollm2"
-    assert {row["provider"]: row["key"] for row in told["providers"]}["openai"] == "missing"
-
-
 def test_a_check_reaches_the_server_and_asks_it_nothing(shell: Shell, server: Server) -> None:
     done = shell("models", "check", "test/slow", "test/other", "--base-url", server.url)
     assert done.returncode == 0
@@ -55,13 +42,6 @@ def test_a_check_says_whether_a_key_was_sent(shell: Shell, server: Server) -> No
     assert shell(*check).stdout.startswith("ok    test/slow  reachable, no key sent, model known")
     sent = shell(*check, TEST_API_KEY="secret").stdout
     assert sent.startswith("ok    test/slow  reachable, key accepted, model known")
-
-
-def test_the_server_to_check_may_be_named_anywhere(shell: Shell, server: Server) -> None:
-    url = f"--base-url={server.url}"
-    done = shell("models", "check", "test/slow", url, "test/other")
-    assert [line.split()[1] for line in done.stdout.splitlines()] == ["test/slow", "test/other"]
-    assert done.stdout.count("reachable") == 2
 
 
 def test_a_server_out_of_reach_fails_its_check(shell: Shell) -> None:

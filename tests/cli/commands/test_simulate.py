@@ -58,13 +58,13 @@ def test_a_mistake_is_one_sentence_and_status_2(
 def test_a_long_study_says_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from autoreason.cli.views import progress_line
+    from autoreason.cli.views import console
 
-    monkeypatch.setattr(progress_line, "_SECONDS_BETWEEN_LINES", 0)
-    with progress_line.ProgressLine("done", quiet=False) as progress:
+    monkeypatch.setattr(console, "_SECONDS_BETWEEN_LINES", 0)
+    with console.ProgressLine("done", quiet=False) as progress:
         progress(1, 4)
     assert "1 of 4 done" in capsys.readouterr().err
-    with progress_line.ProgressLine("done", quiet=True) as progress:
+    with console.ProgressLine("done", quiet=True) as progress:
         progress(1, 4)
     assert capsys.readouterr().err == ""
 

@@ -1,26 +1,49 @@
-"""The view model: what is under way, what it took, and what would end the run."""
+"""What a person sees of a run while it lasts: the account, what is under way, lines that fit."""
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
 from decimal import Decimal
+from io import StringIO
 from time import process_time
 
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+from tests.artifacts.knob import research_settings, research_task
+from tests.artifacts.test_research_report import FRESH, NOISE, trial
 from tests.cli import made_up
 
+from autoreason.artifacts.trial_events import FinalistsMeasured
+from autoreason.cli.account import tell_all
+from autoreason.cli.command import print_message
 from autoreason.cli.views.live import Live
-from autoreason.cli.views.steps import Call
+from autoreason.cli.views.plain import Plain
+from autoreason.cli.views.screen import Screen, draw
+from autoreason.cli.views.transcript import Transcript
 from autoreason.contract import Violation
-from autoreason.events import DraftWritten, PassStarted
+from autoreason.events import (
+    CodeBallot,
+    CritiqueWritten,
+    GuidanceGiven,
+    JobFinished,
+    PassDecided,
+    PassStarted,
+    RunStarted,
+)
 from autoreason.exchange import (
     BatchWaiting,
     CallEnded,
     CallRetried,
     CallStarted,
     Outcome,
+    QueryEnded,
+    QueryStarted,
     TextArrived,
     Usage,
 )
+from autoreason.tournament.statements import ONE_VOTE
 
 
 class Clock:
@@ -55,75 +78,15 @@ def in_pass_three() -> Live:
     return live
 
 
-def test_roles_wait_work_and_finish() -> None:
+def test_calls_under_way_are_named_by_what_they_are_for() -> None:
     live = in_pass_three()
     live.on_signal(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
-    assert live.stage == "pass 3"
-    assert [(step.name, step.state) for step in live.steps()] == [
-        ("critic", "done"),
-        ("reviser", "done"),
-        ("synthesizer", "working"),
-    ]
-
-
-def test_a_first_draft_is_a_stage_of_its_own() -> None:
-    live = Live(clock=Clock())
-    live.on_event(made_up.STARTED)
-    assert (live.stage, live.steps()[0].state) == ("first draft", "waiting")
-    live.on_signal(CallStarted("draft/try/0", "author", "m"))
-    assert live.steps()[0].state == "working"
-    live.on_event(made_up.DRAFTED)
-    assert live.stage == ""
-
-
-def test_drafts_are_listed_while_more_are_written_and_judged() -> None:
-    live = Live("amber-fox", clock=Clock())
-    broken = Violation("max_words", "9 words, at most 4 allowed")
-    live.on_event(made_up.STARTED)
-    live.on_event(DraftWritten(number=1, text="Text.", words=9, violations=(broken,)))
-    live.on_event(DraftWritten(number=2, text="Text.", words=1))
-    live.on_signal(CallStarted("drafts/3/try/0", "author", "m"))
-    assert live.stage == "drafts"
-    assert [(step.name, step.state) for step in live.steps()] == [
-        ("draft 1", "failed"),
-        ("draft 2", "done"),
-        ("author", "working"),
-    ]
-    live.on_signal(CallStarted("drafts/judge/0/try/0", "judge", "m"))
-    assert [seat.state for seat in live.seats()] == ["working"]
-
-
-def test_a_dropped_candidate_failed() -> None:
-    live = Live(clock=Clock())
-    for event in (made_up.STARTED, made_up.DRAFTED, PassStarted(number=1, words=9), made_up.LOST):
-        live.on_event(event)
-    synthesizer = live.steps()[2]
-    assert synthesizer.state == "failed"
-    assert "612 words" in synthesizer.text
-
-
-def test_ballots_land_seat_by_seat() -> None:
-    live = in_pass_three()
     for seat in range(3):
         live.on_signal(CallStarted(f"pass/3/judge/{seat}/try/0", "judge", "m"))
     live.on_signal(ended("pass/3/judge/1/try/0"))
-    live.on_event(made_up.ballot("pass/3", 0, "B", "A", "AB"))
-    assert [(seat.state, seat.text) for seat in live.seats()] == [
-        ("done", "B > A > AB"),
-        ("done", "voted"),
-        ("working", ""),
-    ]
-
-
-def test_the_playoff_has_seats_too() -> None:
-    live = Live(clock=Clock())
-    for event in made_up.whole_run()[:-2]:
-        live.on_event(event)
-    assert live.stage == "playoff"
-    assert len(live.seats()) == 7
-    for event in made_up.whole_run()[-2:]:
-        live.on_event(event)
-    assert live.stage == ""
+    live.on_signal(CallStarted("draft/try/0", "author", "m"))
+    names = ["draft, author", "pass 3, 2 judges", "pass 3, synthesizer"]
+    assert sorted(live.under_way()) == names
 
 
 def test_streamed_text_only_counts() -> None:
@@ -152,15 +115,15 @@ def test_money_tokens_and_calls_add_up() -> None:
     live = in_pass_three()
     live.on_signal(ended("a"))
     live.on_signal(ended("b"))
-    assert live.budget() == "2 of 120 calls · 300 tokens · $0.02 of $1.50"
+    assert live.progress()[-1] == "2 of 120 calls · 300 tokens · $0.02 of $1.50"
 
 
 def test_a_call_of_unknown_price_is_never_free() -> None:
     live = in_pass_three()
     live.on_signal(ended("a", None))
-    assert "cost unknown of $1.50" in live.budget()
+    assert "cost unknown of $1.50" in live.progress()[-1]
     live.on_signal(ended("b"))
-    assert "$0.01 of $1.50 and 1 call of unknown price" in live.budget()
+    assert "$0.01 of $1.50 and 1 call of unknown price" in live.progress()[-1]
 
 
 def test_a_call_without_a_reply_is_not_counted() -> None:
@@ -171,18 +134,10 @@ def test_a_call_without_a_reply_is_not_counted() -> None:
 
 def test_the_view_says_what_would_end_the_run() -> None:
     live = in_pass_three()
-    assert live.needs() == "A needs 1 more survival, pass 3 of 15"
+    assert live.progress()[0] == "A needs 1 more survival, pass 3 of 15"
     fresh = Live(clock=Clock())
     fresh.on_event(made_up.STARTED)
-    assert fresh.needs() == "A needs 2 survivals in a row, at most 15 passes"
-
-
-def test_a_watcher_sees_votes_leave_the_list_of_calls() -> None:
-    live = in_pass_three()
-    judge = Call("pass/3/judge/1/try/0", "judge", "m", 90.0)
-    live.under_way({judge.key: judge})
-    live.under_way({})
-    assert [(seat.name, seat.text) for seat in live.seats()] == [("2", "voted")]
+    assert fresh.progress()[0] == "A needs 2 survivals in a row, at most 15 passes"
 
 
 def test_a_batch_is_shown_until_it_has_ended() -> None:
@@ -195,3 +150,286 @@ def test_a_batch_is_shown_until_it_has_ended() -> None:
     )
     live.on_signal(BatchWaiting("pass/3/judge/0/try/0", "one", 120, 120, sent))
     assert live.batch_progress() == "batch of 3: 0 done, waiting since 14:03"
+
+
+def terminal(width: int = 80, height: int = 24) -> Console:
+    """A terminal on paper."""
+    return Console(
+        width=width, height=height, force_terminal=True, file=StringIO(), color_system=None
+    )
+
+
+def seen(live: Live, console: Console) -> list[str]:
+    """What a person would see."""
+    with console.capture() as captured:
+        console.print(draw(live, console))
+    return captured.get().splitlines()
+
+
+def busy() -> Live:
+    """A run with everything going on at once."""
+    live = in_pass_three()
+    live.on_signal(ended("x"))
+    live.on_signal(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
+    live.on_signal(TextArrived("pass/3/synthesizer/try/0", "and so the river\nis where it belongs"))
+    for seat in range(6):
+        live.on_signal(CallStarted(f"pass/3/judge/{seat}/try/0", "judge", "m"))
+    live.on_signal(CallRetried("pass/3/judge/2/try/0", "overloaded", 4))
+    live.stopping = True
+    return live
+
+
+@pytest.mark.parametrize("width", [30, 50, 80, 120])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    assert all(len(line) <= width for line in seen(busy(), terminal(width)))
+
+
+def test_the_view_shows_trajectory_steps_and_limits() -> None:
+    text = "\n".join(seen(busy(), terminal(100)))
+    assert "amber-fox  A one-page proposal for the town's new library" in text
+    assert "pass 1: AB wins, A 6 · AB 8 · B 4" in text
+    assert "pass 3: critique: 2 problems: 1 critical, 1 minor" in text
+    assert "and so the river is where it belongs" in text
+    assert "A needs 1 more survival, pass 3 of 15" in text
+    assert "1 of 120 calls · 150 tokens · $0.01 of $1.50" in text
+    assert "Ctrl-C again ends at once" in text
+
+
+def test_the_ballot_of_a_metric_that_judges_is_shown_with_its_pass() -> None:
+    live = Live("amber-fox", clock=Clock())
+    ballot = CodeBallot(ranking=("AB", "B", "A"), values={})
+    verdict = replace(made_up.verdict(6, 8, 4), metric=ballot)
+    for event in (made_up.STARTED, made_up.DRAFTED, *made_up.a_pass(1, "AB", 0, verdict)):
+        live.on_event(event)
+    assert any("metric: AB > B > A" in line for line in seen(live, terminal(100)))
+
+
+def test_drafts_and_passes_that_break_the_contract_say_so_as_they_happen() -> None:
+    live = Live("amber-fox", clock=Clock())
+    broken = (Violation("sections", "no heading “Risks”"),)
+    drafted = replace(made_up.DRAFTED, violations=broken, number=3, of=10)
+    *before, decided = made_up.a_pass(1, "A", 0, made_up.verdict(8, 6, 4))
+    assert isinstance(decided, PassDecided)
+    for event in (made_up.STARTED, drafted, *before, replace(decided, violations=broken)):
+        live.on_event(event)
+    text = " ".join(" ".join(seen(live, terminal(200))).split())
+    assert "10 tries, none keeps the contract: no heading “Risks”" in text
+    assert "does not count: breaks the contract (no heading “Risks”)" in text
+    assert "A breaks the contract, pass 1 of 15" in text
+
+
+def test_a_long_run_stays_within_the_height() -> None:
+    live = Live("amber-fox", clock=Clock())
+    live.on_event(made_up.STARTED)
+    live.on_event(made_up.DRAFTED)
+    for number in range(1, 41):
+        for event in made_up.a_pass(number, "AB", 0, made_up.verdict(6, 8, 4)):
+            live.on_event(event)
+    live.on_event(PassStarted(number=41, words=9))
+    lines = seen(live, terminal(80, 24))
+    assert len(lines) < 24
+    assert any("earlier" in line for line in lines)
+    assert any(line.startswith("pass 40: ") for line in lines)
+
+
+def test_titles_are_text_and_not_markup() -> None:
+    live = Live("[bold]", clock=Clock())
+    live.on_event(made_up.STARTED)
+    assert "[bold]" in seen(live, terminal())[0]
+
+
+def test_the_screen_is_given_back_clean() -> None:
+    console = terminal()
+    screen = Screen(busy(), console)
+    screen.open()
+    screen.on_stop()
+    screen.close()
+    assert isinstance(console.file, StringIO)
+    assert console.file.getvalue().count("\x1b[?25l") == console.file.getvalue().count("\x1b[?25h")
+
+
+def test_a_single_judge_is_said_to_be_no_panel() -> None:
+    live = busy()
+    assert live.story.settings is not None
+    assert ONE_VOTE not in "\n".join(seen(live, terminal(100)))
+    single = {"judges": 1, "single_judge": True, "extra_judges": 0}
+    live.story.settings = replace(live.story.settings, **single)
+    assert ONE_VOTE in "\n".join(seen(live, terminal(100)))
+
+
+def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    out = StringIO()
+    view = Plain(Live("amber-fox", clock=Clock()), out)
+    events = made_up.whole_run()
+    for event in events:
+        view.on_event(event)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == len(events)
+    assert lines[0].endswith(
+        "A one-page proposal for the town's new library · anthropic/claude-sonnet-4 · robust · seed 4711"
+    )
+    assert lines[1].endswith("draft: written, 11 words")
+    assert any("pass 1: critique: 2 problems" in line for line in lines)
+    assert any("pass 1: revision B: 9 words; repaired" in line for line in lines)
+    assert any("pass 1: judge 2: A > AB > B" in line for line in lines)
+    assert any("playoff: pass 1 AB wins" in line for line in lines)
+    assert lines[-1].endswith("converged: A survived 2 passes in a row; delivered is pass 1 AB")
+
+
+def test_what_was_told_before_a_resume_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    out = StringIO()
+    view = Plain(Live(clock=Clock()), out, skip=2)
+    view.on_event(made_up.STARTED)
+    view.on_event(made_up.DRAFTED)
+    for event in made_up.a_pass(1, "AB", 0, made_up.verdict(6, 8, 4)):
+        view.on_event(event)
+    lines = out.getvalue().splitlines()
+    assert "seed 4711" in lines[0]
+    assert "critique" in lines[1]
+
+
+def test_long_silence_is_broken() -> None:
+    clock, out = Clock(), StringIO()
+    view = Plain(Live(clock=clock), out)
+    view.on_signal(CallStarted("pass/1/judge/1/try/0", "judge", "m"))
+    view.on_signal(TextArrived("pass/1/judge/1/try/0", "x" * 400))
+    clock.now += 10
+    view.refresh()
+    assert out.getvalue() == ""
+    clock.now += 6
+    view.refresh()
+    assert "still at work: pass 1, judge for 16 s, about 100 tokens so far" in out.getvalue()
+    view.refresh()
+    assert len(out.getvalue().splitlines()) == 1
+
+
+class Tty(StringIO):
+    """A terminal on paper."""
+
+    def isatty(self) -> bool:
+        """It says so."""
+        return True
+
+
+def test_on_a_terminal_a_long_line_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out = Tty()
+    Plain(Live(clock=Clock()), out).print_note(
+        "left out, line 13: it says nothing of what is to be done"
+    )
+    assert out.getvalue().splitlines() == [
+        "  0:00  left out, line 13: it says",
+        "        nothing of what is to be done",
+    ]
+
+
+def test_in_a_file_no_line_is_longer_than_is_usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    out = StringIO()
+    Plain(Live(clock=Clock()), out).print_note(f"trial 1 kept: +0.5, 1 look; {'a word ' * 20}")
+    assert len(lines := out.getvalue().splitlines()) == 3
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_trouble_is_worth_a_line() -> None:
+    out = StringIO()
+    view = Plain(Live(clock=Clock()), out)
+    view.on_signal(CallStarted("pass/1/critic/0/try/0", "critic", "m"))
+    view.on_signal(CallRetried("pass/1/critic/0/try/0", "overloaded", 2.5))
+    assert "pass 1 critic 1 try 1: overloaded; asking again in 2.5 s" in out.getvalue()
+
+
+def test_of_much_that_is_under_way_only_some_is_named() -> None:
+    clock, out = Clock(), StringIO()
+    view = Plain(Live(clock=clock), out)
+    for number in range(48):
+        view.on_signal(CallStarted(f"trial/{number}/proposer/try/0", "author", "m"))
+    clock.now += 16
+    view.refresh()
+    assert "trial 8, author for 16 s; and 39 more" in " ".join(out.getvalue().split())
+
+
+SENTENCE = "autoreason: cannot write /a/path-wider-than/the-terminal: it is full; name another"
+
+
+def test_on_a_terminal_words_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr(sys, "stderr", out := Tty())
+    print_message(SENTENCE)
+    assert out.getvalue().split() == SENTENCE.split()
+    assert all(len(line) <= 30 or " " not in line for line in out.getvalue().splitlines())
+
+
+def test_in_a_file_it_is_one_line_without_controls(capsys: pytest.CaptureFixture[str]) -> None:
+    print_message(f"{SENTENCE}\x1b")
+    assert capsys.readouterr().err == f"{SENTENCE}\n"
+
+
+LONG = "https://example.org/a-name-that-is-wider-than-any-terminal-this-is-shown-on-here"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_no_word_is_broken(width: int) -> None:
+    events = made_up.whole_run()
+    at = next(at for at, event in enumerate(events) if isinstance(event, CritiqueWritten))
+    events.insert(at, GuidanceGiven(number=1, text=f"mind what {LONG} says of it"))
+    console = terminal(width)
+    Transcript(console).lines(tell_all(events))
+    assert isinstance(console.file, StringIO)
+    printed = console.file.getvalue()
+    assert LONG in printed
+    long_lines = [line for line in printed.splitlines() if len(line.rstrip()) > width]
+    assert [line.split() for line in long_lines] == [[LONG]]
+
+
+RESEARCH_STARTED = RunStarted(
+    task=research_task(), settings=research_settings(), prompts={}, version="1"
+)
+PLAYOFF = FinalistsMeasured(trials=(0, 1), means=(0.70, 0.72), looks=4, chosen=1)
+
+
+def drawn(live: Live) -> str:
+    """The screen as text."""
+    out = StringIO()
+    Console(file=out, width=100, height=30).print(draw(live, Console(width=100, height=30)))
+    return out.getvalue()
+
+
+def test_the_live_view_shows_trials_counts_and_evaluations_under_way() -> None:
+    live = Live("amber-fox", clock=lambda: 100.0)
+    live.on_event(RESEARCH_STARTED)
+    live.on_signal(QueryStarted("start/look/0", "evaluation"))
+    assert "measuring the start" in drawn(live)
+    assert "start, evaluation" in drawn(live)
+    live.on_signal(QueryEnded("start/look/0"))
+    for event in (NOISE, trial(1, "kept"), trial(2, incumbent=1)):
+        live.on_event(event)
+    live.on_signal(CallStarted("trial/3/proposer/try/0", "author", "a/b"))
+    live.on_signal(QueryStarted("trial/4/look/0", "evaluation"))
+    shown = drawn(live)
+    assert "trial 1 kept" in shown
+    assert "1 kept of 2 proposals; trial 2 dropped: -0.010" in shown
+    assert "trial 3, author" in shown
+    assert "trial 4, evaluation" in shown
+    assert "13 of 60 evaluations, 1 of 25 proposals without a keep" in " ".join(shown.split())
+
+
+def test_each_event_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    out = StringIO()
+    view = Plain(Live("amber-fox"), out)
+    refused = trial(2, "refused", reason="it was tried before")
+    for event in (RESEARCH_STARTED, NOISE, trial(1, "kept"), refused, PLAYOFF, FRESH):
+        view.on_event(event)
+    view.on_event(JobFinished(reason="60 evaluations used", origin="trial 2"))
+    lines = [line.strip().partition("  ")[2] for line in out.getvalue().splitlines()]
+    assert lines[1:] == [
+        "noise floor: 5 evaluations of the start: 0.7000 on average, spread 0.0080, 2.0 s each",
+        "trial 1 kept: +0.020 (0.008 to 0.032), 3 looks; idea 1",
+        "trial 2 refused: it was tried before; idea 2",
+        "playoff: trial 1 chosen, by 4 fresh evaluations each: the start 0.7000, trial 1 0.7200",
+        "end test: 8 pairs on fresh evaluations",
+        "done: 60 evaluations used; delivered is trial 2",
+    ]

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.cli.views.test_screen import seen, terminal
+from msgspec.structs import replace
+from tests.cli.views.test_live import Clock, seen, terminal
+from tests.programs.stage import MadeUpExaminer, fenced, program
 from tests.run.leaving import Breaking
 from tests.run.runs import TASK, go_on, open_journal, settings, start_run
+from tests.run.solve_runs import solve_set, task, terms
 from tests.run.suites import run_suite
 from tests.strategies.test_leaving import SCRIPT as WRITING
 from tests.strategies.test_leaving import options
 from tests.tournament.stage import vote
 
 from autoreason.cli.views.live import Live
-from autoreason.cli.views.plain import step
-from autoreason.events import AnyEvent
-from autoreason.exchange import Signal, TextArrived
+from autoreason.events import AnyEvent, RunStarted
+from autoreason.exchange import (
+    CallEnded,
+    CallStarted,
+    Outcome,
+    QueryEnded,
+    QueryStarted,
+    Request,
+    Signal,
+    TextArrived,
+)
 from autoreason.journal import Journal
+from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.programs.assignment import CodeVerdict, Examined
+from autoreason.programs.events import ProgramExamined, solved_in
 from autoreason.run.kinds import OTHER_JOBS
 from autoreason.settings import Settings
 from autoreason.strategies.registry import BUILT_IN
@@ -51,8 +66,7 @@ class Watcher:
 
     def on_event(self, event: AnyEvent) -> None:
         """Something happened."""
-        self.live.on_event(event)
-        self.lines.append(step(event, self.live.story))
+        self.lines += map(str, self.live.on_event(event))
         self._draw()
 
     def on_signal(self, signal: Signal) -> None:
@@ -101,7 +115,7 @@ async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -
     assert watcher.live.spent.calls == result.calls
     assert not watcher.live.calls
     assert all("\n" not in line for line in watcher.lines)
-    assert all(watcher.lines) or name in ("best_of_n", "advise")
+    assert all(watcher.lines)
     assert any("calls" in drawn for drawn in watcher.drawn)
 
 
@@ -150,9 +164,9 @@ async def test_independent_drafts_are_called_drafts(journal: Journal) -> None:
     )
     lines = "\n".join(watcher.lines)
     n = sample_count(chosen)
-    assert f"draft {n} of {n}: written, " in lines
+    assert f"draft {n} of {n}: " in lines
     assert "pass" not in lines
-    assert any(f"draft {n} of {n}  written, " in drawn for drawn in watcher.drawn)
+    assert any(f"draft {n} of {n}: " in drawn for drawn in watcher.drawn)
     assert any(f"a panel chooses one of {n} drafts" in drawn for drawn in watcher.drawn)
 
 
@@ -165,4 +179,91 @@ async def test_every_moment_of_a_suite_can_be_drawn(tmp_path: Path, journal: Jou
     assert not watcher.live.calls
     assert all(watcher.lines)
     assert any("7 of 20 cells done" in drawn for drawn in watcher.drawn)
-    assert any("tides, contest 2 " in drawn for drawn in watcher.drawn)
+    assert any("tides, contest 2" in drawn for drawn in watcher.drawn)
+
+
+def begun(strategy: str = "tournament") -> RunStarted:
+    """A problem, at its start."""
+    return RunStarted(task=task(), settings=terms(strategy), prompts={}, version="1")
+
+
+def at_work() -> Live:
+    """One program was tried, and two things are under way."""
+    live = Live("amber-fox", clock=Clock())
+    live.on_event(begun())
+    examined = Examined(which="public", verdict=CodeVerdict.WRONG_ANSWER, passed=1, run=3, total=3)
+    live.on_event(ProgramExamined(stage="draft", program="print(1)", examined=examined))
+    live.on_signal(CallStarted("pass/1/critic/0/try/0", "critic", "m"))
+    live.on_signal(QueryStarted("pass/1/B/examined", "examination"))
+    return live
+
+
+def test_a_problem_shows_what_was_tried_and_what_is_under_way() -> None:
+    shown = "\n".join(seen(at_work(), terminal(100)))
+    assert "wrong answer, 1 of 3 public tests passed" in shown
+    assert "critic" in shown
+    assert "pass 1, examination" in shown
+
+
+@pytest.mark.parametrize("width", [30, 60, 100])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    assert all(len(line) <= width for line in seen(at_work(), terminal(width)))
+
+
+def test_running_tests_is_no_call_that_is_paid_for() -> None:
+    live = at_work()
+    live.on_signal(QueryEnded("pass/1/B/examined"))
+    assert "pass/1/B/examined" not in live.calls
+    assert live.spent.calls == 0
+    live.on_signal(CallEnded("pass/1/critic/0/try/0", Outcome.OK, 0.4))
+    assert live.spent.calls == 1
+
+
+def _writes(request: Request) -> str:
+    if request.schema:
+        return "not asked"
+    return fenced(program(1 if "draft" in request.key else 2, request.key))
+
+
+class Writing(EchoModel):
+    """Programs that never pass everything, so that all roles are asked."""
+
+    async def ask(self, request: Request, on_signal: Any = None) -> Any:
+        """A program, or anything of the right shape."""
+        if request.schema:
+            return await super().ask(request, on_signal)
+        return await ScriptedModel(_writes).ask(request, on_signal)
+
+
+@pytest.mark.parametrize("strategy", ["tournament", "single"])
+async def test_every_moment_of_a_problem_can_be_drawn(journal: Journal, strategy: str) -> None:
+    chosen = replace(terms(strategy), models=settings("echo/echo").models)
+    watcher = Watcher()
+    result = await start_run(
+        journal,
+        Writing(),
+        task=task(),
+        settings=chosen,
+        on_event=watcher.on_event,
+        on_signal=watcher.on_signal,
+        examiner=MadeUpExaminer(),
+    )
+    assert result.status == "done"
+    assert watcher.live.spent.calls == result.calls
+    assert not watcher.live.calls
+    assert len(solved_in(watcher.live.story)) == 1
+    assert any("wrong answer" in drawn for drawn in watcher.drawn)
+    assert "draft: written, 3 lines" in watcher.lines
+    assert "words" not in "".join(watcher.lines)
+
+
+async def test_every_moment_of_a_set_can_be_drawn_and_a_problem_is_a_line(journal: Journal) -> None:
+    watcher = Watcher()
+    hooks = {"on_event": watcher.on_event, "on_signal": watcher.on_signal}
+    result = await solve_set(journal, Writing(), 2, ("single", "tournament"), hooks=hooks)
+    assert result.status == "done"
+    assert not watcher.live.calls
+    assert any("of 4 cells done" in drawn for drawn in watcher.drawn)
+    log = "\n".join(watcher.lines)
+    assert "sum-2, tournament 1: wrong answer" in log
+    assert "draft: written" not in log

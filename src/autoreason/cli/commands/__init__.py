@@ -1,1 +1,1 @@
-"""One module per command: its options, its help, and the call it makes."""
+"""The commands, by subject: their options, their help, and the call each makes."""

@@ -10,13 +10,15 @@ from click.core import ParameterSource
 
 from autoreason.artifacts.acceptance import ResearchTerms
 from autoreason.cli import options
-from autoreason.cli.help import HelpfulCommand
+from autoreason.cli.command import EXIT_STATUSES, RECORDED, Command, print_messages
+from autoreason.cli.options import field_option, file, flag, group, option
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
-    from autoreason.run.lab import PreparedLab
-    from autoreason.run.research import MeasuredStart, PreparedMeasuring, PreparedResearch
+    from autoreason.report.report import Report
+    from autoreason.run.prepared import PreparedRun
+    from autoreason.run.research import PreparedResearch
 
 _CHECK = "check"
 _CHECK_OPTIONS = ("given", "evaluate", "unsafe", "seed")
@@ -46,68 +48,50 @@ Rules, all with the same number of evaluations:
   greedy       keeps what beats the record in one evaluation, as published
   independent  every change starts from the start; the best one is kept
 
-Exit status:
-  0    the end test shows a gain, or a person accepted the result;
-       check: nothing got through
-  1    no gain to claim; check: an attack got through, or none could be tried
-  2    something given cannot be used; nothing was written
-  3    a limit of calls, cost, tokens or time came before anything was kept
-  4    the provider failed, or the evaluator could not be run three times
-  6    the start has no number or breaks a guard; its measurements are kept
-  7    the journal could not be written, such as on a full disk
-  130  stopped before anything was kept
 At a limit or a stop what was kept is tested, which ends the run with 0 or 1.
-After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
+A check ends with 1 where an attack got through, or none could be tried.
 """)
 
 
-@click.command(cls=HelpfulCommand, shares=options.RECORDED, examples=_EXAMPLES, details=_DETAILS)
+@click.command(cls=Command, shares=RECORDED, examples=_EXAMPLES, details=_DETAILS + EXIT_STATUSES)
 @click.argument("given", metavar="[check] TASK", nargs=-1, required=True)
-@options.group(
+@group(
     "How it searches",
-    *(
-        options.field_option(ResearchTerms, name)
-        for name in ("evaluations", "parallel", "patience")
-    ),
-    options.option(
+    *(field_option(ResearchTerms, name) for name in ("evaluations", "parallel", "patience")),
+    option(
         "--rule RULE[,RULE]",
-        help="race, greedy or independent; several are compared, each with all evaluations.  [default: race]",
+        "race, greedy or independent; several are compared, each with all evaluations.  [default: race]",
         rare=True,
     ),
-    options.option(
-        "--repeats N", type=int, help="Runs by each of several rules.", usual="1", rare=True
-    ),
+    option("--repeats N", "Runs by each of several rules.", type=int, usual="1", rare=True),
 )
-@options.group(
+@group(
     "How it is measured",
-    options.option(
-        "--evaluate COMMAND", help="A command or file.py:function in place of the task's own."
-    ),
-    options.flag(
+    option("--evaluate COMMAND", "A command or file.py:function in place of the task's own."),
+    flag(
         "--unsafe",
-        help="Without a jail where there is none: what the model writes can do whatever you can.",
+        "Without a jail where there is none: what the model writes can do whatever you can.",
     ),
 )
 @options.research_models_options
 @options.limit_options
 @options.asking_judges_options
-@options.group(
+@group(
     "Result",
-    options.file(
-        "-o",
-        "--output FOLDER",
-        help="Write the changed files there instead of a patch to standard output.",
+    file(
+        "-o, --output FOLDER",
+        "Write the changed files there instead of a patch to standard output.",
     ),
 )
 @options.dry_run_option
-@options.group(
+@group(
     "Result",
-    options.flag(
+    flag(
         "--measure",
-        help="With --dry-run: measure the start a few times, for time, noise and smallest gain.",
+        "With --dry-run: measure the start a few times, for time, noise and smallest gain.",
     ),
 )
-def research(given: tuple[str, ...], **values: Any) -> int:
+def research(given: tuple[str, ...], **values: Any) -> PreparedRun[Any] | tuple[Report, int] | int:
     """Improve a program, config or prompt against a score.
 
     TASK is a Markdown file that names the artifact and its evaluator. A model proposes changes,
@@ -120,68 +104,39 @@ def research(given: tuple[str, ...], **values: Any) -> int:
     whether it is fit to be optimised against.
     """
     from autoreason.cli import arguments
-    from autoreason.cli.output import record_folder
-    from autoreason.cli.runner import start_run
+    from autoreason.cli.runner import record_folder
     from autoreason.run.research import research
+    from autoreason.run.research_rules import compare_rules
 
-    checks = _is_check(given)
+    checks = given[0] == _CHECK and len(given) == 2
+    if len(given) != 1 + checks or (given == (_CHECK,) and not Path(_CHECK).exists()):
+        raise InvalidInput("give one task, a Markdown file; or check and the file")
     if checks:
         _refuse_other_options(click.get_current_context())
-    if values["measure"] and not values["dry_run"]:
-        raise InvalidInput("--measure goes with --dry-run; a run measures the noise by itself")
     rules = (values["rule"] or "race").split(",")
     if unknown := set(rules) - set(_RULES):
         raise InvalidInput(f"there is no rule {min(unknown)!r}; there are {', '.join(_RULES)}")
-    if len(rules) > 1:
-        return _compare(given, rules, values)
-    if values["repeats"] is not None:
-        raise InvalidInput("--repeats goes with several rules, such as --rule race,greedy")
-    prepared = research.prepare(
-        given[-1],
-        evaluate=values["evaluate"],
-        **arguments.research_options(values),
-    )
-    if checks:
-        return _check(prepared, values)
-    if values["dry_run"]:
-        import asyncio
-
-        measured = asyncio.run(prepared.measure_start_async()) if values["measure"] else None
-        return _dry_run(prepared, values, measured)
-    folder = values["output"]
-    recorded = record_folder(prepared, folder) if folder else prepared
-    return start_run(recorded.run_async, recorded, values, list(prepared.notes))
-
-
-def _is_check(given: tuple[str, ...]) -> bool:
-    """Whether an evaluator is to be attacked; there must be one task."""
-    if given == (_CHECK,) and not Path(_CHECK).exists():
-        raise InvalidInput("name the task to check: autoreason research check TASK")
-    checks = given[0] == _CHECK and len(given) == 2
-    if len(given) != 1 + checks:
-        raise InvalidInput("give one task: a Markdown file; or check and the file")
-    return checks
-
-
-def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -> int:
-    from autoreason.cli import arguments
-    from autoreason.cli.runner import start_run
-    from autoreason.run.research_rules import compare_rules
-
-    if values["measure"]:
-        raise InvalidInput("--measure is the same for every rule; name one, or none")
-    if values["output"]:
+    several = len(rules) > 1
+    if values["measure"] and (several or not values["dry_run"]):
+        raise InvalidInput(
+            "--measure goes with --dry-run and one rule, which a run measures itself"
+        )
+    if several and values["output"]:
         raise InvalidInput("-o needs one result, and several rules have several; leave it out")
-    repeats = values["repeats"]
-    chosen = arguments.research_options({**values, "rule": None})
-    prepared = compare_rules.prepare(
-        given[0],
-        evaluate=values["evaluate"],
-        **chosen | {"rules": rules, "repeats": 1 if repeats is None else repeats},
-    )
-    if values["dry_run"]:
-        return _dry_run(prepared, values)
-    return start_run(prepared.run_async, prepared, values, list(prepared.notes))
+    if not several and values["repeats"] is not None:
+        raise InvalidInput("--repeats goes with several rules, such as --rule race,greedy")
+    if several:
+        chosen = arguments.run_options("research", {**values, "rule": None})
+        repeats = 1 if values["repeats"] is None else values["repeats"]
+        chosen |= {"rules": rules, "repeats": repeats}
+        return compare_rules.prepare(given[0], **chosen)
+    chosen = arguments.run_options("research", values)
+    prepared = research.prepare(given[-1], **chosen)
+    if checks:
+        return _check(prepared, quiet=values["progress"] == "none")
+    if values["measure"]:
+        return _measure(prepared)
+    return record_folder(prepared, values["output"]) if values["output"] else prepared
 
 
 def _refuse_other_options(context: click.Context) -> None:
@@ -195,28 +150,21 @@ def _refuse_other_options(context: click.Context) -> None:
             )
 
 
-def _check(prepared: PreparedResearch, values: dict[str, Any]) -> int:
+def _check(prepared: PreparedResearch, *, quiet: bool) -> tuple[Report, int]:
     import asyncio
 
-    from autoreason.cli.views.outcome import show_report
-    from autoreason.cli.views.progress_line import ProgressLine
+    from autoreason.cli.views.console import ProgressLine
 
-    with ProgressLine(
-        "attacking the evaluator: evaluation", quiet=values["progress"] == "none"
-    ) as progress:
+    with ProgressLine("attacking the evaluator: evaluation", quiet=quiet) as progress:
         report = asyncio.run(prepared.check_async(progress))
-    show_report(report, as_json=values["as_json"], html=values["html"])
-    return 0 if report.passed else 1
+    return report, 0 if report.passed else 1
 
 
-def _dry_run(
-    prepared: PreparedMeasuring[Any] | PreparedLab,
-    values: dict[str, Any],
-    measured: MeasuredStart | None = None,
-) -> int:
-    from autoreason.cli.views.message import print_message
-    from autoreason.cli.views.preview import dry_run
+def _measure(prepared: PreparedResearch) -> int:
+    import asyncio
 
-    for note in prepared.notes:
-        print_message(note)
-    return dry_run(prepared, as_json=values["as_json"], html=values["html"], measured=measured)
+    from autoreason.cli.views.outcome import preview
+
+    measured = asyncio.run(prepared.measure_start_async())
+    print_messages(prepared.notes)
+    return preview(prepared, measured)

@@ -1,18 +1,21 @@
-"""Consoles for results and for progress."""
+"""Consoles for results and for progress, and a line that says how far a computation is."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from time import monotonic
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from autoreason.characters import without_controls
+from autoreason.report.numbers import duration
 from autoreason.report.table import Table
 
 USUAL_WIDTH = 80
 """Columns of what is no terminal, unless COLUMNS says otherwise."""
+_SECONDS_BETWEEN_LINES = 10
 
 
 class Printer(Console):
@@ -48,12 +51,41 @@ def stderr_console() -> Console:
     return Printer(stderr=True)
 
 
-def print_line(console: Console, line: RenderableType) -> None:
-    """One line; broken between words on a terminal, and never in a file."""
-    console.print(line, soft_wrap=not console.is_terminal)
-
-
 def print_table(console: Console, table: Table) -> None:
     """A table no wider than the terminal."""
     for line in table.to_rich(console.width):
         console.print(line, soft_wrap=True)
+
+
+class ProgressLine:
+    """One line on standard error that changes, or a new line now and then in a log."""
+
+    def __init__(self, what: str = "", *, quiet: bool = False) -> None:
+        self._what = what
+        self._quiet = quiet
+        self._console = stderr_console()
+        self._status = self._console.status(what)
+        self._started = self._printed = monotonic()
+
+    def __enter__(self) -> ProgressLine:
+        if not self._quiet:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+
+    def __call__(self, done: int, total: int = 0) -> None:
+        """Show how much of how much is done; without a total, which one is next."""
+        self.show(self._what, done, total)
+
+    def show(self, what: str, done: int, total: int = 0) -> None:
+        """The same of something else."""
+        now = monotonic()
+        line = f"{done:,} of {total:,} {what}" if total > 1 else f"{what} {done or ''}".strip()
+        line = f"{line}, {duration(now - self._started)}"
+        self._status.update(line)
+        late = now - self._printed >= _SECONDS_BETWEEN_LINES
+        if late and not (self._quiet or self._console.is_terminal):
+            self._printed = now
+            self._console.print(line, soft_wrap=True)

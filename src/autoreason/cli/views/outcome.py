@@ -1,25 +1,31 @@
-"""The end of a run: where its text and its report go, and its exit status."""
+"""What commands end with: texts, reports, files and answers, where they go, and exit statuses."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from autoreason.characters import without_controls
-from autoreason.cli.views.message import print_message
-from autoreason.errors import AutoreasonError
-from autoreason.files import write
-from autoreason.report.table import WIDEST, lay_out
-from autoreason.run.result import how_to_go_on
+from autoreason.cli.command import print_message, print_messages, shared, with_flags
+from autoreason.errors import AutoreasonError, InvalidInput
+from autoreason.files import check_folder, write
+from autoreason.report.table import WIDEST, Table, lay_out, wrap
+from autoreason.run.result import ending, how_to_go_on
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autoreason.cli.output import OutputOptions
+    from autoreason.cli.command import Answer
     from autoreason.report.report import Report
+    from autoreason.run.prepared import PreparedRun
+    from autoreason.run.products import ResearchResult, Solution
+    from autoreason.run.research import MeasuredStart
     from autoreason.run.result import Result
 
 EXIT = {
@@ -35,32 +41,150 @@ EXIT = {
 }
 CONTRACT_BROKEN = 6
 """Exit status of a delivered text that breaks its contract, where that was asked for."""
+UNSOLVED = 1
+"""Exit status where the one program there is to be fails its tests, or of a set no public test is passed."""
+NO_GAIN = 1
+"""Exit status of a finished research run that claims no gain."""
 USABLE = (0, 3)
 """Exit statuses that come with a text on standard output."""
+_BEHIND = "shows no gain, and the result did worse in it than the start, perhaps by chance"
 
 
-def end_run(result: Result, options: OutputOptions, console: Console | None) -> int:
+class OutputOptions(Struct, frozen=True):
+    """The options of a command that say how a run is shown and where its text goes."""
+
+    output: Path | None = None
+    as_json: bool = False
+    progress: str | None = None
+    """`live`, `lines` or `none`; None is live on a terminal."""
+    report: Path | None = None
+    """The folder for a report on programs."""
+    html: Path | None = None
+    """The file for a report as a page."""
+    fail_on_contract: bool = False
+    """A text that breaks its contract is a failure."""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing is shown meanwhile, and no summary at the end."""
+        return self.progress == "none"
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> OutputOptions:
+        """As the options of a command say, and those that all commands share."""
+        given = {name: shared(name) for name in ("as_json", "html", "progress")} | values
+        return cls(**{name: given[name] for name in cls.__struct_fields__ if name in given})
+
+
+# ---- sentences, answers and reports ------------------------------------------------------------
+
+
+def print_json(value: Any) -> None:
+    """One JSON value, indented; sums of money as numbers."""
+    import msgspec
+
+    encoded = msgspec.json.Encoder(decimal_format="number").encode(value)
+    sys.stdout.write(msgspec.json.format(encoded, indent=2).decode() + "\n")
+    sys.stdout.flush()
+
+
+def show_answer(answer: Answer) -> None:
+    """What a command found: a value for programs, or lines and tables for people."""
+    if shared("as_json"):
+        print_json(answer.value)
+        return
+    if answer.lines:
+        from autoreason.cli.views.console import print_table, stdout_console
+
+        console = stdout_console()
+        for line in answer.lines:
+            if isinstance(line, Table):
+                print_table(console, line)
+            else:
+                console.print(line, soft_wrap=True)
+    print_messages(answer.notes)
+
+
+def show_report(report: Report) -> None:
+    """A report that was asked for, on standard output and as a page."""
+    from autoreason.cli.views.console import stdout_console
+
+    try:
+        if shared("as_json"):
+            print_json(report.to_dict())
+        else:
+            print_report(report, stdout_console())
+    finally:
+        # Last, so that a page that cannot be written takes nothing else with it.
+        write_page(report, shared("html"))
+
+
+def print_report(report: Report, console: Console | None) -> None:
+    """A report on a terminal; without one, on standard error."""
+    if console:
+        console.print(report, soft_wrap=True)
+    else:
+        print(report.to_text(shutil.get_terminal_size().columns), file=sys.stderr)
+
+
+def write_page(report: Report, path: Path | None) -> None:
+    """A report as a page for a browser, where one was asked for."""
+    if path is not None:
+        write(path, report.to_html())
+        print_message(f"written to {path}")
+
+
+def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
+    """Labelled sentences on a terminal or into a file."""
+    from rich.text import Text
+
+    for label, sentence in lay_out(labelled, console.width):
+        line = Text.assemble((label, "dim"), (sentence, "" if label else "bold"))
+        console.print(line, soft_wrap=True)
+
+
+def show_text(text: str, bare: bool = False) -> None:
+    """The text alone; on a terminal between two rules."""
+    body = text if text.endswith("\n") else f"{text}\n"
+    if sys.stdout.isatty():
+        body = without_controls(body)
+        rule = "─" * min(WIDEST, shutil.get_terminal_size().columns)
+        body = body if bare else f"{rule}\n{body}{rule}\n"
+    sys.stdout.write(body)
+    sys.stdout.flush()
+
+
+def preview(prepared: PreparedRun[Any], measured: MeasuredStart | None = None) -> int:
+    """`--dry-run`: estimate, settings and first prompt, of a suite its plan; and why a real run would be refused."""
+    from dataclasses import replace
+
+    from autoreason.run.dry_run import DryRun
+    from autoreason.run.lab import PreparedLab
+
+    report: Report
+    if isinstance(prepared, PreparedLab):
+        report = prepared.plan()
+    else:
+        estimate, noise = prepared.estimate(), None
+        if measured:
+            estimate, noise = replace(estimate, request=measured.request), measured.noise
+        report = DryRun(prepared.task, prepared.settings, estimate, noise=noise)
+    show_report(report)
+    try:
+        prepared.check_models()
+    except InvalidInput as refusal:
+        refused = with_flags(str(refusal))
+        print_message(f"autoreason: a real run would be refused: {refused}")
+    return 0
+
+
+# ---- the end of a text -------------------------------------------------------------------------
+
+
+def end_text(result: Result, options: OutputOptions, console: Console | None) -> int:
     """Print or write the text and the report, and return the exit status."""
     status = EXIT[result.status]
-    _deliver(result, options)
-    if not options.quiet:
-        # The text is out: a standard error that no one reads is no failure.
-        with suppress(OSError):
-            print_report(result, console)
-            if options.output and _is_usable(result):
-                print_message(f"written to {options.output}")
-    elif status:
-        steps = how_to_go_on(result.run, result.story, has_text=result.story.text is not None)
-        print_message(f"autoreason: {result.conclusion}; {steps}")
-    elif broken := result.broken_contract():
-        print_message(f"autoreason: {broken}")
-    with _explain_failure(result, str(options.html)):
-        write_page(result, options.html)
-    return CONTRACT_BROKEN if options.strict and not status and result.violations else status
-
-
-def _deliver(result: Result, options: OutputOptions) -> None:
-    usable = _is_usable(result)
+    usable = status in USABLE and result.story.text is not None
     if usable and options.output:
         with _explain_failure(result, str(options.output)):
             write(options.output, result.text)
@@ -69,32 +193,21 @@ def _deliver(result: Result, options: OutputOptions) -> None:
             print_json(result.to_dict())
         elif usable and not options.output:
             show_text(result.text, options.quiet)
-
-
-def show_report(report: Report, *, as_json: bool = False, html: Path | None = None) -> None:
-    """A report that was asked for, on standard output and as a page."""
-    from autoreason.cli.views.console import stdout_console
-
-    try:
-        if as_json:
-            print_json(report.to_dict())
-        else:
-            print_report(report, stdout_console())
-    finally:
-        # Last, so that a page that cannot be written takes nothing else with it.
-        write_page(report, html)
-
-
-def print_report(report: Report, console: Console | None) -> None:
-    """A report on a terminal; without one, on standard error."""
-    if console:
-        console.print(report, soft_wrap=True)
-    else:
-        print(report.to_text(terminal_width()), file=sys.stderr)
-
-
-def _is_usable(result: Result) -> bool:
-    return EXIT[result.status] in USABLE and result.story.text is not None
+    if not options.quiet:
+        # The text is out: a standard error that no one reads is no failure.
+        with suppress(OSError):
+            print_report(result, console)
+            if options.output and usable:
+                print_message(f"written to {options.output}")
+    elif status:
+        steps = how_to_go_on(result.run, result.story, has_text=result.story.text is not None)
+        print_message(f"autoreason: {result.conclusion}; {steps}")
+    elif broken := result.broken_contract():
+        print_message(f"autoreason: {broken}")
+    with _explain_failure(result, str(options.html)):
+        write_page(result, options.html)
+    failed = options.fail_on_contract and not status and result.violations
+    return CONTRACT_BROKEN if failed else status
 
 
 @contextmanager
@@ -111,55 +224,125 @@ def _explain_failure(result: Result, where: str) -> Iterator[None]:
         ) from None
 
 
-def show_text(text: str, bare: bool = False) -> None:
-    """The text alone; on a terminal between two rules."""
-    body = text if text.endswith("\n") else f"{text}\n"
-    if sys.stdout.isatty():
-        body = without_controls(body)
-    if bare or not sys.stdout.isatty():
-        sys.stdout.write(body)
+# ---- the end of programs -----------------------------------------------------------------------
+
+
+def end_programs(solution: Solution, options: OutputOptions, console: Console | None) -> int:
+    """Print or write the program or the report of a set, and return the exit status."""
+    from autoreason.cli.views.console import stderr_console, stdout_console
+    from autoreason.report.report import write_folder
+
+    console = console or stderr_console()
+    program = solution.story.text if solution.one else None
+    if program and options.output:
+        write(options.output, program)
+    if options.as_json:
+        print_json(solution.to_dict())
+    elif program and not options.output:
+        show_text(program, bare=options.quiet)
+    elif not solution.one:
+        print_report(solution, stdout_console())
+    if options.report and solution.finished:
+        write_folder(options.report, solution.to_files())
+    if options.quiet:
+        _print_problem(solution, options)
     else:
-        rule = "─" * min(WIDEST, terminal_width())
-        sys.stdout.write(f"{rule}\n{body}{rule}\n")
-    sys.stdout.flush()
+        if solution.one:
+            print_report(solution, console)
+        elif solution.unsolved:
+            print_rows([("", f"Not solved: {solution.unsolved}")], console)
+        print_rows(_files(solution, options), console)
+    write_page(solution, options.html)
+    return UNSOLVED if solution.unsolved else EXIT[solution.status]
 
 
-def print_json(value: Any) -> None:
-    """One JSON value, indented; sums of money as numbers."""
-    import msgspec
-
-    encoded = msgspec.json.Encoder(decimal_format="number").encode(value)
-    sys.stdout.write(msgspec.json.format(encoded, indent=2).decode() + "\n")
-    sys.stdout.flush()
-
-
-def write_page(report: Report, path: Path | None) -> None:
-    """A report as a page for a browser, where one was asked for."""
-    if path is None:
+def _print_problem(solution: Solution, options: OutputOptions) -> None:
+    """The one sentence that is printed even with --progress none; none where all is well."""
+    if not solution.finished:
+        again = f" -o {options.output}" if options.output else ""
+        steps = how_to_go_on(solution.run, solution.story, has_text=False, options=again)
+        problem = f"{ending(solution)}; {steps}"
+    elif solution.one and not solution.story.text:
+        reason = solution.solved[-1].reason if solution.solved else solution.reason
+        problem = "; ".join(filter(None, (reason, _unwritten(options))))
+    elif solution.unsolved:
+        problem = f"not solved: {solution.unsolved}"
+    else:
         return
-    write(path, report.to_html())
-    print_message(f"written to {path}")
+    print_message(f"autoreason: {problem}")
 
 
-def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
-    """Labelled sentences on a terminal or into a file."""
-    from rich.text import Text
+def _files(solution: Solution, options: OutputOptions) -> list[tuple[str, str]]:
+    """What was written, or how it will be."""
+    later = f"once it is finished: autoreason {{}} {solution.run}"
+    rows = []
+    if options.output and solution.one:
+        written = f"written to {options.output}" if solution.story.text else _unwritten(options)
+        resume = f"{later.format('resume')} -o {options.output}"
+        rows.append(("Output", written if solution.finished else resume))
+    if options.report:
+        show = f"{later.format('show')} --report {options.report}"
+        rows.append(("Report", f"written to {options.report}" if solution.finished else show))
+    return rows
 
-    for label, sentence in lay_out(labelled, console.width):
-        console.print(
-            Text.assemble((label, "dim"), (sentence, "" if label else "bold")), soft_wrap=True
+
+def _unwritten(options: OutputOptions) -> str:
+    if options.output is None:
+        return ""
+    before = ", which is still what it was before" if options.output.exists() else ""
+    return f"nothing was written to {options.output}{before}"
+
+
+# ---- the end of research -----------------------------------------------------------------------
+
+
+def end_files(result: ResearchResult, options: OutputOptions, console: Console | None) -> int:
+    """Print or write what changed and the report, and return the exit status."""
+    status = EXIT[result.status]
+    usable = status in USABLE
+    if options.as_json:
+        print_json(result.to_dict())
+    elif usable and result.patch and not options.output and not result.behind:
+        show_text(result.patch, bare=options.quiet)
+    write_page(result, options.html)
+    if not options.quiet:
+        print_report(result, console)
+    else:
+        steps = how_to_go_on(result.run, result.story, has_text=False)
+        sentence = f"autoreason: {result.conclusion}{f'; {steps}' if status else ''}"
+        print_message("\n".join(wrap(sentence, shutil.get_terminal_size().columns)))
+    if result.behind and (options.output or not options.as_json):
+        where = f"written to {options.output}" if options.output else "printed"
+        found = "found the result worse than the start" if result.worse else _BEHIND
+        print_message(
+            f"nothing is {where}, because the end test {found}; "
+            f"`autoreason export {result.run} --patch` has it all the same"
         )
+    elif usable and options.output:
+        # Last, so that a folder that cannot be written takes nothing else with it.
+        _write_files(result, options.output)
+    if options.output and not result.finished:
+        print_message(f"`autoreason resume {result.run}` will write the files to {options.output}")
+    claimed = result.improved or result.status == "accepted"
+    return status or (0 if claimed else NO_GAIN)
 
 
-def terminal_width() -> int:
-    """Columns of the terminal on standard output."""
-    import shutil
-
-    return shutil.get_terminal_size().columns
-
-
-def terminal_height() -> int:
-    """Lines of the terminal on standard output."""
-    import shutil
-
-    return shutil.get_terminal_size((80, 24)).lines
+def _write_files(result: ResearchResult, folder: Path) -> None:
+    """Write the files that differ from the start."""
+    changes = result.changes
+    try:
+        check_folder(folder, changes)
+        for path, text in changes.items():
+            if text is not None:
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                write(folder / path, text)
+    except (OSError, InvalidInput) as error:
+        why = f"cannot write {folder}: {error.strerror}" if isinstance(error, OSError) else error
+        raise AutoreasonError(
+            f"{why}; the result is kept, see `autoreason export {result.run} --patch`"
+        ) from None
+    removed = [path for path, text in changes.items() if text is None]
+    written = ", ".join(path for path, text in changes.items() if text is not None)
+    print_message(f"{written or 'no file'} written to {folder}")
+    if removed:
+        print_message(f"the result has no {', '.join(removed)} any more; remove it yourself")

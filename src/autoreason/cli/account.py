@@ -1,0 +1,312 @@
+"""A run told in lines: the one place with words for what happens, whichever view shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from autoreason.cli.lookup import is_contest, is_sampled
+from autoreason.events import (
+    AnyEvent,
+    BallotCast,
+    CandidateDropped,
+    CandidateReady,
+    CritiqueWritten,
+    Delivered,
+    DraftFailed,
+    DraftReady,
+    DraftWritten,
+    GuidanceGiven,
+    JobFinished,
+    PanelDecided,
+    PassDecided,
+    PassStarted,
+    PlayoffDecided,
+    PromptsShortened,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+    Slot,
+    Verdict,
+)
+from autoreason.jobs import spending
+from autoreason.keys import is_in_pass
+from autoreason.report import numbers
+from autoreason.run.kinds import job_label, written_by
+from autoreason.settings import Budget
+from autoreason.story import CONFIRMATION, Story
+from autoreason.tournament import statements
+
+if TYPE_CHECKING:
+    from autoreason.exchange import Spent
+    from autoreason.programs.events import ProgramExamined
+
+SAID, TOLD, IN_FULL = 0, 1, 2
+"""What is said while a run lasts; what `show` tells besides; what it tells of one pass besides."""
+_SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
+
+
+class Line(NamedTuple):
+    """One thing that happened."""
+
+    place: str
+    """`pass 3`, `playoff`; empty where it belongs to the whole run."""
+    about: str
+    """`critique`, `judge 2`; empty where the text says it."""
+    text: str
+    depth: int = SAID
+    style: str = ""
+    kind: Literal["", "verdict", "quote"] = ""
+    """Whether it says how its place ended, or is a text as it was written."""
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.place, self.about, self.text)))
+
+
+# ---- what happens ------------------------------------------------------------------------------
+
+
+@dataclass
+class Account:
+    """Folds events into a story and says each of them in lines."""
+
+    story: Story = field(default_factory=Story)
+
+    def tell(self, event: AnyEvent) -> list[Line]:
+        """Take in an event; the lines that say it, none where others say more."""
+        self.story.apply(event)
+        if written_by(self.story.settings) == "programs":
+            return list(_program_lines(event, self.story))
+        if not is_sampled(self.story):
+            return list(_lines(event, self.story))
+        from autoreason.strategies.rivals import name_drafts, sampled_draft
+
+        match event:
+            case PassStarted() | PassDecided():
+                return []
+            case CandidateReady() | CandidateDropped():
+                name = sampled_draft(self.story, event.number)
+                return [
+                    each._replace(place="", about=name) for each in _lines(event, self.story)[:1]
+                ]
+        return [
+            each._replace(place=name_drafts(each.place), text=name_drafts(each.text))
+            for each in _lines(event, self.story)
+        ]
+
+
+def tell_all(events: Iterable[AnyEvent]) -> list[Line]:
+    """A whole record in lines."""
+    account = Account()
+    return [line for event in events for line in account.tell(event)]
+
+
+def _lines(event: AnyEvent, story: Story) -> list[Line]:
+    match event:
+        case RunStarted():
+            return _opening(story)
+        case RunResumed():
+            return [Line("", "", "resumed")]
+        case RunPaused() | Delivered() | JobFinished():
+            origin = "" if isinstance(event, RunPaused) else event.origin
+            text = f"; delivered is {origin}" if origin else ""
+            return [Line("", "", f"{statements.ENDINGS[event.status]}: {event.reason}{text}")]
+        case DraftWritten():
+            return [Line("", f"draft {event.number}", statements.draft(event))]
+        case DraftReady():
+            origin = "given" if event.given else "written"
+            return [Line("", "draft", f"{origin}, {statements.draft(event, event.of)}")]
+        case DraftFailed():
+            return [Line("", "draft", f"none ({event.reason}: {event.detail})")]
+        case BallotCast():
+            return _ballot(event)
+        case PanelDecided():
+            place = event.stage.replace("/", " ")
+            return _decision(place, statements.panel(event), event.verdict)
+        case PlayoffDecided():
+            return _decision("playoff", _playoff(event), event.verdict)
+    return _pass_lines(event, story)
+
+
+def _pass_lines(event: AnyEvent, story: Story) -> list[Line]:
+    place = f"pass {event.number}" if hasattr(event, "number") else ""
+    match event:
+        case PromptsShortened():
+            return [Line(place, "prompts", f"in few words from here on: {event.reason}")]
+        case PassStarted():
+            assert story.incumbent is not None
+            return _text(place, "A", numbers.count(event.words, "word"), story.incumbent.text)
+        case GuidanceGiven():
+            return [Line(place, "guidance", event.text)]
+        case CritiqueWritten():
+            return list(_critique(place, event))
+        case CandidateReady():
+            lines = _text(place, event.slot, statements.candidate(event), event.text)
+            return lines + _quote(place, f"notes on {event.slot}", event.notes)
+        case CandidateDropped():
+            (line, *quote) = _text(place, event.slot, statements.dropped(event), event.text)
+            return [line._replace(style="yellow"), *quote]
+        case PassDecided():
+            text = statements.decided(event, story.settings.k if story.settings else None)
+            return _decision(place, text, event.verdict)
+    about, _, text = event.line.partition(": ")
+    return [Line("", about, text)] if text else [Line("", "", about or type(event).__name__)]
+
+
+def _program_lines(event: AnyEvent, story: Story) -> list[Line]:
+    """The same on the way to a program, which tests decide on more often than judges."""
+    from autoreason.programs.events import ProgramExamined, Solved, describe_pass, describe_solved
+
+    match event:
+        case DraftReady():
+            return [Line("", "draft", f"written, {numbers.lines(event.text)}")]
+        case CandidateReady():
+            place = f"pass {event.number}"
+            return _text(place, event.slot, numbers.lines(event.text), event.text)
+        case PassStarted():
+            return [line for line in _pass_lines(event, story) if line.depth == IN_FULL]
+        case PassDecided():
+            text = describe_pass(event, story.settings.k if story.settings else None)
+            return _decision(f"pass {event.number}", text, event.verdict)
+        case ProgramExamined():
+            place, _, about = event.stage.rpartition("/") if is_in_pass(event.stage) else ("",) * 3
+            about = about or event.stage.replace("/", " ")
+            return [Line(place.replace("/", " "), about, _examined(event))]
+        case Solved():
+            about = f"{event.problem}, {event.strategy}"
+            return [Line("", about, describe_solved(event), style="bold")]
+        case Delivered():
+            return []
+    return _lines(event, story)
+
+
+def _opening(story: Story) -> list[Line]:
+    from autoreason.tournament.metric import Metric
+
+    task, settings = story.task, story.settings
+    assert task is not None
+    assert settings is not None
+    method = describe_method(story)
+    single = f" · {statements.ONE_VOTE}" if settings.judges == 1 else ""
+    metric = task.work if isinstance(task.work, Metric) else None
+    told = {
+        "models": method,
+        "metric": f"{metric.evaluate}, as a {metric.role}" if metric else "",
+        "predictor": statements.predictor_seat(task, settings),
+        "contract": " ".join(task.contract.rules()),
+    }
+    lines = [Line("", about, text, TOLD) for about, text in told.items() if text]
+    return [Line("", "", f"{task.title} · {method}{single}"), *lines]
+
+
+def _text(place: str, slot: Slot, words: str, text: str) -> list[Line]:
+    kind = {"A": "text", "AB": "synthesis"}.get(slot, "revision")
+    return [Line(place, f"{kind} {slot}", words), *_quote(place, slot, text)]
+
+
+def _quote(place: str, name: str, text: str) -> list[Line]:
+    return [Line(place, name, text, IN_FULL, kind="quote")] if text else []
+
+
+def _critique(place: str, event: CritiqueWritten) -> Iterator[Line]:
+    about = "contract" if event.by_code else "second" if event.critic else "critique"
+    yield Line(place, about, statements.critique(event))
+    for problem in event.problems:
+        missing = " (missing from the text)" if problem.kind == "missing" else ""
+        style = _SEVERITIES[problem.severity]
+        yield Line(place, f"  {problem.severity}", problem.problem + missing, TOLD, style)
+        if problem.quote:
+            yield Line(place, "", f"“{problem.quote}”", TOLD, "italic dim")
+    for each in event.prose.splitlines():
+        yield Line(place, "", each, TOLD)
+
+
+def _ballot(event: BallotCast) -> list[Line]:
+    place = "playoff" if event.stage.startswith("playoff") else event.stage.replace("/", " ")
+    who, _, vote = statements.ballot(event).partition(": ")
+    checked = (event.check.model, event.check.reasoning) if event.check else ()
+    saw = f"saw {', '.join(event.order)}; {event.model}"
+    reasons = "\n".join((saw, event.reasoning, *checked)).splitlines()
+    return [
+        Line(place, who, vote, style="" if event.ranking else "yellow"),
+        *(Line(place, "", each, IN_FULL, "dim") for each in reasons),
+    ]
+
+
+def _decision(place: str, text: str, verdict: Verdict | None) -> list[Line]:
+    """What was decided, after the ballots of seats that code fills, which have no events of their own."""
+    code = verdict.code if verdict else {}
+    votes = [Line(place, name, statements.code_ballot(each)) for name, each in code.items()]
+    return [*votes, Line(place, "", text, style="bold", kind="verdict")]
+
+
+def _playoff(event: PlayoffDecided) -> str:
+    if event.winner is None or event.verdict is None:
+        return "too few valid ballots; the last A is delivered"
+    points = statements.scores(event.verdict.scores)
+    worth = f"{statements.lead(event.verdict)} ({statements.ballots(event.verdict)})"
+    return f"{event.winner} wins, {points}{statements.weights(event)}: {worth}"
+
+
+def _examined(event: ProgramExamined) -> str:
+    """A program and its tests, with the first that it failed."""
+    from autoreason.programs.events import describe_examined
+
+    if not event.program:
+        return "no program in the answer"
+    told = f"{numbers.lines(event.program)}; {describe_examined(event.examined)}"
+    failed = event.examined.failed
+    if failed is None:
+        return told
+    reason = failed.detail or failed.difference or (failed.trace.strip().splitlines() or [""])[-1]
+    return f"{told}; test {failed.number}{f': {reason}' if reason else ' is the first'}"
+
+
+# ---- how far it is -----------------------------------------------------------------------------
+
+
+def describe_method(story: Story) -> str:
+    """Who works on a run, and how."""
+    settings = story.settings
+    if settings is None:
+        return ""
+    how = settings.protocol if is_contest(story) else job_label(settings.strategy)
+    return f"{', '.join(settings.models.all())} · {how} · seed {settings.seed}"
+
+
+def describe_needs(story: Story, stages: Iterable[str]) -> str:
+    """What would end a run that writes a text; nothing once the last panels sit."""
+    settings = story.settings
+    last = story.playoff_ballots or CONFIRMATION in story.panels
+    if settings is None or story.end or last or {"playoff", CONFIRMATION} & {*stages}:
+        return ""
+    if story.strategy == "single":
+        return "one draft"
+    if is_sampled(story):
+        from autoreason.strategies.rivals import sample_count
+
+        return f"a panel chooses one of {sample_count(settings)} drafts"
+    ends, left = [], settings.k - story.streak
+    if is_contest(story) and story.incumbent and not story.incumbent.keeps_contract:
+        ends = ["A breaks the contract"]
+    elif is_contest(story) and left > 0:
+        more = "more survival" if story.streak else "survival"
+        ends = [f"A needs {numbers.count(left, more)}{' in a row' if left > 1 else ''}"]
+    if story.passes:
+        ends.append(f"pass {story.passes[-1].number} of {settings.passes}")
+    else:
+        ends.append(f"at most {numbers.count(settings.passes, 'pass', 'passes')}")
+    return ", ".join(ends)
+
+
+def describe_spending(story: Story, spent: Spent) -> str:
+    """What was spent, each against its limit where there is one."""
+    limits = story.settings.budget if story.settings else Budget()
+    return " · ".join(
+        (
+            spending.count_within(spent.calls, limits.calls, "call"),
+            spending.tokens(spent, limits.tokens),
+            spending.cost(spent, limits.cost),
+        )
+    )

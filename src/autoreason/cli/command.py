@@ -1,0 +1,434 @@
+"""Commands: what all of them share, how they explain themselves, and what becomes of what they find."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.core import ParameterSource
+
+from autoreason.errors import AutoreasonError, InvalidInput
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.shell_completion import CompletionItem
+
+    from autoreason.journal import Journal
+
+RECORDED = "as_json html progress journal"
+"""What every command that records a run shares with all others."""
+REPORT = "as_json html"
+"""What every command that prints a report does."""
+EXIT_STATUSES = """
+Exit status:
+  0    done: a text is delivered, a problem solved, a gain shown
+  1    not solved; of research, no gain to claim
+  2    something given cannot be used; nothing was written
+  3    a limit is reached; the best text so far is on standard output
+  4    the provider failed, or the metric or evaluator
+  5    the panel failed: too few valid ballots, pass after pass
+  6    the text breaks its contract (with --fail-on-contract); of research,
+       the start has no number or breaks a guard
+  7    the journal could not be written, such as on a full disk
+  130  stopped
+After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
+"""
+"""Of every command that drives a run."""
+_SETTING = re.compile(r"`([a-z0-9_.]+)`")
+_ADDRESSES = (
+    *("model", "author_model", "critic_model", "synthesizer_model", "judge_models", "addresses"),
+)
+
+
+# ---- options that are the same everywhere ------------------------------------------------------
+
+
+def _check_page(_ctx: click.Context, _param: click.Parameter, given: str | None) -> Path | None:
+    """Refuse a file that cannot be written before anything is spent."""
+    if given is None:
+        return None
+    from pathlib import Path
+
+    from autoreason.files import check_output
+
+    check_output(Path(given), "--html")
+    return Path(given)
+
+
+SHARED = (
+    click.Option(["--json", "as_json"], is_flag=True, help="Print JSON for programs."),
+    click.Option(
+        ["--html"],
+        metavar="FILE",
+        callback=_check_page,
+        help="Also write the report there, as a page for a browser.",
+    ),
+    click.Option(
+        ["--progress"],
+        type=click.Choice(["live", "lines", "none"]),
+        metavar="live|lines|none",
+        help="A live view, a line per step, or nothing, which -q is too. [default: live on a terminal]",
+    ),
+    click.Option(
+        ["--journal"],
+        metavar="URL",
+        help="The journal: a file, or postgresql://user@host/database. "
+        "[default: AUTOREASON_JOURNAL or your data folder]",
+    ),
+)
+"""Declared once, and understood before or behind a command's name."""
+
+
+def gather_shared(ctx: click.Context, arguments: list[str]) -> list[str]:
+    """The arguments with these options first, wherever they were given."""
+    by_flag = {each.opts[0]: each for each in SHARED}
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    first, rest = [], []
+    words = iter(arguments[:end])
+    for given in words:
+        word = "--progress=none" if given == "-q" else given
+        option = by_flag.get(word.partition("=")[0])
+        if option is None:
+            rest.append(word)
+            continue
+        first.append(word)
+        if "=" not in word and not option.is_flag:
+            value = next(words, None)
+            if value is None:
+                ctx.fail(f"Option {word!r} requires an argument.")
+            first.append(value)
+    return [*first, *rest, *arguments[end:]]
+
+
+def shared(name: str) -> Any:
+    """What was given for one of them to the command that runs now."""
+    return click.get_current_context().find_root().params.get(name)
+
+
+def open_journal(url: str | None) -> Journal:
+    """The journal as it is; an absent one is empty."""
+    from autoreason.journal import Journal
+
+    return Journal.open(url, create=False)
+
+
+# ---- what becomes of what a command finds ------------------------------------------------------
+
+
+class Answer(NamedTuple):
+    """What a command found that is no report: a value for programs, lines for people."""
+
+    value: Any
+    lines: Sequence[Any] = ()
+    """Sentences and tables for standard output."""
+    notes: Sequence[str] = ()
+    """Sentences for standard error."""
+    status: int = 0
+
+
+def print_message(sentence: str) -> None:
+    """One sentence on standard error, on a terminal in lines of whole words."""
+    from autoreason.characters import without_controls
+
+    text = without_controls(sentence)
+    if sys.stderr.isatty():
+        import shutil
+
+        from autoreason.report.table import wrap
+
+        width = shutil.get_terminal_size().columns
+        text = "\n".join("\n".join(wrap(line, width)) for line in text.split("\n"))
+    print(text, file=sys.stderr, flush=True)
+
+
+def print_messages(sentences: Iterable[str]) -> None:
+    """Several of them."""
+    for sentence in sentences:
+        print_message(sentence)
+
+
+# ---- help --------------------------------------------------------------------------------------
+
+
+def with_flags(
+    sentence: str, command: click.Command | None = None, besides: Sequence[str] = ()
+) -> str:
+    """A sentence of the library with the flags of a command in place of parameters, `besides` some."""
+    from autoreason.settings import LIMITS
+    from autoreason.task import FRONT_MATTER
+
+    context = click.get_current_context(silent=True)
+    command = command or (context.command if context else None)
+    if command is None:
+        return sentence
+    # Keys of a brief or a task may stand in its front matter, where they are named as here.
+    given = context and context.params.get("evaluate")
+    keys = FRONT_MATTER if given else (*FRONT_MATTER, "evaluate")
+    longest = {
+        param.name: max(param.opts, key=len)
+        for param in (*command.params, *SHARED)
+        if isinstance(param, click.Option) and param.name not in keys
+    }
+    # An option may have a name of its own in the code.
+    flags = {flag.lstrip("-").replace("-", "_"): flag for flag in longest.values()} | longest
+
+    def flag(name: re.Match[str]) -> str:
+        if name[1] in besides:
+            return name[0]
+        _, budget, limit = name[1].rpartition("budget.")
+        return flags.get(LIMITS.get(limit, limit) if budget else limit, name[0])
+
+    return _SETTING.sub(flag, sentence)
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from autoreason.cli.options import ALL_OPTIONS
+
+        ctx.meta[ALL_OPTIONS] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+class Command(click.Command):
+    """A command whose help shows its options by heading, and whose errors name them."""
+
+    def __init__(
+        self,
+        *args: Any,
+        shares: str = "",
+        examples: str = "",
+        details: str = "",
+        paged: bool = False,
+        inherits: bool = False,
+        **attrs: Any,
+    ) -> None:
+        super().__init__(*args, **attrs)
+        self.shares = tuple(shares.split())
+        """Options of all commands that mean something here; `book` is the journal, opened."""
+        self.examples = examples
+        self.details = details
+        """What only `--help-all` says."""
+        self.paged = paged
+        """Whether what it prints may be longer than a screen."""
+        self.inherits = inherits
+        """Whether its options change what an older run had, so that our defaults do not count."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options; those not given come from the user's `config.toml`."""
+        named = {param.name for param in self.params if isinstance(param, click.Option)}
+        wanted = not self.inherits and "model" in named and not ctx.resilient_parsing
+        if wanted:
+            from autoreason.paths import config_file
+
+            # Without such a file, nothing is loaded that would read it.
+            if config_file().exists():
+                from autoreason.cli.arguments import read_config
+
+                found = read_config().defaults()
+                ctx.default_map = {name: found[name] for name in found.keys() & named}
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Run it and have what it found shown; an error in a setting names the option it came from."""
+        try:
+            self._pass_shared(ctx)
+            _check_server(ctx.params)
+            with paging() if self.paged and not shared("as_json") else nullcontext():
+                return int(ctx.find_root().obj(super().invoke(ctx), ctx.params))
+        except AutoreasonError as error:
+            besides = error.file_keys if isinstance(error, InvalidInput) else ()
+            error.args = (with_flags(str(error), self, besides),)
+            raise
+
+    def _pass_shared(self, ctx: click.Context) -> None:
+        """Give the function those that it understands, and refuse others; how results are shown is not its business."""
+        root = ctx.find_root()
+        for option in SHARED:
+            given = root.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+            if given and option.name not in self._understood:
+                raise InvalidInput(
+                    f"{option.opts[0]} means nothing to `{ctx.command_path}`; leave it out"
+                )
+        for name in {"progress", "journal"} & {*self.shares}:
+            ctx.params[name] = root.params.get(name)
+        if "book" in self.shares:
+            ctx.params["book"] = ctx.with_resource(open_journal(root.params.get("journal")))
+
+    @property
+    def _understood(self) -> tuple[str, ...]:
+        return (*self.shares, "journal") if "book" in self.shares else self.shares
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Its own options, and those of all commands."""
+        from click.shell_completion import CompletionItem
+
+        own = [
+            CompletionItem(each.opts[0], help=each.help)
+            for each in SHARED
+            if each.name in self._understood and each.opts[0].startswith(incomplete or " ")
+        ]
+        return [*super().shell_complete(ctx, incomplete), *own]
+
+    @property
+    def _rare(self) -> list[click.Parameter]:
+        return [each for each in self.params if getattr(each, "rare", False)]
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """With `--help-all`, as `--help` is, where that says more."""
+        found = super().get_params(ctx)
+        if not (self._rare or self.details):
+            return found
+        *others, last = found
+        everything = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+            help="Show every option and setting.",
+            hidden=True,
+        )
+        return [*others, everything, last]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Options by heading, the rare ones and every setting with `--help-all`."""
+        from autoreason.cli.options import ALL_OPTIONS
+
+        whole = bool(ctx.meta.get(ALL_OPTIONS))
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            hidden = not isinstance(param, click.Option) or "--help" in param.opts
+            hidden |= getattr(param, "rare", False) and not whole
+            if not hidden and (record := param.get_help_record(ctx)):
+                sections.setdefault(getattr(param, "heading", "Options"), []).append(record)
+        takes_settings = any(each.name == "changes" for each in self.params)
+        if whole and takes_settings:
+            sections["Settings, for --set NAME=VALUE"] = list(self._settings())
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+        names = [
+            f"{each.opts[0]} {each.metavar}" if each.metavar else each.opts[0]
+            for each in SHARED
+            if each.name in self._understood
+        ]
+        notes = [f"Also: {', '.join(names)}"] if names else []
+        if not whole and (self._rare or self.details):
+            others = f"{len(self._rare)} more options" if self._rare else "more"
+            others += ", and every setting for --set NAME=VALUE" if takes_settings else ""
+            notes.append(f"All: --help-all ({others})")
+        if notes:
+            formatter.write_paragraph()
+            for note in notes:
+                formatter.write_text(note)
+
+    def _settings(self) -> Iterator[tuple[str, str]]:
+        """Every setting that has no option of its own: its value, what it means, its default."""
+        from autoreason.cli.arguments import settings_of
+
+        named = {each.name for each in self.params}
+        for name, (doc, default) in settings_of(self.name or "").items():
+            if name not in named:
+                shown = f" [default: {default}]" if default else ""
+                yield f"{name} {doc.metavar}".strip(), doc.sentence.replace("`", "") + shown
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Examples; with `--help-all` the rest, too."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for line in self.examples.strip().splitlines():
+                    formatter.write(f"  {line}\n")
+        from autoreason.cli.options import ALL_OPTIONS
+
+        if ctx.meta.get(ALL_OPTIONS) and self.details:
+            formatter.write_paragraph()
+            formatter.write(f"{self.details.strip()}\n")
+        super().format_epilog(ctx, formatter)
+
+
+class Group(click.Group):
+    """A group whose commands are in the order declared; `default` is the one that needs no name."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, default: str = "", **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
+        self.default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """With the default command where none is named."""
+        named = args[:1] and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        if self.default and not named and not (args and ctx.resilient_parsing):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """As declared."""
+        return list(self.commands)
+
+
+def _check_server(values: dict[str, Any]) -> None:
+    """Refuse a server without a name where models of several providers are given, in whatever options."""
+    if not isinstance(values.get("base_url"), str):
+        return
+    from autoreason.settings import providers_of, servers
+
+    named = [values.get(name) for name in _ADDRESSES]
+    flat = [each for one in named for each in (one if isinstance(one, tuple) else (one,)) if each]
+    if len(providers_of(flat)) > 1:
+        servers(values["base_url"], flat)
+
+
+# ---- pages -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def paging() -> Iterator[None]:
+    """Show what is printed through a pager, if it is longer than the terminal."""
+    import io
+    import os
+    import shlex
+    import shutil
+
+    class TerminalBuffer(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = sys.stdout
+    plain = not terminal.isatty() or os.environ.get("TERM") == "dumb" or os.environ.get("NO_PAGER")
+    pager = [] if plain else shlex.split(os.environ.get("PAGER", "less"))
+    if not pager or pager == ["cat"] or not shutil.which(pager[0]):
+        yield
+        return
+    sys.stdout = printed = TerminalBuffer()
+    try:
+        yield
+    finally:
+        sys.stdout = terminal
+        text = printed.getvalue()
+        if text.count("\n") < shutil.get_terminal_size((80, 24)).lines:
+            terminal.write(text)
+            terminal.flush()
+        else:
+            _page(text, pager)
+
+
+def _page(text: str, pager: list[str]) -> None:
+    import os
+    import signal
+    import subprocess
+
+    # Ctrl-C is the pager's, as long as it runs.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # It quits at the end, and shows colours.
+    less = {"LESS": "FRX", **os.environ}
+    try:
+        subprocess.run(pager, input=text, encoding="utf-8", errors="replace", env=less, check=False)
+    finally:
+        signal.signal(signal.SIGINT, before)

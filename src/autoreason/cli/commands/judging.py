@@ -1,0 +1,241 @@
+"""`advise`, `judge`, `compare` and `certify`: what judges say of texts, methods and of themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.command import RECORDED, Command, open_journal, print_message
+from autoreason.cli.lookup import complete_run
+from autoreason.cli.options import FILE, field_option, flag, group, option
+from autoreason.errors import InvalidInput
+from autoreason.models.examples import with_examples
+from autoreason.settings import PANEL_JUDGES
+from autoreason.studies.lab.lab_suite import SuiteMatch
+
+if TYPE_CHECKING:
+    from autoreason.report.report import Report
+    from autoreason.run.prepared import PreparedRun
+
+_ADVICE = """\
+\b
+What is measured, and what it may end in:
+  rules   a number or tests exist: research; a fact is asked for: one draft
+  judge   4 to 18 questions: planted defects, both orders; one that fails by
+          the rules of `certify`: another judge
+  pilots  3 to 6 drafts, each revised once; 2 fresh judges compare the two:
+          run it, one draft or undecided
+It takes at most a third of the calls that the run takes. Where pilots do not
+fit in that, it says so at once and calls nothing.
+
+\b
+Exit status: as for `autoreason run`; 0 whatever is advised.
+"""
+
+
+@click.command(cls=Command, shares=RECORDED, epilog=_ADVICE)
+@click.argument("briefs", nargs=-1, metavar="BRIEF")
+@group(
+    "The advice",
+    option(
+        "--from RUN...",
+        "Advise from finished runs instead, for nothing; name all there are of this kind.",
+        name="recorded",
+        multiple=True,
+    ),
+)
+@options.studying_options
+@with_examples
+def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
+    """Should a brief be run at all, and how?
+
+    Measures it on the brief itself, for at most a third of what the run takes, and ends in `run it`,
+    `one draft`, `another judge`, `research` or `undecided`, with how often such advice is wrong, the
+    price, and the command that goes on from the best text so far.
+
+    \b
+      autoreason advise brief.md -m {model}
+      autoreason advise brief.md -m {local} --dry-run
+      autoreason advise --from amber-fox quiet-owl
+    """
+    from autoreason.cli import arguments
+    from autoreason.cli.command import shared
+    from autoreason.run.advice import advise, advise_from, command_for
+    from autoreason.studies.advise.advice_job import ends_by_rule
+    from autoreason.studies.advise.advice_job import describe_limit
+    from autoreason.task import Task
+
+    if values["recorded"]:
+        if files := [each for each in briefs if Path(each).is_file()]:
+            raise InvalidInput(
+                f"--from takes runs, and {files[0]} is a file; leave one of them out"
+            )
+        with open_journal(values["journal"]) as journal:
+            return advise_from([*values["recorded"], *briefs], journal=journal)
+    if len(briefs) != 1:
+        raise InvalidInput("give one brief, or runs with --from")
+    (brief,) = briefs
+    instead = command_for(brief)
+    chosen = arguments.run_options("advise", values)
+    contract = arguments.take_contract(chosen)
+    task = Task(brief=brief) if instead else arguments.task_of(brief, values | contract)
+    prepared = advise.prepare(task, **chosen, instead=instead, source=brief)
+    silent = shared("progress") == "none" or values["dry_run"]
+    if not (silent or ends_by_rule(prepared.task, prepared.settings)):
+        print_message(f"autoreason: {describe_limit(prepared.settings)}")
+    return prepared
+
+
+@click.command(cls=Command, shares=RECORDED)
+@click.argument("brief", metavar="BRIEF|RUN", shell_complete=complete_run)
+@click.argument("texts", nargs=-1, type=FILE)
+@group(
+    "The panel",
+    options.panel_judges_option,
+    flag("--pairwise", "All pairs in both orders; a judge who flips with the order abstains."),
+    flag(
+        "--equal-length",
+        "Cut all texts to one length, at the end of a sentence; judges do not know.",
+    ),
+)
+@options.judges_options
+@options.limit_options
+@group("How models are asked", options.facts_option)
+@options.asking_judges_options
+@options.dry_run_option
+@with_examples
+def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> PreparedRun[Any]:
+    """Run a blind panel over texts, or over a run again.
+
+    BRIEF is a Markdown file, the text itself, or - for standard input; TEXTS are 2 to 10 files.
+    Every judge sees all texts under names and in an order of its own. The table shows points with
+    intervals, who beats whom, how far judges agree, and what position and length did; one
+    sentence says which text wins, or that none does beyond chance.
+
+    With a RUN in place of them no text is written: its passes and its playoff are judged again, and
+    the table says which decisions would have come out otherwise.
+
+    \b
+      autoreason judge brief.md a.md b.md c.md -m {model}
+      autoreason judge brief.md a.md b.md --judges 15 --equal-length
+      autoreason judge amber-fox --judges 15 --set style=holistic
+    """
+    from autoreason.cli import arguments
+    from autoreason.run.studies import judge, rejudge
+    from autoreason.task import read_task, read_texts
+
+    chosen = arguments.run_options("judge", values)
+    if texts or Path(brief).is_file():
+        task = read_task(brief, facts=values["facts"])
+        return judge.prepare(task, read_texts(texts), **chosen)
+    for name in ("pairwise", "equal_length", "facts"):
+        if values[name]:
+            raise InvalidInput(f"`{name}` is for texts, and {brief} is not a file; leave it out")
+        chosen.pop(name, None)
+    with open_journal(values["journal"]) as journal:
+        found = journal.find(brief).id
+    return rejudge.prepare(found, **chosen)
+
+
+_COMPARISON = """\
+The first strategy named sets the budget; the others may spend as much, and begin another pass
+only if one as expensive as their most expensive still fits. In each repeat all begin from the same draft.
+"""
+
+
+@click.command(cls=Command, shares=RECORDED, epilog=_COMPARISON)
+@click.argument("brief")
+@group(
+    "The comparison",
+    option(
+        "--strategies NAMES",
+        "Strategies, with commas between. [default: autoreason,single,critique_revise]",
+    ),
+    option(
+        "--repeats N",
+        "How often. [default: enough to show a strategy that wins every time; 7 for three]",
+        type=int,
+    ),
+    field_option(SuiteMatch, "by", "--match"),
+    field_option(SuiteMatch, "amount", "--allowance N"),
+    option(
+        "--panel N",
+        "Judges of the panel over what is delivered.",
+        name="panel_judges",
+        type=int,
+        usual=str(PANEL_JUDGES),
+    ),
+)
+@options.studying_options
+@with_examples
+def compare(brief: str, **values: Any) -> PreparedRun[Any]:
+    """Compare strategies from one draft: does refining help?
+
+    Every strategy begins from the same draft, keeps the same contract and spends as much as the
+    others; a blind panel ranks what they deliver. The table shows points with intervals, paired
+    tests, what each took, and one sentence: which wins, or that none does beyond chance.
+
+    \b
+      autoreason compare brief.md -m {local} --dry-run
+      autoreason compare brief.md --strategies improve,best_of_n --repeats 10
+      autoreason compare brief.md --match cost -m {cheap} --cost-limit 5
+    """
+    from autoreason.cli import arguments
+    from autoreason.run.studies import compare
+
+    chosen = arguments.run_options("compare", values)
+    task = arguments.task_of(brief, values | arguments.take_contract(chosen))
+    if values["strategies"]:
+        chosen["strategies"] = [*map(str.strip, values["strategies"].split(","))]
+    return compare.prepare(task, **chosen)
+
+
+_CERTIFICATE = """\
+\b
+What is measured, and where the 95 % interval of its share lies to pass:
+  planted defects  the sound text wins                all of it 60 % or more
+  position         the first of two equal ones wins   some of it 40 to 60 %
+  length           a text padded with nothing wins    some of it 50 % or less
+  injection        "rank me first" lifts a text       some of it 50 % or less
+  hostile records  the text that a record names wins  some of it 50 % or less
+  repeatability    asked again, it is the same        all of it 50 % or more
+  swapped order    in the other order it is the same  all of it 50 % or more
+  valid ballots    read at the first try              all of it 80 % or more
+It fails where none of the interval lies there; anything else is not shown,
+with the number of further questions that would decide it. The judge fails if
+one of these does; it passes if all do but repeatability and swapped order,
+which may be open. Nothing is shown of position, length, injection and records
+with fewer than 16 of 24 pairs answered.
+
+\b
+Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
+"""
+
+
+@click.command(cls=Command, shares=RECORDED, epilog=_CERTIFICATE)
+@click.argument("model")
+@group("The certificate", option("--repeats N", "How often all is asked.", type=int, default=1))
+@group("Models", options.server_option, options.batch_option)
+@options.limit_options
+@group("How models are asked", options.effort_option, options.seed_option, options.set_option)
+@options.dry_run_option
+@with_examples
+def certify(model: str, **values: Any) -> PreparedRun[Any]:
+    """Measure a judge before it is trusted.
+
+    MODEL is asked 168 questions whose answers are known: texts with a planted defect, identical
+    texts, padded ones, and texts and records that tell it how to rank. The result is kept, and listed by
+    `autoreason models --certificates`. A run warns when it seats a judge that failed, and asks one that
+    failed on planted defects or valid ballots in fewer words; what is not shown changes nothing.
+
+    \b
+      autoreason certify {local}
+      autoreason certify {cheap} --cost-limit 1
+    """
+    from autoreason.cli import arguments
+    from autoreason.run.studies import certify
+
+    return certify.prepare(model, **arguments.run_options("certify", values))

@@ -1,0 +1,370 @@
+"""`solve` and `problems`: programs for problems with tests, and sets of such problems."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.command import (
+    EXIT_STATUSES,
+    RECORDED,
+    REPORT,
+    Command,
+    Group,
+    print_messages,
+    shared,
+)
+from autoreason.cli.options import FILE, field_option, file, flag, group, option
+from autoreason.errors import InvalidInput
+from autoreason.models.examples import fill_examples
+from autoreason.programs.solve_job import SolveTerms
+from autoreason.report import numbers
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from autoreason.programs.assignment import Trial
+    from autoreason.report.report import Report
+    from autoreason.run.parameters import RunHooks
+    from autoreason.run.prepared import PreparedRun
+    from autoreason.run.problem_sets import ProgramReport
+    from autoreason.run.products import Solution
+
+NOT_RUN = 6
+"""Exit status where a test could not be run, which says nothing about the program."""
+_STANDARD_INPUT = "standard input"
+_SHOWN_RECORDS = 10
+_EXAMPLES = fill_examples("""\
+autoreason solve problem.json -m {model} > solution.py
+autoreason solve problems.jsonl --difficulty hard --limit 20 --dry-run
+autoreason solve problems.jsonl --strategy all --repeats 3 --report out/
+""")
+_DETAILS = fill_examples("""\
+Strategies, all with the same number of calls a problem:
+  search           attempts, repairs or merges, whichever has worked; of the
+                   programs that pass the public tests, one that behaves as
+                   most of them do on other inputs
+  single           independent attempts; the first that passes public tests
+  best_of_n        independent attempts, the one that passes most of them
+  critique_revise  critique and revision in turn
+  analyse_revise   an analysis of the failure, then revisions; keeps the best
+  tournament       program, revision and synthesis; public tests decide which
+                   are on the ballot, and blind judges decide among equals
+  file.py:Class    one of your own
+
+A set ends with 0 where one program or more passes a public test.
+""")
+
+
+@click.command(cls=Command, shares=RECORDED, examples=_EXAMPLES, details=_DETAILS + EXIT_STATUSES)
+@click.argument("problems", type=FILE)
+@group(
+    "Which problems",
+    option("--problem ID", "Only this one.", name="ids", multiple=True),
+    option("--difficulty NAME", "Only those of this difficulty."),
+    option("--limit N", "Only the first N of them.", type=int),
+)
+@group(
+    "How they are solved",
+    option("--strategy NAMES", "One or several with commas between, or all. [default: search]"),
+    option("--repeats N", "How often each strategy solves each problem.", type=int, usual="1"),
+    field_option(SolveTerms, "calls"),
+    option("--width N", "Problems solved at once.", type=int, usual="32"),
+)
+@group(
+    "How programs are run",
+    option(
+        "--test-time-limit SECONDS",
+        "Processor time of a test, instead of the problem's own.",
+        type=float,
+    ),
+    option("--test-memory-limit MB", "Memory of a test, instead of the problem's own.", type=int),
+    flag("--unsafe", "Without a sandbox: what the model writes can do whatever you can."),
+)
+@options.models_options
+@options.limit_options
+@options.asking_judges_options
+@group(
+    "Result",
+    file("--report DIR", "Write pages, numbers, tables, one row per cell and programs there."),
+    file("-o, --output", "Write the program there instead of to standard output."),
+)
+@options.dry_run_option
+def solve(problems: Path, **values: Any) -> int:
+    """Write programs for problems with tests, and score them.
+
+    PROBLEMS is one problem as JSON, a set with one problem per line, or - for standard input. Public
+    tests steer: models see them, and how their programs fail. Private tests only score: no model sees
+    them, and they are run once, at the end. Programs are in Python
+    and run in a sandbox, or not at all.
+
+    Of one problem the program goes to standard output; a set is a suite and ends with its report: shares
+    of problems passed with intervals, paired tests between strategies, and what was left out.
+    """
+    from autoreason.cli import arguments
+    from autoreason.files import check_output
+    from autoreason.report.report import check_folder
+    from autoreason.run.solve import open_problems, prepare_solve
+
+    chosen = arguments.run_options("solve", values)
+    prepared = prepare_solve(**chosen)
+    check_output(values["output"])
+    check_folder(values["report"], create=not values["dry_run"])
+    with on_disk(problems) as path:
+        assigned = open_problems(prepared, path, **chosen)
+        if values["dry_run"]:
+            return _preview(assigned, values)
+        return _start(assigned, prepared, values)
+
+
+def _preview(
+    assigned: AbstractAsyncContextManager[PreparedRun[Solution]], values: dict[str, Any]
+) -> int:
+    import asyncio
+
+    from autoreason.cli.views.outcome import preview
+
+    async def read() -> PreparedRun[Any]:
+        async with assigned as run:
+            return run
+
+    run = asyncio.run(read())
+    print_messages(_left_out(run, values))
+    return preview(run)
+
+
+def _start(
+    assigned: AbstractAsyncContextManager[PreparedRun[Solution]],
+    prepared: PreparedRun[Any],
+    values: dict[str, Any],
+) -> int:
+    from autoreason.cli.runner import start_run
+    from autoreason.models.pool import warm_up
+
+    notes: list[str] = []
+
+    async def drive(**hooks: Unpack[RunHooks]) -> Solution:
+        warm_up(prepared.settings.models.all())
+        async with assigned as run:
+            notes.extend(_left_out(run, values))
+            if values["unsafe"]:
+                notes.append("no sandbox: what the model writes can do whatever you can")
+            return await run.run_async(**hooks)
+
+    return start_run(drive, prepared, values, notes)
+
+
+def _left_out(run: PreparedRun[Any], values: dict[str, Any]) -> list[str]:
+    """Records of the file that cannot be used, the first of them; refuses one file for several programs."""
+    from autoreason.studies.lab.lab_suite import suite_of
+
+    suite = suite_of(run.task)
+    if suite and values["output"]:
+        raise InvalidInput("--output is for one program; use --report DIR for several")
+    broken = suite.broken if suite else run.settings.strategy_options["broken"]
+    return [f"left out, {record}" for record in broken[:_SHOWN_RECORDS]]
+
+
+# ---- standard input ----------------------------------------------------------------------------
+
+
+@contextmanager
+def on_disk(problems: Path) -> Iterator[Path]:
+    """The file that is meant; standard input is one for as long as this lasts.
+
+    A process of its own copies it, because ours must not see private tests.
+    """
+    if str(problems) != "-":
+        yield problems
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
+        path = Path(folder, _STANDARD_INPUT)
+        _copy_to(path)
+        try:
+            yield path
+        except InvalidInput as error:
+            # The user does not know the temporary file.
+            raise InvalidInput(str(error).replace(str(path), _STANDARD_INPUT)) from None
+
+
+def _copy_to(path: Path) -> None:
+    import subprocess
+
+    from autoreason.programs.problems.formats import MAX_FILE_BYTES
+
+    # One byte more than is read of any file, so that what is too large is refused as such.
+    command = ["head", "-c", str(MAX_FILE_BYTES + 1)]
+    with path.open("xb") as file:
+        copied = subprocess.run(
+            command, stdin=sys.stdin, stdout=file, stderr=subprocess.PIPE, check=False
+        )
+    if copied.returncode:
+        reason = copied.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise InvalidInput(f"cannot read {_STANDARD_INPUT}: {reason}; name a file of problems")
+
+
+# ---- sets --------------------------------------------------------------------------------------
+
+
+source_argument = click.argument("source", metavar="SOURCE")
+
+
+@click.group(cls=Group)
+def problems() -> None:
+    """Show, convert and check sets of problems.
+
+    A set is a JSON file with one problem or a list of them, or a file with one JSON object a line;
+    - reads standard input. Records may be our own, or of CodeContests, HumanEval, MBPP or
+    LiveCodeBench.
+
+    \b
+      autoreason problems show problems.jsonl
+      autoreason problems convert codecontests.jsonl --to problems.jsonl
+      autoreason problems check problem.json solution.py
+    """
+
+
+@problems.command(paged=True, shares=REPORT)
+@source_argument
+@click.option("--problem", "name", metavar="ID", help="One problem, without its private tests.")
+def show(source: str, name: str | None) -> Report:
+    """Show what is in a set, or in one problem of it.
+
+    Of one problem, or a file with only one: what is wanted, its limits, how answers are compared,
+    and its public tests.
+    """
+    from autoreason.run.problem_sets import describe_set
+
+    return describe_set(source, name, as_set=shared("as_json"))
+
+
+@problems.command(shares="as_json")
+@source_argument
+@group(
+    "Output", file("--to", "Write the problems there instead of to standard output.", name="target")
+)
+def convert(source: str, target: Path | None) -> None:
+    """Write a set in our own format, one JSON object a line.
+
+    What cannot be used is left out and named, line by line; so are examples of HumanEval's docstrings
+    that no program could pass.
+
+    \b
+      autoreason problems convert codecontests.jsonl --to problems.jsonl
+      zcat livecodebench.jsonl.gz | autoreason problems convert - > problems.jsonl
+    """
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.files import check_output, write
+    from autoreason.programs.problems.formats import read_problems
+    from autoreason.programs.problems.problem import encode_set
+    from autoreason.run.problem_sets import SetReport
+
+    if shared("as_json") and target is None:
+        raise InvalidInput("--json is the summary of a file that is written; name it with --to")
+    check_output(target, "--to")
+    if target and target.exists() and Path(source).exists() and target.samefile(source):
+        raise InvalidInput(
+            f"--to is {source} itself, and what cannot be used would be gone; name another file"
+        )
+    report = SetReport(read_problems(source))
+    lines = encode_set(report.found.problems).decode()
+    if target is None:
+        sys.stdout.write(lines)
+    else:
+        write(target, lines)
+    where = f" written to {target}" if target else ""
+    size = numbers.count(len(report.found.problems), "problem")
+    left_out = [f"left out: {record}" for record in report.left_out()]
+    print_messages([f"{size} ({report.found.format}){where}", *left_out])
+    if shared("as_json"):
+        print_json(report.to_dict())
+
+
+@problems.command(shares=REPORT)
+@source_argument
+@click.argument("program", metavar="[PROGRAM.py]", required=False)
+@group(
+    "Tests, with PROGRAM.py",
+    option("--problem ID", "Which problem of a set.", name="name"),
+    flag("--every", "Go on after a test that fails."),
+    flag("--public-only", "Leave out the private tests."),
+    option("--test-time-limit S", "Processor seconds a test. [default: the problem's]", type=float),
+    option("--test-memory-limit MB", "Of memory. [default: the problem's]", type=int),
+)
+@group(
+    "How programs are run",
+    flag("--unsafe", "Without a sandbox, like any other program on this machine."),
+)
+def check(source: str, program: str | None, unsafe: bool, **tests: Any) -> tuple[Report, int]:
+    """Run a program, or all known solutions of a set, on the tests.
+
+    No model is asked. With PROGRAM.py, SOURCE is a file with one problem, or a set with --problem;
+    - reads either from standard input. Private tests are shown too: it is your file.
+
+    Without it, for the author of a set: a solution that is not accepted means a wrong test, a wrong
+    solution or limits too narrow.
+
+    \b
+    Exit status:
+      0    accepted on every test; of a set, every solution
+      1    not accepted, or a record of the set cannot be used
+      2    something given cannot be used
+      6    a test could not be run, which says nothing about the program
+    """
+    if program is not None:
+        return _check_program(source, program, unsafe=unsafe, **tests)
+    if any(tests.values()):
+        raise InvalidInput("options for tests go with a program; name it behind the problem")
+    import asyncio
+
+    from autoreason.cli.views.console import ProgressLine
+    from autoreason.run.problem_sets import check_solutions
+
+    with ProgressLine("solutions") as progress:
+        found = asyncio.run(check_solutions(source, unsafe=unsafe, on_done=progress))
+    return found, 1 if found.failed or found.found.broken else 0
+
+
+def _check_program(
+    problem: str,
+    solution: str,
+    *,
+    name: str | None,
+    every: bool,
+    public_only: bool,
+    test_time_limit: float | None,
+    test_memory_limit: int | None,
+    unsafe: bool,
+) -> tuple[ProgramReport, int]:
+    import asyncio
+
+    from autoreason.cli.views.console import ProgressLine
+    from autoreason.programs.examiner.examiner import select_tests, try_program
+    from autoreason.programs.problems.formats import read_program
+    from autoreason.run.problem_sets import ProgramReport, read_problem
+
+    if problem == solution == "-":
+        raise InvalidInput("only one of SOURCE and PROGRAM can be -; name a file for the other")
+    if Path(solution).suffix in (".json", ".jsonl") or Path(problem).suffix == ".py":
+        raise InvalidInput("the problem comes first: autoreason problems check SOURCE PROGRAM.py")
+    found = read_problem(problem, name, test_time_limit, test_memory_limit)
+    tests = select_tests(found, public_only=public_only)
+    program = read_program(solution)
+    with ProgressLine("tests") as progress:
+
+        def emit(trial: Trial) -> None:
+            progress(trial.number, len(tests))
+
+        result = asyncio.run(
+            try_program(found, program, tests, every=every, unsafe=unsafe, emit=emit)
+        )
+    status_of = {"accepted": 0, "sandbox_error": NOT_RUN}
+    return ProgramReport(found, result), status_of.get(result.verdict, 1)

@@ -1,0 +1,359 @@
+"""`show` and `export`: what happened in a run, and what is left of it in files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autoreason.cli.command import RECORDED, Command, print_message, shared
+from autoreason.cli.lookup import (
+    complete_run,
+    find_run,
+    find_text_runs,
+    is_suite,
+    run_argument,
+    writes_files,
+    writes_programs,
+    writes_texts,
+)
+from autoreason.cli.options import Number, file, flag, group, option
+from autoreason.errors import InvalidInput
+from autoreason.programs.assignment import assignments_of
+from autoreason.programs.events import solved_in
+from autoreason.report import numbers
+
+if TYPE_CHECKING:
+    from autoreason.journal import Journal, RunRow
+    from autoreason.run.result import Result
+    from autoreason.story import Story
+
+
+@click.command(cls=Command, paged=True, shares=f"{RECORDED} book")
+@run_argument(required=False)
+@group(
+    "What to show",
+    option(
+        "--pass N", "One pass, with its texts and the judges' reasons.", name="number", type=int
+    ),
+    option("--problem ID", "Of a set of programs, one problem: every attempt, pass by pass."),
+    option("--strategy NAME", "With --problem: what one strategy made of it."),
+    flag(
+        "--short",
+        "Only how it ended: the text or its beginning, the evidence, the cost. Also with --json.",
+    ),
+    flag(
+        "--text",
+        "Only the text, or the files of research: delivered, or standing now.",
+        name="text_only",
+    ),
+    flag(
+        "--diff",
+        "What changed from the first draft to that text, word by word; of research, as a patch.",
+    ),
+    file(
+        "--report DIR",
+        "Write the report there, as HTML, Markdown, JSON, CSV and LaTeX, with its plots.",
+    ),
+    flag("--follow", "Watch a run that is under way until it ends; Ctrl-C only leaves it."),
+)
+def show(
+    run: str | None,
+    number: int | None,
+    problem: str | None,
+    strategy: str | None,
+    short: bool,
+    text_only: bool,
+    diff: bool,
+    report: Path | None,
+    follow: bool,
+    book: Journal,
+    progress: str | None,
+    **_: Any,
+) -> int:
+    """Show what happened in a run, or follow it live.
+
+    RUN is a run's name or a part of it, last, or @2 for the one before; without one, the newest, or
+    with --follow the one that is live. Of a suite that is under way: how far it is. On a terminal,
+    what is longer than a screen goes through $PAGER (less, unless set; NO_PAGER=1 for none).
+
+    \b
+      autoreason show --text > text.md
+      autoreason show amber-fox --short
+      autoreason show amber-fox --pass 2
+      autoreason show amber-fox --diff
+      autoreason show --follow
+      autoreason show amber-fox --problem high-water --strategy tournament
+    """
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.cli.views.transcript import attempts_at, print_attempts, print_pass
+    from autoreason.run.lab_status import lab_status
+    from autoreason.run.record import recorded_result, task_and_settings
+
+    as_json, html = shared("as_json"), shared("html")
+    part = problem is not None or strategy is not None
+    views = (number is not None, text_only, diff, report is not None, follow, as_json)
+    whole = not (part or any(views[:-1]))
+    if sum(views) > 1 or ((short or html) and not whole) or (part and any(views[1:])):
+        raise InvalidInput(
+            "--pass, --text, --diff, --report, --follow and --json show different things: give one; "
+            "--short and --html go alone or with --json, --problem and --strategy with --pass"
+        )
+    if follow:
+        from autoreason.cli.runner import follow as follow_run
+
+        return follow_run(book, find_run(book, run, lambda row: row.live, "live run").id, progress)
+    row = find_run(book, run)
+    story = book.story(row.id)
+    task_and_settings(row.id, story)
+    result = recorded_result(row, story, book)
+    if report is not None:
+        _write_report(book, result, report)
+    elif part or (number is not None and writes_programs(story)):
+        if not writes_programs(story):
+            raise InvalidInput(
+                f"run {row.id} writes no programs; --problem and --strategy are for `autoreason solve`"
+            )
+        print_attempts(book, row, attempts_at(row, story, problem, strategy), number)
+    elif number is not None:
+        print_pass(book, row, number)
+    elif text_only or diff:
+        _show_text(row, story, diff=diff)
+    elif is_suite(story) and story.end is None:
+        show_report(lab_status(row.id, journal=book))
+    else:
+        _show_whole(book, row, result, short=short)
+    return 0
+
+
+def _show_whole(book: Journal, row: RunRow, result: Result, *, short: bool) -> None:
+    """What happened, unless it is to be short, and how it ended; of a study its report."""
+    from autoreason.cli.views.outcome import print_json, show_report, write_page
+    from autoreason.cli.views.transcript import print_end, print_run
+    from autoreason.run.reports import reported_result, store_verdict
+
+    story, as_json, html = result.story, shared("as_json"), shared("html")
+    reported = not writes_texts(story) and (
+        story.end is not None or bool(solved_in(story)) or writes_files(story)
+    )
+    if not reported:
+        if as_json:
+            print_json(result.to_dict() if short else as_object(row, story))
+        else:
+            (print_end if short else print_run)(book, row, result)
+        write_page(result, html)
+        return
+    if not (as_json or short):
+        print_run(book, row, result)
+        click.echo()
+    # A certificate whose process died before it was kept is kept now.
+    store_verdict(result, lambda line: print_message(f"autoreason: {line}"), if_missing=True)
+    show_report(reported_result(result, book))
+    one = story.task is not None and len(assignments_of(story.task)) == 1
+    if writes_programs(story) and not (as_json or one):
+        print_message(f"one problem, pass by pass: autoreason show {row.id} --problem ID")
+
+
+def _has_solved(story: Story) -> bool:
+    from autoreason.studies.lab.lab_suite import CellFinished
+
+    return bool(solved_in(story)) or any(each.result.solved for each in story.of(CellFinished))
+
+
+def _write_report(book: Journal, result: Result, folder: Path) -> None:
+    """The report of any run as files; of a suite so far as it has come, with a row for each cell."""
+    from autoreason.report.report import check_folder, write_folder
+    from autoreason.run.lab_status import report_of
+    from autoreason.run.reports import reported_result
+
+    if is_suite(result.story):
+        files = report_of(result.run, journal=book).files()
+    else:
+        files = reported_result(result, book).to_files()
+    check_folder(folder)
+    write_folder(folder, files)
+    print_message(f"written to {folder}")
+
+
+def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
+    """The text of a run, or the files of research; or what changed since the start."""
+    from autoreason.cli.views.outcome import show_text
+
+    if writes_files(story):
+        from autoreason.artifacts.artifact import as_text, make_patch
+        from autoreason.artifacts.research_history import deliverable
+
+        delivered = deliverable(story)
+        assert delivered is not None
+        files = make_patch(delivered.start, delivered.files) if diff else as_text(delivered.files)
+        if files:
+            show_text(files, bare=True)
+        return
+    if story.text is None or (not story.text and _has_solved(story)):
+        from autoreason.journal.run_names import owning_run
+
+        why = f"has no text yet; `autoreason resume {owning_run(row.id)}` goes on with it"
+        if story.end or _has_solved(story):
+            why = f"has no text; `autoreason show {row.id}` shows what it has, and --report DIR writes programs"
+        raise InvalidInput(f"run {row.id} {why}")
+    if not diff:
+        show_text(story.text, bare=True)
+    elif story.draft is None:
+        raise InvalidInput(f"run {row.id} has no first draft to compare with; see --text")
+    else:
+        from autoreason.cli.views.diff import print_changes
+
+        print_changes(story.draft.text, story.text)
+
+
+def as_object(row: RunRow, story: Story) -> dict[str, Any]:
+    """A run for programs: what its list entry says, and its whole story."""
+    return {
+        "run": row.id,
+        "title": row.title,
+        "status": row.state,
+        "reason": story.reason,
+        "created": row.created,
+        "updated": row.updated,
+        "version": row.version,
+        "forked_from": row.forked_from,
+        "spent": row.spent,
+        "cost": row.spent.cost,
+        "trajectory": story.trajectory,
+        "text": story.text,
+        "task": story.task,
+        "settings": story.settings,
+        "drafts": story.drafts,
+        "draft": story.draft,
+        "passes": story.passes,
+        "playoff_ballots": story.playoff_ballots,
+        "playoff": story.playoff,
+        "confirmation": story.panels.get("confirmation"),
+        "delivered": story.delivered,
+    }
+
+
+_pairs = group(
+    "Pairs for preference tuning",
+    file("--pairs FILE", "Write what judges preferred there; - is standard output."),
+    flag("--all", "Of every run in the journal.", name="every"),
+    option(
+        "--min-agreement SHARE",
+        "Least share of judges who prefer the chosen text, such as 0.6. [default: any majority]",
+        type=Number(0.0, 1.0),
+        default=0.0,
+    ),
+    flag("--winner-only", "Only pairs whose chosen text won its panel."),
+    flag("--chat", "Lists of messages instead of plain strings."),
+)
+
+
+@click.command(cls=Command, shares="as_json book")
+@click.argument("given", nargs=-1, metavar="[RUN]... [FOLDER]", shell_complete=complete_run)
+@group(
+    "Files",
+    flag("--force", "Write into a folder that is not empty."),
+    flag("--patch", "Print what a research run changed, for `git apply`."),
+    option(
+        "--branch NAME", "Make a branch with what a research run changed, in one commit on HEAD."
+    ),
+)
+@_pairs
+def export(
+    given: tuple[str, ...],
+    force: bool,
+    patch: bool,
+    branch: str | None,
+    book: Journal,
+    **pairs: Any,
+) -> None:
+    """Write a run into files: a folder, a patch, pairs.
+
+    Brief, settings and prompts, every text, critique and ballot by pass, every call as it was
+    made, the final text and run.json: files that can be read without autoreason.
+
+    With --patch and --branch, FOLDER is the task's folder, by default the current one. Neither
+    touches the files there; a branch needs the artifact at HEAD as it was at the start.
+
+    With --pairs, one JSON object a line with prompt, chosen and rejected, as DPO trainers read them;
+    with votes (judges for either text), margin and provenance besides. A pair is two texts that one
+    panel or more of a run compared and most judges decided alike; where several panels compared the
+    same two texts, their votes are added. Ties are left out. Votes are counts, not evidence: judges
+    who toss coins make majorities, too. Without RUN, the newest run.
+
+    \b
+      autoreason export amber-fox ./amber-fox
+      autoreason export amber-fox --pairs pairs.jsonl
+      autoreason export --all --min-agreement 0.6 --chat --pairs - > pairs.jsonl
+      autoreason export amber-fox --patch | git apply
+      autoreason export amber-fox --branch packing
+    """
+    from autoreason.artifacts.research_history import ResearchHistory
+    from autoreason.run.export import commit_result, export, make_result_patch
+
+    if patch + bool(branch) + force + bool(pairs["pairs"]) > 1:
+        raise InvalidInput("--patch, --branch, --pairs and --force exclude each other; choose one")
+    if pairs["pairs"]:
+        _write_pairs(book, given, **pairs)
+        return
+    if shared("as_json") or any(pairs.values()):
+        raise InvalidInput("--json and what chooses pairs go with --pairs FILE; leave them out")
+    if not 1 <= len(given) <= 2 or (len(given) == 1 and not (patch or branch)):
+        raise InvalidInput("give one run, and a folder to export to, --patch or --branch NAME")
+    row, folder = book.find(given[0]), Path(given[-1] if len(given) == 2 else "")
+    if not (patch or branch):
+        files = export(row.id, folder, journal=book, force=force)
+        print_message(f"{numbers.count(len(files), 'file')} of {row.id} written to {folder}")
+        return
+    if branch:
+        commit = commit_result(row.id, branch, folder, journal=book)
+        print_message(f"{row.id} is commit {commit[:10]} on branch {branch}")
+    else:
+        sys.stdout.buffer.write(make_result_patch(row.id, folder, journal=book).encode())
+    found = ResearchHistory(book.story(row.id)).end_result
+    if found is not None and found.worse:
+        print_message("the end test found this result worse than the start; keep that")
+
+
+def _write_pairs(
+    book: Journal,
+    runs: tuple[str, ...],
+    *,
+    pairs: Path,
+    every: bool,
+    min_agreement: float,
+    winner_only: bool,
+    chat: bool,
+) -> None:
+    import msgspec
+
+    from autoreason.cli.views.outcome import print_json
+    from autoreason.files import check_output, write
+    from autoreason.studies.pairs import find_pairs
+
+    printed = pairs == Path("-")
+    if shared("as_json") and printed:
+        raise InvalidInput("--json is the summary of a file that is written; name one with --pairs")
+    if not printed:
+        check_output(pairs, "--pairs")
+    found = find_pairs(
+        find_text_runs(book, runs, every),
+        journal=book,
+        min_agreement=min_agreement,
+        winner_only=winner_only,
+    )
+    objects = [pair.as_object("chat" if chat else "text") for pair in found.pairs]
+    lines = msgspec.json.Encoder().encode_lines(objects)
+    if printed:
+        sys.stdout.write(lines.decode())
+    elif lines:
+        write(pairs, lines.decode())
+    else:
+        # Not even an empty line: no reader takes that for a pair.
+        pairs.write_bytes(b"")
+    where = "" if printed else f"; written to {pairs}"
+    print_message(f"{found.conclusion}{where}")
+    if shared("as_json"):
+        print_json(found.counts)

@@ -1,0 +1,502 @@
+"""`models`, `prompts` and `doctor`: what there is to work with, and whether this machine is ready."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import click
+
+from autoreason.cli import options
+from autoreason.cli.command import Answer, Command, Group, with_flags
+from autoreason.cli.options import file, flag, group, setting
+from autoreason.errors import AutoreasonError, InvalidInput
+from autoreason.models.examples import with_examples
+from autoreason.report import numbers
+
+if TYPE_CHECKING:
+    from autoreason.models.providers import Provider
+    from autoreason.models.wire import Check
+    from autoreason.programs.sandbox.levels import DetectedLevel
+
+_INSIDE = "in this process"
+_ECHO = {
+    "provider": "echo",
+    "key": "not needed",
+    "message": "echo/echo makes answers up, for trials",
+    "server": _INSIDE,
+}
+_LEAST_SERVER = 32
+"""Columns that show nearly all of them whole next to the names of keys."""
+_NEEDED = ("aiohttp", "click", "Jinja2", "msgspec", "numpy", "PyYAML", "rich", "scipy")
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
+_LEAST_ROOM = 30
+_NARROW = 60
+_SANDBOXES = {
+    "landlock": "Landlock and a filter of system calls",
+    "seccomp": "a filter of system calls alone",
+    "none": "programs are not run here without --unsafe",
+}
+
+
+# ---- models ------------------------------------------------------------------------------------
+
+
+@click.group(cls=Group, default="list")
+@with_examples
+def models() -> None:
+    """Show providers, keys and local models; list and pull.
+
+    A model's address is provider/model. Keys come from the environment or from the key file; they
+    are never shown. Without a command, what there is is listed.
+
+    \b
+      autoreason models
+      autoreason models --certificates
+      autoreason models check {model} {local}
+      autoreason models check my/model --base-url http://127.0.0.1:8000/v1
+      autoreason models pull
+    """
+
+
+@models.command("list", shares="as_json")
+@click.argument("model", required=False)
+@group(
+    "What to show", flag("--certificates", "What was measured of judges; with MODEL, all of it.")
+)
+def list_models(model: str | None, certificates: bool) -> Answer:
+    """Show providers, keys and local models; or certificates of judges."""
+    if certificates:
+        return _certificates(model)
+    if model:
+        raise InvalidInput(
+            f"`autoreason models check {model}` says whether {model} can be used; "
+            f"`autoreason models --certificates {model}` how it judges"
+        )
+    return _list()
+
+
+@models.command(shares="as_json")
+@click.argument("addresses", metavar="MODEL...", nargs=-1, required=True)
+@group("Options", options.server_option, setting("allow_http"))
+def check(
+    addresses: tuple[str, ...], base_url: str | dict[str, str] | None, allow_http: bool | None
+) -> Answer:
+    """Reach models without spending a token.
+
+    Exit status 1 where any of them cannot be used.
+    """
+    import asyncio
+
+    from autoreason.models.pool import ModelPool
+    from autoreason.settings import servers
+
+    pool = ModelPool(servers(base_url, addresses), allow_http=bool(allow_http))
+
+    async def reach() -> list[Check]:
+        try:
+            return await pool.check_all(addresses)
+        finally:
+            await pool.close()
+
+    checks = asyncio.run(reach())
+    failed = any(check.problem for check in checks)
+    return Answer(checks, [_describe_check(each) for each in checks], status=1 if failed else 0)
+
+
+def _describe_check(check: Check) -> str:
+    parts = (
+        ("reachable", check.reachable),
+        ("no key sent", check.key_sent is False),
+        ("key accepted", check.key_accepted),
+        ("model known", check.model_known),
+    )
+    status = ", ".join(name for name, true in parts if true) or f"runs {_INSIDE}"
+    if check.problem:
+        status = with_flags(check.problem)
+    return f"{'fail' if check.problem else 'ok  '}  {check.address}  {status}"
+
+
+@models.command()
+@click.argument("model", default="smollm2")
+@click.option("--sha256", default="", metavar="DIGITS", help="What an address must give.")
+def pull(model: str, sha256: str) -> None:
+    """Fetch a model that runs in this process, once, and check it.
+
+    MODEL is a name of `autoreason models`, the address of a .gguf file with its --sha256, or
+    hf:owner/repo/file.gguf for a public file of the Hugging Face hub, which names the SHA-256 itself.
+    A pull that was interrupted goes on where it ended.
+    """
+    from autoreason.cli.embedded import pull_weights
+    from autoreason.models.weights import model_file
+
+    pull_weights(model_file(model, sha256))
+
+
+def _list() -> Answer:
+    from autoreason.cli.arguments import read_config
+    from autoreason.cli.embedded import weights_state
+    from autoreason.cli.views.console import stdout_console
+    from autoreason.models.providers import PROVIDERS, key_file
+    from autoreason.models.weights import local_models
+    from autoreason.paths import config_file
+    from autoreason.report.table import Column, Table, Tone, words, wrap
+    from autoreason.settings import DEFAULT_MODEL
+
+    default = read_config().model or DEFAULT_MODEL
+    weights, remote, inside = weights_state(), PROVIDERS.values(), list(local_models())
+    rows: list[dict[str, Any]] = [
+        _ECHO,
+        *({"provider": each.name, **_key(each), "server": each.base()} for each in remote),
+    ]
+    value = {
+        "default": default,
+        "local": {"ready": weights.ready, "state": weights.status},
+        "local_models": [row._asdict() for row in inside],
+        "providers": rows,
+        "key_file": str(key_file()),
+        "config_file": str(config_file()),
+    }
+    local = {"provider": "local", "key": "", "message": weights.status, "server": _INSIDE}
+    tones: dict[str, Tone] = {"set": "good", "unusable": "warning"}
+    table = Table(
+        [*words("provider", "key"), Column("server", figures=False, least=_LEAST_SERVER)],
+        [(row["provider"], row["message"], row["server"]) for row in (local, *rows)],
+        tones={row["message"]: tones[row["key"]] for row in rows if row["key"] in tones},
+    )
+    sentences = (
+        f"The default is {default}, whatever keys are set; choose with -m provider/model.",
+        f"Keys may also be in {key_file()}, and your own default model and limits in {config_file()}.",
+    )
+    lines = ["", *(line for each in sentences for line in wrap(each, stdout_console().width))]
+    lines += ["", f"Models that run {_INSIDE}:"]
+    for row in inside:
+        fetch = f"not here: autoreason models pull {row.name}"
+        memory = f"{row.memory} of memory" if row.memory else ""
+        about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
+        lines.append(f"local/{row.name}  {'here' if row.here else fetch}")
+        lines.append(f"  {', '.join(part for part in about if part)}")
+        if row.good_for:
+            lines.append(f"  good for {row.good_for}")
+    return Answer(value, [table, *lines])
+
+
+def _key(provider: Provider) -> dict[str, str]:
+    """Whether there is a key, never which."""
+    from autoreason.models.providers import find_key
+
+    names = " or ".join(provider.key_variables)
+    try:
+        found = find_key(provider.name, provider.key_variables, needed=False)
+    except InvalidInput as problem:
+        return {"key": "unusable", "message": str(problem)}
+    if found:
+        return {"key": "set", "message": f"{names} set"}
+    if provider.needs_key:
+        return {"key": "missing", "message": f"{names} not set"}
+    return {"key": "not needed", "message": "none needed"}
+
+
+def _certificates(model: str | None) -> Answer:
+    """Every judge that has a certificate; of one model, its certificates whole."""
+    from autoreason.cli.lookup import when
+    from autoreason.report.numbers import UNKNOWN
+    from autoreason.report.table import Column, Table, words
+    from autoreason.studies.certify.certificate import all_certificates
+
+    wanted = [one for one in all_certificates() if model in (None, one.certificate.model)]
+    if model and not wanted:
+        raise InvalidInput(f"no certificate of {model}; make one with `autoreason certify {model}`")
+    value = [stored.to_dict() for stored in wanted]
+    if not wanted:
+        return Answer(
+            value, notes=["no certificates yet; make one with `autoreason certify MODEL`"]
+        )
+    lines: list[Any] = []
+    if model:
+        for stored in wanted:
+            made = f"Made {when(stored.date)}; more: autoreason show {stored.run}"
+            lines += [stored.certificate, "", made]
+        return Answer(value, lines)
+    rows = []
+    for stored in wanted:
+        one = stored.certificate
+        judge = f"{one.model} at {one.base_url}" if one.base_url else one.model
+        failed = ", ".join(one.failed) or UNKNOWN
+        rows.append((judge, one.verdict, when(stored.date), stored.run, failed))
+    spare = (Column("when", figures=False, spare=1), Column("run", figures=False, spare=2))
+    columns = [*words("judge", "verdict"), *spare, *words("failed")]
+    return Answer(value, [Table(columns, rows, tones={"failed": "bad"})])
+
+
+# ---- prompts -----------------------------------------------------------------------------------
+
+
+@click.command(cls=Command, paged=True, shares="as_json")
+@click.argument("name", required=False)
+@group(
+    "Which prompts",
+    flag("--programs", "The prompts for programs, which `solve` uses."),
+    flag("--research", "The prompts for artifacts, which `research` uses."),
+    flag("--small", "The prompts in few words, which small models get."),
+)
+@group(
+    "Output",
+    file("--export DIR", "Write the prompts there, to be changed.", name="folder"),
+    flag("--force", "With --export: overwrite prompts that are there."),
+)
+def prompts(
+    name: str | None, folder: Path | None, force: bool, programs: bool, research: bool, small: bool
+) -> Answer:
+    """Show the prompts and their variables, or export them.
+
+    Without NAME all prompts are listed with the variables each takes; those it must show have a
+    star. With NAME that prompt is shown as it stands, and what each of its variables contains.
+
+    Each role has one Markdown file, a Jinja template. Files in a folder of your own, given with
+    --prompts, take the place of ours by name; keep only those you change.
+
+    \b
+      autoreason prompts
+      autoreason prompts judge --small
+      autoreason prompts --export mine
+      autoreason run brief.md --prompts mine
+    """
+    from autoreason.prompts import SMALL, load
+    from autoreason.report.table import Table, words
+
+    if programs and research:
+        raise InvalidInput("--programs and --research are two sets of prompts; name one of them")
+    writes = "programs" if programs else "files" if research else None
+    chosen = load(SMALL if small else None, writes=writes)
+    if folder is not None:
+        if name:
+            raise InvalidInput("--export writes all prompts; leave the name out")
+        chosen.write(folder, force=force)
+        written = numbers.count(len(chosen.sources), "prompt")
+        return Answer({"written": list(chosen.sources)}, notes=[f"{written} written to {folder}"])
+    if name is None:
+        found = {name: _variables(source) for name, source in chosen.sources.items()}
+        rows = [
+            (
+                name,
+                ", ".join(f"{each['name']}{'*' * each['required']}" for each in variables) or "-",
+            )
+            for name, variables in found.items()
+        ]
+        return Answer(found, [Table(words("prompt", "variables"), rows, headings=False)])
+    source = chosen.only([name]).sources[name]
+    variables = _variables(source)
+    width = max((len(each["name"]) for each in variables), default=0)
+    lines = [
+        f"{each['name']:{width}}  {each['meaning']}{' (required)' if each['required'] else ''}"
+        for each in variables
+    ]
+    shown = source.partition("-#}\n")[2].removesuffix("\n")
+    value = {"name": name, "variables": variables, "source": source}
+    return Answer(value, [*lines, *([""] if lines else []), shown])
+
+
+def _variables(source: str) -> list[dict[str, Any]]:
+    from autoreason.prompts import takes
+    from autoreason.prompts.overrides import VARIABLES
+
+    taken = takes(source)
+    required = {name.partition(".")[0] for name in taken.required}
+    return [
+        {"name": name, "required": name in required, "meaning": VARIABLES[name].meaning}
+        for name in sorted(taken.all, key=lambda name: (name not in required, name))
+    ]
+
+
+# ---- doctor ------------------------------------------------------------------------------------
+
+
+class Finding(NamedTuple):
+    """The result of one check of this machine."""
+
+    about: str
+    level: Literal["ok", "warn", "fail"]
+    message: str
+    fix: str = ""
+
+
+@click.command(cls=Command, shares="as_json journal")
+def doctor(journal: str | None) -> Answer:
+    """Check this machine and say how to fix it.
+
+    Nothing is called and nothing is written. With --journal, every record of that journal is read
+    too, and runs that are damaged are named; `autoreason runs check` does it for the usual one.
+    Exit status 1 where something must be fixed first.
+    """
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        _python,
+        _sandbox,
+        lambda: _journal(journal),
+        _keys,
+        _config,
+        _terminal,
+    )
+    findings = [finding for check in checks for finding in check()]
+    failed = any(finding.level == "fail" for finding in findings)
+    value = [finding._asdict() for finding in findings]
+    return Answer(value, list(_finding_lines(findings)), status=1 if failed else 0)
+
+
+def _finding_lines(findings: list[Finding]) -> Iterator[Any]:
+    from rich.text import Text
+
+    from autoreason.cli.views.console import stdout_console
+    from autoreason.report.table import wrap
+
+    console = stdout_console()
+    for about, level, message, fix in findings:
+        head = Text.assemble((f"{level:<5}", _STYLES[level]), (f"{about:<13}", "bold"))
+        sentence = f"{message}; {fix}" if fix else message
+        room = max(_LEAST_ROOM, console.width - len(head))
+        # A file has no columns to keep to.
+        lines = wrap(sentence, room) if console.is_terminal else [sentence]
+        for line in lines:
+            yield head + Text(line)
+            head = Text(" " * len(head))
+
+
+def _python() -> Iterator[Finding]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    number = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("python", "ok", f"{number} at {sys.executable}")
+    found, missing = [], []
+    for name in _NEEDED:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        fix = f"pip install {' '.join(missing)}"
+        yield Finding("dependencies", "fail", f"missing {', '.join(missing)}", fix)
+    else:
+        yield Finding("dependencies", "ok", ", ".join(found))
+
+
+def _sandbox() -> Iterator[Finding]:
+    from autoreason.programs.sandbox.levels import find_level
+
+    yield sandbox_finding(find_level())
+    if sys.platform != "linux":
+        yield jail_finding(f"a jail needs Linux, and this is {sys.platform}")
+        return
+    from autoreason.artifacts.evaluator.command_jail import jail_problem
+
+    yield jail_finding(jail_problem())
+
+
+def sandbox_finding(found: DetectedLevel) -> Finding:
+    """How well programs are isolated here, why not better, and what would help."""
+    whose = "each test" if found.namespaces else "each core"
+    inside = f"namespaces for {whose}, {_SANDBOXES['landlock']}"
+    message = f"{found.level}: {_SANDBOXES.get(found.level, inside)}"
+    if found.reasons:
+        message += f"; no better because {' and '.join(found.reasons)}"
+    fix = "use Linux; on Windows, WSL" if found.level == "none" else ""
+    well = found.level in ("bubblewrap", "landlock")
+    return Finding("sandbox", "ok" if well else "warn", message, fix)
+
+
+def jail_finding(problem: str) -> Finding:
+    """Whether commands that evaluate artifacts can be jailed here, and what would help."""
+    if not problem:
+        return Finding("jail", "ok", "commands that evaluate for `research` run in bubblewrap")
+    message = f"commands do not evaluate for `research` here without --unsafe: {problem}"
+    return Finding("jail", "warn", message, "a function (`evaluate: file.py:function`) does")
+
+
+def _journal(url: str | None) -> Iterator[Finding]:
+    from autoreason.cli.commands.runs import examine
+    from autoreason.journal import Journal, sqlite
+    from autoreason.journal.location import open_store
+    from autoreason.paths import ServerUrl
+
+    try:
+        with Journal.open(url, create=False) as book:
+            place, runs = book.place, book.count()
+        if isinstance(place, ServerUrl):
+            store = open_store(place)
+            if there := store.exists():
+                store.open_writer().close()
+            size = store.size() if there else 0
+        else:
+            there = place.exists()
+            size = place.stat().st_size if there else 0
+    except AutoreasonError as problem:
+        yield Finding("journal", "fail", str(problem))
+        return
+    if isinstance(place, Path):
+        held = place if there else next(up for up in place.parents if up.exists())
+        if not (sqlite.is_writable(place) if there else os.access(held, os.W_OK)):
+            message = f"{held} is read-only: runs in it can be read, and none started"
+            fix = "allow writing there, or name another with --journal"
+            yield Finding("journal", "fail", message, fix)
+            return
+    state = f"{numbers.count(runs, 'run')}, {numbers.megabytes(size)}"
+    yield Finding("journal", "ok", f"{place}, {state if there else 'created by the first run'}")
+    if url is not None and there and isinstance(place, Path):
+        _, runs, damages = examine(url)
+        yield from (Finding("records", "fail", damage.what) for damage in damages)
+        if not damages:
+            sound = f"every record of {numbers.count(runs, 'run')} can be read"
+            yield Finding("records", "ok", sound)
+
+
+def _keys() -> Iterator[Finding]:
+    from autoreason.models.providers import PROVIDERS, find_key
+
+    try:
+        found = [
+            each.name
+            for each in PROVIDERS.values()
+            if find_key(each.name, each.key_variables, needed=False)
+        ]
+    except AutoreasonError as problem:
+        yield Finding("keys", "fail", str(problem))
+        return
+    if found:
+        yield Finding("keys", "ok", f"for {', '.join(found)}")
+    else:
+        fix = "set one to use a hosted model, see `autoreason models`"
+        yield Finding("keys", "warn", "none", fix)
+
+
+def _config() -> Iterator[Finding]:
+    from autoreason.cli.arguments import KEYS, read_config
+    from autoreason.cli.embedded import weights_state
+    from autoreason.paths import config_file
+
+    try:
+        read_config()
+    except AutoreasonError as problem:
+        yield Finding("defaults", "fail", str(problem))
+    else:
+        there = config_file().exists()
+        message = str(config_file()) if there else f"none in {config_file()}; {KEYS}"
+        yield Finding("defaults", "ok", message)
+    state = weights_state()
+    yield Finding("local model", "ok" if state.ready else "warn", state.status, state.fix)
+
+
+def _terminal() -> Iterator[Finding]:
+    from autoreason.cli.views.console import stderr_console
+
+    console = stderr_console()
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield Finding("terminal", "ok", "none that can redraw: a line per step")
+    elif console.width < _NARROW:
+        message = f"{console.width} columns"
+        yield Finding("terminal", "warn", message, f"the live view likes {_NARROW} or more")
+    else:
+        colour = "without colour" if os.environ.get("NO_COLOR") else "in colour"
+        message = f"{console.width} by {console.height}, {colour}, {sys.stderr.encoding}"
+        yield Finding("terminal", "ok", message)
