@@ -1,4 +1,7 @@
-"""`python -m autoreason.run.cell_worker`: runs the cells that a scheduler sends, over its own journal and models."""
+"""A worker: runs the cells it is sent side by side, over its own journal, models and leases.
+
+`python -m autoreason.run.cell_worker` is one, whose cells come through a pipe.
+"""
 
 from __future__ import annotations
 
@@ -6,139 +9,169 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
-from functools import partial
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import BinaryIO
 
-from autoreason.errors import AutoreasonError, RunLocked, WritingFailed
-from autoreason.journal import Journal
-from autoreason.models.pool import ModelPool
-from autoreason.run.cell_budget import CellBudget
-from autoreason.run.cell_messages import (
-    CellEnded,
-    FromWorker,
-    Granted,
-    Opening,
-    Recall,
-    StartCell,
-    StopCells,
-    ToWorker,
-    line,
-    read_cell,
-    read_to_worker,
-)
-from autoreason.run.cell_services import CellServices
-from autoreason.run.cells import drive_cell
-from autoreason.run.gate_client import GateClient, RemoteBudget
-from autoreason.run.result import StopSwitch
+import msgspec
+from msgspec import Struct
 
-_LONGEST_LINE = 2**30
-_PATIENCE = 60.0
-"""Seconds; a worker whose scheduler was killed ends when it notices that."""
+from autoreason.errors import AutoreasonError, JournalError, RunLocked, WritingFailed
+from autoreason.events import RunStarted
+from autoreason.journal import Journal, codec
+from autoreason.models.pool import ModelPool
+from autoreason.run.cells import CellBudget, CellRun, CellServices, drive_cell
+from autoreason.run.leases import Leases
+from autoreason.run.result import StopSwitch
+from autoreason.settings import Budget
+from autoreason.studies.lab.lab_suite import CellResult
+
+STOP = b"stop\n"
+"""A line in place of a cell: no new calls, but replies on their way are still taken in."""
+LONGEST_LINE = 2**30
+_PATIENCE = 600.0
+"""Seconds to wait for a process that has a run; one that was lost with its machine may live on for a while."""
 _PAUSE = 0.2
+_WATCH_SECONDS = 1.0
+
+
+class Opening(Struct, frozen=True, kw_only=True):
+    """What a worker is started with."""
+
+    worker: str
+    """Its name, under which it is locked in the journal while it lives."""
+    suite: str
+    budget: Budget
+    """Of all cells of the suite."""
+    journal: str
+    """Where it goes, nobody else reads the password of a server."""
+    base_url: dict[str, str] | str | None
+    allow_http: bool
+
+
+class StartCell(Struct, frozen=True, kw_only=True):
+    """A cell to run, or to go on with."""
+
+    run: str
+    started: str
+    """Its task, settings and prompts, as the journal writes them."""
+    again: bool
+    seconds_left: float | None
+
+
+class CellEnded(Struct, frozen=True, kw_only=True):
+    """A cell ended or paused, or could not be run for a reason."""
+
+    run: str
+    result: CellResult | None = None
+    refusal: str = ""
+    reached: str = ""
+    """Why a call could not be paid from the budget of all cells."""
+    limit: str | None = None
+
+
+def start_cell(cell: CellRun) -> StartCell:
+    """A cell as it is sent to a worker."""
+    started = RunStarted(task=cell.task, settings=cell.settings, prompts=cell.prompts, version="")
+    return StartCell(
+        run=cell.run,
+        started=codec.write(started),
+        again=cell.again,
+        seconds_left=cell.seconds_left,
+    )
+
+
+def _read_cell(sent: StartCell) -> CellRun:
+    started = codec.read_event(sent.started)
+    assert isinstance(started, RunStarted)
+    return CellRun(
+        run=sent.run,
+        part="",
+        task=started.task,
+        settings=started.settings,
+        prompts=started.prompts,
+        again=sent.again,
+    )
+
+
+@asynccontextmanager
+async def lock_when_free(
+    journal: Journal, run: str, patience: float = _PATIENCE
+) -> AsyncIterator[None]:
+    """Lock a run, or the name of a worker, once no other process has it."""
+    deadline = monotonic() + patience
+    while True:
+        lock = journal.lock_async(run)
+        try:
+            await lock.__aenter__()
+            break
+        except RunLocked:
+            if monotonic() > deadline:
+                raise
+            await asyncio.sleep(_PAUSE)
+    try:
+        yield
+    finally:
+        await lock.__aexit__(*sys.exc_info())
 
 
 class CellWorker:
-    """Runs cells side by side; what their calls need is granted by a gate."""
+    """Runs cells of one suite. What their calls need is leased, while a process drives the suite."""
 
-    def __init__(self, opening: Opening, gate: GateClient) -> None:
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
         self.journal = Journal.open(opening.journal, create=False)
-        self._gate = gate
+        self._exits = ExitStack()
+        self._exits.enter_context(self.journal.lock(opening.worker))
+        self._leases = Leases(self.journal, opening.worker)
         self._pool = ModelPool(
-            opening.base_url,
-            allow_http=opening.allow_http,
-            limiter=gate.limiter,
+            opening.base_url, allow_http=opening.allow_http, limiter=self._leases.limiter
         )
         self._switch = StopSwitch()
-        self.services = CellServices()
-        self.running: dict[str, frozenset[str]] = {}
-        """Runs of cells that are under way, and the calls that another process has left in flight."""
-
-    @property
-    def stopped(self) -> bool:
-        """Whether it was stopped."""
-        return self._switch.stopped
+        self._services = CellServices()
+        self._watching = asyncio.create_task(self._watch())
 
     def stop(self) -> None:
         """No new calls from now on."""
         self._switch.stop()
 
-    def abandoned(self, run: str) -> frozenset[str]:
-        """Calls that another process has left in flight and that are not answered yet."""
-        keys = frozenset(each.key for each in self.journal.in_flight(run))
-        return keys & self.running.get(run, keys)
+    async def run(self, sent: StartCell) -> CellEnded:
+        """Run a cell to its end or a pause, from where another worker left it."""
+        try:
+            async with lock_when_free(self.journal, sent.run):
+                return await self._run(sent)
+        except WritingFailed:
+            # Its cells go on in the process that replaces this one, with a connection that works.
+            os._exit(1)
+        except AutoreasonError as error:
+            return CellEnded(run=sent.run, refusal=str(error))
 
-    async def run_alone(self, message: StartCell, patience: float) -> CellEnded:
-        """Run a cell once no other worker has it; the one before may live on for a while."""
-        deadline = monotonic() + patience
-        while True:
-            try:
-                return await self.run(message)
-            except RunLocked:
-                if monotonic() > deadline:
-                    raise
-                await asyncio.sleep(_PAUSE)
-
-    async def run(self, message: StartCell) -> CellEnded:
-        """Run a cell to its end or a pause."""
-        remote = RemoteBudget(self._gate, message.run, message.seconds_left)
-        budget = CellBudget(remote) if message.limited else None
-        async with self.journal.lock_async(message.run):
-            self.running[message.run] = self.abandoned(message.run)
-            try:
-                result = await drive_cell(
-                    *(read_cell(message), self.journal, self._pool, self._switch, None, budget),
-                    services=self.services,
-                )
-            finally:
-                del self.running[message.run]
+    async def _run(self, sent: StartCell) -> CellEnded:
+        suite, whole = self._opening.suite, self._opening.budget
+        budget = None
+        if whole != Budget():
+            budget = CellBudget(self._leases.budget(suite, whole, sent.seconds_left))
+        result = await drive_cell(
+            *(_read_cell(sent), self.journal, self._pool, self._switch, None, budget),
+            services=self._services,
+        )
         reached = budget.reached if budget else None
         return CellEnded(
-            run=message.run,
+            run=sent.run,
             result=result,
             reached=str(reached or ""),
             limit=reached.limit if reached else None,
         )
 
-
-def _send(pipe: int, message: FromWorker) -> None:
-    """Send at once: what was paid must be known to the scheduler before it is in the journal."""
-    data = line(message)
-    while data:
-        data = data[os.write(pipe, data) :]
-
-
-class _PipeWorker:
-    """A worker whose scheduler is at the other end of a pipe."""
-
-    def __init__(self, opening: Opening, send: Callable[[FromWorker], None]) -> None:
-        self._send = send
-        self._gate = GateClient(send)
-        self._worker = CellWorker(opening, self._gate)
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def take(self, message: ToWorker) -> None:
-        """Act on a message."""
-        match message:
-            case StartCell():
-                task = asyncio.create_task(self._run(message))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
-            case Granted() | Recall():
-                self._gate.take(message)
-            case StopCells():
-                self._worker.stop()
-
-    async def _run(self, message: StartCell) -> None:
-        try:
-            self._send(await self._worker.run_alone(message, _PATIENCE))
-        except WritingFailed:
-            # Its cells go on in the process that replaces this one, with a connection that works.
-            os._exit(1)
-        except AutoreasonError as error:
-            self._send(CellEnded(run=message.run, refusal=str(error)))
+    async def _watch(self) -> None:
+        """Ask for nothing while no process drives the suite: it was killed, or lost the journal."""
+        while True:
+            with suppress(JournalError):
+                owner = await asyncio.to_thread(self.journal.lock_owner, self._opening.suite)
+                self._leases.allow(owner is not None)
+            await asyncio.sleep(_WATCH_SECONDS)
 
 
 def _take_pipes() -> tuple[BinaryIO, int]:
@@ -152,23 +185,33 @@ def _take_pipes() -> tuple[BinaryIO, int]:
 
 
 async def _work() -> None:
-    loop = asyncio.get_running_loop()
     commands, replies = _take_pipes()
-    reader = asyncio.StreamReader(limit=_LONGEST_LINE)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), commands)
-    opening = read_to_worker(await reader.readline())
-    assert isinstance(opening, Opening)
-    worker = _PipeWorker(opening, partial(_send, replies))
+    reader = asyncio.StreamReader(limit=LONGEST_LINE)
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), commands
+    )
+    worker = CellWorker(msgspec.json.decode(await reader.readline(), type=Opening))
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def run(sent: StartCell) -> None:
+        data = msgspec.json.encode(await worker.run(sent)) + b"\n"
+        while data:
+            data = data[os.write(replies, data) :]
+
     while data := await reader.readline():
-        worker.take(read_to_worker(data))
+        if data == STOP:
+            worker.stop()
+            continue
+        task = asyncio.create_task(run(msgspec.json.decode(data, type=StartCell)))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
 
 def main() -> None:
     """Work until the scheduler is gone; what is under way then is asked again, as after any kill."""
     # The scheduler, which the terminal interrupts too, says what to do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    loop = asyncio.new_event_loop()
-    loop.run_until_complete(_work())
+    asyncio.new_event_loop().run_until_complete(_work())
     os._exit(0)
 
 

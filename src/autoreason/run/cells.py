@@ -2,32 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sized
+from contextlib import asynccontextmanager
+from functools import cache, cached_property, partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from autoreason.errors import BudgetReached
-from autoreason.events import FINISHED
-from autoreason.exchange import OnSignal, Signal
+from autoreason.artifacts.research_task import research_of
+from autoreason.contract import count_words
+from autoreason.errors import BudgetReached, Interruption, ProviderFailed, Stopped
+from autoreason.events import FINISHED, BallotCast
+from autoreason.exchange import OnSignal, Query, Reply, Service, Signal, Spent
+from autoreason.jobs.job import last_panel, read_options
 from autoreason.journal import Journal
-from autoreason.journal.run_names import suite_name
+from autoreason.journal.run_names import cell_name, suite_name
 from autoreason.keys import sub_key
-from autoreason.models.budget import BudgetTracker, SharedBudget
+from autoreason.models.budget import BudgetTracker, CostBound, Reservation, SharedBudget
 from autoreason.models.pool import ModelPool
+from autoreason.models.prices import rates
+from autoreason.programs.assignment import Assignments
+from autoreason.programs.policy import Policy, PolicyQuery
+from autoreason.programs.solve_job import SolveTerms
 from autoreason.prompts import PromptSet
 from autoreason.run import driver
-from autoreason.run.cell_budget import CellBudget
-from autoreason.run.cell_measures import measure_cell
-from autoreason.run.cell_services import CellServices
 from autoreason.run.choices import choose_prompts
 from autoreason.run.kinds import job_class
+from autoreason.run.lab_status import time_worked, with_bases
 from autoreason.run.record import recorded_result
-from autoreason.run.result import StopSwitch
-from autoreason.settings import Settings
-from autoreason.studies.lab.lab_suite import CellResult
+from autoreason.run.result import Result, StopSwitch
+from autoreason.run.services import LazyService
+from autoreason.settings import Budget, Settings
+from autoreason.story import RecordedPass, Story
+from autoreason.studies.audit.check_writing import share_kept
+from autoreason.studies.lab.lab_job import LabTerms
+from autoreason.studies.lab.lab_suite import (
+    Ballot,
+    CellQuery,
+    CellResult,
+    Suite,
+    prepare_cell,
+    suite_of,
+)
+from autoreason.studies.panels.pairwise import votes_by_pair
+from autoreason.studies.panels.ranked import STAGE
 from autoreason.task import Task
+
+if TYPE_CHECKING:
+    from autoreason.artifacts.evaluator.caller import Evaluate
 
 BudgetOf = Callable[[str], BudgetTracker | None]
 """The budget of all cells of a suite, by its run; None without limits."""
@@ -73,6 +97,142 @@ class Executor(Protocol):
     async def close(self) -> None:
         """Release what it uses."""
         ...
+
+
+# One budget for all cells.
+
+
+def open_tracker(journal: Journal, budget: Budget, suite: str) -> BudgetTracker | None:
+    """A tracker of all cells that have used nothing but time yet; None without limits."""
+    if budget == Budget():
+        return None
+    before = time_worked(journal.row(suite), journal)
+    started = monotonic()
+    return BudgetTracker(budget, lambda: before + monotonic() - started)
+
+
+def open_budget(journal: Journal, budget: Budget, suite: str) -> BudgetTracker | None:
+    """The same with what earlier processes have used."""
+    tracker = open_tracker(journal, budget, suite)
+    if tracker:
+        for used in usage_by_cell(journal, budget, suite).values():
+            tracker.carry_used(used)
+    return tracker
+
+
+def usage_by_cell(journal: Journal, budget: Budget, suite: str) -> dict[str, CostBound]:
+    """What the record says the cells of a suite have used, and of those that it adds to, by their runs."""
+    return {
+        # What a finished cell asked is answered.
+        row.id: usage(journal, budget, row.id, row.spent, () if row.finished else None)
+        for each in with_bases(journal.row(suite), journal)
+        for row in journal.cells(each.id)
+    }
+
+
+def usage(
+    journal: Journal, budget: Budget, run: str, spent: Spent, in_flight: Sized | None = None
+) -> CostBound:
+    """What a run has used, calls in flight included; what is not reported counts as the most it could have been."""
+    tracker = BudgetTracker(budget)
+    left = journal.in_flight(run) if in_flight is None else in_flight
+    tracker.carry_used(CostBound(len(left), 0, None))
+    if not (spent.unmetered or spent.unpriced):
+        tracker.spent = spent
+        return tracker.used
+    for request, reply in journal.replies(run).values():
+        tracker.carry(reply, tracker.bound(request, rates(request.model)))
+    return tracker.used
+
+
+class CellBudget:
+    """The budget of all cells, as one of them draws on it."""
+
+    def __init__(self, whole: SharedBudget) -> None:
+        self._whole = whole
+        self.reached: BudgetReached | None = None
+        """Why a call of this cell could not be paid."""
+
+    async def reserve(self, upper: CostBound) -> Reservation:
+        """Reserve a call's upper bound from what is left for all."""
+        try:
+            return await self._whole.reserve(upper)
+        except BudgetReached as reached:
+            self.reached = reached
+            raise
+
+    def settle(self, reservation: Reservation, reply: Reply) -> None:
+        """Pay for a reply."""
+        self._whole.settle(reservation, reply)
+
+    def release(self, reservation: Reservation) -> None:
+        """Give back all of it."""
+        self._whole.release(reservation)
+
+    def time_reached(self, failure: str = "") -> BudgetReached | None:
+        """That the time for all cells is over; None before."""
+        reached = self._whole.time_reached(failure)
+        self.reached = reached or self.reached
+        return reached
+
+
+# What answers the queries of cells.
+
+
+class SharedExaminer:
+    """Runs the programs of all cells over a set, whose searches learn from each other."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self.policy = Policy()
+
+    async def answer(self, query: Query[Any]) -> Any:
+        """What comes of a program."""
+        return await self._service.answer(query)
+
+
+class CellServices:
+    """The services of all cells that run in this process."""
+
+    def __init__(self, evaluate: Evaluate | None = None, examiner: Service | None = None) -> None:
+        self._evaluate = evaluate
+        self._examiner = SharedExaminer(examiner) if examiner else None
+        """One that is open already."""
+        self._opened: dict[tuple[str, bool], LazyService] = {}
+        self._shared: dict[tuple[str, bool], SharedExaminer] = {}
+
+    def of(self, run: str, task: Task, settings: Settings, journal: Journal) -> Service | None:
+        """What a cell's queries go to; None where it opens a process of its own."""
+        if isinstance(task.work, Assignments):
+            return self._examiner or self._examiner_of(run, task.work, settings, journal)
+        if self._evaluate and research_of(task):
+            from autoreason.run.research import caller_service
+
+            return caller_service(task, settings, self._evaluate, run)
+        return None
+
+    def _examiner_of(
+        self, run: str, work: Assignments, settings: Settings, journal: Journal
+    ) -> SharedExaminer:
+        terms = read_options(settings, SolveTerms)
+        key = (terms.set, terms.unsafe)
+        if key not in self._shared:
+            self._opened[key] = LazyService(work, settings, run)
+            self._shared[key] = SharedExaminer(self._opened[key])
+            # What other processes have seen before.
+            for row in journal.cells(suite_name(run)):
+                for each in journal.answers(row.id).values() if row.finished else ():
+                    if each.kind == PolicyQuery.kind:
+                        self._shared[key].policy.learn(convert(each.question, PolicyQuery).turn)
+        return self._shared[key]
+
+    async def close(self) -> None:
+        """Close the processes that were opened."""
+        for each in self._opened.values():
+            await each.close()
+
+
+# Running cells.
 
 
 class LocalExecutor:
@@ -153,3 +313,212 @@ def prefix_signals(on_signal: OnSignal | None, part: str) -> OnSignal | None:
         on_signal(replace(signal, key=sub_key(part, signal.key)))
 
     return prefixed
+
+
+class CellService:
+    """Answers what comes of a cell, from its run."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        settings: Settings,
+        journal: Journal,
+        executor: Executor,
+        base: str = "",
+    ) -> None:
+        self._suite, self._settings = suite, settings
+        self._journal, self._executor = journal, executor
+        self._base = base
+        self._known = _answers(journal, base) if base else {}
+        self.run = ""
+        """The suite's; known once it is started."""
+
+    async def answer(self, query: Query[Any]) -> Any:
+        """The result of a cell; raises what keeps it from ending."""
+        assert isinstance(query, CellQuery)
+        if known := self._known.get(query.key):
+            return known
+        task, settings = prepare_cell(self._suite, query, self._settings.seed)
+        name = cell_name(self.run, query.cell.number)
+        cell = CellRun(
+            run=name,
+            part=query.cell.part,
+            task=task,
+            settings=settings,
+            prompts=self._suite.prompts,
+            again=query.attempt > 0,
+            seconds_left=self._clock.seconds_left if self._clock else None,
+        )
+        outcome = await self._executor.run(cell)
+        if not outcome.result.finished and (interruption := _interruption(outcome)):
+            raise interruption
+        return outcome.result
+
+    @cached_property
+    def _clock(self) -> BudgetTracker | None:
+        return open_tracker(self._journal, self._settings.budget, self.run)
+
+    async def close(self) -> None:
+        """Release what runs the cells."""
+        await self._executor.close()
+
+
+def _answers(journal: Journal, suite: str) -> Mapping[str, CellResult]:
+    """What is recorded of the cells of a suite, by key."""
+    return {
+        key: convert(each.answer, CellResult)
+        for key, each in journal.answers(suite).items()
+        if each.kind == CellQuery.kind
+    }
+
+
+def _interruption(outcome: CellOutcome) -> Interruption | None:
+    """Why the suite pauses where a cell did; None where the cell is left out instead."""
+    result, reached = outcome
+    if result.status == "budget":
+        # At its own limit a cell is over; more would not be the same for all.
+        return BudgetReached(f"all cells together: {reached}", reached.limit) if reached else None
+    if result.status in LEFT_OUT:
+        return None
+    if result.status == "provider_failed":
+        return ProviderFailed(f"{result.run}: {result.reason}")
+    # All cells stop for the same reason.
+    return Stopped(result.reason)
+
+
+@asynccontextmanager
+async def open_cells(
+    task: Task,
+    settings: Settings,
+    journal: Journal,
+    pool: ModelPool,
+    switch: StopSwitch,
+    on_signal: OnSignal | None,
+    services: CellServices | None = None,
+) -> AsyncIterator[CellService]:
+    """The service of a suite's run; its processes end with it. `services` are those of cells in this process."""
+    suite = suite_of(task)
+    assert suite is not None
+    terms = read_options(settings, LabTerms)
+    budget_of = cache(partial(open_budget, journal, settings.budget))
+    executor: Executor
+    if terms.ray or terms.workers:
+        from autoreason.run.cell_workers import Machines, ThisMachine, WorkerExecutor
+
+        machines: Machines = ThisMachine(terms.workers)
+        if terms.ray:
+            from autoreason.run.ray_cells import RayCluster, require_server
+
+            require_server(journal.place)
+            machines = await RayCluster.connect(suite, terms.workers, terms.ray)
+        executor = WorkerExecutor(machines, journal, settings, switch)
+    else:
+        services = services or CellServices()
+        executor = LocalExecutor(journal, pool, switch, on_signal, budget_of, services)
+    service = CellService(suite, settings, journal, executor, terms.base)
+    try:
+        yield service
+    finally:
+        await service.close()
+
+
+# What a cell came to.
+
+
+def measure_cell(result: Result) -> CellResult:
+    """The result of a cell's run; without a text and a value where it did not finish within its limit."""
+    story = result.story
+    cast = [each for one in story.passes for each in one.ballots] + story.playoff_ballots
+    decided = [each.decided for each in story.passes if each.decided]
+    drops = [one for each in story.passes for one in each.dropped if one.reason != "unlisted"]
+    # A tournament that its limit cuts off still delivers; no other strategy does, and limits are the same for all.
+    cut_off = story.delivered is not None and story.delivered.ended_by == "budget"
+    finished = result.finished and not cut_off
+    return CellResult(
+        run=result.run,
+        status="budget" if cut_off else result.status,
+        reason=result.reason,
+        finished=finished,
+        trajectory=story.trajectory,
+        words_by_pass=(story.draft.words, *(each.words for each in decided)) if story.draft else (),
+        judged=tuple(_on_ballot(each) for each in story.passes if each.decided),
+        challengers=sum(len(each.candidates) for each in story.passes) + len(drops),
+        clones=sum(drop.reason == "clone" for drop in drops),
+        dropped=len(drops),
+        confirmed=(fresh.prefer, fresh.judges) if (fresh := story.confirmation) else None,
+        cast=len(cast),
+        invalid=sum(each.ranking is None for each in cast),
+        ballots=tuple(_ballots(story)),
+        spent=result.spent,
+        seconds=result.seconds or 0.0,
+        **(_product(story) if finished else {}),
+    )
+
+
+def _product(story: Story) -> dict[str, Any]:
+    """What a finished cell delivered."""
+    strategy = story.strategy
+    if strategy == "solve":
+        return _programs(story)
+    if strategy == "research":
+        return _research(story)
+    delivered = story.delivered
+    text = delivered.text if delivered else None
+    ruled = story.task is not None and not story.task.contract.empty
+    return {
+        "text": text,
+        "words": None if text is None else count_words(text),
+        "kept_wording": share_kept(story.draft.text, text) if story.draft and text else None,
+        "kept_contract": not delivered.violations if delivered and ruled and text else None,
+    }
+
+
+def _research(story: Story) -> dict[str, Any]:
+    from autoreason.artifacts import research_statements as statements
+    from autoreason.artifacts.research_history import ResearchHistory
+
+    history = ResearchHistory(story)
+    end, tested = history.end, history.end_result
+    gain = tested.gain if tested else None
+    broken = bool(end and end.broken)
+    return {
+        "value": 0.0 if broken or not end else gain,
+        "claimed": statements.loop_gain(history) or 0.0 if history.result else 0.0,
+        "kept": len(history.kept),
+        "evaluations": history.evaluations,
+        "broken": broken,
+        "opened": end.opened if end else 0,
+    }
+
+
+def _on_ballot(recorded: RecordedPass) -> tuple[str, ...]:
+    return tuple(sorted(recorded.ballots[0].order)) if recorded.ballots else ()
+
+
+def _programs(story: Story) -> dict[str, Any]:
+    from autoreason.programs.assignment import assignments_of
+    from autoreason.programs.events import solved_in
+    from autoreason.programs.units import units_of
+
+    (solved,) = solved_in(story)
+    (unit,) = units_of([solved], {each.id: each for each in assignments_of(story.task)})
+    # A problem without a result is missing, not failed.
+    return {"passed": unit.solved, "overfitted": unit.passes_public_only, "solved": solved}
+
+
+def _ballots(story: Story) -> Iterator[Ballot]:
+    """The ballots of a panel over finished texts; of pairs one for each judge who kept to a choice."""
+    if story.task is None or not story.task.entries:
+        return
+    if panel := last_panel(story.panels, STAGE):
+        yield from (_ballot(each) for each in panel.ballots)
+        return
+    for (one, other), votes in votes_by_pair(story.panels).items():
+        for vote in votes:
+            loser = other if vote.winner == one else one
+            ranking = (vote.winner, loser) if vote.winner else None
+            yield Ballot(order=(one, other), ranking=ranking)
+
+
+def _ballot(cast: BallotCast) -> Ballot:
+    return Ballot(order=cast.order, ranking=cast.ranking)
