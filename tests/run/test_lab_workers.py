@@ -18,8 +18,7 @@ from tests.run.suites import SMALL, run_suite
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
 from autoreason.journal import Journal
-from autoreason.run import cell_workers
-from autoreason.run.cell_workers import read_ended
+from autoreason.run import workers
 from autoreason.run.recorded import resume
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_suite import CellFinished
@@ -67,7 +66,7 @@ WHERE locktype = 'advisory' AND run LIKE '%.%'
 def children() -> list[int]:
     """The processes that this one has started to run cells."""
     found = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return [int(pid) for pid in found if "cell_worker" in command(pid)]
+    return [int(pid) for pid in found if "autoreason.run.workers" in command(pid)]
 
 
 def command(pid: str) -> str:
@@ -170,9 +169,10 @@ async def test_a_process_that_cannot_be_understood_ends_before_another_has_its_c
         alive.append(len(children()))
         if len(alive) == 1:
             raise msgspec.DecodeError
-        return read_ended(data)
+        return read_outcome(data)
 
-    monkeypatch.setattr(cell_workers, "read_ended", read)
+    read_outcome = workers.read_outcome
+    monkeypatch.setattr(workers, "read_outcome", read)
     result = await run_suite(tmp_path, journal, SMALL, model="echo/echo", workers=1)
     assert result.status == "done"
     assert max(alive) == 1

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sized
-from contextlib import asynccontextmanager
-from functools import cache, cached_property, partial
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sized
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache, partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from autoreason.artifacts.research_task import research_of
 from autoreason.contract import count_words
-from autoreason.errors import BudgetReached, Interruption, ProviderFailed, Stopped
-from autoreason.events import FINISHED, BallotCast
+from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked, Stopped
+from autoreason.events import FINISHED
 from autoreason.exchange import OnSignal, Query, Reply, Service, Signal, Spent
 from autoreason.jobs.job import last_panel, read_options
 from autoreason.journal import Journal
@@ -35,7 +36,7 @@ from autoreason.run.record import recorded_result
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.services import LazyService
 from autoreason.settings import Budget, Settings
-from autoreason.story import RecordedPass, Story
+from autoreason.story import Story
 from autoreason.studies.audit.check_writing import share_kept
 from autoreason.studies.lab.lab_job import LabTerms
 from autoreason.studies.lab.lab_suite import (
@@ -53,10 +54,10 @@ from autoreason.task import Task
 if TYPE_CHECKING:
     from autoreason.artifacts.evaluator.caller import Evaluate
 
-BudgetOf = Callable[[str], BudgetTracker | None]
-"""The budget of all cells of a suite, by its run; None without limits."""
 LEFT_OUT = ("panel_failed", "metric_failed")
 """How a cell may end without a result; all else that is not finished pauses the suite, which can be resumed."""
+_PATIENCE, _PAUSE = 600.0, 0.2
+"""Seconds to wait for a process that has a run, and between two tries."""
 
 
 class CellRun(Struct, frozen=True, kw_only=True):
@@ -70,33 +71,24 @@ class CellRun(Struct, frozen=True, kw_only=True):
     """Empty where it has the built-in ones."""
     again: bool = False
     """Whether it goes on though its panels failed."""
-    seconds_left: float | None = None
-    """Of the time for all cells, when it is sent."""
-
-    @property
-    def suite(self) -> str:
-        """The run that it is a cell of."""
-        return suite_name(self.run)
 
 
-class CellOutcome(NamedTuple):
+class CellOutcome(Struct, frozen=True):
     """What came of a cell."""
 
-    result: CellResult
-    reached: BudgetReached | None = None
+    result: CellResult | None
+    reached: str = ""
     """Why a call could not be paid from the budget of all cells."""
+    limit: str | None = None
+    refusal: str = ""
+    """Why it could not be run, where there is no result."""
 
 
 class Executor(Protocol):
-    """Where cells run: in this process, in others of this machine, or elsewhere."""
+    """Where cells run, each to its end or a pause: in this process, in others of this machine, or elsewhere."""
 
-    async def run(self, cell: CellRun) -> CellOutcome:
-        """Run a cell to its end or a pause, whatever was done of it before."""
-        ...
-
-    async def close(self) -> None:
-        """Release what it uses."""
-        ...
+    async def run(self, cell: CellRun) -> CellOutcome: ...
+    async def close(self) -> None: ...
 
 
 # One budget for all cells.
@@ -183,12 +175,8 @@ class SharedExaminer:
     """Runs the programs of all cells over a set, whose searches learn from each other."""
 
     def __init__(self, service: Service) -> None:
-        self._service = service
+        self.answer = service.answer
         self.policy = Policy()
-
-    async def answer(self, query: Query[Any]) -> Any:
-        """What comes of a program."""
-        return await self._service.answer(query)
 
 
 class CellServices:
@@ -235,6 +223,22 @@ class CellServices:
 # Running cells.
 
 
+@asynccontextmanager
+async def lock_when_free(journal: Journal, run: str) -> AsyncIterator[None]:
+    """Lock a run, or a worker's name, once no other process has it: one on a lost machine may live on for a while."""
+    deadline = monotonic() + _PATIENCE
+    async with AsyncExitStack() as exits:
+        while True:
+            try:
+                await exits.enter_async_context(journal.lock_async(run))
+                break
+            except RunLocked:
+                if monotonic() > deadline:
+                    raise
+                await asyncio.sleep(_PAUSE)
+        yield
+
+
 class LocalExecutor:
     """Runs cells in this process, over one pool of models."""
 
@@ -244,7 +248,7 @@ class LocalExecutor:
         pool: ModelPool,
         switch: StopSwitch,
         on_signal: OnSignal | None,
-        budget_of: BudgetOf,
+        budget_of: Callable[[str], SharedBudget | None],
         services: CellServices,
     ) -> None:
         self._journal, self._pool = journal, pool
@@ -252,50 +256,39 @@ class LocalExecutor:
         self._budget_of, self._services = budget_of, services
 
     async def run(self, cell: CellRun) -> CellOutcome:
-        """Drive the run of a cell."""
-        signals = prefix_signals(self._on_signal, cell.part)
-        whole = self._budget_of(cell.suite)
+        """Start the run of a cell, or go on with it, or read its end where it has one."""
+        whole = self._budget_of(suite_name(cell.run))
         budget = CellBudget(whole) if whole else None
-        async with self._journal.lock_async(cell.run):
-            result = await drive_cell(
-                cell, self._journal, self._pool, self._switch, signals, budget, self._services
+        async with lock_when_free(self._journal, cell.run):
+            result = await self._drive(cell, budget)
+        reached = budget.reached if budget else None
+        limit = reached.limit if reached else None
+        return CellOutcome(measure_cell(result), str(reached or ""), limit)
+
+    async def _drive(self, cell: CellRun, budget: CellBudget | None) -> Result:
+        journal = self._journal
+        common: dict[str, Any] = {
+            "journal": journal,
+            "pool": self._pool,
+            "switch": self._switch,
+            "on_signal": prefix_signals(self._on_signal, cell.part),
+            "shared_budget": budget,
+            "service": self._services.of(cell.run, cell.task, cell.settings, journal),
+            "locked": True,
+        }
+        if not journal.has(cell.run):
+            prompts = PromptSet(cell.prompts) if cell.prompts else cell_prompts(cell.settings)
+            return await driver.start(
+                cell.task, cell.settings, name=cell.run, prompts=prompts, **common
             )
-        return CellOutcome(result, budget.reached if budget else None)
+        row = journal.row(cell.run)
+        if row.status in (*FINISHED, *(() if cell.again else LEFT_OUT)):
+            return recorded_result(row, journal.story(row.id), journal)
+        return await driver.resume(cell.run, **common)
 
     async def close(self) -> None:
         """Close what cells share; journal and models are the suite's."""
         await self._services.close()
-
-
-async def drive_cell(
-    cell: CellRun,
-    journal: Journal,
-    pool: ModelPool,
-    switch: StopSwitch,
-    on_signal: OnSignal | None,
-    budget: SharedBudget | None,
-    services: CellServices,
-) -> CellResult:
-    """Start the run of a cell, which is locked; go on with it where it is there; read its end where it has one."""
-    common: dict[str, Any] = {
-        "journal": journal,
-        "pool": pool,
-        "switch": switch,
-        "on_signal": on_signal,
-        "shared_budget": budget,
-        "service": services.of(cell.run, cell.task, cell.settings, journal),
-        "locked": True,
-    }
-    if not journal.has(cell.run):
-        prompts = PromptSet(cell.prompts) if cell.prompts else cell_prompts(cell.settings)
-        result = await driver.start(
-            cell.task, cell.settings, name=cell.run, prompts=prompts, **common
-        )
-    elif (row := journal.row(cell.run)).status in (*FINISHED, *(() if cell.again else LEFT_OUT)):
-        result = recorded_result(row, journal.story(row.id), journal)
-    else:
-        result = await driver.resume(cell.run, **common)
-    return measure_cell(result)
 
 
 def cell_prompts(settings: Settings) -> PromptSet:
@@ -319,17 +312,15 @@ class CellService:
     """Answers what comes of a cell, from its run."""
 
     def __init__(
-        self,
-        suite: Suite,
-        settings: Settings,
-        journal: Journal,
-        executor: Executor,
-        base: str = "",
+        self, suite: Suite, settings: Settings, journal: Journal, executor: Executor, base: str
     ) -> None:
-        self._suite, self._settings = suite, settings
-        self._journal, self._executor = journal, executor
-        self._base = base
-        self._known = _answers(journal, base) if base else {}
+        self._suite, self._settings, self._executor = suite, settings, executor
+        # What is recorded of the suite that this one adds to.
+        self._known = {
+            key: convert(each.answer, CellResult)
+            for key, each in (journal.answers(base) if base else {}).items()
+            if each.kind == CellQuery.kind
+        }
         self.run = ""
         """The suite's; known once it is started."""
 
@@ -339,51 +330,28 @@ class CellService:
         if known := self._known.get(query.key):
             return known
         task, settings = prepare_cell(self._suite, query, self._settings.seed)
-        name = cell_name(self.run, query.cell.number)
         cell = CellRun(
-            run=name,
+            run=cell_name(self.run, query.cell.number),
             part=query.cell.part,
             task=task,
             settings=settings,
             prompts=self._suite.prompts,
             again=query.attempt > 0,
-            seconds_left=self._clock.seconds_left if self._clock else None,
         )
         outcome = await self._executor.run(cell)
-        if not outcome.result.finished and (interruption := _interruption(outcome)):
-            raise interruption
-        return outcome.result
-
-    @cached_property
-    def _clock(self) -> BudgetTracker | None:
-        return open_tracker(self._journal, self._settings.budget, self.run)
-
-    async def close(self) -> None:
-        """Release what runs the cells."""
-        await self._executor.close()
-
-
-def _answers(journal: Journal, suite: str) -> Mapping[str, CellResult]:
-    """What is recorded of the cells of a suite, by key."""
-    return {
-        key: convert(each.answer, CellResult)
-        for key, each in journal.answers(suite).items()
-        if each.kind == CellQuery.kind
-    }
-
-
-def _interruption(outcome: CellOutcome) -> Interruption | None:
-    """Why the suite pauses where a cell did; None where the cell is left out instead."""
-    result, reached = outcome
-    if result.status == "budget":
+        if not (result := outcome.result):
+            raise InvalidInput(outcome.refusal)
+        if result.finished or result.status in LEFT_OUT:
+            return result
+        if result.status == "provider_failed":
+            raise ProviderFailed(f"{result.run}: {result.reason}")
+        if result.status != "budget":
+            # All cells stop for the same reason.
+            raise Stopped(result.reason)
+        if outcome.reached:
+            raise BudgetReached(f"all cells together: {outcome.reached}", outcome.limit)
         # At its own limit a cell is over; more would not be the same for all.
-        return BudgetReached(f"all cells together: {reached}", reached.limit) if reached else None
-    if result.status in LEFT_OUT:
-        return None
-    if result.status == "provider_failed":
-        return ProviderFailed(f"{result.run}: {result.reason}")
-    # All cells stop for the same reason.
-    return Stopped(result.reason)
+        return result
 
 
 @asynccontextmanager
@@ -400,26 +368,23 @@ async def open_cells(
     suite = suite_of(task)
     assert suite is not None
     terms = read_options(settings, LabTerms)
-    budget_of = cache(partial(open_budget, journal, settings.budget))
     executor: Executor
-    if terms.ray or terms.workers:
-        from autoreason.run.cell_workers import Machines, ThisMachine, WorkerExecutor
+    if terms.ray:
+        from autoreason.run.ray_cells import RayExecutor
 
-        machines: Machines = ThisMachine(terms.workers)
-        if terms.ray:
-            from autoreason.run.ray_cells import RayCluster, require_server
+        executor = await RayExecutor.connect(suite, terms, journal, settings, switch)
+    elif terms.workers:
+        from autoreason.run.workers import WorkerExecutor
 
-            require_server(journal.place)
-            machines = await RayCluster.connect(suite, terms.workers, terms.ray)
-        executor = WorkerExecutor(machines, journal, settings, switch)
+        executor = WorkerExecutor(terms, journal, settings, switch)
     else:
+        budget_of = cache(partial(open_budget, journal, settings.budget))
         services = services or CellServices()
         executor = LocalExecutor(journal, pool, switch, on_signal, budget_of, services)
-    service = CellService(suite, settings, journal, executor, terms.base)
     try:
-        yield service
+        yield CellService(suite, settings, journal, executor, terms.base)
     finally:
-        await service.close()
+        await executor.close()
 
 
 # What a cell came to.
@@ -441,7 +406,11 @@ def measure_cell(result: Result) -> CellResult:
         finished=finished,
         trajectory=story.trajectory,
         words_by_pass=(story.draft.words, *(each.words for each in decided)) if story.draft else (),
-        judged=tuple(_on_ballot(each) for each in story.passes if each.decided),
+        judged=tuple(
+            tuple(sorted(each.ballots[0].order)) if each.ballots else ()
+            for each in story.passes
+            if each.decided
+        ),
         challengers=sum(len(each.candidates) for each in story.passes) + len(drops),
         clones=sum(drop.reason == "clone" for drop in drops),
         dropped=len(drops),
@@ -491,10 +460,6 @@ def _research(story: Story) -> dict[str, Any]:
     }
 
 
-def _on_ballot(recorded: RecordedPass) -> tuple[str, ...]:
-    return tuple(sorted(recorded.ballots[0].order)) if recorded.ballots else ()
-
-
 def _programs(story: Story) -> dict[str, Any]:
     from autoreason.programs.assignment import assignments_of
     from autoreason.programs.events import solved_in
@@ -511,14 +476,10 @@ def _ballots(story: Story) -> Iterator[Ballot]:
     if story.task is None or not story.task.entries:
         return
     if panel := last_panel(story.panels, STAGE):
-        yield from (_ballot(each) for each in panel.ballots)
+        yield from (Ballot(order=each.order, ranking=each.ranking) for each in panel.ballots)
         return
     for (one, other), votes in votes_by_pair(story.panels).items():
         for vote in votes:
             loser = other if vote.winner == one else one
             ranking = (vote.winner, loser) if vote.winner else None
             yield Ballot(order=(one, other), ranking=ranking)
-
-
-def _ballot(cast: BallotCast) -> Ballot:
-    return Ballot(order=cast.order, ranking=cast.ranking)

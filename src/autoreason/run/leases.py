@@ -1,6 +1,6 @@
 """What a worker holds of what all workers share: places at providers, and money of suites.
 
-An account is what is shared. The table of leases has a row of it for every worker, with all that this worker holds. A
+The table of leases has a row for every worker and what is shared, an account, with all that this worker holds of it. A
 call that fits into that starts at once; calls that wait are decided together, in one transaction. While less than half
 of an account is taken and nobody waits, a worker holds as much again as its calls use, for those that come next.
 """
@@ -8,13 +8,13 @@ of an account is taken and nobody waits, a worker holds as much again as its cal
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
+from copy import copy
 from functools import reduce
 from math import inf
 from time import monotonic
-from typing import NamedTuple
+from typing import Self
 
 import msgspec
 from msgspec import Struct
@@ -44,6 +44,7 @@ _FIRST_POLL, _LAST_POLL = 0.005, 0.2
 _CENSUS = 1.0
 """Seconds between two looks at which workers live, while calls wait."""
 _PLACE = CostBound(1, 0, None)
+_NEVER = 1e300
 
 
 class Lease(Struct, frozen=True, array_like=True):
@@ -54,12 +55,8 @@ class Lease(Struct, frozen=True, array_like=True):
     used: CostBound = NOTHING_USED
     wanted: CostBound = NOTHING_USED
     """By calls that wait."""
-    since: float | None = None
-    """When the first of these began to wait."""
-
-
-read_lease = msgspec.json.Decoder(Lease).decode
-_read_width = msgspec.json.Decoder(Width).decode
+    since: float = _NEVER
+    """When the first of these began to wait, by the clock of the table."""
 
 
 def as_row(held: Lease | Width) -> str:
@@ -72,95 +69,25 @@ def total(bounds: Iterable[CostBound]) -> CostBound:
     return reduce(CostBound.plus, bounds, NOTHING_USED)
 
 
-def provider_account(provider: str) -> str:
-    """The account of a provider's places; no suite has this name."""
-    return f"provider {provider}"
-
-
 class _Waiting(Struct, eq=False):
-    """A call that waits."""
-
     turn: asyncio.Future[None]
     upper: CostBound
-    since: float | None = None
-    """By the clock of the table; None before the first decision."""
-
-
-class _Decision(NamedTuple):
-    calls: list[BudgetReached | None]
-    """Of calls that wait, in order: None for each that may start, else why it cannot; all others wait on."""
-    held: CostBound
-    now: float
-    holders: frozenset[str]
-    wanted: bool
-    """Whether calls of other workers wait."""
-    full: bool
-
-
-class _Question(NamedTuple):
-    """What is to be decided of an account, while calls of this worker go on."""
-
-    limit: Callable[[dict[str, str], float], Budget]
-    check: bool
-    """Whether what is used never comes back, so that a call may have to be refused."""
-    allowed: bool
-    used: CostBound
-    out: CostBound
-    waiting: list[tuple[CostBound, float | None]]
-
-    def decide(self, me: str, dead: frozenset[str], rows: dict[str, str], now: float) -> _Decision:
-        limit = self.limit(rows, now)
-        if not self.check:
-            for holder in dead & rows.keys():
-                del rows[holder]
-        others = [read_lease(row) for holder, row in rows.items() if holder not in (me, BASE)]
-        if self.check and BASE in rows:
-            others.append(read_lease(rows[BASE]))
-        mine, taken = self.used.plus(self.out), total(each.held for each in others)
-        used = total(each.used for each in others).plus(self.used)
-        since = (self.waiting[0][1] or now) if self.waiting else now
-        # Who has waited longer comes first.
-        before = total(each.wanted for each in others if (each.since or inf) < since)
-        calls: list[BudgetReached | None] = []
-        for upper, _ in self.waiting:
-            if self.check:
-                try:
-                    check_limits(limit, used, upper)
-                except BudgetReached as reached:
-                    calls.append(reached)
-                    continue
-            if not fits(limit, taken.plus(before).plus(mine).plus(upper)):
-                break
-            mine = mine.plus(upper)
-            calls.append(None)
-        rest = self.waiting[len(calls) :]
-        wanted = any(each.since for each in others)
-        again = taken.plus(mine).plus(mine).plus(self.used, -1)
-        ahead = self.allowed and not (rest or wanted) and fits(limit, again.plus(again))
-        held = mine.plus(mine).plus(self.used, -1) if ahead else mine
-        lease = Lease(
-            held,
-            self.used,
-            total(upper for upper, _ in rest),
-            (rest[0][1] or now) if rest else None,
-        )
-        rows[me] = as_row(lease)
-        full = not fits(limit, taken.plus(mine).plus(_PLACE))
-        return _Decision(calls, held, now, frozenset(rows), wanted, full)
+    since: float = _NEVER
 
 
 class _Account:
-    """What this worker holds of an account."""
-
-    check = False
+    """What this worker holds of an account. A copy of it is decided on, while calls go on."""
 
     def __init__(self, leases: Leases) -> None:
         self.leases = leases
         self.held = self.used = self.out = NOTHING_USED
         """What the row says; what was used for good; what calls under way may take."""
-        self.queue: deque[_Waiting] = deque()
+        self.queue: list[_Waiting] = []
+        self.decided: list[BudgetReached | None] = []
+        """Of calls that waited, in order: None for each that may start, else why it cannot."""
         self.changed = self.wanted = self.full = False
-        """Since the last decision; by others, and whether everything was taken, at the last decision."""
+        """Since the last decision; at the last one, by others, and whether everything was taken."""
+        self.now = 0.0
 
     @property
     def idle(self) -> bool:
@@ -172,10 +99,7 @@ class _Account:
         self.leases.check()
         waiting = _Waiting(asyncio.get_running_loop().create_future(), upper)
         self.queue.append(waiting)
-        self.admit()
-        if waiting.turn.done():
-            return
-        self.leases.wake()
+        self._admit()
         try:
             with idle_section():
                 await waiting.turn
@@ -189,101 +113,130 @@ class _Account:
         """A call is over, and has used so much for good."""
         self.out, self.used = self.out.plus(upper, -1), self.used.plus(used)
         self.changed = True
-        self.admit()
-        if self.queue or self.wanted:
+        self._admit()
+        if self.wanted:
             self.leases.wake()
 
-    def admit(self) -> None:
-        """Let calls start for which enough is held."""
+    def _admit(self) -> None:
+        """Let calls start for which enough is held; the others wait for a decision."""
         while self.queue and self.leases.open:
-            waiting = self.queue[0]
-            after = self.out.plus(waiting.upper)
-            if not waiting.turn.done():
-                if not _covers(self.held, self.used.plus(after)):
-                    return
-                self.out = after
-                self.changed = True
-                waiting.turn.set_result(None)
-            self.queue.popleft()
+            first = self.queue[0]
+            needed = self.used.plus(self.out).plus(first.upper)
+            if not all(
+                (each or 0) <= (most or 0) for each, most in zip(needed, self.held, strict=True)
+            ):
+                break
+            self._start(self.queue.pop(0))
+        if self.queue:
+            self.leases.wake()
 
-    def ask(self) -> _Question:
-        """What is to be decided now."""
-        self.queue = deque(each for each in self.queue if not each.turn.done())
+    def _start(self, waiting: _Waiting, refusal: BudgetReached | None = None) -> None:
+        self.changed = True
+        if waiting.turn.done():
+            return
+        if refusal:
+            waiting.turn.set_exception(refusal)
+        else:
+            self.out = self.out.plus(waiting.upper)
+            waiting.turn.set_result(None)
+
+    def snapshot(self) -> Self:
+        """What is to be decided on."""
+        self.queue = [each for each in self.queue if not each.turn.done()]
         self.changed = False
-        allowed = self.leases.allowed
-        waiting = [(each.upper, each.since) for each in self.queue] if allowed else []
-        return _Question(self.limit(), self.check, allowed, self.used, self.out, waiting)
+        question = copy(self)
+        question.queue = list(self.queue) if self.leases.allowed else []
+        return question
 
-    def apply(self, decision: _Decision) -> None:
+    def decide(self, me: str, rows: dict[str, str], now: float) -> None:
+        """Let calls start that fit, and write what is held then; in another thread, and perhaps twice."""
+        limit, checked = self._limits(rows, now)
+        others = [
+            msgspec.json.decode(row, type=Lease)
+            for holder, row in rows.items()
+            if holder != me and (checked or holder != BASE)
+        ]
+        mine, taken = self.used.plus(self.out), total(each.held for each in others)
+        used = total(each.used for each in others).plus(self.used)
+        since = min(self.queue[0].since, now) if self.queue else now
+        # Who has waited longer comes first.
+        before = total(each.wanted for each in others if each.since < since)
+        self.decided = []
+        for each in self.queue:
+            try:
+                if checked:
+                    check_limits(limit, used, each.upper)
+            except BudgetReached as reached:
+                self.decided.append(reached)
+                continue
+            if not fits(limit, total((taken, before, mine, each.upper))):
+                break
+            mine = mine.plus(each.upper)
+            self.decided.append(None)
+        rest = self.queue[len(self.decided) :]
+        self.wanted = any(each.since < _NEVER for each in others)
+        self.full = not fits(limit, taken.plus(mine).plus(_PLACE))
+        ahead = mine.plus(mine).plus(self.used, -1)
+        twice = taken.plus(ahead).plus(taken).plus(ahead)
+        enough = self.leases.allowed and not (rest or self.wanted) and fits(limit, twice)
+        self.held, self.now = ahead if enough else mine, now
+        first = min(rest[0].since, now) if rest else _NEVER
+        rows[me] = as_row(Lease(self.held, self.used, total(each.upper for each in rest), first))
+
+    def apply(self, answer: Self) -> None:
         """Act on what was decided."""
-        self.held, self.wanted, self.full = decision.held, decision.wanted, decision.full
-        for granted in decision.calls:
-            waiting = self.queue.popleft()
-            if waiting.turn.done():
-                self.changed = True
-            elif granted is None:
-                self.out = self.out.plus(waiting.upper)
-                waiting.turn.set_result(None)
-            else:
-                waiting.turn.set_exception(granted)
+        self.held, self.wanted, self.full = answer.held, answer.wanted, answer.full
+        for refusal in answer.decided:
+            self._start(self.queue.pop(0), refusal)
         for waiting in self.queue:
-            waiting.since = waiting.since or decision.now
+            waiting.since = min(waiting.since, answer.now)
+        self._admit()
 
-    def limit(self) -> Callable[[dict[str, str], float], Budget]:
-        """How much all may take together, given the rows and the time; called in another thread, perhaps twice."""
+    def _limits(self, rows: dict[str, str], now: float) -> tuple[Budget, bool]:
+        """How much all may take together, and whether what is used never comes back; may change rows."""
         raise NotImplementedError
 
 
-def _covers(held: CostBound, needed: CostBound) -> bool:
-    return all((each or 0) <= (most or 0) for each, most in zip(needed, held, strict=True))
-
-
-class _SuiteAccount(_Account):
-    """The money of a suite."""
-
-    check = True
+class LeasedBudget(_Account):
+    """The budget of a suite, for the trackers of its cells."""
 
     def __init__(self, leases: Leases, budget: Budget) -> None:
         super().__init__(leases)
         self._budget = budget
-
-    def limit(self) -> Callable[[dict[str, str], float], Budget]:
-        return lambda _rows, _now: self._budget
-
-
-class LeasedBudget:
-    """The budget of all cells of a suite, as one of them draws on it."""
-
-    def __init__(self, account: _SuiteAccount, seconds_left: float | None) -> None:
-        self._account = account
-        self._time_ends = inf if seconds_left is None else monotonic() + seconds_left
+        self.time_ends = inf
+        """On the clock of this process."""
 
     async def reserve(self, upper: CostBound) -> Reservation:
         """Reserve a call's upper bound from what is left for all."""
         if reached := self.time_reached():
             raise reached
-        await self._account.take(upper)
+        await self.take(upper)
         return Reservation(upper)
 
     def settle(self, reservation: Reservation, reply: Reply) -> None:
         """Pay for a reply."""
-        self._account.give_back(reservation.upper, charge(reply, reservation.upper))
+        self.give_back(reservation.upper, charge(reply, reservation.upper))
 
     def release(self, reservation: Reservation) -> None:
         """Give back all of it."""
-        self._account.give_back(reservation.upper)
+        self.give_back(reservation.upper)
 
     def time_reached(self, failure: str = "") -> BudgetReached | None:
         """That the time for all cells is over; None before."""
-        return out_of_time("the time limit", failure) if monotonic() >= self._time_ends else None
+        return out_of_time("the time limit", failure) if monotonic() >= self.time_ends else None
+
+    def _limits(self, rows: dict[str, str], now: float) -> tuple[Budget, bool]:  # noqa: ARG002
+        return self._budget, True
 
 
 class LeasedLimiter(_Account):
     """The places of a provider, for the layers of models."""
 
+    limit = None
+
     def __init__(self, leases: Leases, provider: str) -> None:
         super().__init__(leases)
-        self._start = provider_limiter(provider).width
+        self._start_width = as_row(provider_limiter(provider).width)
         self._succeeded = 0
         self._refused: float | None = None
         """For how long it asked to be left alone, since the last decision."""
@@ -301,27 +254,27 @@ class LeasedLimiter(_Account):
         self._succeeded += self.full
 
     def narrow(self, retry_after: float | None = None) -> None:
-        """A call was refused, because there are too many."""
+        """A call was refused, because there are too many: no other starts before all workers can know."""
         self._refused = max(self._refused or 0.0, retry_after or 0.0)
-        # Nothing starts before all are told.
-        self.held = self.used
-        self.changed = True
+        self.held, self.changed = NOTHING_USED, True
         self.leases.wake()
 
-    def limit(self) -> Callable[[dict[str, str], float], Budget]:
-        start, succeeded, refused = self._start, self._succeeded, self._refused
+    def snapshot(self) -> Self:
+        """What is to be decided on, with what the provider has said."""
+        question = super().snapshot()
         self._succeeded, self._refused = 0, None
+        return question
 
-        def find(rows: dict[str, str], now: float) -> Budget:
-            width = _read_width(rows.get(BASE) or as_row(start))
-            for _ in range(succeeded):
-                width.widen()
-            if refused is not None:
-                width.narrow(now, refused)
-            rows[BASE] = as_row(width)
-            return Budget(calls=width.places(now))
-
-        return find
+    def _limits(self, rows: dict[str, str], now: float) -> tuple[Budget, bool]:
+        for holder in self.leases.dead & rows.keys():
+            del rows[holder]
+        width = msgspec.json.decode(rows.get(BASE, self._start_width), type=Width)
+        for _ in range(self._succeeded):
+            width.widen()
+        if self._refused is not None:
+            width.narrow(now, self._refused)
+        rows[BASE] = as_row(width)
+        return Budget(calls=width.places(now)), False
 
 
 class Leases:
@@ -334,24 +287,25 @@ class Leases:
         self._deciding: asyncio.Task[None] | None = None
         self._asked = asyncio.Event()
         self._failure: AutoreasonError | None = None
-        self._seen: frozenset[str] = frozenset()
+        self._holders: frozenset[str] = frozenset()
+        self.dead: frozenset[str] = frozenset()
+        """Holders that live no longer."""
         self.open = True
         """Whether calls may start with what is held; not while something is decided."""
         self.allowed = True
-        """Whether this worker may ask for more."""
+        """Whether this worker may start calls."""
 
     def limiter(self, provider: str) -> LeasedLimiter:
         """The places of a provider."""
         limiter = self._accounts[provider_account(provider)] = LeasedLimiter(self, provider)
         return limiter
 
-    def budget(self, suite: str, budget: Budget, seconds_left: float | None) -> LeasedBudget:
+    def budget(self, suite: str, budget: Budget) -> LeasedBudget:
         """The budget of a suite."""
-        account = self._accounts.setdefault(suite, _SuiteAccount(self, budget))
-        assert isinstance(account, _SuiteAccount)
-        return LeasedBudget(account, seconds_left)
+        account = self._accounts[suite] = LeasedBudget(self, budget)
+        return account
 
-    def allow(self, allowed: bool) -> None:
+    def allow(self, *, allowed: bool) -> None:
         """Let calls start, or let none start and hold nothing for them."""
         if allowed != self.allowed:
             self.allowed, self.open = allowed, False
@@ -370,50 +324,48 @@ class Leases:
 
     async def _decide_always(self) -> None:
         poll, counted = _FIRST_POLL, monotonic()
-        while True:
-            accounts = {name: each for name, each in self._accounts.items() if not each.idle}
-            waiting = any(each.queue for each in accounts.values())
-            refresh = max(_REFRESH, _REFRESH_BY_HOLDER * len(self._seen))
+        while not self._failure:
+            active = [each for each in self._accounts.values() if not each.idle]
+            waiting = any(each.queue for each in active)
+            refresh = max(_REFRESH, _REFRESH_BY_HOLDER * len(self._holders))
             with suppress(TimeoutError):
-                async with asyncio.timeout(poll if waiting else refresh if accounts else None):
+                async with asyncio.timeout(poll if waiting else refresh if active else None):
                     await self._asked.wait()
             # What happens in this moment is decided together.
             await asyncio.sleep(0)
             self._asked.clear()
-            dead: frozenset[str] = frozenset()
-            if waiting and monotonic() >= counted + _CENSUS:
-                # Whoever has written a row was locked before.
-                dead = self._seen - await asyncio.to_thread(self._journal.locked_runs)
-                counted = monotonic()
+            self.dead = frozenset()
             try:
-                progress = await self._decide(dead - {BASE, self._me})
+                if waiting and monotonic() >= counted + _CENSUS:
+                    # Whoever has written a row was locked before.
+                    alive = await asyncio.to_thread(self._journal.locked_runs)
+                    self.dead, counted = self._holders - alive - {BASE, self._me}, monotonic()
+                started = await self._decide()
             except AutoreasonError as failure:
-                self._fail(failure)
-                return
-            poll = _FIRST_POLL if progress else min(_LAST_POLL, 1.5 * poll)
+                self._failure = failure
+                for waits in (each for account in active for each in account.queue):
+                    if not waits.turn.done():
+                        waits.turn.set_exception(type(failure)(*failure.args))
+            else:
+                poll = _FIRST_POLL if started else min(_LAST_POLL, 1.5 * poll)
 
-    async def _decide(self, dead: frozenset[str]) -> bool:
-        accounts = {name: each for name, each in self._accounts.items() if not each.idle}
+    async def _decide(self) -> bool:
+        """Decide on everything that is not idle; whether a call could start or was refused."""
         self.open = False
-        questions = {name: each.ask() for name, each in accounts.items()}
+        asked = {name: each.snapshot() for name, each in self._accounts.items() if not each.idle}
 
-        def decide(rows: Rows, now: float) -> dict[str, _Decision]:
-            return {
-                name: each.decide(self._me, dead, rows[name], now)
-                for name, each in questions.items()
-            }
+        def decide(rows: Rows, now: float) -> frozenset[str]:
+            for name, each in asked.items():
+                each.decide(self._me, rows[name], now)
+            return frozenset(holder for held in rows.values() for holder in held)
 
-        decisions = await self._table.update(list(questions), decide)
+        self._holders = await self._table.update(asked.keys(), decide)
         self.open = self.allowed
-        for name, decision in decisions.items():
-            accounts[name].apply(decision)
-            accounts[name].admit()
-        self._seen = frozenset().union(*(each.holders for each in decisions.values()))
-        return any(each.calls for each in decisions.values())
+        for name, each in asked.items():
+            self._accounts[name].apply(each)
+        return any(each.decided for each in asked.values())
 
-    def _fail(self, failure: AutoreasonError) -> None:
-        self._failure = failure
-        for account in self._accounts.values():
-            for waiting in account.queue:
-                if not waiting.turn.done():
-                    waiting.turn.set_exception(type(failure)(*failure.args))
+
+def provider_account(provider: str) -> str:
+    """The account of a provider's places; no suite has this name."""
+    return f"provider {provider}"

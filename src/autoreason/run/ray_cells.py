@@ -16,11 +16,21 @@ from autoreason.artifacts.evaluator.saved_evaluation import evaluation_path
 from autoreason.artifacts.research_task import research_of
 from autoreason.errors import InvalidInput
 from autoreason.files import write_atomically
+from autoreason.journal import Journal
 from autoreason.paths import Place, ServerUrl, data_folder
 from autoreason.programs.examiner.process import set_path
-from autoreason.run.cell_worker import CellEnded, CellWorker, Opening, StartCell
-from autoreason.run.cell_workers import Worker, WorkerDied
-from autoreason.studies.lab.lab_job import MAX_PARALLEL, MAX_WORKERS
+from autoreason.run.cells import CellOutcome
+from autoreason.run.result import StopSwitch
+from autoreason.run.workers import (
+    CellWorker,
+    Opening,
+    SentCell,
+    Worker,
+    WorkerDied,
+    WorkerExecutor,
+)
+from autoreason.settings import Settings
+from autoreason.studies.lab.lab_job import MAX_PARALLEL, MAX_WORKERS, LabTerms
 from autoreason.studies.lab.lab_suite import Suite
 
 _LOOK_SECONDS = 5.0
@@ -67,7 +77,7 @@ class CellActor:
         self._opening, self._files = opening, files
         self._worker: CellWorker | None = None
 
-    async def run(self, cell: StartCell) -> CellEnded:
+    async def run(self, cell: SentCell) -> CellOutcome:
         """Run a cell to its end or a pause."""
         for files in self._files:
             _save_here(await files)
@@ -87,12 +97,12 @@ class _RayWorker:
     def __init__(self, actor: Any) -> None:
         self._actor = actor
 
-    async def run(self, cell: StartCell) -> CellEnded:
+    async def run(self, cell: SentCell) -> CellOutcome:
         try:
-            ended: CellEnded = await self._actor.run.remote(cell)
+            outcome: CellOutcome = await self._actor.run.remote(cell)
         except _ray().exceptions.RayActorError as error:
             raise WorkerDied from error
-        return ended
+        return outcome
 
     def stop(self) -> None:
         self._actor.stop.remote()
@@ -101,49 +111,56 @@ class _RayWorker:
         _ray().kill(self._actor)
 
 
-class RayCluster:
-    """Workers are actors, which Ray spreads over the nodes of a cluster."""
+class RayExecutor(WorkerExecutor):
+    """Runs cells in workers that Ray spreads over the nodes of a cluster."""
 
-    def __init__(self, suite: Suite, number: int) -> None:
-        self._suite, self._number = suite, number
-        self._ours = False
-        self._files: list[Any] | None = None
-        self._processors, self._looked = 0, 0.0
+    _ours = False
+    _tasks: Suite
+    _files: list[Any] | None = None
+    _processors, _looked = 0, 0.0
 
     @classmethod
-    async def connect(cls, suite: Suite, number: int, address: str) -> RayCluster:
-        """Connect to a cluster, or start one."""
-        cluster = cls(suite, number)
+    async def connect(
+        cls,
+        suite: Suite,
+        terms: LabTerms,
+        journal: Journal,
+        settings: Settings,
+        switch: StopSwitch,
+    ) -> RayExecutor:
+        """Connect to the cluster, or start one; refuses what cannot work there."""
+        require_server(journal.place)
         # In a thread: it takes seconds, and in the main one Ray would take our signals.
-        cluster._ours = await asyncio.to_thread(connect, address)
-        return cluster
+        ours = await asyncio.to_thread(connect, terms.ray)
+        executor = cls(terms, journal, settings, switch)
+        executor._ours, executor._tasks = ours, suite
+        return executor
 
-    def wanted(self) -> int:
-        """As many as a person asked for, or one for each processor; more when the cluster has grown."""
-        if not self._number and monotonic() >= self._looked + _LOOK_SECONDS:
+    def _wanted(self) -> int:
+        if not self._terms.workers and monotonic() >= self._looked + _LOOK_SECONDS:
             # A cluster of our own says none.
             processors = int(_ray().cluster_resources().get("CPU", 0)) or os.cpu_count() or 1
             self._processors, self._looked = min(MAX_WORKERS, processors), monotonic()
-        return self._number or self._processors
+        return self._terms.workers or self._processors
 
-    async def start(self, opening: Opening) -> Worker:
-        """Another actor."""
+    async def _start(self, opening: Opening) -> Worker:
         ray = _ray()
         if self._files is None:
-            files = saved_files(self._suite)
+            files = saved_files(self._tasks)
             # In a list Ray leaves it where it is until a worker asks; as an argument it warns that it may be lost.
             self._files = [ray.put(files)] if files else []
-        options = ray.remote(CellActor).options(
+        actors = ray.remote(CellActor).options(
             # They wait for models, so that none needs a processor of its own; else
             # one that lost its node could not begin again on a cluster that is full.
             num_cpus=0,
             scheduling_strategy="SPREAD",
             max_concurrency=2 * MAX_PARALLEL,
         )
-        return _RayWorker(options.remote(opening, self._files))
+        return _RayWorker(actors.remote(opening, self._files))
 
     async def close(self) -> None:
-        """End the cluster where it was started here."""
+        """End all workers, and the cluster where it was started here."""
+        await super().close()
         if self._ours:
             await asyncio.to_thread(_ray().shutdown)
 
