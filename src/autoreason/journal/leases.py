@@ -28,9 +28,13 @@ class LeaseTable:
         listed = sql.as_list(accounts)
 
         def change(connection: Connection) -> T:
-            ((now,),) = connection.execute(sql.LEASE_TIME).fetchall()
+            time, rows = (
+                connection.execute(sql.LEASE_TIME),
+                connection.execute(sql.LEASES, (listed,)),
+            )
+            ((now,),) = time.fetchall()
             before: Rows = {account: {} for account in accounts}
-            for account, holder, held in connection.execute(sql.LEASES, (listed,)).fetchall():
+            for account, holder, held in rows.fetchall():
                 before[account][holder] = held
             after = deepcopy(before)
             result = decide(after, float(now))

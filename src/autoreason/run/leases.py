@@ -8,13 +8,13 @@ of an account is taken and nobody waits, a worker holds as much again as its cal
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from copy import copy
 from functools import reduce
 from math import inf
 from time import monotonic
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 from msgspec import Struct
@@ -69,6 +69,11 @@ def total(bounds: Iterable[CostBound]) -> CostBound:
     return reduce(CostBound.plus, bounds, NOTHING_USED)
 
 
+def _each(choose: Callable[..., Any], one: CostBound, other: CostBound) -> CostBound:
+    """The larger or the smaller of both, each for itself."""
+    return CostBound(*(choose(a or 0, b or 0) for a, b in zip(one, other, strict=True)))
+
+
 class _Waiting(Struct, eq=False):
     turn: asyncio.Future[None]
     upper: CostBound
@@ -82,12 +87,17 @@ class _Account:
         self.leases = leases
         self.held = self.used = self.out = NOTHING_USED
         """What the row says; what was used for good; what calls under way may take."""
+        self.peak = self.before = self.spare = NOTHING_USED
+        """The most that calls could take since the last decision; what was used before; what to hold ahead."""
         self.queue: list[_Waiting] = []
-        self.decided: list[BudgetReached | None] = []
+        self.refusals: list[BudgetReached | None] = []
         """Of calls that waited, in order: None for each that may start, else why it cannot."""
-        self.changed = self.wanted = self.full = False
-        """Since the last decision; at the last one, by others, and whether everything was taken."""
-        self.now = 0.0
+        self.changed = self.barred = False
+        """Since the last decision; whether nothing may start before the next one."""
+        self.wanted = self.full = False
+        """At the last decision: by others; whether everything was taken."""
+        self.result, self.now = NOTHING_USED, 0.0
+        """What is held after a decision, and when that was made."""
 
     @property
     def idle(self) -> bool:
@@ -113,39 +123,48 @@ class _Account:
         """A call is over, and has used so much for good."""
         self.out, self.used = self.out.plus(upper, -1), self.used.plus(used)
         self.changed = True
+        self._leave_to_others()
         self._admit()
         if self.wanted:
             self.leases.wake()
 
+    def _leave_to_others(self) -> None:
+        """What calls do not use is for the next decision, where others may come first."""
+        if self.wanted or self.barred:
+            self.held = self.used.plus(self.out)
+
     def _admit(self) -> None:
         """Let calls start for which enough is held; the others wait for a decision."""
-        while self.queue and self.leases.open:
+        while self.queue and self.leases.allowed:
             first = self.queue[0]
-            needed = self.used.plus(self.out).plus(first.upper)
-            if not all(
-                (each or 0) <= (most or 0) for each, most in zip(needed, self.held, strict=True)
-            ):
-                break
-            self._start(self.queue.pop(0))
+            if not first.turn.done():
+                needed = self.used.plus(self.out).plus(first.upper)
+                if _each(max, needed, self.held) != self.held:
+                    break
+                self._start(first)
+            del self.queue[0]
         if self.queue:
             self.leases.wake()
 
-    def _start(self, waiting: _Waiting, refusal: BudgetReached | None = None) -> None:
+    def _start(self, waiting: _Waiting) -> None:
+        self.out = self.out.plus(waiting.upper)
+        self.peak = _each(max, self.peak, self.out)
         self.changed = True
-        if waiting.turn.done():
-            return
-        if refusal:
-            waiting.turn.set_exception(refusal)
-        else:
-            self.out = self.out.plus(waiting.upper)
-            waiting.turn.set_result(None)
+        waiting.turn.set_result(None)
 
     def snapshot(self) -> Self:
-        """What is to be decided on."""
+        """What is to be decided on. Meanwhile calls may start with what is surely held afterwards."""
+        now, spent = self.used.plus(self.out), self.used.plus(self.before, -1)
+        # About what was needed since the last decision.
+        self.spare = total((self.peak, spent, spent))
+        keeps = self.leases.allowed and not self.wanted
+        most = now.plus(self.spare) if keeps else now
+        self.held = _each(max, now, _each(min, self.held, most))
         self.queue = [each for each in self.queue if not each.turn.done()]
-        self.changed = False
+        self.changed = self.barred = False
         question = copy(self)
-        question.queue = list(self.queue) if self.leases.allowed else []
+        question.queue = list(self.queue)
+        self.peak, self.before = self.out, self.used
         return question
 
     def decide(self, me: str, rows: dict[str, str], now: float) -> None:
@@ -156,40 +175,48 @@ class _Account:
             for holder, row in rows.items()
             if holder != me and (checked or holder != BASE)
         ]
-        mine, taken = self.used.plus(self.out), total(each.held for each in others)
+        waiting = self.queue if self.leases.allowed else []
+        mine, taken = self.held, total(each.held for each in others)
         used = total(each.used for each in others).plus(self.used)
-        since = min(self.queue[0].since, now) if self.queue else now
+        since = min(waiting[0].since, now) if waiting else now
         # Who has waited longer comes first.
         before = total(each.wanted for each in others if each.since < since)
-        self.decided = []
-        for each in self.queue:
+        self.refusals = []
+        for each in waiting:
             try:
                 if checked:
                     check_limits(limit, used, each.upper)
             except BudgetReached as reached:
-                self.decided.append(reached)
+                self.refusals.append(reached)
                 continue
             if not fits(limit, total((taken, before, mine, each.upper))):
                 break
             mine = mine.plus(each.upper)
-            self.decided.append(None)
-        rest = self.queue[len(self.decided) :]
+            self.refusals.append(None)
+        rest = waiting[len(self.refusals) :]
         self.wanted = any(each.since < _NEVER for each in others)
         self.full = not fits(limit, taken.plus(mine).plus(_PLACE))
-        ahead = mine.plus(mine).plus(self.used, -1)
-        twice = taken.plus(ahead).plus(taken).plus(ahead)
-        enough = self.leases.allowed and not (rest or self.wanted) and fits(limit, twice)
-        self.held, self.now = ahead if enough else mine, now
+        granted = mine.plus(self.held, -1)
+        ahead = _each(max, mine, total((self.used, self.out, self.spare, granted, granted)))
+        if self.leases.allowed and not (rest or self.wanted):
+            mine = ahead if fits(limit, total((taken, ahead, taken, ahead))) else mine
+        self.result, self.now = mine, now
         first = min(rest[0].since, now) if rest else _NEVER
-        rows[me] = as_row(Lease(self.held, self.used, total(each.upper for each in rest), first))
+        rows[me] = as_row(Lease(mine, self.used, total(each.upper for each in rest), first))
 
     def apply(self, answer: Self) -> None:
         """Act on what was decided."""
-        self.held, self.wanted, self.full = answer.held, answer.wanted, answer.full
-        for refusal in answer.decided:
-            self._start(self.queue.pop(0), refusal)
+        self.held, self.wanted, self.full = answer.result, answer.wanted, answer.full
+        for waiting, refusal in zip(answer.queue, answer.refusals, strict=False):
+            if waiting.turn.done():
+                continue
+            if refusal:
+                waiting.turn.set_exception(refusal)
+            else:
+                self._start(waiting)
         for waiting in self.queue:
             waiting.since = min(waiting.since, answer.now)
+        self._leave_to_others()
         self._admit()
 
     def _limits(self, rows: dict[str, str], now: float) -> tuple[Budget, bool]:
@@ -256,7 +283,8 @@ class LeasedLimiter(_Account):
     def narrow(self, retry_after: float | None = None) -> None:
         """A call was refused, because there are too many: no other starts before all workers can know."""
         self._refused = max(self._refused or 0.0, retry_after or 0.0)
-        self.held, self.changed = NOTHING_USED, True
+        self.changed = self.barred = True
+        self._leave_to_others()
         self.leases.wake()
 
     def snapshot(self) -> Self:
@@ -290,8 +318,6 @@ class Leases:
         self._holders: frozenset[str] = frozenset()
         self.dead: frozenset[str] = frozenset()
         """Holders that live no longer."""
-        self.open = True
-        """Whether calls may start with what is held; not while something is decided."""
         self.allowed = True
         """Whether this worker may start calls."""
 
@@ -308,7 +334,7 @@ class Leases:
     def allow(self, *, allowed: bool) -> None:
         """Let calls start, or let none start and hold nothing for them."""
         if allowed != self.allowed:
-            self.allowed, self.open = allowed, False
+            self.allowed = allowed
             self.wake()
 
     def check(self) -> None:
@@ -351,7 +377,6 @@ class Leases:
 
     async def _decide(self) -> bool:
         """Decide on everything that is not idle; whether a call could start or was refused."""
-        self.open = False
         asked = {name: each.snapshot() for name, each in self._accounts.items() if not each.idle}
 
         def decide(rows: Rows, now: float) -> frozenset[str]:
@@ -360,10 +385,9 @@ class Leases:
             return frozenset(holder for held in rows.values() for holder in held)
 
         self._holders = await self._table.update(asked.keys(), decide)
-        self.open = self.allowed
         for name, each in asked.items():
             self._accounts[name].apply(each)
-        return any(each.decided for each in asked.values())
+        return any(each.refusals for each in asked.values())
 
 
 def provider_account(provider: str) -> str:

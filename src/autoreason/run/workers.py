@@ -48,6 +48,8 @@ _STOP = b"stop\n"
 _LONGEST_LINE = 2**30
 _POLL_SECONDS = 0.2
 _WATCH_SECONDS = 1.0
+_LONGEST = 1e9
+"""Seconds, in place of no limit, which JSON does not have."""
 _MAX_DEATHS = 20
 """Workers that a cell may outlive before it is to blame."""
 
@@ -66,7 +68,7 @@ class Opening(Struct, frozen=True, kw_only=True):
     allow_http: bool
 
 
-class SentCell(Struct, frozen=True, kw_only=True):
+class SentCell(Struct, frozen=True):
     """A cell as it is sent to a worker."""
 
     run: str
@@ -75,6 +77,13 @@ class SentCell(Struct, frozen=True, kw_only=True):
     again: bool
     seconds_left: float
     """Of the time for all cells."""
+
+
+def send_cell(cell: CellRun, seconds_left: float = inf) -> SentCell:
+    """A cell for a worker."""
+    started = RunStarted(task=cell.task, settings=cell.settings, prompts=cell.prompts, version="")
+    seconds = min(seconds_left, _LONGEST)
+    return SentCell(cell.run, codec.write(started), cell.again, seconds)
 
 
 class CellWorker:
@@ -265,16 +274,9 @@ class WorkerExecutor:
 
     async def run(self, cell: CellRun) -> CellOutcome:
         """Run a cell in the worker that has the fewest."""
-        started = RunStarted(
-            task=cell.task, settings=cell.settings, prompts=cell.prompts, version=""
-        )
-        written = codec.write(started)
         for _ in range(_MAX_DEATHS):
             chosen = await self._least_loaded(suite_name(cell.run))
-            seconds = self._clock.seconds_left if self._clock else inf
-            sent = SentCell(
-                run=cell.run, started=written, again=cell.again, seconds_left=min(seconds, 1e9)
-            )
+            sent = send_cell(cell, self._clock.seconds_left if self._clock else inf)
             chosen.load += 1
             chosen.cells.add(cell.run)
             try:
