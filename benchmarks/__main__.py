@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.gate import measure_gate
 from benchmarks.growth import measure_growth
 from benchmarks.kills import KillResult, kill_runs
 from benchmarks.knowledge import measure_knowledge
 from benchmarks.lab import measure_lab
+from benchmarks.leases import measure_leases
 from benchmarks.many import measure_many
 from benchmarks.measure import BUSY, Measure, as_page, as_text, for_information, this_machine
 from benchmarks.postgres import measure_postgres
@@ -81,7 +81,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "growth": measure_growth,
     "lab": measure_lab,
     "scaling": measure_scaling,
-    "gate": measure_gate,
+    "leases": measure_leases,
 }
 
 

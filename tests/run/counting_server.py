@@ -12,9 +12,28 @@ import msgspec
 from aiohttp import web
 
 from autoreason.exchange import Message, Request, Schema
+from autoreason.journal import Journal
+from autoreason.journal.leases import Rows
 from autoreason.models.doubles import EchoModel
+from autoreason.models.layers import Width
+from autoreason.run.leases import BASE, Lease, as_row, provider_account
 
 ADDRESS = "ollama/echo"
+
+
+@asynccontextmanager
+async def three_places(journal: Journal) -> AsyncIterator[None]:
+    """Let the server have three places, and never more, in a journal whose leases are written by others too."""
+    account, table = provider_account("ollama"), journal.open_leases()
+
+    def decide(rows: Rows, _now: float) -> None:
+        # As long as somebody has a row, what is known of a provider stays.
+        rows[account] = {BASE: as_row(Width(3.0, 3.0)), "somebody": as_row(Lease())}
+
+    async with journal.lock_async("somebody"):
+        await table.update([account], decide)
+        yield
+    table.close()
 
 
 class CountingServer:

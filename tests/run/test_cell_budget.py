@@ -9,7 +9,7 @@ from autoreason.errors import BudgetReached
 from autoreason.events import RunStarted
 from autoreason.journal import Journal
 from autoreason.models.budget import CostBound
-from autoreason.run.cell_budget import open_budget, open_tracker
+from autoreason.run.cells import open_budget, open_tracker
 from autoreason.settings import Budget, Models, Settings
 from autoreason.task import Task
 

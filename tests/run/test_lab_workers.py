@@ -12,16 +12,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.run.counting_server import ADDRESS, CountingServer
+from tests.run.counting_server import ADDRESS, CountingServer, three_places
 from tests.run.suites import SMALL, run_suite
 
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
 from autoreason.journal import Journal
-from autoreason.models.layers import ConcurrencyLimiter
-from autoreason.run import cell_workers
-from autoreason.run.call_gate import CallGate
-from autoreason.run.cell_messages import read_from_worker
+from autoreason.run import workers
 from autoreason.run.recorded import resume
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_suite import CellFinished
@@ -66,15 +63,10 @@ WHERE locktype = 'advisory' AND run LIKE '%.%'
 """Ends the connection of the process that has a cell locked."""
 
 
-def small_limiter(_provider: str) -> ConcurrencyLimiter:
-    """Three places, and never more."""
-    return ConcurrencyLimiter(3, max_limit=3)
-
-
 def children() -> list[int]:
     """The processes that this one has started to run cells."""
     found = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return [int(pid) for pid in found if "cell_worker" in command(pid)]
+    return [int(pid) for pid in found if "autoreason.run.workers" in command(pid)]
 
 
 def command(pid: str) -> str:
@@ -177,19 +169,17 @@ async def test_a_process_that_cannot_be_understood_ends_before_another_has_its_c
         alive.append(len(children()))
         if len(alive) == 1:
             raise msgspec.DecodeError
-        return read_from_worker(data)
+        return read_outcome(data)
 
-    monkeypatch.setattr(cell_workers, "read_from_worker", read)
+    read_outcome = workers.read_outcome
+    monkeypatch.setattr(workers, "read_outcome", read)
     result = await run_suite(tmp_path, journal, SMALL, model="echo/echo", workers=1)
     assert result.status == "done"
     assert max(alive) == 1
 
 
-async def test_a_providers_limit_holds_over_all_processes(
-    tmp_path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(CallGate.__init__, "__defaults__", (None, small_limiter))
-    async with CountingServer(delay=0.02).serving() as server:
+async def test_a_providers_limit_holds_over_all_processes(tmp_path: Path, journal: Journal) -> None:
+    async with three_places(journal), CountingServer(delay=0.02).serving() as server:
         server.refusing = 2.0
         result = await run_suite(
             tmp_path, journal, model=ADDRESS, base_url=server.url, parallel=16, workers=2

@@ -307,7 +307,7 @@ class Interrupts:
 
 def recorded_live(run: str, journal: Journal) -> Live:
     """A run that goes on, with the time and, of a suite, the spending that earlier processes recorded."""
-    from autoreason.run.cell_budget import time_worked
+    from autoreason.run.lab_status import time_worked
     from autoreason.run.record import working_time
 
     worked = working_time(run, journal=journal).seconds

@@ -41,6 +41,7 @@ from autoreason.journal.codec import (
     RunRow,
     now,
 )
+from autoreason.journal.leases import LeaseTable
 from autoreason.journal.location import locate, open_store
 from autoreason.journal.store import (
     Change,
@@ -352,6 +353,10 @@ class Journal:
         """The process that has a run locked; None where there is none."""
         run_names.check_name(run)
         return self._store.lock_owner(run, self._read)
+
+    def open_leases(self) -> LeaseTable:
+        """What workers share, over a connection of its own."""
+        return LeaseTable(self._store)
 
     # Events.
 

@@ -99,6 +99,7 @@ _CREATE = (
     'CREATE TABLE locks (run TEXT COLLATE "C" PRIMARY KEY, key BIGINT NOT NULL, owner TEXT NOT NULL)',
     # What a session that was lost has committed.
     "CREATE TABLE writers (id BIGINT PRIMARY KEY, batch BIGINT NOT NULL)",
+    sql.CREATE_LEASES,
     "CREATE TABLE schema_version (version INTEGER NOT NULL)",
     f"INSERT INTO schema_version VALUES ({sql.VERSION})",
 )
@@ -204,6 +205,10 @@ class PostgresStore:
                 connection.close()
                 raise
             return connection
+
+    def open_leases(self) -> PostgresConnection:
+        """Another session; what changes leases sets how it commits."""
+        return self.open_writer()
 
     def size(self) -> int:
         """Bytes of the tables with their indexes."""

@@ -288,13 +288,40 @@ ACCEPTED = "SELECT 1 FROM commands WHERE run = ? AND kind = 'accept' LIMIT 1"
 COMMANDED = "SELECT DISTINCT run FROM commands WHERE taken_by IS NULL"
 MARK_TAKEN = "UPDATE commands SET taken_by = ? WHERE id = ?"
 
+# Leases of workers.
+
+CREATE_LEASES = """
+    CREATE TABLE IF NOT EXISTS leases (
+        account TEXT NOT NULL, holder TEXT NOT NULL, held TEXT NOT NULL, PRIMARY KEY (account, holder)
+    )
+"""
+LEASE_TIME = "SELECT clock()"
+"""First in a transaction: on PostgreSQL, it waits until no other process changes leases."""
+LEASES = f"SELECT account, holder, held FROM leases WHERE account {_IN_LIST}"
+HOLDERS = "SELECT account, holder FROM leases"
+SET_LEASE = """
+    INSERT INTO leases (account, holder, held) VALUES (?, ?, ?)
+    ON CONFLICT (account, holder) DO UPDATE SET held = excluded.held
+"""
+END_LEASE = "DELETE FROM leases WHERE account = ? AND holder = ?"
+
 # What PostgreSQL has other words for.
+
+_LEASE_LOCK = 0x6C65617365
 
 _TRANSLATIONS = (
     (r"value FROM json_each\((\?\d*)\)", r"json_array_elements_text(\1::json)"),
     (r"\b(?:plain|packed)\(([\w?]+)\)", r"\1"),
     (r"\btotal\(([\w.]+)\)", r"coalesce(sum(\1), 0)"),
     (r"\bexact_sum\(([\w.]+)\)", r"coalesce(sum(\1::numeric), 0)"),
+    (
+        r"^SELECT clock\(\)$",
+        "SELECT extract(epoch FROM clock_timestamp()) FROM"
+        # What is lost with the server's memory is written again; a process that stops here keeps nobody waiting.
+        " set_config('synchronous_commit', 'off', true) AS a,"
+        " set_config('idle_in_transaction_session_timeout', '10s', true) AS b,"
+        f" pg_advisory_xact_lock({_LEASE_LOCK})",
+    ),
 )
 
 

@@ -57,6 +57,7 @@ class SqliteConnection(SharedTexts, sqlite3.Connection):
         self.create_function("packed", 1, pack)
         self.create_function("plain", 1, unpack)
         self.create_aggregate("exact_sum", 1, _ExactSum)
+        self.create_function("clock", 0, time.time)
 
     def recover(self, error: Exception) -> bool:
         """A file is never lost."""
@@ -128,6 +129,13 @@ class SqliteConnection(SharedTexts, sqlite3.Connection):
         """Rewrite the file."""
         self.execute("VACUUM")
         self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+class _LeaseConnection(SqliteConnection):
+    """A connection to the file of leases, which has no runs."""
+
+    def touch(self, at: str, runs: Collection[str]) -> None:
+        """Nothing to note."""
 
 
 def pack(value: str) -> str | bytes:
@@ -261,6 +269,18 @@ class SqliteStore:
                 raise
             return connection
 
+    def open_leases(self) -> SqliteConnection:
+        """A file of its own, so that leases wait for no reply that is being written."""
+        path = self.place.with_name(self.place.name + ".leases")
+        with journal_errors(self):
+            if not path.exists():
+                create_private(path)
+            connection = _connect(path, factory=_LeaseConnection)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(sql.CREATE_LEASES)
+            return connection
+
     def size(self) -> int:
         """Bytes of the file and of what is not in it yet."""
         files = (self.place, log_of(self.place))
@@ -373,7 +393,9 @@ def _written(path: Path) -> JournalError:
     return JournalError(f"{path} was written by another process while it was read; try again")
 
 
-def _connect(path: Path, how: str = "mode=rw") -> SqliteConnection:
+def _connect(
+    path: Path, how: str = "mode=rw", factory: type[SqliteConnection] = SqliteConnection
+) -> SqliteConnection:
     # Neither mode creates a file.
     return sqlite3.connect(
         f"{path.as_uri()}?{how}",
@@ -381,7 +403,7 @@ def _connect(path: Path, how: str = "mode=rw") -> SqliteConnection:
         timeout=_WAIT_FOR_LOCK,
         isolation_level=None,
         check_same_thread=False,
-        factory=SqliteConnection,
+        factory=factory,
     )
 
 

@@ -132,6 +132,9 @@ class Store(Protocol):
     def open_writer(self) -> Connection:
         """A connection whose commits reach the disk."""
 
+    def open_leases(self) -> Connection:
+        """A connection to the table of leases, whose commits do not wait for the disk."""
+
     def size(self) -> int:
         """Bytes it takes."""
 

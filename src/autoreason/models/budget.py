@@ -180,10 +180,6 @@ class BudgetTracker:
         self._assumed = self._assumed.plus(used)
         self._look_again()
 
-    def restore(self, upper: CostBound) -> Reservation:
-        """Reserve what a tracker that is gone had reserved, whatever is left."""
-        return self._grant(upper) if self._limited else Reservation(upper)
-
     def release(self, reservation: Reservation) -> None:
         """Give back all of it: the call left no reply."""
         if self._shared and reservation in self._from_shared:
@@ -253,35 +249,53 @@ class BudgetTracker:
 
     def _check(self, upper: CostBound) -> None:
         """Refuse what would not fit even if every call under way cost nothing."""
-        budget, spent = self._budget, self.used
-        if budget.calls is not None and spent.calls + upper.calls > budget.calls:
-            raise BudgetReached(f"the limit of {count(budget.calls, 'call')} is reached", "calls")
         if reached := self.time_reached():
             raise reached
-        if budget.tokens is not None and spent.tokens + upper.tokens > budget.tokens:
-            raise BudgetReached(
-                f"{spent.tokens:,} of {budget.tokens:,} tokens are spent and the next call could "
-                f"take {upper.tokens:,}",
-                "tokens",
-            )
-        if budget.cost is None:
-            return
-        if upper.cost is None:
-            raise InvalidInput("the price of a call is not known; limit tokens or calls instead")
-        used = spent.cost or Decimal(0)
-        if used + upper.cost > budget.cost:
-            raise BudgetReached(
-                f"{money(used)} of {money(budget.cost)} are spent and the next call could "
-                f"cost {money(upper.cost)}",
-                "cost",
-            )
+        check_limits(self._budget, self.used, upper)
 
     def _fits(self, upper: CostBound) -> bool:
-        budget, needed = self._budget, self.used.plus(self._reserved).plus(upper)
-        limits = (budget.calls, budget.tokens, budget.cost)
-        return all(
-            limit is None or (each or 0) <= limit
-            for each, limit in zip(needed, limits, strict=True)
+        return fits(self._budget, self.used.plus(self._reserved).plus(upper))
+
+
+def charge(reply: Reply, upper: CostBound) -> CostBound:
+    """What a reply counts for; its upper bound replaces what it does not report."""
+    tokens, cost = reply.usage.total, reply.cost
+    return CostBound(
+        # None where the call was under way at a kill and is counted already.
+        upper.calls,
+        tokens if reply.usage.metered else max(tokens, upper.tokens),
+        upper.cost if cost is None else cost,
+    )
+
+
+def fits(budget: Budget, needed: CostBound) -> bool:
+    """Whether so much is within the limits."""
+    limits = (budget.calls, budget.tokens, budget.cost)
+    return all(
+        limit is None or (each or 0) <= limit for each, limit in zip(needed, limits, strict=True)
+    )
+
+
+def check_limits(budget: Budget, used: CostBound, upper: CostBound) -> None:
+    """Refuse a call that could take more than is left, and say which limit is reached."""
+    if budget.calls is not None and used.calls + upper.calls > budget.calls:
+        raise BudgetReached(f"the limit of {count(budget.calls, 'call')} is reached", "calls")
+    if budget.tokens is not None and used.tokens + upper.tokens > budget.tokens:
+        raise BudgetReached(
+            f"{used.tokens:,} of {budget.tokens:,} tokens are spent and the next call could "
+            f"take {upper.tokens:,}",
+            "tokens",
+        )
+    if budget.cost is None:
+        return
+    if upper.cost is None:
+        raise InvalidInput("the price of a call is not known; limit tokens or calls instead")
+    spent = used.cost or Decimal(0)
+    if spent + upper.cost > budget.cost:
+        raise BudgetReached(
+            f"{money(spent)} of {money(budget.cost)} are spent and the next call could "
+            f"cost {money(upper.cost)}",
+            "cost",
         )
 
 

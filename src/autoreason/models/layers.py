@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from math import inf
 from random import Random
 from typing import Any, Protocol, TypeVar
 
@@ -225,6 +224,39 @@ class Limiter(Protocol):
     def leave(self) -> None: ...
 
 
+class Width(msgspec.Struct):
+    """How many calls to a provider may run at once, adapted to what it accepts; times are those of one clock."""
+
+    width: float
+    most: float
+    narrowed: float | None = None
+    """When it last refused a call."""
+    paused: float = 0.0
+    """Until when no call starts."""
+    window: float = 1.0
+    max_pause: float = 120.0
+
+    def widen(self) -> None:
+        """A call succeeded while all places were taken: one more place per `width` such calls."""
+        # A provider that has never refused is probed: twice the places with every round.
+        step = 1.0 if self.narrowed is None else 1.0 / self.width
+        self.width = min(self.most, self.width + step)
+
+    def narrow(self, now: float, retry_after: float | None) -> None:
+        """The provider wants fewer calls: half the places, and none starts for as long as it asks."""
+        # Calls sent together are refused together: that is one sign, not many.
+        if self.narrowed is None or not 0 <= now - self.narrowed < self.window:
+            self.narrowed = now
+            self.width = max(1.0, self.width / 2)
+        # A call that has to wait longer than this gives up; so must those in the queue.
+        if retry_after and retry_after <= self.max_pause:
+            self.paused = max(self.paused, now + retry_after)
+
+    def places(self, now: float) -> int:
+        """How many there are at a time."""
+        return 0 if now < self.paused <= now + self.max_pause else int(self.width)
+
+
 class ConcurrencyLimiter:
     """A limit of concurrent calls to one provider: first come, first served, adapted to what it accepts.
 
@@ -239,20 +271,16 @@ class ConcurrencyLimiter:
         window: float = 1.0,
         max_pause: float = 120.0,
     ) -> None:
-        self._width = float(start)
-        self._max_limit = float(max_limit or 16 * start)
-        self._window = window
-        self._max_pause = max_pause
+        most = float(max_limit or 16 * start)
+        self.width = Width(float(start), most, window=window, max_pause=max_pause)
         self.inside = 0
         self._queue: deque[asyncio.Future[None]] = deque()
-        self._narrowed_at = -inf
-        self._paused_until = -inf
         self._reopening: asyncio.TimerHandle | None = None
 
     @property
     def limit(self) -> int:
         """How many calls may run now."""
-        return int(self._width)
+        return int(self.width.width)
 
     async def enter(self) -> None:
         """Wait for a place."""
@@ -271,41 +299,25 @@ class ConcurrencyLimiter:
                 self.leave()
             raise
 
-    def restore(self) -> None:
-        """Count a call that has a place already, from a limiter which is gone."""
-        self.inside += 1
-
     def leave(self) -> None:
         """Give the place back."""
         self.inside -= 1
         self._admit()
 
     def widen(self) -> None:
-        """A call succeeded: one more place per `limit` such calls, if all places were taken."""
+        """A call succeeded."""
         if self.inside >= self.limit:
-            # A provider that has never refused is probed: twice the places with every round.
-            step = 1.0 if self._narrowed_at == -inf else 1.0 / self._width
-            self._width = min(self._max_limit, self._width + step)
+            self.width.widen()
             self._admit()
 
     def narrow(self, retry_after: float | None = None) -> None:
-        """The provider wants fewer calls: half the places, and none starts for as long as it asks."""
-        now = asyncio.get_running_loop().time()
-        # Calls sent together are refused together: that is one sign, not many.
-        if now - self._narrowed_at >= self._window:
-            self._narrowed_at = now
-            self._width = max(1.0, self._width / 2)
-        # A call that has to wait longer than this gives up; so must those in the queue.
-        if retry_after and retry_after <= self._max_pause:
-            self._pause(now + retry_after)
-
-    def _pause(self, until: float) -> None:
-        if until <= self._paused_until:
-            return
-        self._paused_until = until
-        if self._reopening:
-            self._reopening.cancel()
-        self._reopening = asyncio.get_running_loop().call_at(until, self._reopen)
+        """A call was refused, because there are too many."""
+        loop, before = asyncio.get_running_loop(), self.width.paused
+        self.width.narrow(loop.time(), retry_after)
+        if self.width.paused > before:
+            if self._reopening:
+                self._reopening.cancel()
+            self._reopening = loop.call_at(self.width.paused, self._reopen)
 
     def _reopen(self) -> None:
         self._reopening = None

@@ -17,7 +17,6 @@ from autoreason.journal.listing import find_suite
 from autoreason.journal.run_names import cell_name, suite_name
 from autoreason.report.numbers import duration
 from autoreason.report.report import Report, Section
-from autoreason.run.cell_budget import time_worked, with_bases
 from autoreason.run.record import working_time
 from autoreason.run.result import resume_command
 from autoreason.studies.lab.lab_job import LabProgress
@@ -146,6 +145,20 @@ def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
         base=next((each.id for each in with_bases(row, journal) if each.id != row.id), ""),
         resume="" if row.live or row.finished else resume_command(row.id, story),
     )
+
+
+def with_bases(suite: RunRow, journal: Journal) -> Iterator[RunRow]:
+    """A suite, the one that it adds repeats to, and so on to the first, so far as they are in the journal."""
+    yield suite
+    while (base := suite.forked_from) and journal.has(base):
+        suite = journal.row(base)
+        yield suite
+
+
+def time_worked(suite: RunRow, journal: Journal) -> float:
+    """Seconds of work on a suite, and on those that it adds repeats to."""
+    chain = with_bases(suite, journal)
+    return sum(working_time(each.id, journal=journal).seconds for each in chain)
 
 
 def _running(run: str, suite: Suite, journal: Journal) -> Iterator[RunningCell]:

@@ -1,4 +1,4 @@
-"""Cells on a Ray cluster: Ray places the workers, restarts them where nodes are lost, and sends their cells again."""
+"""Workers on a Ray cluster, which only places them."""
 
 from __future__ import annotations
 
@@ -6,23 +6,29 @@ import asyncio
 import logging
 import os
 import socket
-from collections import Counter
-from hashlib import sha256
+from collections.abc import Awaitable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
-import msgspec
-
-from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.artifacts.evaluator.saved_evaluation import evaluation_path
+from autoreason.artifacts.research_task import research_of
+from autoreason.errors import InvalidInput
+from autoreason.files import write_atomically
 from autoreason.journal import Journal
-from autoreason.paths import Place, ServerUrl, hide_password
-from autoreason.run.cell_messages import opening, start_cell
-from autoreason.run.cell_workers import pass_stop_on, read_outcome
-from autoreason.run.cells import CellOutcome, CellRun
-from autoreason.run.ray_gate import Account, GateActor, SuiteOpening, open_gate
-from autoreason.run.ray_worker import CellActor, saved_files
+from autoreason.paths import Place, ServerUrl, data_folder
+from autoreason.programs.examiner.process import set_path
+from autoreason.run.cells import CellOutcome
 from autoreason.run.result import StopSwitch
+from autoreason.run.workers import (
+    CellWorker,
+    Opening,
+    SentCell,
+    Worker,
+    WorkerDied,
+    WorkerExecutor,
+)
 from autoreason.settings import Settings
 from autoreason.studies.lab.lab_job import MAX_PARALLEL, MAX_WORKERS, LabTerms
 from autoreason.studies.lab.lab_suite import Suite
@@ -30,8 +36,6 @@ from autoreason.studies.lab.lab_suite import Suite
 _LOOK_SECONDS = 5.0
 """Between two looks at how large the cluster is."""
 _PATIENCE = 10.0
-_MAX_RESTARTS = 100
-"""Of a worker, before a cell is to blame; nodes that announce their end do not count."""
 _STORE_BYTES = 100 * 2**20
 """For a cluster of our own: cells go through no shared memory."""
 
@@ -45,28 +49,75 @@ def require_server(place: Place) -> None:
         )
 
 
-class RayExecutor:
-    """Runs cells in actors on the nodes of a cluster; the gate is an actor, too."""
+def saved_files(suite: Suite) -> dict[str, bytes]:
+    """Sets of problems and evaluators, which are saved beside the journal, by their paths in the data folder."""
+    paths: set[Path] = set()
+    for each in suite.tasks.values():
+        if digest := each.terms.get("set"):
+            paths.add(set_path(digest))
+        if (research := research_of(each.task)) and research.evaluation:
+            paths.add(evaluation_path(research.evaluation))
+    folder = data_folder()
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.exists()}
 
-    def __init__(
-        self,
-        suite: Suite,
-        terms: LabTerms,
-        journal: Journal,
-        settings: Settings,
-        switch: StopSwitch,
-    ) -> None:
-        self._tasks = suite
-        self._terms, self._settings, self._switch = terms, settings, switch
-        self._opening = opening(journal, settings)
-        self._ours = False
-        self._files: list[Any] = []
-        self._gate: Any = None
-        self._gate_is_ours = False
-        self._workers: list[Any] = []
-        self._load: Counter[int] = Counter()
-        self._looked = 0.0
-        self._watching: asyncio.Task[None] | None = None
+
+def _save_here(files: Mapping[str, bytes]) -> None:
+    """Save what another machine has saved, where it is missing; it is checked by its digest when it is read."""
+    for name, body in files.items():
+        path = data_folder() / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_atomically(path, body, private=True)
+
+
+class CellActor:
+    """A worker as an actor."""
+
+    def __init__(self, opening: Opening, files: Sequence[Awaitable[Mapping[str, bytes]]]) -> None:
+        self._opening, self._files = opening, files
+        self._worker: CellWorker | None = None
+
+    async def run(self, cell: SentCell) -> CellOutcome:
+        """Run a cell to its end or a pause."""
+        for files in self._files:
+            _save_here(await files)
+        return await self._open().run(cell)
+
+    async def stop(self) -> None:
+        """No new calls from now on."""
+        self._open().stop()
+
+    def _open(self) -> CellWorker:
+        # Not when the actor is created, where there is no event loop yet.
+        self._worker = self._worker or CellWorker(self._opening)
+        return self._worker
+
+
+class _RayWorker:
+    def __init__(self, actor: Any) -> None:
+        self._actor = actor
+
+    async def run(self, cell: SentCell) -> CellOutcome:
+        try:
+            outcome: CellOutcome = await self._actor.run.remote(cell)
+        except _ray().exceptions.RayActorError as error:
+            raise WorkerDied from error
+        return outcome
+
+    def stop(self) -> None:
+        self._actor.stop.remote()
+
+    async def close(self) -> None:
+        _ray().kill(self._actor)
+
+
+class RayExecutor(WorkerExecutor):
+    """Runs cells in workers that Ray spreads over the nodes of a cluster."""
+
+    _ours = False
+    _tasks: Suite
+    _files: list[Any] | None = None
+    _processors, _looked = 0, 0.0
 
     @classmethod
     async def connect(
@@ -79,80 +130,39 @@ class RayExecutor:
     ) -> RayExecutor:
         """Connect to the cluster, or start one; refuses what cannot work there."""
         require_server(journal.place)
-        executor = cls(suite, terms, journal, settings, switch)
         # In a thread: it takes seconds, and in the main one Ray would take our signals.
-        executor._ours = await asyncio.to_thread(connect, terms.ray)
+        ours = await asyncio.to_thread(connect, terms.ray)
+        executor = cls(terms, journal, settings, switch)
+        executor._ours, executor._tasks = ours, suite
         return executor
 
-    async def run(self, cell: CellRun) -> CellOutcome:
-        """Run a cell in the worker that has the fewest."""
-        opening = self._suite(cell.suite)
-        self._open(opening)
-        number = min(range(len(self._workers)), key=self._load.__getitem__)
-        data = msgspec.json.encode(start_cell(cell, limited=opening.account.limited))
-        self._load[number] += 1
-        try:
-            return read_outcome(await self._workers[number].run.remote(data))
-        except _ray().exceptions.RayActorError as error:
-            raise ProviderFailed(
-                f"{cell.run}: its worker died {_MAX_RESTARTS} times; see Ray's own logs"
-            ) from error
-        finally:
-            self._load[number] -= 1
+    def _wanted(self) -> int:
+        if not self._terms.workers and monotonic() >= self._looked + _LOOK_SECONDS:
+            # A cluster of our own says none.
+            processors = int(_ray().cluster_resources().get("CPU", 0)) or os.cpu_count() or 1
+            self._processors, self._looked = min(MAX_WORKERS, processors), monotonic()
+        return self._terms.workers or self._processors
 
-    def _suite(self, suite: str) -> SuiteOpening:
-        account = Account(suite=suite, budget=self._settings.budget)
-        return SuiteOpening(account=account, worker=self._opening, cluster=self._cluster())
-
-    def _cluster(self) -> str:
-        address = _ray().get_runtime_context().gcs_address
-        # By whichever user.
-        database = hide_password(self._opening.journal).rpartition("@")[2]
-        return sha256(f"{address} {database}".encode()).hexdigest()[:12]
-
-    def _open(self, opening: SuiteOpening) -> None:
-        """Create the actors; more of them where the cluster has grown."""
-        if self._gate is None:
-            self._gate, self._gate_is_ours = open_gate(opening, GateActor)
-            if files := saved_files(self._tasks):
-                # In a list Ray leaves it where it is until a worker asks; as an argument it warns that it may be lost.
-                self._files = [_ray().put(files)]
-            self._watching = asyncio.create_task(pass_stop_on(self._switch, self._stop))
-        if self._workers and monotonic() < self._looked + _LOOK_SECONDS:
-            return
-        self._looked = monotonic()
-        wanted = self._terms.workers or min(MAX_WORKERS, _processors())
-        while len(self._workers) < wanted:
-            worker = (
-                _ray()
-                .remote(CellActor)
-                .options(
-                    # They wait for models, so that none needs a processor of its own; else
-                    # one that lost its node could not begin again on a cluster that is full.
-                    num_cpus=0,
-                    scheduling_strategy="SPREAD",
-                    max_restarts=_MAX_RESTARTS,
-                    # Ray tries several times a second while a node is lost and not known to be.
-                    max_task_retries=-1,
-                    max_concurrency=2 * MAX_PARALLEL,
-                )
-            )
-            self._workers.append(worker.remote(opening, self._files))
-
-    def _stop(self) -> None:
-        for worker in self._workers:
-            worker.stop.remote()
+    async def _start(self, opening: Opening) -> Worker:
+        ray = _ray()
+        if self._files is None:
+            files = saved_files(self._tasks)
+            # In a list Ray leaves it where it is until a worker asks; as an argument it warns that it may be lost.
+            self._files = [ray.put(files)] if files else []
+        actors = ray.remote(CellActor).options(
+            # They wait for models, so that none needs a processor of its own; else
+            # one that lost its node could not begin again on a cluster that is full.
+            num_cpus=0,
+            scheduling_strategy="SPREAD",
+            max_concurrency=2 * MAX_PARALLEL,
+        )
+        return _RayWorker(actors.remote(opening, self._files))
 
     async def close(self) -> None:
-        """End the actors, and the cluster where it was started here."""
-        ray = _ray()
-        if self._watching:
-            self._watching.cancel()
-        # Other suites that use our gate start another, as when it dies.
-        for actor in (*self._workers, *([self._gate] if self._gate_is_ours else [])):
-            ray.kill(actor)
+        """End all workers, and the cluster where it was started here."""
+        await super().close()
         if self._ours:
-            await asyncio.to_thread(ray.shutdown)
+            await asyncio.to_thread(_ray().shutdown)
 
 
 def _ray() -> Any:
@@ -161,11 +171,6 @@ def _ray() -> Any:
         return import_module("ray")
     except ImportError:
         raise InvalidInput("`ray` needs Ray; run `pip install '.[ray]'` in the clone") from None
-
-
-def _processors() -> int:
-    """How many the cluster has; a cluster of our own says none."""
-    return int(_ray().cluster_resources().get("CPU", 0)) or os.cpu_count() or 1
 
 
 def connect(address: str) -> bool:

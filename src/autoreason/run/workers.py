@@ -1,0 +1,407 @@
+"""Cells in workers: processes with their own journal and models, which lease what their calls need.
+
+`python -m autoreason.run.workers` is one; its cells come through a pipe. A worker that dies is replaced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from contextlib import ExitStack, suppress
+from math import inf
+from pathlib import Path
+from time import monotonic
+from typing import BinaryIO, Protocol
+from uuid import uuid4
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.errors import AutoreasonError, JournalError, ProviderFailed, WritingFailed
+from autoreason.events import RunStarted
+from autoreason.journal import Journal, codec
+from autoreason.journal.leases import Rows
+from autoreason.journal.run_names import suite_name
+from autoreason.models.budget import BudgetTracker, CostBound
+from autoreason.models.pool import ModelPool
+from autoreason.paths import ServerUrl
+from autoreason.run.cells import (
+    CellOutcome,
+    CellRun,
+    CellServices,
+    LocalExecutor,
+    lock_when_free,
+    open_tracker,
+    usage,
+    usage_by_cell,
+)
+from autoreason.run.leases import BASE, Lease, LeasedBudget, Leases, as_row, total
+from autoreason.run.result import StopSwitch
+from autoreason.settings import Budget, Settings
+from autoreason.studies.lab.lab_job import LabTerms
+
+_STOP = b"stop\n"
+"""In place of a cell: no new calls, but replies on their way are still taken in."""
+_LONGEST_LINE = 2**30
+_POLL_SECONDS = 0.2
+_WATCH_SECONDS = 1.0
+_LONGEST = 1e9
+"""Seconds, in place of no limit, which JSON does not have."""
+_MAX_DEATHS = 20
+"""Workers that a cell may outlive before it is to blame."""
+
+
+class Opening(Struct, frozen=True, kw_only=True):
+    """What a worker is started with."""
+
+    worker: str
+    """Its name, under which it is locked in the journal while it lives."""
+    suite: str
+    budget: Budget
+    """Of all cells of the suite."""
+    journal: str
+    """Where it goes, nobody else reads the password of a server."""
+    base_url: dict[str, str] | str | None
+    allow_http: bool
+
+
+class SentCell(Struct, frozen=True):
+    """A cell as it is sent to a worker."""
+
+    run: str
+    started: str
+    """Its task, settings and prompts, as the journal writes them."""
+    again: bool
+    seconds_left: float
+    """Of the time for all cells."""
+
+
+def send_cell(cell: CellRun, seconds_left: float = inf) -> SentCell:
+    """A cell for a worker."""
+    started = RunStarted(task=cell.task, settings=cell.settings, prompts=cell.prompts, version="")
+    seconds = min(seconds_left, _LONGEST)
+    return SentCell(cell.run, codec.write(started), cell.again, seconds)
+
+
+class CellWorker:
+    """Runs cells of one suite side by side."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._suite = opening.suite
+        self.journal = Journal.open(opening.journal, create=False)
+        self._lock = ExitStack()
+        self._lock.enter_context(self.journal.lock(opening.worker))
+        self._leases = Leases(self.journal, opening.worker)
+        self._budget: LeasedBudget | None = None
+        if opening.budget != Budget():
+            self._budget = self._leases.budget(opening.suite, opening.budget)
+        pool = ModelPool(
+            opening.base_url, allow_http=opening.allow_http, limiter=self._leases.limiter
+        )
+        self._switch = StopSwitch()
+        self.stop = self._switch.stop
+        self._cells = LocalExecutor(
+            self.journal, pool, self._switch, None, lambda _: self._budget, CellServices()
+        )
+        self._watching = asyncio.create_task(self._watch())
+
+    async def run(self, sent: SentCell) -> CellOutcome:
+        """Run a cell to its end or a pause, from where another worker left it."""
+        if self._budget:
+            self._budget.time_ends = monotonic() + sent.seconds_left
+        started = codec.read_event(sent.started)
+        assert isinstance(started, RunStarted)
+        cell = CellRun(
+            run=sent.run,
+            part="",
+            task=started.task,
+            settings=started.settings,
+            prompts=started.prompts,
+            again=sent.again,
+        )
+        try:
+            return await self._cells.run(cell)
+        except WritingFailed:
+            # Its cells go on in the process that replaces this one, with a connection that works.
+            os._exit(1)
+        except AutoreasonError as error:
+            return CellOutcome(None, refusal=str(error))
+
+    async def _watch(self) -> None:
+        """Start no calls while no process drives the suite: it was killed, or lost the journal."""
+        while True:
+            with suppress(JournalError):
+                owner = await asyncio.to_thread(self.journal.lock_owner, self._suite)
+                self._leases.allow(allowed=owner is not None)
+            await asyncio.sleep(_WATCH_SECONDS)
+
+
+def _take_pipes() -> tuple[BinaryIO, int]:
+    """The pipes from and to the scheduler; models and rules of the user's own read nothing and print as errors do."""
+    pipes = os.fdopen(os.dup(0), "rb", buffering=0), os.dup(1)
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return pipes
+
+
+async def _work() -> None:
+    """Work until the scheduler is gone; what is under way then is asked again, as after any kill."""
+    commands, replies = _take_pipes()
+    reader = asyncio.StreamReader(limit=_LONGEST_LINE)
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), commands
+    )
+    worker = CellWorker(msgspec.json.decode(await reader.readline(), type=Opening))
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def run(sent: SentCell) -> None:
+        data = _line((sent.run, await worker.run(sent)))
+        while data:
+            data = data[os.write(replies, data) :]
+
+    while data := await reader.readline():
+        if data == _STOP:
+            worker.stop()
+            continue
+        task = asyncio.create_task(run(msgspec.json.decode(data, type=SentCell)))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+
+def _line(message: object) -> bytes:
+    return msgspec.json.encode(message) + b"\n"
+
+
+read_outcome = msgspec.json.Decoder(tuple[str, CellOutcome]).decode
+"""The run of a cell, and what came of it."""
+
+
+class WorkerDied(Exception):
+    """A worker is gone, or cannot be reached any more."""
+
+
+class Worker(Protocol):
+    """A worker as its scheduler sees it; where it is gone, `run` raises `WorkerDied`."""
+
+    async def run(self, cell: SentCell) -> CellOutcome: ...
+    def stop(self) -> None: ...
+    async def close(self) -> None: ...
+
+
+class _WorkerProcess:
+    def __init__(self, process: Process, opening: Opening) -> None:
+        self._process = process
+        self._cells: dict[str, asyncio.Future[CellOutcome]] = {}
+        self._send(_line(opening))
+        self._reading = asyncio.create_task(self._read())
+
+    def _send(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        if not self._process.stdin.is_closing():
+            self._process.stdin.write(line)
+
+    async def run(self, cell: SentCell) -> CellOutcome:
+        if self._reading.done():
+            raise WorkerDied
+        ended = self._cells[cell.run] = asyncio.get_running_loop().create_future()
+        self._send(_line(cell))
+        try:
+            outcome: CellOutcome = await ended
+        finally:
+            del self._cells[cell.run]
+        return outcome
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            with suppress(msgspec.DecodeError):
+                while data := await self._process.stdout.readline():
+                    run, outcome = read_outcome(data)
+                    if run in self._cells:
+                        self._cells[run].set_result(outcome)
+        finally:
+            # Else it would go on with the cells that another is sent.
+            await self._kill()
+            for ended in self._cells.values():
+                if not ended.done():
+                    ended.set_exception(WorkerDied())
+
+    def stop(self) -> None:
+        self._send(_STOP)
+
+    async def close(self) -> None:
+        await self._kill()
+        await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _kill(self) -> None:
+        if self._process.returncode is None:
+            # `Process.kill` would wait for an ended process too, which only asyncio's watcher may.
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+
+
+class _Started:
+    """A worker, and all cells that it was ever sent."""
+
+    def __init__(self, name: str, worker: Worker) -> None:
+        self.name, self.worker = name, worker
+        self.load, self.cells = 0, set[str]()
+        self.burial: asyncio.Task[None] | None = None
+
+
+class WorkerExecutor:
+    """Runs cells in workers on this machine. When one dies, the journal says what its cells have used."""
+
+    def __init__(
+        self, terms: LabTerms, journal: Journal, settings: Settings, switch: StopSwitch
+    ) -> None:
+        self._terms, self._journal = terms, journal
+        self._settings, self._switch = settings, switch
+        self._table = journal.open_leases()
+        self._suite = ""
+        self._clock: BudgetTracker | None = None
+        self._counted: dict[str, CostBound] = {}
+        """What cells had used when this process began, or when their worker died."""
+        self._workers: list[_Started] = []
+        self._starting = asyncio.Lock()
+        self._watching: asyncio.Task[None] | None = None
+
+    async def run(self, cell: CellRun) -> CellOutcome:
+        """Run a cell in the worker that has the fewest."""
+        for _ in range(_MAX_DEATHS):
+            chosen = await self._least_loaded(suite_name(cell.run))
+            sent = send_cell(cell, self._clock.seconds_left if self._clock else inf)
+            chosen.load += 1
+            chosen.cells.add(cell.run)
+            try:
+                return await chosen.worker.run(sent)
+            except WorkerDied:
+                if chosen.burial is None:
+                    self._workers.remove(chosen)
+                    chosen.burial = asyncio.create_task(self._bury(chosen))
+                await asyncio.shield(chosen.burial)
+            finally:
+                chosen.load -= 1
+        raise ProviderFailed(f"{cell.run}: its worker died {_MAX_DEATHS} times")
+
+    async def _least_loaded(self, suite: str) -> _Started:
+        async with self._starting:
+            if not self._suite:
+                await self._open(suite)
+            while len(self._workers) < self._wanted():
+                opening = self._opening(suite)
+                self._workers.append(_Started(opening.worker, await self._start(opening)))
+            return min(self._workers, key=lambda each: each.load)
+
+    def _opening(self, suite: str) -> Opening:
+        place, settings = self._journal.place, self._settings
+        return Opening(
+            worker=f"worker-{uuid4().hex[:12]}",
+            suite=suite,
+            budget=settings.budget,
+            journal=place.url if isinstance(place, ServerUrl) else str(place),
+            base_url=settings.base_url,
+            allow_http=settings.allow_http,
+        )
+
+    def _wanted(self) -> int:
+        """How many workers there should be now."""
+        return self._terms.workers
+
+    async def _start(self, opening: Opening) -> Worker:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "autoreason.run.workers"),
+            stdin=PIPE,
+            stdout=PIPE,
+            limit=_LONGEST_LINE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        return _WorkerProcess(process, opening)
+
+    async def _open(self, suite: str) -> None:
+        """Count what was used before, once the workers of a process that was killed are gone."""
+        for account, holder in await self._table.holders():
+            if account == suite and holder != BASE:
+                async with lock_when_free(self._journal, holder):
+                    pass
+        self._suite = suite
+        await self._clear()
+        budget = self._settings.budget
+        self._clock = await asyncio.to_thread(open_tracker, self._journal, budget, suite)
+        if self._clock:
+            await self._count(await asyncio.to_thread(usage_by_cell, self._journal, budget, suite))
+        self._watching = asyncio.create_task(self._pass_stop_on())
+
+    async def _pass_stop_on(self) -> None:
+        while True:
+            # The switch is set from a handler of signals as well, and workers may be started later.
+            for each in self._workers if self._switch.stopped else ():
+                each.worker.stop()
+            await asyncio.sleep(_POLL_SECONDS)
+
+    async def _bury(self, dead: _Started) -> None:
+        """Nobody goes on with the cells of a worker before it has surely ended, and they are counted."""
+        await dead.worker.close()
+        journal, budget = self._journal, self._settings.budget
+
+        def read() -> dict[str, CostBound]:
+            return {run: usage(journal, budget, run, journal.spent(run)) for run in dead.cells}
+
+        async with lock_when_free(journal, dead.name):
+            if self._clock:
+                await self._count(await asyncio.to_thread(read), dead.name)
+
+    async def _count(self, found: dict[str, CostBound], dead: str = BASE) -> None:
+        self._counted |= found
+        used = total(self._counted.values())
+
+        def decide(rows: Rows, _now: float) -> None:
+            rows[self._suite].pop(dead, None)
+            rows[self._suite][BASE] = as_row(Lease(used, used))
+
+        await self._table.update([self._suite], decide)
+
+    async def _clear(self) -> None:
+        """End all leases of this suite, of workers that are gone, and of what nobody shares any more."""
+        found = await self._table.holders()
+        alive = await asyncio.to_thread(self._journal.locked_runs)
+        # Those of another suite that runs are the matter of its own process.
+        accounts = {account for account, _ in found} - (alive - {self._suite})
+
+        def decide(rows: Rows, _now: float) -> None:
+            for account, holder in found:
+                if account in accounts and holder not in (BASE, *alive):
+                    rows[account].pop(holder, None)
+            for held in rows.values():
+                if held.keys() <= {BASE}:
+                    held.clear()
+
+        await self._table.update(accounts, decide)
+
+    async def close(self) -> None:
+        """End all workers."""
+        if self._watching:
+            self._watching.cancel()
+        for each in self._workers:
+            await each.worker.close()
+        # A journal that cannot be reached any more is no reason to fail here.
+        with suppress(AutoreasonError):
+            for each in self._workers:
+                async with lock_when_free(self._journal, each.name):
+                    pass
+            if self._suite:
+                await self._clear()
+            self._table.close()
+
+
+if __name__ == "__main__":
+    # The scheduler, which the terminal interrupts too, says what to do.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asyncio.new_event_loop().run_until_complete(_work())
+    os._exit(0)
