@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import isclose, pi, sqrt
+from collections.abc import Callable
+from math import sqrt
 
 import pytest
 from hypothesis import assume, given, settings
@@ -12,6 +13,7 @@ from scipy.stats import t as student
 from statsmodels.stats.contingency_tables import mcnemar as their_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportion_effectsize
+from tests.stats.intervals import ends
 
 from autoreason.stats.shares import (
     clustered_share,
@@ -37,18 +39,6 @@ chances = st.floats(0, 1)
 # ---- intervals ---------------------------------------------------------------------------------
 
 
-def test_wilson_gives_the_textbook_interval() -> None:
-    low, high = wilson(8, 10) or (0, 0)
-    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
-
-
-def test_nothing_tried_gives_no_interval() -> None:
-    assert wilson(0, 0) is None
-    nothing = share(0, 0)
-    assert nothing.value is None
-    assert nothing.reason == "there was nothing to count"
-
-
 @given(counts)
 @steady
 def test_wilson_holds_the_share_inside_zero_and_one(counts: tuple[int, int]) -> None:
@@ -64,14 +54,14 @@ def test_wilson_holds_the_share_inside_zero_and_one(counts: tuple[int, int]) -> 
 def test_an_exact_share_has_the_interval_of_scipy(counts: tuple[int, int], level: float) -> None:
     found = exact_share(*counts, confidence=level)
     theirs = binomtest(*counts).proportion_ci(level, method="exact")
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+    assert ends(found) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
     assert (found.value, found.n) == (counts[0] / counts[1], counts[1])
 
 
 def test_an_exact_share_of_a_hundred_thousand_trials_is_quick_and_right() -> None:
     found = exact_share(40_321, 100_000)
     theirs = binomtest(40_321, 100_000).proportion_ci(method="exact")
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+    assert ends(found) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
 
 
 @given(counts)
@@ -80,15 +70,10 @@ def test_an_exact_share_leaves_one_half_out_just_where_the_sign_test_does(
     counts: tuple[int, int],
 ) -> None:
     successes, trials = counts
-    found, p = exact_share(successes, trials), sign_test(successes, trials - successes).p_value
-    assert found.low is not None
-    assert found.high is not None
+    low, high = ends(exact_share(successes, trials))
+    p = sign_test(successes, trials - successes).p_value
     assert p is not None
-    assert (not found.low <= 0.5 <= found.high) == (p < 0.05)
-
-
-def test_an_exact_share_of_nothing_is_unknown() -> None:
-    assert exact_share(0, 0).value is None
+    assert (not low <= 0.5 <= high) == (p < 0.05)
 
 
 @given(counts, st.integers(0, 50))
@@ -98,26 +83,17 @@ def test_a_share_of_a_whole_is_within_what_is_left_and_a_point_where_nothing_is(
 ) -> None:
     successes, drawn = min(counts[0], 60), min(counts[1], 60)
     found = share_of_whole(successes, drawn, drawn + left)
-    assert found.low is not None
-    assert found.high is not None
+    low, high = ends(found)
     total = drawn + left
-    assert successes / total <= found.low <= found.high <= (successes + left) / total
-    assert left or found.low == found.high == found.value
-
-
-def test_a_share_of_a_whole_needs_one_draw() -> None:
-    assert share_of_whole(0, 0, 5).value is None
-    with pytest.raises(ValueError, match="counts are 0 or more"):
-        share_of_whole(1, 6, 5)
+    assert successes / total <= low <= high <= (successes + left) / total
+    assert left or low == high == found.value
 
 
 @given(counts)
 @steady
 def test_a_share_has_the_interval_of_statsmodels(counts: tuple[int, int]) -> None:
     found = share(*counts)
-    assert (found.low, found.high) == pytest.approx(
-        proportion_confint(*counts, method="wilson"), abs=1e-9
-    )
+    assert ends(found) == pytest.approx(proportion_confint(*counts, method="wilson"), abs=1e-9)
     assert found.n == counts[1]
 
 
@@ -138,52 +114,28 @@ def test_one_try_a_task_is_a_plain_share(counts: tuple[int, int]) -> None:
 def test_tries_of_a_task_are_never_worth_more_than_as_many_tasks(tasks: list[list[bool]]) -> None:
     found = clustered_share(tasks)
     tries, successes = sum(map(len, tasks)), sum(map(sum, tasks))
-    alone = exact_share(successes, tries)
     assert found.value == pytest.approx(successes / tries)
-    assert found.low is not None
-    assert found.high is not None
-    assert alone.low is not None
-    assert alone.high is not None
-    assert found.low <= alone.low + 1e-9
-    assert found.high >= alone.high - 1e-9
+    (low, high), (least, most) = ends(found), ends(exact_share(successes, tries))
+    assert low <= least + 1e-9
+    assert high >= most - 1e-9
 
 
-def test_tries_that_always_agree_are_worth_no_more_than_their_tasks() -> None:
-    found = clustered_share([[at < 6] * 3 for at in range(10)])
-    once = exact_share(6, 10)
-    assert (found.low, found.high) == pytest.approx((once.low, once.high))
-
-
-def test_many_tasks_whose_tries_do_not_hang_together_are_worth_almost_all_tries() -> None:
-    found = clustered_share([(True, False, at % 2) for at in range(200)])
-    all_tries, tasks = exact_share(300, 600), exact_share(100, 200)
-    assert found.high is not None
-    assert all_tries.high is not None
-    assert tasks.high is not None
-    assert found.high - all_tries.high < (tasks.high - all_tries.high) / 20
-
-
-def test_tasks_too_few_to_show_anything_count_once_however_often_they_were_tried() -> None:
-    found = clustered_share([[1.0] * 9 + [0.0]] * 2 + [[1.0] * 10] * 3)
-    assert found.low is not None
-    assert found.low < 0.5
-
-
-def test_a_task_that_was_tried_far_more_often_than_the_others_is_hardly_more_than_one() -> None:
-    found = clustered_share([[1.0] * 1000, *([[0.0, 1.0]] * 9)])
-    assert found.low is not None
-    assert found.low < 0.1
+def test_tries_are_worth_more_than_their_tasks_only_where_they_do_not_hang_together() -> None:
+    agreeing = clustered_share([[at < 6] * 3 for at in range(10)])
+    assert ends(agreeing) == pytest.approx(ends(exact_share(6, 10)))
+    many = ends(clustered_share([(True, False, at % 2) for at in range(200)]))[1]
+    all_tries, tasks = ends(exact_share(300, 600))[1], ends(exact_share(100, 200))[1]
+    assert many - all_tries < (tasks - all_tries) / 20
+    # So few tasks show nothing of how their tries hang together.
+    assert ends(clustered_share([[1.0] * 9 + [0.0]] * 2 + [[1.0] * 10] * 3))[0] < 0.5
+    # One that was tried far more often than the others is hardly more than one.
+    assert ends(clustered_share([[1.0] * 1000, *([[0.0, 1.0]] * 9)]))[0] < 0.1
 
 
 @given(st.integers(1, 300), st.floats(0.0005, 0.4))
 @steady
-def teststudent_ts_quantiles_are_those_of_scipy(freedom: int, tail: float) -> None:
+def test_students_quantiles_are_those_of_scipy(freedom: int, tail: float) -> None:
     assert student_t(freedom, tail) == pytest.approx(student.isf(tail, freedom), rel=1e-5)
-
-
-def test_no_task_has_no_share() -> None:
-    assert clustered_share([]).value is None
-    assert clustered_share([[], []]).value is None
 
 
 @given(st.integers(0, 200), st.integers(0, 60), st.integers(0, 60))
@@ -195,8 +147,8 @@ def test_a_paired_gain_has_bonett_and_prices_interval(both: int, gained: int, lo
     assert found.value == pytest.approx((gained - lost) / n)
     won, other = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
     reach = 1.959964 * sqrt((won + other - (won - other) ** 2) / (n + 2))
-    ends = max(-1, won - other - reach), min(1, won - other + reach)
-    assert (found.low, found.high) == pytest.approx(ends, abs=1e-6)
+    reached = max(-1, won - other - reach), min(1, won - other + reach)
+    assert ends(found) == pytest.approx(reached, abs=1e-6)
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=50))
@@ -205,32 +157,14 @@ def test_a_paired_gain_lies_in_its_interval_and_turns_round_with_its_sides(
     differences: list[float],
 ) -> None:
     found, turned = paired_gain(differences), paired_gain([-each for each in differences])
+    low, high = ends(found)
     assert found.value is not None
-    assert found.low is not None
-    assert found.high is not None
-    assert -1 <= found.low <= found.value + 1e-9
-    assert found.value - 1e-9 <= found.high <= 1
-    assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low), abs=1e-9)
-
-
-def test_a_gain_needs_differences_of_shares() -> None:
-    assert paired_gain([]).value is None
-    with pytest.raises(ValueError, match="between -1 and 1"):
-        paired_gain([2.0])
-
-
-@pytest.mark.parametrize("bad", [(-1, 3), (4, 3)])
-def test_impossible_counts_are_refused(bad: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="counts are 0 or more"):
-        share(*bad)
+    assert -1 <= low <= found.value + 1e-9
+    assert found.value - 1e-9 <= high <= 1
+    assert ends(turned) == pytest.approx((-high, -low), abs=1e-9)
 
 
 # ---- effect size -------------------------------------------------------------------------------
-
-
-def test_cohens_h_is_zero_between_equals_and_pi_between_never_and_always() -> None:
-    assert cohens_h(0.3, 0.3) == 0
-    assert isclose(cohens_h(1, 0), pi)
 
 
 @given(chances, chances)
@@ -240,11 +174,6 @@ def test_cohens_h_is_that_of_statsmodels_and_changes_sign_with_the_sides(
 ) -> None:
     assert cohens_h(one, other) == pytest.approx(proportion_effectsize(one, other))
     assert cohens_h(one, other) == -cohens_h(other, one)
-
-
-def test_a_share_above_one_has_no_angle() -> None:
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        cohens_h(62, 43)
 
 
 # ---- exact tests -------------------------------------------------------------------------------
@@ -275,15 +204,6 @@ def test_mcnemar_finds_what_agresti_found_in_the_presidents_ratings() -> None:
     found = mcnemar(86, 150)
     assert found.p_value == pytest.approx(3.7e-5, rel=0.05)
     assert found.n == 236
-
-
-def test_without_a_difference_there_is_no_test() -> None:
-    assert sign_test(0, 0).p_value is None
-    assert mcnemar(0, 0).p_value is None
-    assert "only one of the two solved" in mcnemar(0, 0).reason
-
-
-def test_ten_thousand_comparisons_do_not_overflow() -> None:
     assert mcnemar(5200, 4800).p_value == pytest.approx(binomtest(5200, 10000).pvalue)
 
 
@@ -328,32 +248,44 @@ def test_an_even_share_is_rejected_exactly_where_its_interval_leaves_it_out(
 ) -> None:
     p = even_share_test(tasks, level).p_value
     assert p is not None
-    found = clustered_share(tasks, 1 - level)
-    assert found.low is not None
-    assert found.high is not None
-    assert (p <= level) == (not found.low <= 0.5 <= found.high)
-    wider = clustered_share(tasks, 1 - p / 1.03)
-    assert wider.low is not None
-    assert wider.low <= 0.5
+    low, high = ends(clustered_share(tasks, 1 - level))
+    assert (p <= level) == (not low <= 0.5 <= high)
+    assert ends(clustered_share(tasks, 1 - p / 1.03))[0] <= 0.5
     assert p == 1 or (clustered_share(tasks, 1 - p).low or 0) > 0.5
 
 
-def test_an_even_share_of_one_task_is_never_rejected_and_of_none_unknown() -> None:
-    assert even_share_test([[1.0] * 9], 0.05).p_value == 1
-    assert even_share_test([[]], 0.05).p_value is None
-
-
-def test_the_longer_text_is_counted_from_either_side() -> None:
+def test_the_longer_text_is_counted_from_either_side_and_a_ballot_once() -> None:
     found = longer_preferred([1, 0, 0, 1, 0.5, 1], [10, -10, 10, -10, 10, 0])
     assert (found.value, found.n) == (0.5, 4)
-    assert longer_preferred([], []).value is None
-
-
-def test_comparisons_of_a_ballot_count_once() -> None:
     found = longer_preferred([1, 1, 1, 0], [5, 5, 5, 5], clusters=["one", "one", "one", "other"])
     assert (found.value, found.n) == (0.75, 2)
 
 
-def test_every_outcome_needs_its_difference_in_length() -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        longer_preferred([1, 0], [3])
+def test_of_nothing_nothing_is_known() -> None:
+    assert wilson(0, 0) is None
+    assert share(0, 0).reason == "there was nothing to count"
+    assert "only one of the two solved" in mcnemar(0, 0).reason
+    for found in (
+        *(share(0, 0), exact_share(0, 0), share_of_whole(0, 0, 5), clustered_share([])),
+        *(clustered_share([[], []]), paired_gain([]), longer_preferred([], [])),
+    ):
+        assert found.value is None
+    for test in (sign_test(0, 0), mcnemar(0, 0), even_share_test([[]], 0.05)):
+        assert test.p_value is None
+    assert even_share_test([[1.0] * 9], 0.05).p_value == 1
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: share(-1, 3), "counts are 0 or more"),
+        (lambda: share(4, 3), "counts are 0 or more"),
+        (lambda: share_of_whole(1, 6, 5), "counts are 0 or more"),
+        (lambda: paired_gain([2.0]), "between -1 and 1"),
+        (lambda: cohens_h(62, 43), "between 0 and 1"),
+        (lambda: longer_preferred([1, 0], [3]), "shorter"),
+    ],
+)
+def test_what_cannot_be_is_refused(ask: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ask()

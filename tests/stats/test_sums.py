@@ -97,8 +97,6 @@ def test_a_mean_is_resampled_by_clusters() -> None:
     together = [[float(n % 2)] * 10 for n in range(20)]
     narrow, wide = resampled_mean(apart), resampled_mean(together)
     assert narrow.value == wide.value == 0.5
-    assert narrow.low is not None
-    assert wide.low is not None
     assert narrow.low == pytest.approx(0.5 - 1.96 * 0.5 / 200**0.5, abs=0.01)
     assert wide.low == pytest.approx(0.5 - 1.96 * 0.5 / 20**0.5, abs=0.03)
     assert resampled_mean(apart) == narrow

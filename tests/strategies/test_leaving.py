@@ -20,8 +20,13 @@ from autoreason.settings import Budget
 from autoreason.strategies.registry import BUILT_IN
 
 SHORT: dict[str, Any] = {"passes": 2, "judges": 2, "playoff": 3, "confirmation": 2, "k": 1}
+LONGER = {**SHORT, "passes": 6, "k": 6, "judges": 3, "extra_judges": 0, "early_stop": False}
 NEWEST = vote(*(f"made in {number}" for number in range(6, 0, -1)))
 SCRIPT: dict[str, Any] = {**USUAL, **VARIED}
+
+
+KINDS = ("single", "harsh", "critique_revise", "self_refine", "best_of_n")
+"""One of each class beside the tournament."""
 
 
 def options(strategy: str) -> dict[str, Any]:
@@ -38,7 +43,7 @@ async def test_left_after_any_call_a_strategy_ends_the_same_and_asks_nothing_twi
     assert ended.text
 
 
-@pytest.mark.parametrize("strategy", [name for name in BUILT_IN if name != "autoreason"])
+@pytest.mark.parametrize("strategy", KINDS)
 async def test_a_spent_budget_pauses_a_strategy_and_a_higher_one_lets_it_go_on(
     journal: Journal, strategy: str
 ) -> None:
@@ -51,21 +56,17 @@ async def test_a_spent_budget_pauses_a_strategy_and_a_higher_one_lets_it_go_on(
         second = Breaking(SCRIPT)
         higher = {"budget": Budget(calls=whole.calls)}
         result = await go_on(journal, paused.run, second, changes=higher)
-        assert (result.status, result.text, result.calls) == (
-            whole.status,
-            whole.text,
-            whole.calls,
-        )
+        ended = (result.status, result.text, result.calls)
+        assert ended == (whole.status, whole.text, whole.calls)
         assert not set(first.asked) & set(second.asked)
 
 
 async def test_passes_leave_the_playoff_and_the_confirmation_their_share_of_the_budget(
     journal: Journal,
 ) -> None:
-    most = {**SHORT, "passes": 6, "k": 6, "judges": 3, "extra_judges": 0, "early_stop": False}
-    a_pass, after = 6, most["playoff"] + most["confirmation"]
-    for calls in range(1, 40):
-        limited = settings(**most, budget=Budget(calls=calls))
+    a_pass, after = 6, LONGER["playoff"] + LONGER["confirmation"]
+    for calls in (1, 11, 12, 17, 18, 24, 39):
+        limited = settings(**LONGER, budget=Budget(calls=calls))
         ended = await start_run(journal, scripted({"judge": NEWEST}), settings=limited)
         assert ended.calls <= calls
         if calls < 1 + a_pass + after:
@@ -84,8 +85,7 @@ async def test_passes_leave_the_playoff_and_the_confirmation_their_share_of_the_
 async def test_a_higher_budget_lets_a_run_go_on_whatever_it_decided_under_the_lower_one(
     journal: Journal,
 ) -> None:
-    most = {**SHORT, "passes": 6, "k": 6, "judges": 3, "extra_judges": 0, "early_stop": False}
-    limited = settings(**most, budget=Budget(calls=18))
+    limited = settings(**LONGER, budget=Budget(calls=18))
 
     def dead(request: Request) -> str:
         if request.key.startswith("playoff/"):
@@ -101,22 +101,15 @@ async def test_a_higher_budget_lets_a_run_go_on_whatever_it_decided_under_the_lo
     assert (await replay.aio(result.run, journal=journal)).same
 
 
-@pytest.mark.parametrize("unit", ["calls", "tokens"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("budget", [Budget(calls=24), Budget(tokens=30_000)])
 async def test_a_limited_run_has_its_confirmation_or_never_began_a_pass(
-    journal: Journal, seed: int, unit: str
+    journal: Journal, budget: Budget
 ) -> None:
-    for limit in (24, 31, 47) if unit == "calls" else (20_000, 30_000, 45_000):
-        budget = Budget(calls=limit) if unit == "calls" else Budget(tokens=limit)
-        chosen = settings("echo/echo", seed=seed, k=3, budget=budget, max_tokens=600)
-        ended = await start_run(journal, settings=chosen)
-        assert (ended.status, ended.passes) == ("budget", 0) or ended.status in FINISHED
-
-
-async def test_what_a_limited_run_is_asked_about_its_budget_is_no_call(journal: Journal) -> None:
-    ended = await start_run(journal, changes={"budget": Budget(calls=60)})
+    chosen = settings("echo/echo", seed=1, k=3, budget=budget, max_tokens=600)
+    ended = await start_run(journal, settings=chosen)
+    assert (ended.status, ended.passes) == ("budget", 0) or ended.status in FINISHED
     row = journal.find(ended.run)
-    assert row.spent.calls == ended.calls
+    assert row.spent.calls == ended.calls, "what it is asked about its budget is no call"
     assert (row.spent.unpriced, row.spent.unmetered) == (0, 0)
 
 
@@ -136,7 +129,7 @@ async def test_a_run_that_pauses_after_its_playoff_shows_what_that_chose(journal
     assert result.text == paused.text
 
 
-@pytest.mark.parametrize("strategy", BUILT_IN)
+@pytest.mark.parametrize("strategy", ["autoreason", "best_of_n"])
 async def test_a_person_can_stop_a_strategy_before_it_asks_anything(
     journal: Journal, strategy: str
 ) -> None:
@@ -150,11 +143,11 @@ async def test_a_person_can_stop_a_strategy_before_it_asks_anything(
     assert (await replay.aio(result.run, journal=journal)).same
 
 
-@pytest.mark.parametrize("strategy", BUILT_IN)
+@pytest.mark.parametrize("strategy", ["autoreason", *KINDS])
 async def test_the_order_of_replies_changes_no_story(journal: Journal, strategy: str) -> None:
     stories = []
-    for luck in range(3):
+    for luck in range(2):
         model = Breaking(SCRIPT, luck=luck)
         result = await start_run(journal, model, settings=settings(**options(strategy)))
         stories.append(told(journal, result.run))
-    assert stories[0] == stories[1] == stories[2]
+    assert stories[0] == stories[1]

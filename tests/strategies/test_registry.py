@@ -10,10 +10,10 @@ import pytest
 from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
-from autoreason.jobs.job import check_job, read_options
-from autoreason.plugins import absolute
+from autoreason.jobs.job import check_job
 from autoreason.strategies.registry import BUILT_IN, find_strategy
-from autoreason.task import Task
+from autoreason.task import Entry, Task
+from autoreason.tournament.loop import Tournament
 from autoreason.tournament.strategy import Strategy
 
 MINE = """
@@ -28,17 +28,20 @@ class Mine(Strategy):
         return self.deliver("done", "mine is done")
 
 nothing = 3
-class Other:
-    pass
 """
 
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """A strategy of one's own."""
     file = tmp_path / "mine.py"
     file.write_text(MINE)
     return file
+
+
+class Ours(Tournament):
+    """A strategy of a package."""
+
+    summary = "ours"
 
 
 def refusal(name: str) -> str:
@@ -63,15 +66,7 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     message = refusal("autoraeson")
     assert "no strategy 'autoraeson'" in message
     assert all(name in message for name in BUILT_IN)
-
-
-@pytest.mark.parametrize("study", ["judge", "judge_pairs", "rejudge", "compare"])
-def test_what_judges_texts_is_no_way_to_write_one(study: str) -> None:
-    assert f"no strategy '{study}'" in refusal(study)
-
-
-def test_a_class_is_taken_from_its_file(mine: Path) -> None:
-    assert find_strategy(f"{mine}:Mine").summary == "mine"
+    assert "no strategy 'judge'" in refusal("judge"), "that writes no text"
 
 
 @pytest.mark.parametrize(
@@ -79,12 +74,11 @@ def test_a_class_is_taken_from_its_file(mine: Path) -> None:
     [
         ("{folder}/none.py:Mine", "no file"),
         ("{folder}/mine.py:Theirs", "no Theirs"),
-        ("{folder}/mine.py:", "has no"),
-        ("{folder}/mine.py:Other", "is no strategy"),
         ("{folder}/mine.py:nothing", "is no strategy"),
-        ("{folder}:Mine", "no file"),
-        (":", "no file"),
         ("{folder}/notes.txt:Mine", "is no Python file"),
+        ("tests.strategies.test_registry:Absent", "test_registry has no Absent"),
+        ("tests.strategies.test_registry:MINE", "is no strategy"),
+        ("nowhere:Mine", "nowhere:Mine cannot be loaded: ModuleNotFoundError"),
     ],
 )
 def test_what_cannot_be_taken_from_a_file_is_one_sentence(
@@ -113,75 +107,21 @@ def test_a_file_that_cannot_be_loaded_says_where_it_fails(
     assert not any(name.startswith("autoreason_strategy_broken") for name in sys.modules)
 
 
-def test_a_file_mended_meanwhile_is_loaded_anew(mine: Path) -> None:
+def test_a_class_is_found_in_a_module_or_in_its_file_and_anew_where_that_was_mended(
+    mine: Path,
+) -> None:
+    assert find_strategy("tests.strategies.test_registry:Ours").summary == "ours"
     assert find_strategy(f"{mine}:Mine").summary == "mine"
     mine.write_text(MINE.replace('"mine"', '"better"'))
     os.utime(mine, ns=(1, 1))
     assert find_strategy(f"{mine}:Mine").summary == "better"
-
-
-OPTIONS = """
-from __future__ import annotations
-from msgspec import Struct
-from autoreason.extend import Strategy
-
-Size = {size}
-
-class Own(Struct, frozen=True):
-    size: Size
-
-class Mine(Strategy):
-    own = Own
-
-    async def run(self):
-        pass
-"""
-
-
-def test_files_of_the_same_name_do_not_mix(tmp_path: Path) -> None:
-    kinds = []
-    for folder, size in (("one", "int"), ("two", "str")):
-        file = tmp_path / folder / "mine.py"
-        file.parent.mkdir()
-        file.write_text(OPTIONS.format(size=size))
-        kinds.append(find_strategy(f"{file}:Mine"))
-    given = settings(strategy="x:Mine", strategy_options={"size": "3"})
-    sizes = [read_options(given, getattr(kind, "own")).size for kind in kinds]  # noqa: B009
-    assert sizes == [3, "3"]
-
-
-def test_a_name_means_the_same_in_another_folder(
-    mine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(mine.parent)
-    assert absolute("mine.py:Mine") == f"{mine.resolve()}:Mine"
-    assert absolute("harsh") == "harsh"
-
-
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An installed package with a strategy in it."""
-    (tmp_path / "their_package.py").write_text(MINE)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "their_package", raising=False)
-    return tmp_path
-
-
-@pytest.mark.usefixtures("package")
-def test_a_package_brings_strategies_of_its_own() -> None:
-    assert find_strategy("their_package:Mine").summary == "mine"
-
-
-@pytest.mark.usefixtures("package")
-def test_a_package_that_is_broken_is_named() -> None:
-    assert "their_package has no Absent" in refusal("their_package:Absent")
-    assert "is no strategy" in refusal("their_package:Other")
-    assert "nowhere:Mine cannot be loaded: ModuleNotFoundError" in refusal("nowhere:Mine")
+    again = mine.parent / "other" / "mine.py"
+    again.parent.mkdir()
+    again.write_text(MINE.replace('"mine"', '"another"'))
+    assert find_strategy(f"{again}:Mine").summary == "another", "files of one name do not mix"
 
 
 def test_finished_texts_are_refused_by_strategies_that_have_no_use_for_them() -> None:
-    from autoreason.task import Entry
-
     task = Task(brief="x", entries=(Entry(name="a", text="A."), Entry(name="b", text="B.")))
     with pytest.raises(InvalidInput, match="no use for finished texts"):
         check_job(task, settings(strategy="harsh"), find_strategy("harsh"))

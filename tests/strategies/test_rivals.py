@@ -1,16 +1,37 @@
-"""What holds for every built-in strategy, whatever it does between draft and delivery."""
+"""What holds for every built-in strategy, and what each of the simpler ones does of its own."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
-from tests.tournament.stage import Answer, Played, critique, cut_off, document, play, vote
+from tests.run.runs import go_on, scripted, settings, start_run
+from tests.tournament.stage import (
+    Answer,
+    Played,
+    critique,
+    cut_off,
+    document,
+    play,
+    shown_texts,
+    vote,
+)
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import CandidateDropped, CandidateReady, DraftReady, GuidanceGiven
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.events import (
+    CandidateDropped,
+    CandidateReady,
+    CritiqueWritten,
+    DraftReady,
+    GuidanceGiven,
+    PassDecided,
+    PlayoffDecided,
+)
+from autoreason.exchange import OnSignal, Outcome, Reply, Request
+from autoreason.journal import Journal
+from autoreason.run.recorded import replay
 from autoreason.settings import Models, make_settings
 from autoreason.strategies.registry import BUILT_IN, find_strategy
 
@@ -55,38 +76,22 @@ def first_pass(strategy: str) -> int:
 
 
 @pytest.mark.parametrize("strategy", BUILT_IN)
-async def test_every_role_sees_the_task_before_anything_else(strategy: str) -> None:
-    played = await short(strategy, facts="The key hangs behind the oars.", contract=TEN)
-    asked = played.requests
-    assert asked
-    for request in asked:
-        assert request.messages[0].speaker == "system"
-        opening = request.messages[1]
-        assert opening.speaker == "user"
-        assert opening.stable
-        assert BRIEF in opening.text
-        assert "The key hangs behind the oars." in opening.text
-        assert "10 words" in opening.text
-
-
-@pytest.mark.parametrize("strategy", BUILT_IN)
-async def test_every_strategy_delivers_a_text_and_says_why_it_ended(strategy: str) -> None:
-    delivered = (await short(strategy)).delivered
-    assert delivered is not None
-    assert delivered.text
-    assert delivered.reason
-    assert delivered.status in ("converged", "capped", "done")
-
-
-@pytest.mark.parametrize("strategy", BUILT_IN)
-async def test_no_key_is_asked_twice(strategy: str) -> None:
-    keys = [request.key for request in (await short(strategy)).requests]
+async def test_every_strategy_delivers_and_every_role_sees_the_task_before_anything_else(
+    strategy: str,
+) -> None:
+    facts = "The key hangs behind the oars."
+    played = await short(strategy, facts=facts, contract=TEN)
+    assert played.requests
+    for request in played.requests:
+        system, opening = request.messages[:2]
+        assert (system.speaker, opening.speaker, opening.stable) == ("system", "user", True)
+        assert all(said in opening.text for said in (BRIEF, facts, "10 words"))
+    keys = [request.key for request in played.requests]
     assert len(set(keys)) == len(keys)
-
-
-@pytest.mark.parametrize("strategy", BUILT_IN)
-async def test_the_same_replies_tell_the_same_story(strategy: str) -> None:
-    assert (await short(strategy)).events == (await short(strategy)).events
+    assert played.delivered.text
+    assert played.delivered.reason
+    assert played.delivered.status in ("converged", "capped", "done")
+    assert (await short(strategy, facts=facts, contract=TEN)).events == played.events
 
 
 @pytest.mark.parametrize("strategy", TAKING)
@@ -100,7 +105,6 @@ async def test_a_breach_is_sent_back_once_and_then_not_taken(strategy: str) -> N
     assert len(repairs) == len(passes) > 0
     assert all(drop.reason == "contract" for drop in played.of(CandidateDropped))
     assert not played.of(CandidateReady)
-    assert played.delivered is not None
     assert played.delivered.text.startswith(("Short first.", "The text of draft"))
 
 
@@ -119,7 +123,6 @@ async def test_a_first_text_in_breach_yields_to_any_that_keeps_the_contract(stra
     script: dict[str, Answer] = {"draft/try/0": document(LONG), "draft/repair": document(LONG)}
     played = await short(strategy, script, contract=TEN, max_drafts=1)
     assert played.of(DraftReady)[0].violations
-    assert played.delivered is not None
     assert not played.delivered.violations
 
 
@@ -133,7 +136,6 @@ async def test_a_text_that_was_cut_off_is_never_taken(strategy: str) -> None:
     assert asked[f"{key}/try/1"].max_tokens == 2 * asked[f"{key}/try/0"].max_tokens
     assert [d.reason for d in played.of(CandidateDropped) if d.number == number] == ["truncated"]
     assert not any(ready.text.startswith("Half") for ready in played.of(CandidateReady))
-    assert played.delivered is not None
     assert not played.delivered.text.startswith("Half")
 
 
@@ -144,7 +146,6 @@ async def test_a_clone_changes_nothing(strategy: str) -> None:
         strategy, {writer(strategy): same, "draft/try/0": document("The text of draft.")}
     )
     assert {drop.reason for drop in played.of(CandidateDropped)} == {"clone"}
-    assert played.delivered is not None
     assert played.delivered.text == "The text of draft."
     assert not played.asked("judge")
 
@@ -166,11 +167,7 @@ async def test_a_text_about_its_own_making_is_sent_back(strategy: str) -> None:
 async def test_guidance_reaches_the_next_pass(strategy: str) -> None:
     played = await short(strategy, {"pass/2/guidance": "Name the hook."})
     assert played.of(GuidanceGiven) == [GuidanceGiven(number=2, text="Name the hook.")]
-    told = [
-        request.key
-        for request in played.requests
-        if any("Name the hook." in message.text for message in request.messages)
-    ]
+    told = [each.key for each in played.requests if "Name the hook." in str(each.messages)]
     role = "critic/0" if strategy in ("critique_revise", "self_refine") else "reviser"
     assert told[0] == f"pass/2/{role}/try/0"
     assert not any(key.startswith("pass/1/") for key in told)
@@ -185,30 +182,22 @@ async def test_authors_who_write_nothing_pause_the_run(strategy: str) -> None:
     assert "2 passes in a row" in str(played.interruption)
 
 
-@pytest.mark.parametrize("strategy", ["conservative", "improve", "harsh"])
-async def test_iterated_revisions_take_one_call_a_pass(strategy: str) -> None:
-    played = await short(strategy)
-    assert [r.key for r in played.asked("reviser")] == [
-        f"pass/{n}/reviser/try/0" for n in (1, 2, 3)
-    ]
-    assert not played.asked("judge")
-    assert played.delivered is not None
-    assert played.delivered.text == "The text of pass 3 reviser."
-    assert (played.delivered.status, played.delivered.origin) == ("capped", "pass 3")
-
-
-async def test_each_iterated_strategy_asks_in_its_own_words() -> None:
-    message = {
-        strategy: (await short(strategy)).asked("reviser")[0].messages[-1].text
-        for strategy in ("conservative", "improve", "harsh")
-    }
-    assert len(set(message.values())) == 3
+async def test_iterated_revisions_take_one_call_a_pass_each_in_its_own_words() -> None:
+    words = set()
+    for strategy in ("conservative", "improve", "harsh"):
+        played = await short(strategy)
+        asked = played.asked("reviser")
+        assert [r.key for r in asked] == [f"pass/{n}/reviser/try/0" for n in (1, 2, 3)]
+        assert not played.asked("judge")
+        assert played.delivered.text == "The text of pass 3 reviser."
+        assert (played.delivered.status, played.delivered.origin) == ("capped", "pass 3")
+        words.add(asked[0].messages[-1].text)
+    assert len(words) == 3
 
 
 async def test_a_critique_that_finds_nothing_changes_nothing() -> None:
     played = await short("critique_revise", {"critic": critique()})
     assert not played.asked("reviser")
-    assert played.delivered is not None
     assert played.delivered.origin == "draft"
 
 
@@ -219,3 +208,207 @@ async def test_a_strategy_that_knows_no_options_says_so() -> None:
         )
         with pytest.raises(InvalidInput, match="has no option `pace`"):
             find_strategy(strategy).check(settings)
+
+
+def drafted(request: Request) -> str:
+    """A draft that says which it is."""
+    number = "1" if request.key.startswith("draft") else request.key.split("/")[1]
+    return document(f"Draft number {number} of them.")
+
+
+def best_of(n: int, **more: Any) -> dict[str, Any]:
+    own = {"strategy": "best_of_n", "strategy_options": {"n": n}}
+    return {**own, "playoff": 3, "confirmation": 0, **more}
+
+
+@pytest.mark.parametrize("n", [2, 10])
+async def test_one_panel_sees_all_the_drafts(n: int) -> None:
+    played = await play({"author": drafted, "judge": vote("number 2")}, **best_of(n))
+    assert len(played.asked("author")) == n
+    for judge in played.asked("judge"):
+        assert set(shown_texts(judge).values()) == {
+            f"Draft number {number} of them." for number in range(1, n + 1)
+        }
+    assert {judge.key.split("/")[0] for judge in played.asked("judge")} == {"playoff"}
+    assert len({request.messages for request in played.asked("author")}) == 1
+    assert played.delivered.text == "Draft number 2 of them."
+    assert played.delivered.status == "done"
+
+
+async def test_clones_are_not_judged_wherever_they_stand() -> None:
+    texts = {"draft": "One.", "2": "Two.", "3": "One.", "4": " Two. "}
+
+    def repeated(request: Request) -> str:
+        step = request.key.split("/")
+        return document(texts["draft" if step[0] == "draft" else step[1]])
+
+    played = await play({"author": repeated, "judge": vote("One")}, **best_of(4))
+    for judge in played.asked("judge"):
+        assert sorted(shown_texts(judge).values()) == ["One.", "Two."]
+    assert played.delivered.text == "One."
+    same = await play({"author": document("The one text.")}, **best_of(3))
+    assert not same.asked("judge")
+    assert [drop.reason for drop in same.of(CandidateDropped)] == ["clone", "clone"]
+    assert same.delivered.reason == "the best of 1 draft"
+
+
+async def test_a_given_draft_is_one_of_them() -> None:
+    played = await play({"author": drafted, "judge": vote("Given")}, draft="Given.", **best_of(3))
+    assert len(played.asked("author")) == 2
+    assert played.delivered.text == "Given."
+    assert len(played.of(PlayoffDecided)[0].texts) == 3
+
+
+@pytest.mark.parametrize("n", ["1", "11", "many", "2.5"])
+def test_a_number_of_drafts_that_cannot_be_is_one_sentence(n: str) -> None:
+    check = find_strategy("best_of_n").check
+    check(settings(strategy="best_of_n", strategy_options={"n": "4"}))
+    with pytest.raises(InvalidInput, match="n") as refusal:
+        check(settings(strategy="best_of_n", strategy_options={"n": n}))
+    assert "\n" not in str(refusal.value)
+    with pytest.raises(InvalidInput, match="set `playoff` to 2"):
+        check(settings(strategy="best_of_n", playoff=0))
+
+
+async def test_a_single_draft_asks_once_unless_it_is_given() -> None:
+    played = await play({"author": drafted}, strategy="single")
+    assert [request.key for request in played.requests] == ["draft/try/0"]
+    played = await play(draft="Mine.", strategy="single")
+    assert not played.requests
+    assert (played.delivered.text, played.delivered.status) == ("Mine.", "done")
+
+
+async def test_a_panel_that_decides_nothing_chooses_nothing(journal: Journal) -> None:
+    dead: dict[str, Answer] = {"author": drafted, "judge": "I would rather not say."}
+    paused = await start_run(journal, scripted(dead), changes=best_of(3))
+    assert paused.status == "panel_failed"
+    assert "too few ballots" in paused.reason
+    model = scripted({"author": drafted, "judge": vote("number 2")})
+    result = await go_on(journal, paused.run, model)
+    assert (result.status, result.text) == ("done", "Draft number 2 of them.")
+    assert {request.role for request in model.requests} == {"judge"}
+    assert len(model.requests) == 3
+    assert (await replay.aio(result.run, journal=journal)).same
+
+
+REFUSED = Reply(outcome=Outcome.REFUSED, text="", model="scripted/scripted")
+
+
+class Slow:
+    """Answers late where drafts are asked for that others gave up on."""
+
+    address = "scripted/scripted"
+
+    def __init__(self, script: dict[str, Answer]) -> None:
+        self.inner = scripted(script)
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Drafts after the third take their time."""
+        reply = await self.inner.ask(request, on_signal)
+        if request.key in ("pass/4/author/try/0", "pass/5/author/try/0"):
+            await asyncio.sleep(0.05)
+        return reply
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+async def test_drafts_on_their_way_are_recorded_though_two_authors_declined(
+    journal: Journal,
+) -> None:
+    declined: dict[str, Answer] = {"pass/2/*": REFUSED, "pass/3/*": REFUSED, "author": drafted}
+    first = Slow(declined)
+    paused = await start_run(journal, first, changes=best_of(5))
+    assert paused.status == "panel_failed"
+    second = scripted({"author": drafted})
+    result = await go_on(journal, paused.run, second)
+    assert result.status == "done"
+    asked = [request.key for request in (*first.inner.requests, *second.requests)]
+    assert len(set(asked)) == len(asked)
+
+
+async def refined(feedback: Answer, *, passes: int = 3, **script: Answer) -> Played:
+    """A run in which the author says this of every text."""
+    answers: dict[str, Answer] = {
+        "critic": feedback,
+        "reviser": lambda request: document(f"Round {request.key.split('/')[1]}."),
+        **script,
+    }
+    return await play(answers, strategy="self_refine", passes=passes)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["DONE", "done", "**DONE.**", " DONE! \n", '"DONE"', "DONE\n\nIt is fine."],
+)
+async def test_it_ends_when_the_author_says_it_is_done(message: str) -> None:
+    played = await refined(message)
+    assert not played.asked("reviser")
+    assert (played.delivered.status, played.delivered.origin) == ("converged", "draft")
+    assert [(p.outcome, p.winner) for p in played.of(PassDecided)] == [("unopposed", "A")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This is not DONE yet.",
+        "DONE well, but the ending is weak.",
+        "When the list is complete you are done.",
+        "The list is short.\n\nDONE",
+        "UNDONE",
+    ],
+)
+async def test_the_word_in_a_longer_sentence_ends_nothing(message: str) -> None:
+    played = await refined(message)
+    assert len(played.asked("reviser")) == 3
+    assert (played.delivered.status, played.delivered.text) == ("capped", "Round 3.")
+
+
+async def test_it_remembers_three_rounds_at_most() -> None:
+    played = await refined("Shorter.", passes=6)
+    for request in (*played.asked("critic"), *played.asked("reviser")):
+        rounds = min(int(request.key.split("/")[1]) - 1, 3)
+        remembered = [m for m in request.messages if m.speaker == "assistant"]
+        assert len(remembered) == rounds
+        assert len(request.messages) == 3 + 2 * rounds
+    last = played.asked("reviser")[-1]
+    texts = [m.text for m in last.messages if m.speaker == "assistant"]
+    assert texts == ["Round 3.", "Round 4.", "Round 5."]
+    assert len({(request.model, request.temperature) for request in played.requests}) == 1
+
+
+async def test_what_the_author_thinks_is_emitted_and_shown_to_the_refiner() -> None:
+    played = await refined("Name the hook.", passes=1)
+    assert [made.prose for made in played.of(CritiqueWritten)] == ["Name the hook."]
+    assert "Name the hook." in played.asked("reviser")[0].messages[-1].text
+
+
+@pytest.mark.parametrize("outcome", [Outcome.EMPTY, Outcome.TRUNCATED, Outcome.REFUSED])
+async def test_feedback_that_cannot_be_read_is_asked_for_once_more(outcome: Outcome) -> None:
+    bad = Reply(outcome=outcome, text="DONE", model="scripted/x")
+    played = await refined(
+        lambda request: "Shorter." if request.key.endswith("try/1") else bad, passes=1
+    )
+    first, second = played.asked("critic")
+    assert second.max_tokens == first.max_tokens * (2 if outcome is Outcome.TRUNCATED else 1)
+    assert played.delivered.text == "Round 1."
+
+
+async def test_feedback_that_is_never_read_pauses_the_run() -> None:
+    played = await refined(Reply(outcome=Outcome.REFUSED, text="", model="scripted/x"))
+    assert isinstance(played.interruption, PanelFailed)
+    assert [p.outcome for p in played.of(PassDecided)] == ["inconclusive", "inconclusive"]
+
+
+async def test_an_author_who_is_content_with_a_broken_contract_goes_on() -> None:
+    script: dict[str, Answer] = {
+        "critic": "DONE",
+        "author": document("A text of far too many words."),
+        "reviser": document("A text of far too many words."),
+        "pass/3/reviser/try/0": document("Short."),
+    }
+    played = await play(script, strategy="self_refine", passes=5, contract=Contract(max_words=4))
+    assert (played.delivered.status, played.delivered.text) == ("converged", "Short.")
+    asked = next(r for r in played.asked("reviser") if r.key == "pass/1/reviser/try/0")
+    assert "7 words, at most 4 allowed; cut 3 or more" in asked.messages[-1].text
+    assert "DONE" not in asked.messages[-1].text

@@ -70,12 +70,6 @@ SCRIPT: dict[str, Answer] = {
 }
 
 
-SCRIPT_OF_OTHERS: dict[str, Any] = {
-    "critic": critique("It is wrong."),
-    "judge": vote("reviser", "synthesizer"),
-}
-
-
 async def played(strategy: str, name: str = "", value: Any = None) -> Played:
     """A short run with one setting changed."""
     changes: dict[str, Any] = {"passes": 2, "judges": 3, "playoff": 3}
@@ -125,7 +119,8 @@ async def test_requests_for_programs_depend_on_nothing_else(strategy: str) -> No
 
     used = find_program_strategy(strategy).used_settings
     assert used is not None
-    script = {**dict.fromkeys(("author", "reviser", "synthesizer"), attempt), **SCRIPT_OF_OTHERS}
+    script: dict[str, Any] = dict.fromkeys(("author", "reviser", "synthesizer"), attempt)
+    script |= {"critic": critique("It is wrong."), "judge": vote("reviser", "synthesizer")}
     usual = (await work(strategy, script, calls=14)).requests
     # A problem has no facts that a critic could go without.
     for name in OTHER.keys() - {*used, *ROLE_MODELS, "critic_facts"}:

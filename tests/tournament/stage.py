@@ -10,11 +10,18 @@ from typing import Any, TypeVar
 
 from autoreason.contract import Contract
 from autoreason.errors import Interruption
-from autoreason.events import AnyEvent, Delivered, JobFinished, Recovery
+from autoreason.events import (
+    AnyEvent,
+    Delivered,
+    JobFinished,
+    PassDecided,
+    Recovery,
+    Verdict,
+)
 from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.knowledge_records import Knowledge
-from autoreason.prompts import built_in
+from autoreason.prompts import PromptSet, built_in
 from autoreason.run.kinds import job_class
 from autoreason.settings import Models, Settings, make_settings
 from autoreason.task import Entry, Task, Work
@@ -70,9 +77,20 @@ class Played:
     interruption: Interruption | None = None
 
     @property
-    def delivered(self) -> Delivered | None:
+    def delivered(self) -> Delivered:
         """The end of a strategy."""
-        return self.end if isinstance(self.end, Delivered) else None
+        assert isinstance(self.end, Delivered), self.interruption
+        return self.end
+
+    @property
+    def decided(self) -> list[PassDecided]:
+        """How the passes ended."""
+        return self.of(PassDecided)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """What panels found in passes."""
+        return [each.verdict for each in self.decided if each.verdict]
 
     def of(self, kind: type[E]) -> list[E]:
         """The events of one kind."""
@@ -106,6 +124,7 @@ async def play(
     protocol: Any = "robust",
     k: int = 2,
     recovery: Recovery | None = None,
+    prompts: PromptSet | None = None,
     **changes: Any,
 ) -> Played:
     """Hold a run with scripted answers, by key or else by role; short, because two survivals end it."""
@@ -126,18 +145,10 @@ async def play(
 
     models = changes.pop("models", None) or Models.everywhere("scripted/x")
     settings = played.settings = make_settings(models, seed, protocol, k=k, **changes)
-    task = Task(
-        brief=brief,
-        draft=draft,
-        facts=facts,
-        contract=contract or Contract(),
-        entries=entries,
-        work=work,
-        knowledge=knowledge,
-    )
-    context = JobContext(
-        task, settings, built_in(), ask, played.events.append, recovery=recovery or Recovery()
-    )
+    given: Any = {"draft": draft, "facts": facts, "entries": entries, "work": work}
+    task = Task(brief=brief, contract=contract or Contract(), knowledge=knowledge, **given)
+    told, recovered = played.events.append, recovery or Recovery()
+    context = JobContext(task, settings, prompts or built_in(), ask, told, recovery=recovered)
     try:
         played.end = await job_class(settings)(context).run()
     except Interruption as interruption:
