@@ -12,11 +12,8 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.test_terminal import Terminal
 
-from autoreason.studies.raters.packet import read_packet
-from autoreason.studies.raters.rubric import LINES
-from autoreason.studies.raters.sealed_key import opening, unseal
-from autoreason.studies.raters.sheets import RankingClick, ScoreClick
-from autoreason.studies.raters.storage import open_sheet
+from autoreason.studies.raters.packet import opening, read_packet, unseal
+from autoreason.studies.raters.sheets import LINES, RankingClick, ScoreClick, open_sheet
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 TEXTS = {"a.md": "The first text.", "b.md": "A second text.", "c.md": "And a third."}

@@ -15,7 +15,7 @@ from tests.artifacts.knob import research_settings, research_task
 from tests.artifacts.test_research_report import FRESH, NOISE, trial
 from tests.cli import made_up
 
-from autoreason.artifacts.trial_events import FinalistsMeasured
+from autoreason.artifacts.research_history import FinalistsMeasured
 from autoreason.cli.account import tell_all
 from autoreason.cli.command import print_message
 from autoreason.cli.views.live import Live

@@ -46,9 +46,9 @@ from autoreason.programs.sandbox.base import (
     Session,
     run_jointly,
 )
+from autoreason.programs.sandbox.execution import imported_modules
 from autoreason.programs.sandbox.levels import open_sandbox
 from autoreason.programs.sandbox.scoring import DISCONNECTED, RAISED, SCORED
-from autoreason.programs.sandbox.warm import imported_modules
 
 if TYPE_CHECKING:
     from autoreason.artifacts.evaluator.command_evaluator import CommandEvaluator

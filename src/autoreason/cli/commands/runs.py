@@ -21,7 +21,6 @@ from autoreason.cli.lookup import (
 from autoreason.cli.options import FILE, Number, flag, group, moment, option
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.jobs import spending
-from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
 from autoreason.tournament import statements
