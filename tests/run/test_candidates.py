@@ -15,10 +15,8 @@ from tests.run.runs import settings as usual
 from tests.tournament.stage import document, vote
 
 from autoreason import Report
-from autoreason.cli.views.live import Live
 from autoreason.errors import CallFailed, Failure
-from autoreason.events import PassStarted
-from autoreason.exchange import CallStarted, Request
+from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run.choices import ModelChoice
 from autoreason.run.estimate import estimate_run
@@ -121,23 +119,6 @@ async def test_a_run_that_goes_on_with_another_model_keeps_its_candidates(
     assert other.revisers == ("acme/x", "acme/x")
     chosen = ModelChoice.writing("acme/x", {"reviser_models": "acme/y"})
     assert chosen.models.revisers == ("acme/y",)
-
-
-async def test_a_watcher_sees_each_reviser_at_work(journal: Journal) -> None:
-    result = await start_run(journal, scripted({"reviser": by_key}), settings=two_revisers())
-    live = Live()
-    live.story = result.story
-    live.story.end = None
-    live.on_event(PassStarted(number=3, words=9))
-    live.on_signal(CallStarted("pass/3/reviser/2/try/0", "reviser", "m"))
-    assert [(step.name, step.state) for step in live.steps()] == [
-        ("critic", "waiting"),
-        ("reviser", "waiting"),
-        ("reviser", "working"),
-        ("synthesizer", "waiting"),
-    ]
-    live.story.settings = replace(two_revisers(), candidates="AB")
-    assert [step.name for step in live.steps()] == ["critic", "reviser", "synthesizer"]
 
 
 async def test_a_dry_run_prices_what_is_written_and_read() -> None:

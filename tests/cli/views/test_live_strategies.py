@@ -66,7 +66,7 @@ class Watcher:
 
     def on_event(self, event: AnyEvent) -> None:
         """Something happened."""
-        self.lines += map(str, self.live.on_event(event))
+        self.lines += map(str, self.live.tell(event))
         self._draw()
 
     def on_signal(self, signal: Signal) -> None:

@@ -243,10 +243,8 @@ def plan(suite: Path, **values: Any) -> None:
     "Output",
     file(
         "--to DIR",
-        (
-            "Write it there: as HTML, Markdown, JSON, CSV and LaTeX, with one row per cell. An earlier "
-            "report on the same run is replaced."
-        ),
+        "Write it there: as HTML, Markdown, JSON, CSV and LaTeX, with one row per cell. An earlier "
+        "report on the same run is replaced.",
         name="folder",
     ),
 )

@@ -308,10 +308,8 @@ def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report
     "Over runs",
     option(
         "--judged RUN",
-        (
-            "What results gain over drafts, from runs that were tested and those that were only judged; "
-            "name all there are of this kind, or `all`."
-        ),
+        "What results gain over drafts, from runs that were tested and those that were only judged; "
+        "name all there are of this kind, or `all`.",
         multiple=True,
         shell_complete=complete_run,
     ),

@@ -70,10 +70,8 @@ def runs() -> None:
     option("-n", "How many.", name="limit", type=Number(1, 1_000_000), default=20),
     option(
         "--status STATUS",
-        (
-            "live, killed, damaged, converged, capped, done, accepted, budget, stopped, "
-            "panel_failed, provider_failed or metric_failed."
-        ),
+        "live, killed, damaged, converged, capped, done, accepted, budget, stopped, "
+        "panel_failed, provider_failed or metric_failed.",
         name="states",
         multiple=True,
     ),

@@ -54,10 +54,8 @@ From a delivered text `autoreason fork` goes on.
     "Start from",
     option(
         "--knowledge FOLDER",
-        (
-            "Records of your own: texts with what became of them, facts and style. Critics cite them, "
-            "authors keep to facts and style."
-        ),
+        "Records of your own: texts with what became of them, facts and style. Critics cite them, "
+        "authors keep to facts and style.",
         brief="Earlier texts of yours and how they did.",
     ),
     option(
@@ -67,19 +65,15 @@ From a delivered text `autoreason fork` goes on.
     ),
     option(
         "--judge-outcomes tested|yes|no",
-        (
-            "Whether judges are shown outcomes; tested: where `autoreason knowledge test` says "
-            "that it helps them."
-        ),
+        "Whether judges are shown outcomes; tested: where `autoreason knowledge test` says "
+        "that it helps them.",
         usual="tested",
         rare=True,
     ),
     option(
         "--predictor-seat tested|yes|no",
-        (
-            "Whether a predictor fitted on your outcomes has one ballot on every panel but the confirmation; "
-            "tested: where `autoreason knowledge test --predictor` says that it helps."
-        ),
+        "Whether a predictor fitted on your outcomes has one ballot on every panel but the confirmation; "
+        "tested: where `autoreason knowledge test --predictor` says that it helps.",
         usual="tested",
         rare=True,
     ),
@@ -99,10 +93,8 @@ From a delivered text `autoreason fork` goes on.
     option("--metric-better higher|lower", "Which numbers are better.", usual="higher", rare=True),
     option(
         "--metric-role guard|judge",
-        (
-            "As a guard, what it calls worse than A, beyond its noise, does not become a candidate; as a judge, "
-            "it has one ballot on every panel but the confirmation."
-        ),
+        "As a guard, what it calls worse than A, beyond its noise, does not become a candidate; as a judge, "
+        "it has one ballot on every panel but the confirmation.",
         usual="guard",
         rare=True,
     ),

@@ -109,7 +109,11 @@ class Live:
         """What is recorded so far."""
         return self.account.story
 
-    def on_event(self, event: AnyEvent) -> list[Line]:
+    def on_event(self, event: AnyEvent) -> None:
+        """Take in an event."""
+        self.tell(event)
+
+    def tell(self, event: AnyEvent) -> list[Line]:
         """Take in an event; the lines that say it."""
         said = [line for line in self.account.tell(event) if line.depth == SAID]
         self.lines += said
@@ -188,7 +192,7 @@ class Live:
         for key, call in sorted(self.calls.items(), key=lambda each: order_by_number(each[0])):
             part = Key.parse(key).part
             place = self.describe_part(str(part)) if part else call.stage
-            groups.setdefault((place, "" if call.role == CELL else call.role), []).append(call)
+            groups.setdefault((place, "" if part else call.role), []).append(call)
         return {
             ", ".join(filter(None, (place, _count(role, len(calls))))): calls
             for (place, role), calls in groups.items()

@@ -37,7 +37,7 @@ class Plain(View):
 
     def on_event(self, event: AnyEvent) -> None:
         """Print what happened."""
-        lines = self.live.on_event(event)
+        lines = self.live.tell(event)
         if self.skip and not isinstance(event, LIFECYCLE):
             self.skip -= 1
             return
