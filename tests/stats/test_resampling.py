@@ -19,6 +19,7 @@ from autoreason.stats.resampling import (
     permutation_test,
     position_effect,
 )
+from autoreason.stats.shares import sign_test
 
 steady = settings(derandomize=True)
 differences = st.lists(st.integers(-4, 4), min_size=1, max_size=7)
@@ -59,6 +60,23 @@ def test_many_pairs_are_sampled_like_scipy_does() -> None:
     theirs = their_test((values,), np.mean, permutation_type="samples", n_resamples=20_000, rng=2)
     assert found.p_value == pytest.approx(theirs.pvalue, abs=0.006)
     assert found == permutation_test(values)
+
+
+def test_a_sampled_p_is_never_zero() -> None:
+    assert permutation_test([1.0, 2.0] * 30).p_value == pytest.approx(1 / 20_001)
+
+
+def test_differences_of_one_size_are_counted_by_the_sign_test_however_many() -> None:
+    assert permutation_test([1.0] * 60).p_value == pytest.approx(2 / 2**60)
+    assert (
+        permutation_test([1.0] * 15 + [-1.0] * 5 + [0.0] * 33).p_value == sign_test(15, 5).p_value
+    )
+
+
+def test_equal_ways_do_not_differ_and_no_pairs_say_nothing() -> None:
+    assert permutation_test([0.0, 0.0]).p_value == 1
+    assert permutation_test([]).p_value is None
+    assert permutation_test([]).reason == "needs one pair or more, there is none"
 
 
 def test_a_difference_that_is_not_known_is_refused_and_a_tiny_one_counts() -> None:
