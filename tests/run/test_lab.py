@@ -406,7 +406,7 @@ async def test_what_a_suite_spent_that_was_added_to_counts_in_its_status(
     text = SMALL + "add: {width: 0.01, repeats: 2}\n"
     first = await run_suite(tmp_path, journal, text, model=model)
     prepared = prepare_add(first.run, journal=journal, named_models={"": model})
-    added = await prepared.run_async(on_event=live.on_event, on_signal=live.on_signal)
+    added = await prepared.run_async(on_event=View(live).on_event, on_signal=live.on_signal)
     status = lab_status(added.run, journal=journal)
     assert status.spent.calls == len(model.asked) > added.calls
     assert live.lab is not None

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
-from itertools import accumulate, combinations, permutations
-from math import factorial, fsum, isnan
-from operator import add
+from itertools import combinations
+from math import fsum, isnan
 from statistics import fmean, variance
-from typing import NamedTuple
 
-from autoreason.stats.results import Estimate, Test, counted
-
-_SHUFFLES = 20_000
-_COUNTABLE = 30_000
+from autoreason.stats.results import Estimate, counted
 
 
 def kendall_tau(one: Sequence[str], other: Sequence[str]) -> float | None:
@@ -52,88 +44,6 @@ def tau_b(one: Sequence[float], other: Sequence[float]) -> Estimate:
     if isnan(tau):
         return Estimate(None, n=len(one), reason="one of the two puts everything on the same place")
     return Estimate(tau, n=len(one))
-
-
-class Concordance(NamedTuple):
-    """How far several judges agree, and whether chance explains it."""
-
-    w: Estimate
-    test: Test
-
-
-def kendalls_w(scores: Sequence[Sequence[float]]) -> Concordance:
-    """Kendall's W (Kendall and Babington Smith 1939) with its correction for ties, and Friedman's chi-square.
-
-    One row per judge, one column per thing; the numbers are scores or places and count by their order
-    in the row only. 1 is the same order by all; judges who rank at random come to 1 / judges on average. The p-value
-    counts every way to shuffle the rows, or twenty thousand of them where they are too many.
-    """
-    _check_rows(scores)
-    judges, things = len(scores), len(scores[0]) if scores else 0
-    rows = [midranks(row) for row in scores]
-    ties = sum(times**3 - times for row in rows for times in Counter(row).values())
-    max_spread = (judges**2 * (things**3 - things) - judges * ties) / 12
-    if not max_spread or judges < 2:
-        reason = "every judge puts everything on the same place"
-        if judges < 2 or things < 2:
-            noun, number = ("judge", judges) if judges < 2 else ("thing", things)
-            reason = f"needs two {noun}s or more, {counted(number, noun)}"
-        return Concordance(
-            Estimate(None, n=judges, reason=reason), Test(None, n=judges, reason=reason)
-        )
-    sums = [sum(column) for column in zip(*rows, strict=True)]
-    spread = sum((each - fmean(sums)) ** 2 for each in sums)
-    w = spread / max_spread
-    statistic = judges * (things - 1) * w
-    spreads, tails = _spreads_by_chance(tuple(sorted(tuple(sorted(row)) for row in rows)))
-    p = tails[bisect_left(spreads, spread * (1 - 1e-9))]
-    return Concordance(Estimate(w, n=judges), Test(p, statistic=statistic, n=judges))
-
-
-@lru_cache(64)
-def _spreads_by_chance(rows: tuple[tuple[float, ...], ...]) -> tuple[list[float], list[float]]:
-    """How far the sums of columns spread if every row is shuffled, ascending, and how likely as much or more is."""
-    judges, things = len(rows), len(rows[0])
-    if judges ** (things - 1) * factorial(things) <= _COUNTABLE:
-        counts = Counter({(0.0,) * things: 1})
-        for row in rows:
-            further: Counter[tuple[float, ...]] = Counter()
-            for order in set(permutations(row)):
-                for sums, times in counts.items():
-                    further[tuple(map(add, sums, order))] += times
-            counts = further
-        middle = sum(map(sum, rows)) / things
-        spread_counts: Counter[float] = Counter()
-        for sums, times in counts.items():
-            spread_counts[sum((each - middle) ** 2 for each in sums)] += times
-        observed = 0
-    else:
-        spread_counts = Counter(_spreads_of_shuffled(rows))
-        # The judges at hand count as one more (Phipson and Smyth 2010).
-        observed = 1
-    spreads = sorted(spread_counts)
-    below = [0, *accumulate(spread_counts[each] for each in spreads)]
-    return spreads, [(below[-1] - each + observed) / (below[-1] + observed) for each in below]
-
-
-def _spreads_of_shuffled(rows: Sequence[Sequence[float]]) -> list[float]:
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    sums = np.zeros((_SHUFFLES, len(rows[0])))
-    for row in rows:
-        sums += rng.permuted(np.tile(row, (_SHUFFLES, 1)), axis=1)
-    return list(map(float, ((sums - sums.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)))
-
-
-def midranks(scores: Sequence[float]) -> list[float]:
-    """Places from 1 for the smallest; equals share the mean of their places."""
-    places: dict[float, float] = {}
-    below = 0
-    for score, times in sorted(Counter(scores).items()):
-        places[score] = below + (times + 1) / 2
-        below += times
-    return [places[score] for score in scores]
 
 
 def places(ranking: Sequence[str]) -> Mapping[str, int]:
@@ -261,8 +171,10 @@ def krippendorff_alpha(ratings: Sequence[Sequence[float | None]]) -> Estimate:
         raters = sum(any(r is not None for r in row) for row in ratings)
         few = f"needs two raters or more, {counted(raters, 'rater')}"
         return Estimate(None, reason=few if raters < 2 else "no thing was rated by two raters")
+    from scipy.stats import rankdata
+
     every = [r for unit in paired for r in unit]
-    place = dict(zip(every, midranks(every), strict=True))
+    place = dict(zip(every, rankdata(every).tolist(), strict=True))
     # With places for scores, the squared distances between ratings add up to their variances.
     expected = len(every) * variance(map(place.__getitem__, every))
     if not expected:

@@ -34,11 +34,6 @@ def part(chances: Mapping[complex, float]) -> Part:
     return tuple(sorted(chances.items(), key=lambda item: (item[0].real, item[0].imag)))
 
 
-def coin(chance: float) -> Part:
-    """1 with this chance, else 0."""
-    return ((0.0, 1 - chance), (1.0, chance))
-
-
 def flips(scores: Iterable[float]) -> list[Part]:
     """Every score with either sign, as likely one as the other (Fisher 1935)."""
     return [((-abs(score), 0.5), (abs(score), 0.5)) for score in scores if score]

@@ -23,8 +23,7 @@ from tests.programs.solved import (
     solved,
     verdict,
 )
-from tests.stats.figures import ARMS, private_shares
-from tests.stats.recordings import recorded
+from tests.stats.recordings import ARMS, private_shares, recorded
 
 from autoreason.characters import without_controls
 from autoreason.programs.assignment import Assignment, CodeVerdict
