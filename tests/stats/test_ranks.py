@@ -100,6 +100,18 @@ def test_chance_is_how_often_judges_who_rank_at_random_agree_as_much(rows: list[
     assert test.p_value == pytest.approx(as_much, abs=0.015)
 
 
+@given(st.lists(st.permutations(range(5)), min_size=2, max_size=6))
+@steady
+def test_w_without_ties_is_the_mean_rank_correlation_rescaled(rows: list[list[int]]) -> None:
+    judges = len(rows)
+    spearman = [
+        1 - 6 * sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) / (5 * 24)
+        for one, other in combinations(rows, 2)
+    ]
+    mean = sum(spearman) / len(spearman)
+    assert kendalls_w(rows).w.value == pytest.approx((mean * (judges - 1) + 1) / judges)
+
+
 def test_too_few_judges_or_things_give_a_reason_and_no_figure() -> None:
     assert kendalls_w([[1, 2]]).w.reason == "needs two judges or more, there is one judge"
     assert kendalls_w([]).test.reason == "needs two judges or more, there is none"
