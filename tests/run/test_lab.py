@@ -338,7 +338,7 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
         journal,
         model=Watched(),
         parallel=1,
-        on_event=live.on_event,
+        on_event=View(live).on_event,
         on_signal=live.on_signal,
     )
     assert "is live" in seen[0]
