@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from decimal import Decimal
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from tests.journal.samples import a_reply, a_request, create_run
@@ -45,7 +46,7 @@ class Worker:
         self.leases = Leases(self.journal, name)
         self.limiter = self.leases.limiter("acme")
 
-    def budget(self, suite: str = SUITE, **limits: int) -> LeasedBudget:
+    def budget(self, suite: str = SUITE, **limits: Any) -> LeasedBudget:
         """Of a suite."""
         return self.leases.budget(suite, Budget(**limits))
 
