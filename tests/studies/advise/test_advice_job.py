@@ -139,7 +139,6 @@ async def test_advice_takes_at_most_a_third_of_the_run_it_is_about(
     assert result.calls <= run_calls(result.story.settings) / 3
 
 
-@pytest.mark.parametrize("seed", range(6))
 async def test_a_judge_that_goes_by_position_is_found_out_in_eighteen_calls(
     journal: Journal,
 ) -> None:
