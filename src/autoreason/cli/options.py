@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -191,7 +192,8 @@ def option(flags: str, help: str = "", *, name: str = "", **attrs: Any) -> Spec:
     if word:
         attrs.setdefault("metavar", word)
     if "|" in word and word.islower():
-        attrs.setdefault("type", click.Choice(word.split("|")))
+        # The same objects as in the code: msgspec leaves out a default only where it is that object.
+        attrs.setdefault("type", click.Choice([*map(sys.intern, word.split("|"))]))
     if (default := attrs.get("default")) and "[default" not in help:
         attrs.setdefault("usual", str(default))
     return names, {"help": help} | attrs
@@ -250,7 +252,9 @@ def _read_servers(
     for each in urls:
         found = _NAMED.match(each)
         if not found or not found[2] or found[1] in named:
-            raise click.BadParameter(f"{each!r}: of several, each is once provider=URL")
+            raise click.BadParameter(
+                f"{each!r} leaves doubt; write provider=URL, once for each provider"
+            )
         named[found[1]] = found[2]
     return named
 
