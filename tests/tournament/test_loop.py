@@ -29,7 +29,7 @@ from autoreason.task import Task
 from autoreason.tournament import statements
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.evidence import survival_chances
-from autoreason.tournament.loop import Tournament, likely_plan, max_plan, min_plan
+from autoreason.tournament.loop import Tournament, likely_plan, max_plan, min_plan, without_drafts
 
 
 async def test_a_run_converges_when_a_survives_twice_in_a_row() -> None:
@@ -565,3 +565,15 @@ def test_the_passes_that_are_planned_are_those_that_random_judges_take() -> None
             streak = streak + 1 if drawn < survival else streak if drawn < survival + tie else 0
         taken.append(number)
     assert likely_plan(chosen_settings(k=2, passes=99))["critic"] == round(fmean(taken))
+
+
+def test_a_draft_that_is_given_need_not_be_written() -> None:
+    plans = {"author": 1}, {"author": 3}, {"author": 9}
+    low, likely, high = without_drafts(plans, 1)
+    assert (low, likely, high["author"] < 9) == ({"author": 0}, {"author": 2}, True)
+
+
+async def test_a_request_to_put_a_text_right_that_makes_it_worse_is_not_heeded() -> None:
+    written = {"draft/try/0": "Two many words.", "draft/repair": "- At most 2 words.\n" * 2}
+    played = await play(written, contract=Contract(max_words=2), passes=1, max_drafts=1)
+    assert played.of(DraftReady)[0].text == "Two many words."
