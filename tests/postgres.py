@@ -35,7 +35,6 @@ def pytest_unconfigure() -> None:
 
 @contextmanager
 def _alone(server: Server) -> Iterator[None]:
-    """Without another worker."""
     with Path(f"{server.folder}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -70,5 +69,4 @@ def own_server(postgres: Server) -> Iterator[Server]:
 
 @pytest.fixture
 def postgres_url(postgres: Server) -> str:
-    """An empty database."""
     return postgres.create()

@@ -25,18 +25,15 @@ def bomb(levels: int = 9) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("brackets", ["[]", "{}"])
-def test_aliases_that_stand_for_too_much_are_refused(brackets: str) -> None:
-    text = bomb()
-    if brackets == "{}":
-        text = re.sub(r"\[(.*)\]", lambda found: "{" + keyed(found[1]) + "}", text)
-    assert len(text) < 1000
+def test_aliases_that_stand_for_too_much_are_refused_and_others_are_read() -> None:
     with pytest.raises(ValueError, match=r"line \d: aliases stand for more than 10,000 values"):
-        load_yaml(text)
+        load_yaml(bomb())
+    with pytest.raises(ValueError, match="aliases stand for more than"):
+        load_yaml(re.sub(r"\[(.*)\]", lambda found: "{" + in_a_mapping(found[1]) + "}", bomb()))
+    assert len(load_yaml("\n".join(f"- {each}" for each in range(11_000)))) == 11_000
 
 
-def keyed(items: str) -> str:
-    """The same items, each under a key."""
+def in_a_mapping(items: str) -> str:
     return ", ".join(f"{at}: {each}" for at, each in enumerate(items.split(", ")))
 
 
@@ -48,26 +45,16 @@ def test_aliases_are_read_as_what_they_stand_for() -> None:
     }
 
 
-def test_a_long_document_without_aliases_has_no_bound() -> None:
-    assert len(load_yaml("\n".join(f"- {each}" for each in range(11_000)))) == 11_000
-
-
-def test_a_suite_a_brief_and_a_world_refuse_them_by_name() -> None:
-    with pytest.raises(
-        InvalidInput, match=r"^s\.yaml, line 5, column \d+: this .* aliases stand for"
-    ):
+def test_a_suite_a_brief_a_world_and_a_record_refuse_them_by_name(tmp_path: Path) -> None:
+    front = f"---\nnote: 1\n{bomb()}\n---\nText."
+    with pytest.raises(InvalidInput, match=r"^s\.yaml, line 5, column \d+: this .* aliases stand"):
         MarkedYaml("s.yaml", bomb())
-    with pytest.raises(
-        InvalidInput, match=r"^b\.md: the front matter .* \(line 6: aliases stand for"
-    ):
-        split_front_matter("b.md", f"---\n{bomb()}\n---\nText.", ())
+    with pytest.raises(InvalidInput, match=r"^b\.md: the front matter .* \(line 7: aliases stand"):
+        split_front_matter("b.md", front, ())
     with pytest.raises(InvalidInput, match=r"^w\.yaml is not YAML \(line 5: aliases"):
         read_world(bomb(), "w", "w.yaml")
-
-
-def test_a_folder_of_records_names_the_file_that_has_them(tmp_path: Path) -> None:
     (tmp_path / "approved").mkdir()
-    (tmp_path / "approved" / "x.md").write_text(f"---\nnote: 1\n{bomb()}\n---\nText.")
+    (tmp_path / "approved" / "x.md").write_text(front)
     (problem,) = read_folder(tmp_path).problems
     assert problem.startswith("approved/x.md: the front matter is not valid YAML (line 7: aliases")
 

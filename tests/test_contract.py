@@ -52,13 +52,8 @@ def test_no_line_of_a_text_takes_long_to_be_looked_at() -> None:
     started = time.process_time()
     for line in ("# a" + " " * 50_000 + "b", "# a" + " #" * 25_000 + "b", "#" * 50_000):
         assert "sections" in broken(contract, line)
+    assert count_words("-" * 200_000 + "\n" + "|" * 200_000 + " word") == 1
     assert time.process_time() - started < 5
-
-
-def test_every_broken_rule_is_named_with_its_numbers() -> None:
-    contract = Contract(max_words=2, sections=("Risks",), must_include=("Lisbon",))
-    said = [v.message for v in contract.violations("far too many words")]
-    assert said == ["4 words, at most 2 allowed", "“Lisbon” is missing", "no heading “Risks”"]
 
 
 def test_the_rules_read_as_sentences() -> None:
@@ -148,7 +143,3 @@ def test_words_are_counted_as_a_person_counts_them(text: str, words: int) -> Non
     assert count_words(text) == words
     assert Contract(min_words=words + 1).violations(text)
     assert not words or not Contract(min_words=words, max_words=words).violations(text)
-
-
-def test_signs_without_end_are_counted_at_once() -> None:
-    assert count_words("-" * 200_000 + "\n" + "|" * 200_000 + " word") == 1

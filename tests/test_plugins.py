@@ -30,9 +30,6 @@ def abc(*_):
 def sentences(text):
     yield "one sentence"
 
-def raises(*_):
-    raise ValueError("no")
-
 def exits(*_):
     raise SystemExit(3)
 
@@ -46,8 +43,6 @@ class Exits(EchoModel):
 class Mine(EchoModel):
     def __init__(self, address):
         self.address = address
-
-number = 7
 '''
 
 
@@ -58,9 +53,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file.write_text(OWN)
     monkeypatch.chdir(tmp_path)
     return file
-
-
-# Contract checks
 
 
 def test_a_check_of_ones_own_is_a_rule_of_the_contract(own: Path) -> None:
@@ -81,18 +73,12 @@ def test_a_brief_names_no_code(own: Path) -> None:
         read_task(str(brief))
 
 
-# Models
-
-
 def test_a_model_of_ones_own_is_opened_by_file_and_name(own: Path) -> None:
     address = Models.everywhere("own.py:Mine/x").author
     assert address == f"{own.resolve()}:Mine/x"
     assert provider_of(address) == f"{own.resolve()}:Mine"
     assert providers_of([address]) == ()
     assert open_model(address).address == address
-
-
-def test_a_model_that_ends_the_process_instead_of_opening_is_refused(own: Path) -> None:
     with pytest.raises(InvalidInput, match=r"Exits raised SystemExit \(3\)"):
         open_model(f"{own}:Exits/one")
 
@@ -114,17 +100,14 @@ def open_mine(address: str) -> EchoModel:
 def test_a_check_gives_sentences_and_nothing_else(own: Path) -> None:
     (violation,) = Contract(checks=(f"{own}:sentences",)).violations("Text.")
     assert violation.message == "one sentence"
-    for name, result in {"abc": "'abc'", "five": "5"}.items():
-        with pytest.raises(InvalidInput, match=f"{name} has no valid result: `result` is {result}"):
+    for name, message in {
+        "abc": "abc has no valid result: `result` is 'abc'",
+        "five": "five has no valid result: `result` is 5",
+        "halves": r"halves has no valid result: `result\[0\]` contains half",
+        "exits": r"exits raised SystemExit \(3\) at own.py:\d+; correct it",
+    }.items():
+        with pytest.raises(InvalidInput, match=message):
             Contract(checks=(f"{own}:{name}",)).violations("Text.")
-    with pytest.raises(
-        InvalidInput, match=r"halves has no valid result: `result\[0\]` contains half"
-    ):
-        Contract(checks=(f"{own}:halves",)).violations("Text.")
-    with pytest.raises(
-        InvalidInput, match=r"exits raised SystemExit \(3\) at own.py:\d+; correct it"
-    ):
-        Contract(checks=(f"{own}:exits",)).violations("Text.")
 
 
 @pytest.mark.usefixtures("own")

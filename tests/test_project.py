@@ -19,20 +19,14 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 def read(path: Path) -> dict[Any, Any]:
-    """A YAML file that is a mapping."""
     content = yaml.safe_load(path.read_text("utf-8"))
     assert isinstance(content, dict), path
     return content
 
 
-def jobs(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = read(GITHUB / "workflows" / name)["jobs"]
-    return found
-
-
-def triggers(name: str) -> dict[str, Any]:
-    # YAML 1.1 reads a bare `on` as true.
-    found: dict[str, Any] = read(GITHUB / "workflows" / name)[True]
+def workflow(name: str, key: str | bool = "jobs") -> dict[str, Any]:
+    """What a workflow does, or when; YAML 1.1 reads a bare `on` as true."""
+    found: dict[str, Any] = read(GITHUB / "workflows" / name)[key]
     return found
 
 
@@ -43,7 +37,7 @@ def supported() -> list[str]:
 
 
 def test_every_supported_python_is_tested_on_linux_and_the_ends_on_a_mac() -> None:
-    matrix = jobs("test.yml")["test"]["strategy"]["matrix"]
+    matrix = workflow("test.yml")["test"]["strategy"]["matrix"]
     assert matrix["system"] == ["ubuntu"]
     assert matrix["python"] == supported()
     mac = [each["python"] for each in matrix["include"] if each["system"] == "macos"]
@@ -52,14 +46,14 @@ def test_every_supported_python_is_tested_on_linux_and_the_ends_on_a_mac() -> No
 
 
 def test_what_is_tested_elsewhere_is_what_is_tested_here() -> None:
-    (step,) = [each["run"] for each in jobs("test.yml")["test"]["steps"] if "make" in str(each)]
+    (step,) = [each["run"] for each in workflow("test.yml")["test"]["steps"] if "make" in str(each)]
     assert step.startswith("make test ")
-    assert "workflow_call" in triggers("test.yml")
+    assert "workflow_call" in workflow("test.yml", True)
 
 
 def test_only_a_tested_tag_that_is_the_version_is_published_and_without_a_password() -> None:
-    assert triggers("publish.yml") == {"push": {"tags": ["v*"]}}
-    test, build, publish = jobs("publish.yml").values()
+    assert workflow("publish.yml", True) == {"push": {"tags": ["v*"]}}
+    test, build, publish = workflow("publish.yml").values()
     assert test["uses"] == "./.github/workflows/test.yml"
     assert (build["needs"], publish["needs"]) == ("test", "build")
     assert any("$TAG" in str(step.get("run")) for step in build["steps"])

@@ -11,13 +11,16 @@ from autoreason.prompts import PromptSet, built_in, load, takes
 from autoreason.prompts.overrides import VARIABLES
 
 
-def test_every_prompt_uses_what_it_requires_and_nothing_it_does_not_state() -> None:
+def test_every_prompt_uses_what_it_requires_and_nothing_it_does_not_state(tmp_path: Path) -> None:
     from jinja2 import Environment, meta
 
     for name, source in (*built_in().sources.items(), *built_in(small=True).sources.items()):
         used = meta.find_undeclared_variables(Environment().parse(source))
         required = {each.partition(".")[0] for each in takes(source).required}
         assert required <= used <= takes(source).all, name
+    for name, source in built_in().sources.items():
+        (tmp_path / f"{name}.md").write_text(source)
+    assert load(tmp_path).sources == built_in().sources
 
 
 @pytest.mark.parametrize(
@@ -62,25 +65,11 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
         ("critics", "x", "is not the name of a prompt"),
         ("critic", "  ", "is empty"),
         ("critic", "{{ text | nosuch }}", "filter nosuch is not among"),
-        ("critic", "{{ text.nosuch.thing }}", "cannot be rendered"),
-        (
-            "critic",
-            "{{ text }}{% if guidance %}{{ guidance }}{% else %}{{ 1 / 0 }}{% endif %}",
-            "cannot be rendered",
-        ),
         ("critic", "{{ text.__class__.__mro__ }}", "cannot be rendered"),
         ("judge", "{% for c in candidates %}{{ c.title }}{% endfor %}", "cannot be rendered"),
         ("critic", "{% include 'author.md' %}", "takes in another template"),
-        ("critic", "{% if false %}{% extends 'author.md' %}{% endif %}", "takes in another"),
         ("critic", "{% import 'author.md' as a %}", "takes in another"),
-        ("critic", "{% from 'author.md' import a %}", "takes in another"),
-        ("judge", "Judge {{ boundary }} ok", "does not show `candidates.label`"),
         ("judge", "{{ candidates | length }} texts", "does not show `candidates.label`"),
-        (
-            "judge",
-            "{% for c in candidates %}{{ c.label }}{% endfor %}",
-            "does not show `candidates.text`",
-        ),
         ("task", "{{ brief }}", "does not show `facts`"),
         ("task", "Write. {{ facts }} {{ rules }}", "does not show `brief`"),
         ("reviser", "{{ text }} {% if critique %}is bad{% endif %}", "does not show `critique`"),
@@ -89,9 +78,7 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
         ("author", "{{ 9 ** 9 ** 9 ** 9 }}", "`[*][*]` is not part"),
         ("author", '{{ "%999999999d" % 1 }}', "`%` is not part"),
         ("author", '{{ "x".center(999999999) }}', "`call` is not part"),
-        ("author", '{{ "{:999999999}".format(1) }}', "`call` is not part"),
         ("author", '{{ "x" | center(999999999) }}', "filter center is not among"),
-        ("author", '{{ "%999999999d" | format(1) }}', "filter format is not among"),
         ("author", '{{ "x" | indent(999999999, true) }}', "filter indent is given something"),
         ("critic", "{{ text | replace('', text) }}", "filter replace is given something"),
         ("critic", "{{ text|join('0123456789')|join('0123456789') }}", "more than one of"),
@@ -144,27 +131,11 @@ def test_a_prompt_is_compiled_when_it_is_rendered_or_asked_for() -> None:
         prompts.compile_all()
 
 
-def test_a_folder_without_prompts_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="has no prompts"):
-        load(tmp_path)
+def test_a_folder_without_prompts_that_can_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no prompt folder"):
         load(tmp_path / "nowhere")
-
-
-def test_templates_cannot_reach_out_of_the_sandbox() -> None:
-    from jinja2.exceptions import SecurityError
-
-    with pytest.raises(SecurityError):
-        PromptSet({"critic": "{{ text.__class__.__mro__ }}"}).render("critic", text="x")
-
-
-def test_every_built_in_prompt_passes_as_an_override(tmp_path: Path) -> None:
-    for name, source in built_in().sources.items():
-        (tmp_path / f"{name}.md").write_text(source)
-    assert load(tmp_path).sources == built_in().sources
-
-
-def test_a_prompt_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="has no prompts"):
+        load(tmp_path)
     (tmp_path / "critic.md").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidInput, match="is not UTF-8 text"):
         load(tmp_path)

@@ -26,14 +26,12 @@ LEVELS: tuple[Effort, ...] = get_args(Effort)
     [
         "openai/o3-mini",
         "openai/gpt-5",
-        "openai/gpt-5.6-sol",
         "openai/gpt-6-astra",
         "openai-responses/gpt-5-pro",
         "openrouter/anthropic/claude-opus-5.5",
         "anthropic/claude-haiku-5-5",
         "bedrock/anthropic.claude-sonnet-5-20260901-v1:0",
         "gemini/gemini-2.5-flash",
-        "gemini/models/gemini-3-pro",
         "gemini/gemini-flash-latest",
         "deepseek/deepseek-reasoner",
         "xai/grok-4-fast",
@@ -49,7 +47,6 @@ def test_models_that_reason_unasked_are_known_by_name(address: str) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "openai/gpt-4.1",
         "openai/gpt-4o",
         "openai/gpt-5-chat-latest",
         "anthropic/claude-sonnet-4-5",
@@ -112,14 +109,7 @@ def test_a_budget_sets_aside_all_that_a_request_may_write(
 
 def test_each_role_has_an_effort_of_its_own() -> None:
     held = context("acme/m", author_effort="high", critic_effort="medium", judge_effort="low")
-    asked = {
-        role: held.request(role, "key", "acme/m", "x").effort
-        for role in ("author", "reviser", "synthesizer", "critic", "judge")
-    }
-    assert asked == {
-        "author": "high",
-        "reviser": "high",
-        "synthesizer": "high",
-        "critic": "medium",
-        "judge": "low",
-    }
+    wanted = {**dict.fromkeys(("author", "reviser", "synthesizer"), "high"), "critic": "medium"}
+    for role in ("author", "reviser", "synthesizer", "critic", "judge"):
+        asked = held.request(role, "key", "acme/m", "x").effort
+        assert asked == wanted.get(role, "low")

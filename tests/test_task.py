@@ -23,10 +23,6 @@ def write(folder: Path, text: str | bytes, name: str = "brief.md") -> str:
     return str(path)
 
 
-def test_literal_words_are_a_brief() -> None:
-    assert read_task("Write a haiku about rain.") == Task(brief="Write a haiku about rain.")
-
-
 def test_a_file_is_read_with_its_front_matter(tmp_path: Path) -> None:
     source = write(
         tmp_path,
@@ -48,9 +44,11 @@ def test_flags_override_front_matter(tmp_path: Path) -> None:
     assert task.contract == Contract(min_words=20, max_words=80)
 
 
-def test_a_rule_of_dashes_in_a_brief_is_not_front_matter() -> None:
-    brief = "Write it.\n\n---\n\nAnd then more."
-    assert read_task(brief).brief == brief
+def test_words_are_a_brief_with_front_matter_or_without() -> None:
+    for brief in ("Write a haiku about rain.", "Write it.\n\n---\n\nAnd then more."):
+        assert read_task(brief) == Task(brief=brief)
+    task = read_task("---\r\nmax_words: 9\r\n---\r\nWrite\r\nit.")
+    assert (task.brief, task.contract.max_words) == ("Write\nit.", 9)
 
 
 def test_standard_input_is_a_brief(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +82,7 @@ def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
         ("---\nmax_words: !!int ''\n---\nWrite.", "not valid YAML"),
         ('---\nfacts: "\\ud800"\n---\nWrite.', "`facts` contains half of a character"),
         ("---\nmax_words: 20\nWrite it.", "no --- at its end"),
+        ("---\nmax_words: 100\nmax_words: 200\n---\nExplain.", "`max_words` is given twice"),
     ],
 )
 def test_a_brief_that_cannot_be_used_is_one_clear_sentence(
@@ -94,13 +93,12 @@ def test_a_brief_that_cannot_be_used_is_one_clear_sentence(
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("source", ["missing.md", "./missing", "some/where.txt"])
-def test_a_file_that_is_not_there_is_no_literal_brief(source: str) -> None:
-    with pytest.raises(InvalidInput, match="no brief at"):
-        read_task(source)
-
-
-def test_a_folder_is_no_brief(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_no_literal_brief(tmp_path: Path) -> None:
+    for source in ("missing.md", "./missing", "some/where.txt"):
+        with pytest.raises(InvalidInput, match="no brief at"):
+            read_task(source)
+    with pytest.raises(InvalidInput, match="no draft at ~nosuchuser/x"):
+        read_task("Write it.", draft=Path("~nosuchuser/x"))
     with pytest.raises(InvalidInput, match="is a folder"):
         read_task(str(tmp_path))
 
@@ -113,29 +111,12 @@ def test_words_that_only_look_like_something_else_are_a_brief(brief: str) -> Non
     assert read_task(brief).brief == brief
 
 
-def test_line_ends_of_literal_words_are_plain_too() -> None:
-    task = read_task("---\r\nmax_words: 9\r\n---\r\nWrite\r\nit.")
-    assert (task.brief, task.contract.max_words) == ("Write\nit.", 9)
-
-
-def test_a_draft_of_an_unknown_user_is_not_there() -> None:
-    with pytest.raises(InvalidInput, match="no draft at ~nosuchuser/x"):
-        read_task("Write it.", draft=Path("~nosuchuser/x"))
-
-
 @pytest.mark.parametrize("brief", ["x \udcff", "x \0 y"])
 def test_a_brief_that_cannot_be_written_down_is_refused(brief: str) -> None:
     with pytest.raises(InvalidInput, match=r"characters of the brief|contains (half of|a null)"):
         read_task(brief)
-
-
-def test_a_contract_that_cannot_be_written_down_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"`must_include\[0\]` contains half of"):
         read_task("Write it.", contract={"must_include": ["\udcff"]})
-
-
-def test_a_title_holds_no_control_characters() -> None:
-    assert Task(brief="# \x1b[31mRed\x07 \x9b2Jtide\x7f").title == "[31mRed 2Jtide"
 
 
 def test_a_word_that_forgets_the_ending_of_a_file_is_no_brief(
@@ -154,13 +135,11 @@ def test_nothing_in_a_shown_text_steers_or_reorders_what_is_seen(text: str) -> N
     assert not any(unicodedata.category(sign) == "Cc" and sign not in "\n\t" for sign in shown)
     assert not any(unicodedata.bidirectional(sign) in _REORDERING for sign in shown)
     assert without_controls(shown) == shown
+    assert without_controls("a\u200e\u200f\u061c\u202e") == "a<U+200E><U+200F><U+061C><U+202E>"
+    assert Task(brief="# \x1b[31mRed\x07 \x9b2Jtide\x7f").title == "[31mRed 2Jtide"
 
 
 _REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
-
-
-def test_marks_of_direction_are_spelled_out() -> None:
-    assert without_controls("a\u200e\u200f\u061c\u202e") == "a<U+200E><U+200F><U+061C><U+202E>"
 
 
 def test_keys_that_come_from_merged_anchors_are_not_given_twice() -> None:
@@ -169,8 +148,3 @@ def test_keys_that_come_from_merged_anchors_are_not_given_twice() -> None:
     )
     keys, _ = split_front_matter("brief", f"---\n{shared}\n---\n", ("a",))
     assert (keys["c"], keys["d"]) == ({"seconds": 3}, {"seconds": 2})
-
-
-def test_a_key_that_is_given_twice_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="`max_words` is given twice"):
-        read_task("---\nmax_words: 100\nmax_words: 200\n---\nExplain tides.")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from benchmarks.keep_rules.search import (
     FAMILIES,
     OTHER_CASES,
-    RuleSearchReport,
     search_rules,
     settings_of,
 )
@@ -24,9 +25,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.artifacts.acceptance import Effect, KeepRule, Noise, effect_of
-
-pytest.importorskip("numpy")
-
 
 steady = settings(derandomize=True, deadline=None)
 BY_NAME = {way.name: way for way in WAYS}
@@ -113,21 +111,6 @@ def test_the_budget_includes_everything() -> None:
     assert few < simulate(GAINS["gains"], Way(name="race"), 100, 50, 1).proposals.mean() / 1.5
 
 
-def test_one_seed_gives_one_outcome() -> None:
-    one, other = (simulate(GAINS["gains"], BY_NAME["race"], 100, 30, 5) for _ in range(2))
-    assert np.array_equal(one.quality, other.quality)
-    assert np.array_equal(one.claim, other.claim)
-
-
-def test_shared_looks_deliver_more_where_looks_with_one_seed_are_alike() -> None:
-    world = ResearchWorld(name="alike", about="", gain=0.25, correlation=0.9)
-    shared, alone = (
-        simulate(world, Way(name="race", shared=each), 200, 400, 1).quality.mean()
-        for each in (True, False)
-    )
-    assert shared > alone + 0.2
-
-
 def test_on_a_fixed_set_no_step_makes_the_number_on_it_believable() -> None:
     found = {}
     for step in (0.0, 1.0, 2.3):
@@ -152,35 +135,20 @@ def test_a_study_reports_every_rule_in_every_world() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-pytest.importorskip("numpy")
-
-
-@pytest.fixture(scope="module")
-def report() -> RuleSearchReport:
-    """A small search."""
-    return search_rules(20, 2, 4, 1, processes=1)
-
-
-def test_the_best_of_every_family_and_the_default_are_shown(report: RuleSearchReport) -> None:
+def test_the_best_of_every_family_and_the_default_are_judged_where_none_was_tuned() -> None:
+    report = search_rules(20, 2, 4, 1, processes=1)
     assert len(report.rules) == len(FAMILIES) + 1
-    assert "race, the default" in report.names()
     assert report.rules == sorted(report.rules, key=lambda rule: rule.worst_shortfall)
     assert report.conclusion.startswith(f"{report.rules[0].name} falls short the least at worst")
     assert "race, the default" in report.conclusion
-
-
-def test_rules_are_judged_in_cases_that_none_was_tuned_in(report: RuleSearchReport) -> None:
     assert not {case.world for case in OTHER_CASES} & set(WORLDS)
-    names = [case.world.name for case in OTHER_CASES]
     for rule in report.rules:
-        assert list(rule.quality) == names
+        assert list(rule.quality) == [case.world.name for case in OTHER_CASES]
         assert 0 <= rule.mean_shortfall <= rule.worst_shortfall
-        assert rule.worst in names
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_families_have_as_many_tries_and_the_same_seed_draws_the_same(family: object) -> None:
-    ways = settings_of(family, 8, 1)  # type: ignore[arg-type]
-    assert ways == settings_of(family, 8, 1)  # type: ignore[arg-type]
+def test_families_have_as_many_tries_and_the_same_seed_draws_the_same(family: Any) -> None:
+    ways = settings_of(family, 8, 1)
+    assert ways == settings_of(family, 8, 1)
     assert 1 < len(ways) <= 8
-    assert all(way.end_test for way in ways)

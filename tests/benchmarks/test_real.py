@@ -40,6 +40,9 @@ def test_the_plan_is_the_same_every_time_and_has_a_seed_for_everything(tmp_path:
     ]
     assert all("--seed" in job.arguments for job in found)
     assert [job.name for job in planned(tmp_path, "--parts", "texts")] == ["text-mine-tea"]
+    assert missing(found) == []
+    Path(tmp_path, "mbpp.jsonl").unlink()
+    assert missing(found) == [str(tmp_path / "mbpp.jsonl")]
 
 
 def units(better: float) -> list[Unit]:
@@ -103,24 +106,13 @@ async def test_texts_are_those_of_a_comparison_with_the_passes_that_judges_decid
     assert (passes, judged) == (4, 2), "where critics find nothing no judge is asked"
 
 
-def test_problems_that_are_not_there_are_named(tmp_path: Path) -> None:
-    found = planned(tmp_path)
-    assert missing(found) == []
-    Path(tmp_path, "mbpp.jsonl").unlink()
-    assert missing(found) == [str(tmp_path / "mbpp.jsonl")]
-
-
 async def test_a_command_killed_when_its_run_was_over_is_run_anew(tmp_path: Path) -> None:
     job = Job("text-a-b", "no-such-command", ())
     with open_journal(tmp_path) as journal:
         await start_run(journal, scripted())
     journal.path.rename(job.journal(tmp_path))
-    assert run([job], tmp_path, 1, "http://127.0.0.1:9/v1") == [job]
-    assert not job.journal(tmp_path).exists(), "it was not resumed"
-
-
-def test_what_is_over_is_not_run_again_and_what_failed_is_named(tmp_path: Path) -> None:
-    over, failing = Job("over", "no-such-command", ()), Job("failing", "no-such-command", ())
+    over = Job("over", "no-such-command", ())
     over.output(tmp_path).write_text("{}", "utf-8")
-    assert run([over, failing], tmp_path, 2, "http://127.0.0.1:9/v1") == [failing]
-    assert "no-such-command" in Path(tmp_path, "failing.err").read_text("utf-8")
+    assert run([over, job], tmp_path, 2, "http://127.0.0.1:9/v1") == [job]
+    assert not job.journal(tmp_path).exists(), "it was not resumed"
+    assert "no-such-command" in (tmp_path / f"{job.name}.err").read_text("utf-8")

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 async def sandbox() -> AsyncIterator[Sandbox]:
-    """The best there is here."""
     opened = open_sandbox(workers=1)
     yield opened
     await opened.close()
@@ -47,9 +46,5 @@ async def test_what_is_judged_otherwise_is_reported(sandbox: Sandbox) -> None:
     held = await rate(sandbox, sized, ours_first=True)
     assert not held.refused
     assert held.different == ("accepted, not wrong_answer",) * 2
-
-
-async def test_a_known_solution_that_is_not_accepted_is_reported(sandbox: Sandbox) -> None:
     held = await rate(sandbox, problem("print(3)"), ours_first=True)
-    assert held.refused == ("wrong_answer",)
-    assert not held.different
+    assert (held.refused, held.different) == (("wrong_answer",), ())

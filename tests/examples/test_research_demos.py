@@ -1,7 +1,8 @@
-"""The demonstrations of research: they can be run, their evaluators measure honestly, and figures are as stated."""
+"""The demonstrations of research: they can be run, measure honestly, and show loops that fool themselves."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import shutil
@@ -10,12 +11,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.examples.demos import DEMOS, load
 
 from autoreason.artifacts.evaluator.evaluator_check import check_evaluation
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
@@ -25,6 +25,7 @@ from autoreason.artifacts.research_task import ResearchTask, read_research_task
 from autoreason.run.products import ResearchResult
 from autoreason.run.research import research
 
+DEMOS = Path(__file__).parents[2] / "examples" / "research"
 PROPOSER = f"{DEMOS / 'scripted.py'}:Proposer"
 NAMES = ("circles", "bins", "bytes", "digits", "salesman")
 SMALLER: dict[str, tuple[str, str]] = {
@@ -38,6 +39,16 @@ FEWER: dict[str, list[dict[str, int]]] = {
 }
 
 in_sandbox = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
+
+
+def load(path: Path) -> ModuleType:
+    """A file of a demonstration as a module of its own."""
+    spec = importlib.util.spec_from_file_location(f"demo_{path.parent.name}_{path.stem}", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def small(name: str, folder: Path) -> Path:
@@ -77,7 +88,6 @@ def apply_to_latest(artifacts: list[Files], edits: tuple[Edit, ...]) -> Files:
 
 
 def work_of(task: Path) -> ResearchTask:
-    """What a task asks for."""
     work = read_research_task(str(task)).task.work
     assert isinstance(work, ResearchTask)
     return work
@@ -99,6 +109,9 @@ def test_a_demonstration_has_a_task_with_sealed_items_and_a_readme(name: str) ->
     assert work.sealed
     readme = (DEMOS / name / "README.md").read_text("utf-8")
     assert f"scripted.py:Proposer/{name}" in readme
+    commands = [line for line in readme.splitlines() if line.startswith("autoreason research ")]
+    assert commands
+    assert all(" --seed 1" in each for each in commands)
     assert name in (DEMOS / "README.md").read_text("utf-8")
 
 
@@ -122,7 +135,6 @@ async def test_no_attack_on_the_evaluator_of_a_demonstration_gets_through(
 
 
 def run_small(name: str, folder: Path, evaluations: int = 18) -> ResearchResult:
-    """A whole run with the scripted proposer."""
     return research(
         small(name, folder),
         f"{PROPOSER}/{name}",
@@ -230,22 +242,6 @@ def test_texts_cannot_be_known_by_heart_and_are_worth_the_same_to_compressors() 
             module.weights_of(bad)
 
 
-def test_each_kept_idea_of_the_predictor_saves_bits() -> None:
-    module = load(DEMOS / "bytes" / "evaluate.py")
-    text = module.text_of("compound", 1)[:2500]
-    steps = propose("bytes")
-    ideas = ("Longer contexts say more", "How far a context", "A short context should")
-    found = []
-    for idea in ideas:
-        names: dict[str, Any] = {}
-        exec(
-            next(files for name, files in steps.items() if name.startswith(idea))["predict.py"],
-            names,
-        )
-        found.append(module.bits_of(names["predict"], text))
-    assert found == sorted(found, reverse=True)
-
-
 def test_a_tour_visits_every_point_once_and_in_time() -> None:
     module = load(DEMOS / "salesman" / "evaluate.py")
     points = module.points_of({"n": 20, "seed": 1, "clusters": 3})
@@ -270,9 +266,62 @@ def test_the_figures_of_a_readme_are_those_of_its_evaluator() -> None:
         assert re.search(rf"{value:.3g}", (DEMOS / name / "README.md").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_command_of_a_readme_has_the_seed_that_gave_its_figures(name: str) -> None:
-    readme = (DEMOS / name / "README.md").read_text("utf-8")
-    commands = [line for line in readme.splitlines() if line.startswith("autoreason research ")]
-    assert commands
-    assert all(" --seed 1" in each for each in commands)
+PAGE = Path(__file__).parents[2] / "docs" / "research.md"
+EXPERIMENTS = ("noise", "instances", "lengths")
+
+
+@pytest.fixture
+def overfitting(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The program behind the page, with few of the evaluations that no run has seen."""
+    module = load(DEMOS / "overfitting.py")
+    measuring = module.evaluations_of_no_run
+    monkeypatch.setattr(
+        module, "evaluations_of_no_run", lambda evaluate, looks: measuring(evaluate, looks[:3])
+    )
+    return module
+
+
+def test_a_gain_on_one_length_is_seen_by_the_loop_and_not_claimed(overfitting: Any) -> None:
+    name, run = next(overfitting.compare_on_lengths(20))
+    assert name == "greedy, task.md"
+    outcome = run(1)
+    assert outcome.seen > 1
+    assert not outcome.claims
+
+
+def test_a_gain_on_five_instances_is_seen_by_the_loop_and_not_claimed(overfitting: Any) -> None:
+    # Its folder is removed with it.
+    experiment = overfitting.compare_on_instances(40)
+    name, run = next(experiment)
+    assert name == "greedy, the same five"
+    outcome = run(2)
+    assert outcome.seen > 0.05
+    assert not outcome.claims
+
+
+def test_only_noise_is_claimed_as_a_gain_by_no_end_test(overfitting: Any) -> None:
+    pytest.importorskip("sklearn", reason="needs scikit-learn")
+    experiment = overfitting.compare_on_noise(14)
+    _, run = next(experiment)
+    assert not run(1).claims
+
+
+@pytest.mark.parametrize("what", EXPERIMENTS)
+def test_the_page_names_the_command_of_each_table(
+    what: str, overfitting: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[object] = []
+    result = overfitting.Outcome(seen=1.0, gain=-1.0, error=0.1, claims=False)
+
+    def compare(evaluations: int | None) -> list[object]:
+        asked.append(evaluations)
+        return [("greedy", lambda _: result)]
+
+    monkeypatch.setattr(overfitting, f"compare_on_{what}", compare)
+    (command,) = (
+        line for line in PAGE.read_text("utf-8").splitlines() if f"overfitting.py {what}" in line
+    )
+    overfitting.main(command.split()[2:])
+    assert asked == [None]
+    runs = command.split()[-1]
+    assert f"{runs} of {runs}" in capsys.readouterr().out

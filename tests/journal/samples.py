@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -83,3 +84,19 @@ def a_process(code: str, *arguments: object) -> subprocess.Popen[str]:
         text=True,
         env={**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{PROJECT}"},
     )
+
+
+def kill(process: subprocess.Popen[str], lines: int, moment: float = 0.0) -> list[str]:
+    """End a process once it has printed so many lines, and a moment later; all that it printed whole."""
+    assert process.stdout
+    printed = [process.stdout.readline() for _ in range(lines)]
+    time.sleep(moment)
+    process.kill()
+    printed += process.stdout.readlines()
+    process.stdout.close()
+    process.wait()
+    return [line.strip() for line in printed if line.endswith("\n")]
+
+
+def quietly(*_: object) -> None:
+    """Says nothing of how far it is."""

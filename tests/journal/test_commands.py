@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.journal.samples import RUN, a_process, create_run
+from tests.journal.samples import RUN, a_process, create_run, kill
 from tests.patience import PATIENCE
 
-from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
+from autoreason.errors import ReplayMismatch, UnknownRun
 from autoreason.exchange import GuidanceQuery
 from autoreason.journal import Journal
 from autoreason.journal.codec import escape, unescape
-
-
-def guidance(number: int) -> str:
-    """The key of a pass's guidance."""
-    return f"pass/{number}/guidance"
 
 
 def test_a_command_waits_until_it_is_taken(journal: Journal) -> None:
@@ -31,20 +25,20 @@ def test_a_command_waits_until_it_is_taken(journal: Journal) -> None:
         ("stop", ""),
     ]
     assert [one.kind for one in journal.pending_commands(RUN, ["stop"])] == ["stop"]
-    taken = journal.take_command(RUN)
-    assert taken is not None
+    taken = journal.take_command(RUN, by="pass/3/critic/0")
+    assert taken
     assert taken.kind == "stop"
+    assert journal._read("SELECT taken_by FROM commands WHERE kind = 'stop'") == [
+        ("pass/3/critic/0",)
+    ]
     assert journal.take_command(RUN) is None
     assert [one.kind for one in journal.pending_commands(RUN)] == ["guide"]
-
-
-def test_the_last_word_counts(journal: Journal) -> None:
-    journal.command(RUN, "stop")
-    journal.command(RUN, "accept")
-    taken = journal.take_command(RUN, ("stop", "accept"))
-    assert taken is not None
-    assert taken.kind == "accept"
-    assert journal.pending_commands(RUN) == []
+    for kind in ("stop", "accept"):
+        journal.command(RUN, kind)
+    last = journal.take_command(RUN, ("stop", "accept"))
+    assert last
+    assert last.kind == "accept"
+    assert [one.kind for one in journal.pending_commands(RUN)] == ["guide"]
 
 
 def test_a_command_is_for_one_run(journal: Journal) -> None:
@@ -65,42 +59,19 @@ def test_a_word_left_for_any_run_is_known_within_a_moment(journal: Journal) -> N
     assert journal.runs_with_commands() == {RUN}
 
 
-def test_runs_that_look_together_share_one_look_at_the_journal(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks: list[str] = []
-    read = journal._read
-
-    def look(statement: str) -> list[Any]:
-        looks.append(statement)
-        return read(statement)
-
-    monkeypatch.setattr(journal, "_read", look)
-    started = time.monotonic()
-    for _ in range(200):
-        journal.runs_with_commands()
-    assert len(looks) <= 1 + (time.monotonic() - started) / 0.1
-
-
-def test_what_is_no_text_is_refused(journal: Journal) -> None:
-    with pytest.raises(InvalidInput, match="is not UTF-8 text"):
-        journal.command(RUN, "guide", "\udcff")
-    assert journal.pending_commands(RUN) == []
-
-
 async def test_guidance_is_taken_once_and_recorded(journal: Journal) -> None:
     journal.command(RUN, "guide", "Shorter.")
     journal.command(RUN, "guide", "And warmer.")
-    text = await journal.record_guidance(RUN, GuidanceQuery(key=guidance(1)))
+    text = await journal.record_guidance(RUN, GuidanceQuery(key="pass/1/guidance"))
     assert text == "Shorter.\n\nAnd warmer."
-    assert journal.answers(RUN)[guidance(1)].answer == text
+    assert journal.answers(RUN)["pass/1/guidance"].answer == text
     assert journal.pending_commands(RUN) == []
-    assert await journal.record_guidance(RUN, GuidanceQuery(key=guidance(2))) == ""
+    assert await journal.record_guidance(RUN, GuidanceQuery(key="pass/2/guidance")) == ""
     assert journal.spent(RUN).calls == 0
 
 
 async def test_guidance_that_could_not_be_recorded_is_not_lost(journal: Journal) -> None:
-    query = GuidanceQuery(key=guidance(1))
+    query = GuidanceQuery(key="pass/1/guidance")
     await journal.record_answer(RUN, query, "Said before.")
     journal.command(RUN, "guide", "Shorter.")
     with pytest.raises(ReplayMismatch):
@@ -121,32 +92,14 @@ def test_a_kill_neither_loses_nor_repeats_guidance(journal: Journal) -> None:
             await journal.record_guidance(sys.argv[2], query)
     asyncio.run(main())
     """
-    process = a_process(code, journal.place, RUN)
-    assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in range(20)]
-    process.kill()
-    lines += process.stdout.readlines()
-    process.stdout.close()
-    process.wait()
+    lines = kill(a_process(code, journal.place, RUN), 20)
     heard = "".join(recorded.answer for recorded in journal.answers(RUN).values())
     waiting = "".join(command.text for command in journal.pending_commands(RUN))
     for line in lines:
-        assert (heard + waiting).count(f"<{line.strip()}>") == 1
-
-
-def test_a_taken_command_says_what_took_it(journal: Journal) -> None:
-    journal.command(RUN, "stop")
-    journal.take_command(RUN, by="pass/3/critic/0")
-    taken = journal._read("SELECT kind, taken_by FROM commands")
-    assert taken == [("stop", "pass/3/critic/0")]
+        assert (heard + waiting).count(f"<{line}>") == 1
 
 
 @given(st.text(st.sampled_from("\x00\x0102a"), max_size=6))
 def test_a_text_with_any_character_comes_back(text: str) -> None:
     assert "\x00" not in escape(text)
     assert unescape(escape(text)) == text
-
-
-def test_a_character_that_postgresql_cannot_store_is_kept(journal: Journal) -> None:
-    journal.command(RUN, "guide", "\x00 and \x020")
-    assert [one.text for one in journal.pending_commands(RUN)] == ["\x00 and \x020"]

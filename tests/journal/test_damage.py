@@ -1,4 +1,4 @@
-"""What is not our journal, or no longer a whole one, is reported in one sentence and left as it is."""
+"""What is not our journal, or no longer a whole one, or read-only: one sentence, and it is left as it is."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import os
 import random
 import re
 import sqlite3
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.journal.samples import a_process, a_reply, a_request, create_run
+from tests.journal.samples import RUN, a_process, a_reply, a_request, create_run
 from tests.patience import PATIENCE
 
 from autoreason.errors import AutoreasonError, InvalidInput, JournalError
 from autoreason.events import GuidanceGiven
 from autoreason.journal import Journal, sql
 
-RUN = "20261115-amber-fox"
 PLAIN_USER = 65534
 
 
@@ -36,45 +37,35 @@ def a_text(path: Path) -> None:
     path.write_text("Dear diary,\n" * 20)
 
 
-def a_short_text(path: Path) -> None:
-    path.write_text("Dear diary")
-
-
 def a_piece(path: Path) -> None:
     a_journal(path)
     path.write_bytes(path.read_bytes()[:60])
 
 
+def execute(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in (*statements, "PRAGMA wal_checkpoint(TRUNCATE)"):
+            connection.execute(statement)
+
+
 def another_database(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE runs (distance)")
-    connection.commit()
-    connection.close()
+    execute(path, "CREATE TABLE runs (distance)")
 
 
 def other_tables(path: Path) -> None:
     another_database(path)
-    connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA application_id = {sql.APPLICATION_ID}")
-    connection.close()
+    execute(path, f"PRAGMA application_id = {sql.APPLICATION_ID}")
 
 
 def a_missing_table(path: Path) -> None:
     a_journal(path)
-    connection = sqlite3.connect(path)
-    connection.execute("DROP TABLE commands")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
+    execute(path, "DROP TABLE commands")
 
 
 def another_version(path: Path) -> None:
     a_journal(path)
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
     # Its tables may be others, too.
-    connection.execute("DROP TABLE texts")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
+    execute(path, "PRAGMA user_version = 99", "DROP TABLE texts")
 
 
 def a_broken_schema(path: Path) -> None:
@@ -89,7 +80,6 @@ def a_broken_schema(path: Path) -> None:
     ("make", "sentence"),
     [
         (a_text, "is not a journal but something else; name another as `journal`"),
-        (a_short_text, "is not a journal but something else"),
         (a_piece, "is not a journal but something else"),
         (another_database, "is not a journal but something else"),
         (other_tables, "has no journal tables; name another"),
@@ -192,16 +182,11 @@ def test_a_file_cut_short_is_one_sentence(path: Path) -> None:
 
 def test_damage_met_while_writing_reaches_the_waiter(path: Path) -> None:
     a_journal(path)
-    connection = sqlite3.connect(path)
-    roots = [
-        root
-        for (root,) in connection.execute(
-            "SELECT rootpage FROM sqlite_master WHERE tbl_name = 'replies'"
-        )
-    ]
-    connection.close()
+    pages = "SELECT rootpage FROM sqlite_master WHERE tbl_name = 'replies'"
+    with closing(sqlite3.connect(path)) as connection:
+        roots = connection.execute(pages).fetchall()
     data = bytearray(path.read_bytes())
-    for root in roots:
+    for (root,) in roots:
         data[(root - 1) * 4096 : root * 4096] = b"\xff" * 4096
     path.write_bytes(data)
     with (
@@ -257,3 +242,111 @@ def test_a_run_in_a_place_that_cannot_be_written_is_not_locked(as_a_plain_user: 
         pytest.raises(AutoreasonError, match=f"cannot lock {locks}/{RUN}.lock: Permission denied"),
     ):
         journal.lock(RUN).__enter__()
+
+
+Frozen = Callable[[], None]
+
+
+def a_written_journal(path: Path, *, killed: bool) -> None:
+    """A journal with one reply; after a kill the reply is not yet in the file itself."""
+    code = """
+    import asyncio, os
+    journal = Journal.open(sys.argv[1], create=True)
+    create_run(journal, sys.argv[2])
+    asyncio.run(journal.record_reply(sys.argv[2], a_request(), a_reply()))
+    if sys.argv[3] == "True":
+        os.kill(os.getpid(), 9)
+    journal.close()
+    """
+    a_process(code, path, RUN, killed).communicate(timeout=30)
+    assert path.with_name("journal.db-wal").exists() is killed
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that anybody may enter, writable until it is frozen."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        place = Path(name, "kept")
+        place.mkdir()
+        yield place
+
+
+@pytest.fixture(params=["permissions", "medium"])
+def freeze(request: pytest.FixtureRequest, folder: Path) -> Iterator[Frozen]:
+    """Make the folder read-only: for an ordinary user by its permissions, for the superuser by a mount."""
+    undo: list[Callable[[], object]] = []
+
+    def by_permissions() -> None:
+        for place in (folder, *folder.rglob("*")):
+            place.chmod(0o555 if place.is_dir() else 0o444)
+        if os.geteuid() == 0:
+            os.seteuid(PLAIN_USER)
+            undo.append(lambda: os.seteuid(0))
+
+    def by_a_mount() -> None:
+        for arguments in (["--bind", folder, folder], ["-o", "remount,ro,bind", folder]):
+            done = subprocess.run(["mount", *map(str, arguments)], capture_output=True, check=False)
+            if done.returncode:
+                pytest.skip("nothing can be mounted here")
+            undo.append(lambda: subprocess.run(["umount", str(folder)], check=True))
+        undo.pop()
+
+    yield by_permissions if request.param == "permissions" else by_a_mount
+    for each in reversed(undo):
+        each()
+    for place in (folder, *folder.rglob("*")):
+        place.chmod(0o755)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+
+
+@pytest.mark.parametrize("left", ["nothing", "both", "the log alone"])
+def test_it_is_read_and_not_touched(folder: Path, freeze: Frozen, left: str) -> None:
+    path = folder / "journal.db"
+    a_written_journal(path, killed=left != "nothing")
+    if left == "the log alone":
+        path.with_name("journal.db-shm").unlink()
+    before = contents(folder)
+    freeze()
+    with Journal.open(str(path), create=False) as journal:
+        assert [(run.id, run.spent.calls) for run in journal.runs()] == [(RUN, 1)]
+        assert list(journal.replies(RUN)) == [a_request().key]
+    assert contents(folder) == before
+
+
+def test_writing_says_that_it_is_read_only(folder: Path, freeze: Frozen) -> None:
+    path = folder / "journal.db"
+    a_written_journal(path, killed=False)
+    freeze()
+    sentence = f"{path} is read-only .*; allow writing to it and its folder, or name another"
+    with pytest.raises(JournalError, match=sentence):
+        Journal.open(str(path), create=True)
+    with Journal.open(str(path), create=False) as journal:
+        with pytest.raises(JournalError, match=sentence):
+            asyncio.run(journal.record_reply(RUN, a_request("other"), a_reply()))
+        with pytest.raises(JournalError, match=sentence):
+            journal.command(RUN, "stop")
+        with pytest.raises(JournalError, match=sentence):
+            journal.lock(RUN)
+
+
+def test_what_another_process_writes_meanwhile_is_not_misread(folder: Path) -> None:
+    path = folder / "journal.db"
+    a_written_journal(path, killed=False)
+    path.chmod(0o444)
+    if os.geteuid() == 0:
+        os.seteuid(PLAIN_USER)
+    try:
+        journal = Journal.open(str(path), create=False)
+        assert len(journal.runs()) == 1
+    finally:
+        os.seteuid(os.getuid())
+    path.chmod(0o644)
+    with Journal.open(str(path), create=True) as writer:
+        create_run(writer, "other", "Another", "0.1.0")
+        with pytest.raises(JournalError, match="was written by another process while it was read"):
+            journal.runs()
+    journal.close()

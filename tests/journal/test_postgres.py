@@ -15,7 +15,14 @@ from tests.journal.samples import RUN, a_reply, a_request, change, committed, cr
 from tests.patience import PATIENCE
 from tools.postgres import Server
 
-from autoreason.errors import InvalidInput, JournalError, RunLocked, UnknownRun, WritingFailed
+from autoreason.errors import (
+    AutoreasonError,
+    InvalidInput,
+    JournalError,
+    RunLocked,
+    UnknownRun,
+    WritingFailed,
+)
 from autoreason.events import PassStarted
 from autoreason.exchange import Spent
 from autoreason.journal import Journal, codec, maintenance, writer
@@ -25,7 +32,6 @@ from autoreason.journal.postgres import DriverError, PostgresConnection
 
 
 def database_of(url: str) -> str:
-    """The name of a database."""
     return url.partition("?")[0].rpartition("/")[2]
 
 
@@ -38,7 +44,6 @@ def disconnect(server: Server, url: str) -> None:
 
 @pytest.fixture
 def url(postgres_url: str) -> str:
-    """On a server only."""
     return postgres_url
 
 
@@ -78,17 +83,21 @@ def test_cells_are_found_however_the_database_sorts_its_texts(postgres: Server) 
         assert journal.cells_spent(RUN).calls == 1
 
 
-@pytest.mark.usefixtures("postgres")
-def test_a_server_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match=r"start the server, or correct its address$") as raised:
-        Journal.open(f"postgresql://ada:s3cret@/runs?host={tmp_path}", create=True)
-    assert "s3cret" not in str(raised.value)
-
-
-@pytest.mark.usefixtures("postgres")
-def test_what_is_no_url_is_one_sentence() -> None:
-    with pytest.raises(InvalidInput, match="is not a URL of PostgreSQL; write postgresql://"):
-        Journal.open("postgresql://ada:s3cret@host/runs?no_such_option=1", create=False)
+def test_a_place_that_cannot_be_opened_is_one_sentence_without_its_password(
+    postgres: Server, url: str, tmp_path: Path
+) -> None:
+    postgres.execute("DROP ROLE IF EXISTS known", "CREATE ROLE known LOGIN PASSWORD 'right'")
+    name = database_of(url)
+    for place, message in (
+        (f"postgresql://ada:s3cret@/runs?host={tmp_path}", "start the server, or correct its"),
+        ("postgresql://ada:s3cret@host/runs?none=1", "is not a URL of PostgreSQL; write postgres"),
+        (postgres.url("nowhere"), '"nowhere" does not exist; create it with `createdb`'),
+        (postgres.url(name, "known", "s3cret"), r"authentication failed.*; correct user and"),
+        (postgres.url(name, "nobody"), 'role "nobody" does not exist; correct user and'),
+    ):
+        with pytest.raises(AutoreasonError, match=message) as raised:
+            Journal.open(place, create=True)
+        assert "s3cret" not in str(raised.value)
 
 
 def test_without_its_driver_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,24 +105,6 @@ def test_without_its_driver_it_is_said_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(InvalidInput, match=r"needs psycopg; run `pip install '\.\[postgres\]'`"):
         Journal.open("postgresql:///runs", create=False)
-
-
-def test_an_unknown_database_is_one_sentence(postgres: Server) -> None:
-    with pytest.raises(JournalError, match='"nowhere" does not exist; create it with `createdb`'):
-        Journal.open(postgres.url("nowhere"), create=True)
-
-
-def test_a_wrong_password_is_one_sentence(postgres: Server, url: str) -> None:
-    postgres.execute("DROP ROLE IF EXISTS known", "CREATE ROLE known LOGIN PASSWORD 'right'")
-    wrong = postgres.url(database_of(url), "known", "wr0ng")
-    with pytest.raises(JournalError, match=r"authentication failed.*; correct user and") as raised:
-        Journal.open(wrong, create=True)
-    assert "wr0ng" not in str(raised.value)
-
-
-def test_an_unknown_user_is_one_sentence(postgres: Server, url: str) -> None:
-    with pytest.raises(JournalError, match='role "nobody" does not exist; correct user and'):
-        Journal.open(postgres.url(database_of(url), "nobody"), create=True)
 
 
 def test_without_the_right_to_write_a_journal_can_be_read(postgres: Server, url: str) -> None:
@@ -154,18 +145,14 @@ def test_tables_of_another_program_are_left_as_they_are(postgres: Server, url: s
             Journal.open(url, create=create)
 
 
-def test_an_empty_schema_that_was_made_for_us_is_used(postgres: Server, url: str) -> None:
-    postgres.execute("CREATE SCHEMA autoreason", database=database_of(url))
+def test_tables_of_others_and_an_empty_schema_made_for_us_do_no_harm(
+    postgres: Server, url: str
+) -> None:
+    ours = "CREATE SCHEMA autoreason", "CREATE TABLE runs (distance int)"
+    postgres.execute(*ours, database=database_of(url))
     with Journal.open(url, create=True) as journal:
         create_run(journal, RUN)
-        assert journal.count() == 1
-
-
-def test_tables_of_others_in_the_same_database_do_no_harm(postgres: Server, url: str) -> None:
-    postgres.execute("CREATE TABLE runs (distance int)", database=database_of(url))
-    with Journal.open(url, create=True) as journal:
-        create_run(journal, RUN)
-        assert [run.id for run in journal.runs()] == [RUN]
+        assert ([run.id for run in journal.runs()], journal.count()) == ([RUN], 1)
 
 
 # When something goes wrong.
@@ -291,11 +278,7 @@ async def test_what_was_under_way_when_the_connection_was_lost_is_applied_once(
         assert journal.lock_owner(RUN) is None
         assert (len(journal.events(RUN)), len(journal.replies(RUN))) == (1, 1)
         assert [each.text for each in journal.pending_commands(RUN)] == ["Be brief."]
-    assert (committed(url, "asked"), committed(url, "locks"), committed(url, "writers")) == (
-        1,
-        0,
-        0,
-    )
+    assert [committed(url, table) for table in ("asked", "locks", "writers")] == [1, 0, 0]
 
 
 async def test_a_server_that_stays_away_is_given_up_after_a_while(

@@ -1,4 +1,4 @@
-"""Runs, replies and sums, kept in a real file."""
+"""Runs, replies and sums, in a real file or database that is created once and whole."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from unittest.mock import patch
 
 import pytest
 from msgspec.structs import replace
-from tests.journal.samples import RUN, a_reply, a_request, create_run
+from tests.journal.samples import RUN, a_process, a_reply, a_request, create_run
+from tests.patience import PATIENCE
 
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.events import JobFinished, RunResumed, RunStarted
 from autoreason.exchange import GuidanceQuery, Outcome, Spent
-from autoreason.journal import Journal, sql
+from autoreason.journal import Journal, sql, sqlite
 from autoreason.journal.codec import now
 from autoreason.journal.listing import select_runs
 from autoreason.journal.location import locate
@@ -46,16 +47,9 @@ def test_a_new_journal_is_for_its_owner_only(path: Path) -> None:
     Journal.open(str(path), create=True).close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert sorted(file.name for file in path.parent.iterdir()) == ["journal.db", "journal.db.locks"]
-
-
-def test_a_new_journal_carries_our_mark_and_writes_ahead(path: Path) -> None:
-    Journal.open(str(path), create=True).close()
-    connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA application_id").fetchone() == (sql.APPLICATION_ID,)
-    assert connection.execute("PRAGMA user_version").fetchone() == (sql.VERSION,)
-    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection:
+        for name, value in (("application_id", sql.APPLICATION_ID), ("user_version", sql.VERSION)):
+            assert connection.execute(f"PRAGMA {name}").fetchone() == (value,)
 
 
 def test_reading_on_a_fresh_machine_shows_nothing_and_writes_nothing(tmp_path: Path) -> None:
@@ -145,9 +139,7 @@ def test_a_password_is_never_shown(given: str, shown: str) -> None:
 
 def test_a_run_name_is_a_day_and_two_words(journal: Journal) -> None:
     assert re.fullmatch(r"20\d{6}-[a-z]+-[a-z]+", journal.new_run_id())
-
-
-def test_a_run_name_is_new_even_when_all_words_are_used_up() -> None:
+    # All words are used up.
     assert re.fullmatch(r"20\d{6}-[a-z]+-[a-z]+\d+", new_name(lambda name: name[-1].isalpha()))
 
 
@@ -165,7 +157,6 @@ def test_what_cannot_name_a_file_cannot_name_a_run(file_journal: Journal, name: 
 
 
 def with_two_more(journal: Journal) -> Journal:
-    """A journal with three runs."""
     create_run(journal, "20261115-calm-fox", "A story", "0.1.0")
     create_run(journal, "20261116-keen-owl", "A poem", "0.1.0", forked_from=RUN)
     return journal
@@ -391,17 +382,16 @@ async def test_no_reply_is_recorded_twice(journal: Journal) -> None:
     assert journal.spent(RUN).calls == 1
 
 
-async def test_a_reply_needs_a_run(journal: Journal) -> None:
-    with pytest.raises(UnknownRun):
-        await journal.record_reply("20261115-no-run", a_request(), a_reply())
-
-
 async def test_what_is_no_text_is_refused_before_anything_is_written(journal: Journal) -> None:
     with pytest.raises(InvalidInput, match="lone surrogate"):
         await journal.record_reply(RUN, a_request(), a_reply("\ud800"))
     with pytest.raises(InvalidInput, match="not UTF-8"):
         await journal.begin_run("\udcff", "0.1.0", STARTED)
-    assert journal.replies(RUN) == {}
+    with pytest.raises(InvalidInput, match="is not UTF-8 text"):
+        journal.command(RUN, "guide", "\udcff")
+    with pytest.raises(UnknownRun):
+        await journal.record_reply("20261115-no-run", a_request(), a_reply())
+    assert (journal.replies(RUN), journal.pending_commands(RUN)) == ({}, [])
 
 
 async def test_what_was_asked_and_not_answered_is_in_flight(journal: Journal) -> None:
@@ -421,12 +411,10 @@ async def test_unknown_prices_and_tokens_stay_unknown(journal: Journal) -> None:
     assert spent.cost is None
     assert (spent.known_cost, spent.unpriced, spent.unmetered) == (Decimal("0.10"), 1, 1)
     assert (spent.calls, spent.tokens, spent.known_tokens, spent.seconds) == (2, None, 20, 1.0)
-
-
-async def test_prices_add_up_to_the_last_digit(journal: Journal) -> None:
+    create_run(journal, "priced")
     for number in range(10):
-        await journal.record_reply(RUN, a_request(str(number)), a_reply(cost="1E-7"))
-    assert journal.spent(RUN).cost == Decimal("0.000001")
+        await journal.record_reply("priced", a_request(str(number)), a_reply(cost="1E-7"))
+    assert journal.spent("priced").cost == Decimal("0.000001"), "to the last digit"
 
 
 async def test_a_query_is_not_a_call(journal: Journal) -> None:
@@ -440,11 +428,48 @@ async def test_a_query_is_not_a_call(journal: Journal) -> None:
     assert journal.runs()[0].spent == Spent()
 
 
-# Fingerprints.
-
-
 async def test_runs_that_begin_side_by_side_get_names_of_their_own(journal: Journal) -> None:
     begun = [journal.begin_run("A letter", "0.1.0", STARTED) for _ in range(300)]
     names = await asyncio.gather(*begun)
     assert len(set(names)) == 300
     assert [item.event for item in journal.events(names[0])] == [STARTED]
+
+
+def test_several_who_make_a_journal_at_once_make_one(url: str) -> None:
+    code = """
+    with Journal.open(sys.argv[1], create=True) as journal:
+        create_run(journal, sys.argv[2])
+    """
+    processes = [a_process(code, url, f"run-{n}") for n in range(4)]
+    for process in processes:
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+    with Journal.open(url, create=False) as journal:
+        assert {run.id for run in journal.runs()} == {f"run-{n}" for n in range(4)}
+
+
+def test_a_half_made_journal_is_made_again(path: Path) -> None:
+    path.parent.mkdir()
+    for name in ("journal.db.new", "journal.db.new-journal", "journal.db.new-wal"):
+        path.with_name(name).write_text("half")
+    Journal.open(str(path), create=True).close()
+    assert sorted(file.name for file in path.parent.iterdir()) == ["journal.db", "journal.db.locks"]
+
+
+def test_a_new_journal_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.db"
+    waited_for: list[tuple[str, bool]] = []
+    to_disk = sqlite.to_disk
+
+    def noting(what: Path) -> None:
+        waited_for.append((what.name, path.exists()))
+        to_disk(what)
+
+    monkeypatch.setattr(sqlite, "to_disk", noting)
+    Journal.open(str(path), create=True).close()
+    assert waited_for == [("journal.db.new", False), (tmp_path.name, True)]
+    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["journal.db"]
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)

@@ -6,12 +6,11 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.journal.samples import RUN, a_process, a_reply, a_request, committed, create_run
+from tests.journal.samples import RUN, a_process, a_reply, a_request, committed, create_run, kill
 from tests.patience import PATIENCE
 
 from autoreason.errors import JournalError, UnknownRun, WritingFailed
@@ -54,42 +53,6 @@ async def test_many_writers_share_a_commit(journal: Journal, url: str) -> None:
     writer.close()
     assert committed(url, "commands") == 400
     assert writer.commits <= 40
-
-
-async def test_where_many_write_a_run_is_noted_as_written_to_once_a_second(
-    file_journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("autoreason.journal.writer.monotonic", lambda: 5.0)
-    store = open_store(file_journal.place)
-    connection = SqliteStore(file_journal.path).open_writer()
-    touched: list[list[str]] = []
-    touch = connection.touch
-
-    def note(at: str, runs: Collection[str]) -> None:
-        touched.append(sorted(runs))
-        touch(at, runs)
-
-    monkeypatch.setattr(connection, "touch", note)
-    writer = Writer(connection, store)
-
-    def nothing(_connection: Connection) -> None: ...
-
-    for _ in range(2):
-        begun, go_on = threading.Event(), threading.Event()
-
-        def block(_connection: Connection, begun: Any = begun, go_on: Any = go_on) -> None:
-            begun.set()
-            go_on.wait(PATIENCE)
-
-        first = asyncio.create_task(writer.commit("first", block))
-        await asyncio.to_thread(begun.wait, PATIENCE)
-        others = [asyncio.create_task(writer.commit(RUN, nothing)) for _ in range(40)]
-        await asyncio.sleep(0.1)
-        go_on.set()
-        await asyncio.gather(first, *others)
-    await writer.commit(RUN, nothing)
-    writer.close()
-    assert [runs for runs in touched if "first" not in runs] == [[RUN], [], [RUN]]
 
 
 async def test_what_no_caller_awaits_is_there_no_later_than_the_next_reply(
@@ -328,15 +291,7 @@ async def test_opening_a_journal_again_takes_no_lock_from_the_first(file_journal
 
 @pytest.mark.parametrize("moment", [0.0, 0.03, 0.1])
 def test_a_kill_loses_nothing_that_was_awaited(url: str, moment: float) -> None:
-    process = a_process(WRITING, url, "run-0", 100_000)
-    assert process.stdout is not None
-    printed = [process.stdout.readline()]
-    time.sleep(moment)
-    process.kill()
-    printed += process.stdout.readlines()
-    process.stdout.close()
-    process.wait()
-    awaited = {line.strip() for line in printed if line.endswith("\n")}
+    awaited = set(kill(a_process(WRITING, url, "run-0", 100_000), 1, moment))
     with Journal.open(url, create=False) as journal, journal.lock("run-0"):
         replies = journal.replies("run-0")
         in_flight = {asked.key for asked in journal.in_flight("run-0")}
@@ -348,13 +303,7 @@ def test_a_kill_loses_nothing_that_was_awaited(url: str, moment: float) -> None:
 
 
 def test_a_kill_in_the_middle_of_a_checkpoint_is_no_damage(path: Path) -> None:
-    process = a_process(WRITING, path, "run-0", 100_000)
-    assert process.stdout is not None
-    for _ in range(50):
-        process.stdout.readline()
-    process.kill()
-    process.stdout.close()
-    process.wait()
+    kill(a_process(WRITING, path, "run-0", 100_000), 50)
     # As if the first page were already the newest, and the others not yet written.
     data = bytearray(path.read_bytes())
     data[28:32] = (100_000).to_bytes(4, "big")

@@ -13,6 +13,8 @@ from tests.conftest import DATA
 from tests.paper.test_fit import recorded_panels
 
 from autoreason import Budget
+from autoreason.run.lab import lab
+from autoreason.studies.lab.suite_file import read_suite
 from autoreason.studies.simulate.world import load_world
 
 Output = pytest.CaptureFixture[str]
@@ -91,3 +93,23 @@ def test_suites_share_one_budget_and_go_on_where_they_were(tmp_path: Path, capsy
     assert again is not None
     assert again.calls == used[1], "what is finished is not run again"
     assert "2 of 2 suites are done" in capsys.readouterr().out
+
+
+PATHS = sorted(SUITES.glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_suite_is_named_after_its_file_and_asks_questions(path: Path) -> None:
+    suite = read_suite(path, models={"": "local/smollm2"}).suite
+    assert suite.name == path.stem
+    assert suite.comparisons
+    assert all(each.question.endswith("?") for each in suite.comparisons)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+async def test_a_suite_could_show_something(path: Path) -> None:
+    if path.stem == "programs":
+        pytest.skip("its problems are read by another process")
+    plan = lab.prepare(path, "echo/echo").plan()
+    assert not plan.refusal
+    assert all(each.detectable.value is not None for each in plan.tests)

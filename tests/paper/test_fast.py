@@ -32,7 +32,6 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
 
 
 def assert_same(one: Outcomes, other: Outcomes) -> None:
-    """Every number of every run."""
     for name in Outcomes._fields:
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), err_msg=name)
 
@@ -89,25 +88,12 @@ def test_both_paths_agree_in_any_world(
 
 
 @pytest.mark.parametrize("protocol", ["paper", "robust"])
-@pytest.mark.parametrize("name", ["position"])
-def test_both_paths_agree_within_sampling_error_where_positions_count(
-    name: str, protocol: str
-) -> None:
-    slow = play_all(world(name), settings(protocol), 30, seed=7)
-    fast = play_fast(world(name), settings(protocol), 4000, seed=8)
+def test_both_paths_agree_within_sampling_error_where_positions_count(protocol: str) -> None:
+    slow = play_all(world("position"), settings(protocol), 30, seed=7)
+    fast = play_fast(world("position"), settings(protocol), 4000, seed=8)
     for one, other in zip(slow, fast, strict=True):
         error = (one.var() / len(one) + other.var() / len(other)) ** 0.5
         assert abs(one.mean() - other.mean()) <= 4 * error + 1e-9
-
-
-def test_balanced_orders_take_the_sting_out_of_positions() -> None:
-    balanced, random = (
-        play_fast(
-            world("position"), settings(balanced_orders=each, playoff=0), 2000, seed=1
-        ).quality.mean()
-        for each in (True, False)
-    )
-    assert balanced > random
 
 
 @pytest.mark.parametrize("changes", [{"voting": "copeland"}, {"candidates": "B"}, {"drafts": 2}])

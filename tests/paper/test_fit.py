@@ -56,9 +56,7 @@ def holds(estimate: Interval, truth: float) -> bool:
     return abs(estimate.value - truth) <= half and half < 1
 
 
-@pytest.mark.parametrize(
-    ("lead", "first", "common"), [(0.0, 0.0, 1.0), (0.8, 1.0, 0.5), (-0.5, -0.7, 1.5)]
-)
+@pytest.mark.parametrize(("lead", "first", "common"), [(0.8, 1.0, 0.5), (-0.5, -0.7, 1.5)])
 def test_the_judges_are_found_again(lead: float, first: float, common: float) -> None:
     fitted = fit_judges(list(recorded_panels(200, lead=lead, first=first, common=common)))
     assert holds(fitted.revision_lead, lead)
@@ -68,16 +66,6 @@ def test_the_judges_are_found_again(lead: float, first: float, common: float) ->
     assert holds(fitted.common, common)
     assert holds(fitted.correlation, common**2 / (1 + common**2))
     assert (fitted.runs, fitted.panels, fitted.ballots) == (20, 200, 600)
-
-
-def test_more_panels_make_narrower_intervals() -> None:
-    few, many = (fit_judges(list(recorded_panels(panels, seed=4))) for panels in (40, 240))
-    assert many.first.high - many.first.low < few.first.high - few.first.low
-
-
-def test_too_few_panels_are_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"3 panels of two or more judges .* are too few"):
-        fit_judges(list(recorded_panels(3)))
 
 
 def test_a_fitted_world_can_be_written_and_read() -> None:
@@ -100,29 +88,10 @@ def test_ballots_come_from_a_recorded_run_without_its_playoff() -> None:
         *(ballot("pass/1", seat, ("B", "A", "AB")) for seat in range(3)),
         ballot("pass/2", 0, None),
         ballot("pass/2", 1, ("A", "B", "AB")),
-        BallotCast(
-            stage="playoff",
-            seat=0,
-            model="m",
-            order=("draft", "pass 1 B"),
-            labels=("x", "y"),
-            ranking=("draft", "pass 1 B"),
-        ),
+        ballot("playoff", 0, ("A", "B", "AB")),
     ]
     (panel,) = from_events("amber-fox", events)
     assert panel == PanelVotes("amber-fox", (RankedVote(SLOTS, ("B", "A", "AB"), "m"),) * 3)
-
-
-def test_a_file_without_passes_is_refused_with_its_line(tmp_path: Path) -> None:
-    file = tmp_path / "b.jsonl"
-    file.write_text(json.dumps({"judges": None}) + "\n{}\n", encoding="utf-8")
-    with pytest.raises(InvalidInput, match=r"b\.jsonl line 2 is no recorded pass"):
-        from_file(file)
-
-
-def test_an_unknown_judge_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(InvalidInput, match="no ballots by `gpt`; there are ballots by judge"):
-        votes_of_judge(list(recorded_panels(2)), "gpt")
 
 
 def test_the_published_judges_differ_in_the_position_they_like(shared: Path) -> None:
@@ -137,3 +106,14 @@ def test_the_published_judges_differ_in_the_position_they_like(shared: Path) -> 
     assert newer.revision_lead.low > 0
     for fitted in (older, newer):
         assert fitted.synthesis_lead.low > 0
+
+
+def test_what_cannot_be_fitted_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"3 panels of two or more judges .* are too few"):
+        fit_judges(list(recorded_panels(3)))
+    with pytest.raises(InvalidInput, match="no ballots by `gpt`; there are ballots by judge"):
+        votes_of_judge(list(recorded_panels(2)), "gpt")
+    file = tmp_path / "b.jsonl"
+    file.write_text(json.dumps({"judges": None}) + "\n{}\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"b\.jsonl line 2 is no recorded pass"):
+        from_file(file)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import shutil
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,20 +37,16 @@ from paper.recording import (
 from paper.reproduce import ReproducedLine, Reproduction, read_claims, reproduce
 from tests.conftest import DATA
 
-from autoreason.errors import InvalidInput
-
 SAMPLE = DATA / "reproduce"
 
 
 @pytest.fixture(scope="module")
 def sample() -> Reproduction:
-    """The sample's report."""
     return reproduce(SAMPLE)
 
 
 @pytest.fixture(scope="module")
 def recorded(shared: Path) -> Reproduction:
-    """The recordings' report."""
     return reproduce(shared / "recorded")
 
 
@@ -64,7 +57,6 @@ def line_of(report: Reproduction, ref: str, claim: str) -> ReproducedLine:
 
 
 def values(line: ReproducedLine) -> dict[str, float | None]:
-    """What the data give, figure by figure."""
     return {figure.name: figure.value for figure in line.figures}
 
 
@@ -172,23 +164,13 @@ def test_no_record_stops_the_report(
     assert report.to_text()
 
 
-def test_claims_have_a_place_figures_and_something_to_rest_on() -> None:
-    claims = read_claims()
-    assert len(claims) > 120
-    for claim in claims:
-        assert re.match(r"(Table|Sec|Figs?|App|Discussion)\b", claim.ref)
-        assert any(claim.figures.values())
-        assert claim.whole > 0
-    assert len({(claim.ref, claim.about) for claim in claims}) == len(claims)
-
-
 # ---- the recordings ----------------------------------------------------------------------------
 
 AS_CLAIMED = ""
 NO_DATA = "no data"
 CALLS = "calls of autoreason where best of 6 has six, "
 Expected = tuple[str, str, str]
-"""A line of ours, and figures that the audit names; or that all are as the paper claims, or that there are no data."""
+"""A line of ours, and figures that the audit names, or one of these; where nothing is listed, all is as claimed."""
 AUDITED: dict[tuple[str, str], list[Expected]] = {
     ("Table 1", "single-pass Borda"): [("Table 1", "points", AS_CLAIMED)],
     ("Sec 4.1", "single-pass autoreason"): [("Sec 4.1", "tasks", "third 2")],
@@ -196,14 +178,8 @@ AUDITED: dict[tuple[str, str], list[Expected]] = {
     ("Table 2", ""): [("Table 2", "points", AS_CLAIMED)],
     ("Sec 4.1 / Fig 3", ""): [("Sec 4.1", "average", "place 1.4"), ("Fig 3", "average", "place 1.4")],
     ("Table 3", ""): [("Table 3", "passes to", AS_CLAIMED), ("Table 3", "how many", "p 0.83")],
-    ("Table 4", ""): [("Table 4", "", AS_CLAIMED)],
     ("Sec 5", ""): [("Sec 5", "", "A 6, AB 34, B 10")],
-    ("Table 5", ""): [("Table 5", "", AS_CLAIMED)],
-    ("Table 6", ""): [("Table 6", "", AS_CLAIMED)],
-    ("Table 7", ""): [("Table 7", "", AS_CLAIMED)],
     ("Sec 5.2", ""): [("Sec 5.2", "", "converged 1")],
-    ("Table 8", ""): [("Table 8", "", AS_CLAIMED)],
-    ("Table 9", ""): [("Table 9", "", AS_CLAIMED)],
     ("Sec 4.5", "MC Sonnet 4"): [
         ("Sec 4.5", "five repeats of T1", "shortest 1451, longest 1660, deviation of words 95.2")
     ],
@@ -230,13 +206,9 @@ AUDITED: dict[tuple[str, str], list[Expected]] = {
     ("Table 11", ""): [("Table 11", "", "single 54.7")],
     ("Sec 6", "recovery"): [("Sec 6", "p of", "p 0.0414")],
     ("Sec 6", "Cohen"): [("Sec 6", "Cohen", "h 0.38")],
-    ("Table 12", ""): [("Table 12", "", AS_CLAIMED)],
-    ("Table 13", ""): [("Table 13", "", AS_CLAIMED)],
     ("Sec 7", ""): [("Sec 7", "", "pitch 0")],
     ("Table 14", ""): [("Table 14", "judges of", AS_CLAIMED), ("Table 14", "runs with", "with ballots 0")],
-    ("Table 15", ""): [("Table 15", "", AS_CLAIMED)],
     ("Sec 7.5", ""): [("Sec 7.5", "majority votes", "frequent 0")],
-    ("Table 16", ""): [("Table 16", "", AS_CLAIMED)],
     ("Table 17", ""): [("Table 17", "", AS_CLAIMED), ("Sec 11", "", "votes 22")],
     ("Table 18", ""): [
         ("Table 18", "", AS_CLAIMED),
@@ -247,7 +219,6 @@ AUDITED: dict[tuple[str, str], list[Expected]] = {
         ("Table 19", "% solved without", "best of 6 41.1, autoreason 44.6, p 0.45"),
         ("Table 19", "points by which autoreason leads single", "lead 2"),
     ],
-    ("Table 20", ""): [("Table 20", "", AS_CLAIMED)],
     ("Table 21", ""): [("Table 21", "p of", NO_DATA)],
     ("Table 23", ""): [
         ("Table 23", "one survival:", "stop 17, pass 6.3"),
@@ -256,10 +227,7 @@ AUDITED: dict[tuple[str, str], list[Expected]] = {
         ("Table 23", "four survivals in a row", "stop 0"),
     ],
     ("Discussion", ""): [("Discussion", "equal compute", AS_CLAIMED), ("Discussion", "calls", "calls 6")],
-    ("Fig 4", ""): [("Fig 4", "", AS_CLAIMED)],
     ("Fig 5/12", ""): [("Figs 5 and 12", "", AS_CLAIMED)],
-    ("Fig 6", ""): [("Fig 6", "", AS_CLAIMED)],
-    ("Fig 11", ""): [("Fig 11", "", AS_CLAIMED)],
     ("Fig 10", ""): [("Fig 10", "", NO_DATA)],
     ("Sec 4.4", ""): [],
     ("App D", "max_tokens"): [("App D", "most tokens", NO_DATA)],
@@ -275,17 +243,22 @@ def audit(shared: Path) -> list[dict[str, Any]]:
 
 
 def test_every_line_of_the_audit_comes_out_by_itself(shared: Path, recorded: Reproduction) -> None:
-    wanted = dict(AUDITED)
+    wanted, counted_right = (
+        dict(AUDITED),
+        [each for each in recorded.lines if "AB taken for A" not in each.claim],
+    )
     for line in audit(shared):
-        (key,) = [
-            each for each in wanted if each[0] == line["ref"] and line["claim"].startswith(each[1])
-        ]
-        for ref, claim, figures in wanted.pop(key):
+        place = line["ref"]
+        listed = [key for key in wanted if key[0] == place and line["claim"].startswith(key[1])]
+        assert listed or place not in dict(AUDITED)
+        expected = wanted.pop(listed[0]) if listed else [(place, "", AS_CLAIMED)]
+        for ref, claim, figures in expected:
             ours = [
-                each for each in recorded.lines if each.ref == ref and each.claim.startswith(claim)
+                each
+                for each in counted_right
+                if (each.ref, each.claim[: len(claim)]) == (ref, claim)
             ]
-            ours = [each for each in ours if "AB taken for A" not in each.claim]
-            assert ours, key
+            assert ours, line
             for each in ours:
                 check(each, figures, json.dumps(line))
     assert wanted == {}
@@ -344,12 +317,10 @@ winners = st.lists(st.sampled_from(["A", "B", "AB"]), min_size=1, max_size=30)
 
 @pytest.fixture(scope="module")
 def recording() -> Recording:
-    """What the sample has."""
     return read_recording(SAMPLE)
 
 
 def run_of(won: list[str]) -> Run:
-    """A run that these won."""
     lines = [PassLine(experiment="e", run="r", number=n, winner=w) for n, w in enumerate(won, 1)]
     return Run(tuple(lines))
 
@@ -385,13 +356,6 @@ def test_files_are_found_below_the_folder_and_in_parts(
     assert found.files == 4
 
 
-def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="has no recorded results"):
-        read_recording(tmp_path)
-    with pytest.raises(InvalidInput, match="no folder"):
-        read_recording(tmp_path / "gone")
-
-
 @given(st.lists(st.one_of(st.binary(max_size=40), st.just(b'{"panel_id": "a"}'))))
 def test_no_line_stops_the_reading(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
@@ -408,9 +372,7 @@ def test_no_line_stops_the_reading(
     [
         ("Table 2 (T1), Figs 2-3", {"Table 2", "Fig 2", "Fig 3"}),
         ("Sec 4.3, Sec 2", {"Sec 4.3", "Sec 2"}),
-        ("Discussion, compute-normalized paragraph", {"Discussion"}),
         ("Tables 8 and 9", {"Table 8", "Table 9"}),
-        ("Table 12, Table 13", {"Table 12", "Table 13"}),
         (None, set()),
     ],
 )
@@ -423,28 +385,6 @@ def test_a_run_stops_at_its_first_streak(won: list[str], k: int) -> None:
     stop = run_of(won).stop(k)
     streaks = [at for at in range(k, len(won) + 1) if won[at - k : at] == ["A"] * k]
     assert stop == (streaks[0] if streaks else None)
-
-
-def test_points_are_counted_where_rankings_are_recorded() -> None:
-    line = json.loads((SAMPLE / "panels.jsonl").read_text().splitlines()[1])
-    wrong = {**line, "borda": dict.fromkeys(line["methods"], 0)}
-    assert msgspec.convert(wrong, PanelLine).points == line["borda"]
-
-
-def test_a_ranking_with_a_name_twice_is_no_ranking() -> None:
-    scores = {"A": 5, "B": 5, "AB": 5}
-    judges = [{"ranking": ["A", "A", "B"]}, {"ranking": ["B"]}, {"ranking": None}]
-    line = {"experiment": "e", "run": "r", "pass": 1, "winner": "A", "judges": judges}
-    assert msgspec.convert({**line, "scores": scores}, PassLine).points == scores
-    panel = {"panel_id": "p", "methods": ["x", "y"], "judges_valid": 1, "borda": {"x": 2}}
-    twice = {"ballots": [{"methods": ["x", "x"]}], "label_map_status": "recorded"}
-    assert msgspec.convert({**panel, **twice}, PanelLine).points == {"x": 2}
-
-
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    shutil.copy(SAMPLE / "panels.jsonl", tmp_path)
-    os.mkfifo(tmp_path / "ballots.jsonl")
-    assert read_recording(tmp_path).unread["ballots"] == ["ballots.jsonl cannot be read"]
 
 
 cases = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20)
@@ -489,13 +429,8 @@ def test_a_majority_of_all_is_within_that_of_a_part(
 
 
 def test_nothing_is_known_of_nothing() -> None:
-    assert {
-        percentage([], 5),
-        mean_of([], 5),
-        deviation_of([3], 5),
-        smallest([], 5),
-        largest([], 5),
-    } == {NOTHING}
+    of_one = {percentage([], 5), mean_of([], 5), smallest([], 5), largest([], 5)}
+    assert of_one | {deviation_of([3], 5)} == {NOTHING}
     assert tally([None, None]) == mean_within([None], 1, 2) == majority(0, 0, 5) == NOTHING
 
 
@@ -516,6 +451,10 @@ def test_nothing_is_known_of_nothing() -> None:
         ("1460", Found(1453, None, 1453, whole=False), "differs"),
         ("5", NOTHING, "no data"),
         ("", Found(5), None),
+        # What is claimed of all is contradicted by one.
+        ("100", all_of(9, 10, whole=False), "differs"),
+        ("100", all_of(10, 10, whole=False), "consistent"),
+        ("100", all_of(10, 10, whole=True), "agrees"),
     ],
 )
 def test_a_verdict_on_a_figure(paper: str, found: Found, verdict: str | None) -> None:
@@ -534,12 +473,6 @@ def test_a_verdict_on_a_figure(paper: str, found: Found, verdict: str | None) ->
 )
 def test_a_verdict_on_a_line(found: tuple[Found, ...], verdict: str) -> None:
     assert conclude(compare("it", "1", each) for each in found) == verdict
-
-
-def test_what_is_claimed_of_all_is_contradicted_by_one() -> None:
-    assert compare("it", "100", all_of(9, 10, whole=False)).verdict == "differs"
-    assert compare("it", "100", all_of(10, 10, whole=False)).verdict == "consistent"
-    assert compare("it", "100", all_of(10, 10, whole=True)).verdict == "agrees"
 
 
 @pytest.mark.parametrize(

@@ -762,19 +762,8 @@ FORMS: dict[str, Callable[[Sequence[str]], str]] = {
 }
 
 WORDS = [
-    "a",
-    "the",
-    "text",
-    "is",
-    "clear",
-    "A",
-    "B",
-    "1",
-    "and",
     "says why,",
-    "I",
-    "well.",
-    "(not)",
+    *["a", "the", "text", "is", "clear", "A", "B", "1", "and", "I", "well.", "(not)"],
 ]
 prose = st.lists(
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join), max_size=5
@@ -907,37 +896,21 @@ def test_a_ranking_is_never_read_against_a_later_one(
 
 
 SCRAPS = [
-    *ABC,
-    "RANKING",
-    "Ranking",
-    ":",
-    ",",
-    ">",
-    "=",
-    "1.",
-    "2)",
-    "\n",
-    "\n\n",
-    '"',
-    "best",
-    "worst",
-]
-SCRAPS += [
-    "Version",
-    "is",
-    "final",
-    "[",
-    "]",
-    "(",
-    ")",
-    "-",
-    "{",
-    "}",
-    "```",
-    "> ",
-    "and",
-    "“",
-    "”",
+    *(
+        *ABC,
+        "\n",
+        "\n\n",
+        "> ",
+        "best",
+        "worst",
+        "Version",
+        "is",
+        "final",
+        "and",
+        "RANKING",
+        "Ranking",
+    ),
+    *(*':,>="[](){}-“”', "1.", "2)", "```"),
 ]
 
 

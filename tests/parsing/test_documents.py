@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.growth import assert_linear
 from tests.tournament.stage import Answer, play
 
 from autoreason.contract import Contract
@@ -154,10 +154,8 @@ def test_recorded_revisions_leak_as_often_as_the_audit_found_and_first_drafts_ne
 ) -> None:
     leaking = total = 0
     for name in ("v2_task01", "constrained_s4_task01"):
-        lines = (
-            (shared / "recorded" / "transcripts" / f"{name}.jsonl").read_text("utf-8").splitlines()
-        )
-        run, *passes = [json.loads(line) for line in lines]
+        text = (shared / "recorded" / "transcripts" / f"{name}.jsonl").read_text("utf-8")
+        run, *passes = map(json.loads, text.splitlines())
         assert find_leaks(run["initial_a"], run["task_prompt"]) == ()
         total += len(passes)
         leaking += sum(bool(find_leaks(p["version_b"], run["task_prompt"])) for p in passes)
@@ -167,33 +165,22 @@ def test_recorded_revisions_leak_as_often_as_the_audit_found_and_first_drafts_ne
 
 @pytest.mark.parametrize("sign", ["_", "*", "[", "(", "\n", "# ", "a ", "a", "1"])
 def test_the_work_grows_with_the_length_of_a_degenerate_text_and_no_faster(sign: str) -> None:
-    def work(times: int) -> float:
-        started = time.process_time()
-        find_leaks(sign * times + " was x critique change revision original version ")
-        return time.process_time() - started
-
-    # Four times the length is sixteen times the work where every sign is held against every other.
-    assert min(work(20_000) for _ in range(3)) < 9 * min(work(5_000) for _ in range(3)) + 0.05
+    end = " was x critique change revision original version "
+    assert_linear(lambda times: find_leaks(sign * times + end), 5_000)
 
 
 @pytest.mark.parametrize("kept", ["", "Dear all,"])
 def test_blank_lines_after_an_announcement_are_walked_once(kept: str) -> None:
-    def work(times: int) -> float:
-        started = time.process_time()
-        without_opener("Sure, here is the text:" + "\n" * times + kept)
-        return time.process_time() - started
-
-    assert min(work(20_000) for _ in range(3)) < 9 * min(work(5_000) for _ in range(3)) + 0.05
+    opener = "Sure, here is the text:"
+    assert_linear(lambda times: without_opener(opener + "\n" * times + kept), 5_000)
 
 
 def test_a_long_brief_is_read_once_however_many_leaks_there_are() -> None:
-    def work(lines: int) -> float:
+    def work(lines: int) -> None:
         text = "".join(f"Changes made {at}\n" for at in range(lines))
-        started = time.process_time()
         assert len(find_leaks(text, "We open in May. " * lines)) == lines
-        return time.process_time() - started
 
-    assert min(work(1_600) for _ in range(3)) < 9 * min(work(400) for _ in range(3)) + 0.05
+    assert_linear(work, 400)
 
 
 def test_only_a_line_that_announces_what_follows_is_taken_off() -> None:

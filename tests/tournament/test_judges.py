@@ -7,7 +7,6 @@ import random
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Hashable, Sequence
-from dataclasses import replace
 from itertools import pairwise, permutations
 from typing import Any, get_args
 
@@ -18,12 +17,12 @@ from tests.models.fake_provider import Answer, FakeProvider, provider
 from tests.tournament.stage import Played, document, play, shown_texts, vote
 
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, CritiqueWritten, JobFinished, PassDecided
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.events import BallotCast, CritiqueWritten, JobFinished
+from autoreason.exchange import Request
 from autoreason.jobs.context import JobContext
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.wire import WireModel
-from autoreason.prompts import PromptSet, load
+from autoreason.prompts import load
 from autoreason.settings import Models, Style, make_settings
 from autoreason.studies.panels.panel_jobs import RankedPanel
 from autoreason.task import Entry, Task
@@ -38,22 +37,11 @@ fields = st.integers(2, 8).map(lambda n: tuple("ABCDEFGH"[:n]))
 
 
 def in_position(orders: Sequence[Sequence[str]]) -> Counter[tuple[int, str]]:
-    """How often each candidate stands in each position."""
     return Counter((place, name) for order in orders for place, name in enumerate(order))
 
 
 def neighbours(orders: Sequence[Sequence[str]]) -> Counter[tuple[str, str]]:
-    """How often each candidate stands right behind each other one."""
     return Counter(pair for order in orders for pair in pairwise(order))
-
-
-@given(seeds)
-@steady
-def test_three_judges_see_each_of_three_candidates_once_in_each_position(seed: int) -> None:
-    orders = balanced_orders(("A", "B", "AB"), 9, seed)
-    for block in (orders[:3], orders[3:6], orders[6:]):
-        assert set(in_position(block).values()) == {1}
-        assert len(in_position(block)) == 9
 
 
 @given(seeds)
@@ -110,14 +98,8 @@ def test_random_orders_are_drawn_independently() -> None:
     counts = Counter(orders)
     assert sorted(counts) == sorted(permutations(("A", "B", "AB")))
     assert all(900 < count < 1100 for count in counts.values())
-
-
-@pytest.mark.parametrize("candidates", [(), ("A", "A")])
-def test_candidates_are_named_once_each(candidates: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="named once each"):
-        balanced_orders(candidates, 3, 0)
-    with pytest.raises(ValueError, match="named once each"):
-        random_orders(candidates, 3, 0)
+        random_orders(("A", "A"), 3, 0)
 
 
 @given(st.integers(1, 40), seeds)
@@ -134,11 +116,6 @@ def test_labels_mean_nothing() -> None:
     drawn = {label for seed in range(500) for label in neutral_labels(6, random.Random(seed))}
     assert len(drawn) > 200
     assert not drawn & {"TV", "PC", "KG", "DB", "VS", "PR", "MR", "DR", "QR", "CV", "HR", "PS"}
-
-
-def test_labels_come_from_the_source_they_are_given() -> None:
-    assert neutral_labels(3, random.Random(7)) == neutral_labels(3, random.Random(7))
-    assert len({neutral_labels(3, random.Random(seed)) for seed in range(50)}) == 50
 
 
 SHORT: dict[str, Any] = {
@@ -179,11 +156,6 @@ async def judged(style: str, check: str = said("quality"), **changes: Any) -> Pl
     return await play(answers, **{**SHORT, "style": style, **changes})
 
 
-def ballots(played: Played) -> list[BallotCast]:
-    """Those of the pass."""
-    return played.of(BallotCast)
-
-
 @pytest.mark.parametrize("style", get_args(Style))
 async def test_a_style_changes_what_judges_are_asked_and_nothing_else(style: str) -> None:
     usual, changed = await judged("reasoned"), await judged(style)
@@ -196,15 +168,12 @@ async def test_a_style_changes_what_judges_are_asked_and_nothing_else(style: str
     assert len(before) == len(after) == 3
     # What is verified is asked for in the usual way first, and A is the first draft, so that no reference is shown.
     assert (before == after) == (style in ("reasoned", "verified", "anchored"))
-    assert [each.check is not None for each in ballots(changed)] == [style == "verified"] * 3
+    assert [each.check is not None for each in changed.of(BallotCast)] == [style == "verified"] * 3
+    if style == "scope_aware":
+        assert all("stays within what the task asks" in each for each in after)
     assert [shown_texts(each) for each in usual.asked("judge")] == [
         shown_texts(each) for each in changed.asked("judge") if not is_check(each)
     ]
-
-
-async def test_scope_aware_judges_are_asked_to_weigh_what_goes_beyond_the_task() -> None:
-    for request in (await judged("scope_aware")).asked("judge"):
-        assert "stays within what the task asks" in request.messages[-1].text
 
 
 async def test_a_second_judge_sees_the_first_two_texts_and_the_reasons_and_confirms_the_ballot() -> (
@@ -213,7 +182,7 @@ async def test_a_second_judge_sees_the_first_two_texts_and_the_reasons_and_confi
     played = await judged("verified")
     checks = [each for each in played.asked("judge") if is_check(each)]
     assert [each.key for each in checks] == [f"pass/1/judge/{n}/check/try/0" for n in range(3)]
-    for request, cast in zip(checks, ballots(played), strict=True):
+    for request, cast in zip(checks, played.of(BallotCast), strict=True):
         shown = shown_texts(request)
         assert sorted(shown.values()) == ["Second text, which is longer.", "Third text."]
         assert [name for name in cast.labels if name in shown] == list(shown)
@@ -226,40 +195,32 @@ async def test_a_first_place_for_length_alone_goes_to_the_second_text_and_the_ba
     None
 ):
     played = await judged("verified", said("length"))
-    for cast in ballots(played):
+    for cast in played.of(BallotCast):
         assert (cast.first_ranking, cast.ranking) == (("B", "AB", "A"), ("AB", "B", "A"))
         assert cast.check is not None
         assert "I looked." in cast.check.reasoning
         assert "B was first, for its length alone by the check, and goes behind AB" in ballot(cast)
-    assert played.of(PassDecided)[0].winner == "AB"
+    assert played.decided[0].winner == "AB"
 
 
-async def test_a_check_that_cannot_be_read_leaves_the_ballot_as_it_is() -> None:
+async def test_a_ballot_stays_as_it_is_where_no_check_can_be_read_or_none_is_needed() -> None:
     played = await judged("verified", "Hard to say.")
-    assert [cast.ranking for cast in ballots(played)] == [("B", "AB", "A")] * 3
-    assert "could not be read" in ballot(ballots(played)[0])
-
-
-async def test_a_first_text_that_is_no_longer_than_the_second_needs_no_check() -> None:
+    assert [cast.ranking for cast in played.of(BallotCast)] == [("B", "AB", "A")] * 3
+    assert "could not be read" in ballot(played.of(BallotCast)[0])
+    # The first text is no longer than the second.
     answers = {**TEXTS, "judge": judge(said("length"), "Third", "Second", "First")}
     played = await play(answers, **SHORT, style="verified")
     assert not any(map(is_check, played.requests))
-    assert [cast.check for cast in ballots(played)] == [None] * 3
+    assert [cast.check for cast in played.of(BallotCast)] == [None] * 3
 
 
 async def test_of_a_mixed_panel_another_model_checks() -> None:
     models = Models(author="m/a", critic="m/a", synthesizer="m/a", judges=("m/x", "m/y"))
     played = await judged("verified", models=models)
     asked = [(each.model, is_check(each)) for each in played.asked("judge")]
+    ranked, checked = ("m/x", "m/x", "m/y"), ("m/x", "m/y", "m/y")
     assert sorted(asked) == sorted(
-        [
-            ("m/x", False),
-            ("m/y", False),
-            ("m/x", False),
-            ("m/y", True),
-            ("m/x", True),
-            ("m/y", True),
-        ]
+        [*((each, False) for each in ranked), *((each, True) for each in checked)]
     )
 
 
@@ -288,7 +249,7 @@ async def test_an_anchored_judge_sees_the_first_draft_once_it_is_no_longer_a() -
         # It is there once, as a reference or as one of the texts.
         assert prompt.count("First text.") == 1
         assert is_anchored == ("First text." not in shown.values())
-    anchored = [cast for cast in ballots(played) if cast.anchored]
+    anchored = [cast for cast in played.of(BallotCast) if cast.anchored]
     assert {cast.stage for cast in anchored} == {"pass/2"}
     assert "judge 1 (shown the first draft): " in ballot(anchored[0])
 
@@ -336,7 +297,6 @@ def unbound(body: Any) -> Answer:
 
 @pytest.fixture
 def told() -> list[Any]:
-    """What the tournament tells."""
     return []
 
 
@@ -413,15 +373,3 @@ async def test_a_form_is_stated_once_where_no_schema_can_be_sent(
     await criticise(context, 1, TEXT, "")
     said = [body["messages"][-1]["content"] for body in provider.bodies[1:]]
     assert [each.count("Answer with one JSON object") for each in said] == [1] * len(said)
-
-
-async def test_the_prompts_of_an_older_run_render_as_before(context: JobContext) -> None:
-    older = PromptSet(
-        load(None).sources | {"critique_again": "{#- variables: none -#}\nGive them again."}
-    )
-    request = context.request("critic", "key", "vllm/small", "Criticise.")
-    reply = Reply(outcome=Outcome.OK, text="Fine.", model="vllm/small")
-    again = replace(context, prompts=older).second_request(
-        request, "again", reply, "critique_again"
-    )
-    assert [each.text for each in again.messages[-2:]] == ["Fine.", "Give them again."]

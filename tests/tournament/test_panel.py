@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tournament.stage import Played, play, vote
 
-from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, CodeBallot, PanelDecided, PassDecided, PlayoffDecided
+from autoreason.events import BallotCast, CodeBallot, PlayoffDecided
 from autoreason.exchange import Query, Request
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Knowledge, PredictorSeat
@@ -56,7 +55,6 @@ class Number(Metric):
         return TextQuery(key=key, text=text)
 
     def read(self, answer: float | None) -> float | None:
-        """As it is."""
         return answer
 
 
@@ -77,14 +75,15 @@ def seated(size: PanelSize, *rankings: tuple[str, ...]) -> PanelSize:
 
 
 def newest(text: str) -> float:
-    """Prefers what was written last."""
     return next(place for place, word in enumerate(NEWEST) if word in text)
 
 
 # ---- its ballot ------------------------------------------------------------------------------------
 
 
-@given(st.dictionaries(st.text(), st.none() | st.floats(allow_nan=False), min_size=1))
+@given(
+    st.dictionaries(st.sampled_from("ABCDEF"), st.none() | st.floats(allow_nan=False), min_size=1)
+)
 def test_it_ranks_by_number_and_votes_only_where_a_ballot_can_say_what_it_found(
     values: dict[str, float | None],
 ) -> None:
@@ -97,9 +96,7 @@ def test_it_ranks_by_number_and_votes_only_where_a_ballot_can_say_what_it_found(
 
 async def test_three_judges_and_a_metric_have_four_ballots_and_the_fourth_is_no_judges() -> None:
     run, _ = await judged(newest, k=1, early_stop=False, extra_judges=0)
-    (decided,) = run.of(PassDecided)
-    verdict = decided.verdict
-    assert verdict is not None
+    (decided,), (verdict,) = run.decided, run.verdicts
     assert verdict.scores == {"A": 3 * 3 + 1, "AB": 3 * 1 + 3, "B": 3 * 2 + 2}
     assert verdict.metric == CodeBallot(ranking=("AB", "B", "A"), values={"A": 0, "AB": 2, "B": 1})
     assert verdict.ballots == len(run.of(BallotCast)) == 3
@@ -110,25 +107,9 @@ async def test_three_judges_and_a_metric_have_four_ballots_and_the_fourth_is_no_
     assert (decided.survival_chance, decided.tie_chance) == survival_chances(size)
 
 
-async def test_it_votes_where_texts_are_chosen_and_not_where_they_are_compared() -> None:
-    script = {"judge": vote("Third", "Second", "First")}
-    run, _ = await judged(newest, script=script, passes=2, drafts=1)
-    (playoff,) = run.of(PlayoffDecided)
-    (confirmation,) = run.of(PanelDecided)
-    assert playoff.verdict is not None
-    assert playoff.verdict.metric is not None
-    assert playoff.preferred == playoff.verdict.ballots == 5
-    assert confirmation.verdict is not None
-    assert confirmation.verdict.metric is None
-    assert run.delivered is not None
-    assert run.delivered.evidence.ballots == len(run.of(BallotCast))
-    assert run.delivered.evidence.preference is not None
-    assert run.delivered.evidence.preference.judges == 9
-
-
 async def test_a_text_is_measured_once_however_many_panels_it_is_on() -> None:
     run, measured = await judged(newest, k=3)
-    assert len(run.of(PassDecided)) == 3
+    assert len(run.decided) == 3
     assert measured.count("First text.") == EVALUATIONS
     assert {measured.count(text) for text in measured} == {EVALUATIONS}
 
@@ -140,21 +121,18 @@ async def test_without_a_number_or_with_equal_ones_it_does_not_vote(number: floa
 
     run, _ = await judged(measure, k=1)
     without = await play(k=1)
-    (decided,), (usual,) = run.of(PassDecided), without.of(PassDecided)
-    assert decided.verdict is not None
-    assert usual.verdict is not None
-    ballot = decided.verdict.metric
-    assert ballot is not None
+    (found,), (usual,) = run.verdicts, without.verdicts
+    ballot = found.metric
+    assert ballot
     assert ballot.ranking is None
-    assert decided.verdict.scores == usual.verdict.scores
-    assert decided.verdict.chance == usual.verdict.chance
+    assert (found.scores, found.chance) == (usual.scores, usual.chance)
     shown = "two texts had the same number" if number == 1.0 else "a text had no number"
     assert statements.code_ballot(ballot) == f"no vote: {shown}"
 
 
 async def test_judges_who_cannot_be_read_are_not_replaced_by_the_metric() -> None:
     run, _ = await judged(newest, script={"judge": "no idea"})
-    assert {each.outcome for each in run.of(PassDecided)} == {"inconclusive"}
+    assert {each.outcome for each in run.decided} == {"inconclusive"}
     assert run.interruption is not None
 
 
@@ -178,42 +156,15 @@ async def predicted(number: Callable[[str], float | None], **more: Any) -> tuple
     return await play(script, knowledge=more.pop("knowledge", KNOWLEDGE), **more), asked
 
 
-async def test_a_predictors_ballot_can_move_the_winner() -> None:
-    fixed: dict[str, Any] = {
-        "judges": 2,
-        "early_stop": False,
-        "extra_judges": 0,
-        "k": 1,
-        "passes": 1,
-    }
-    script = {
-        "pass/1/judge/0/try/0": vote("First", "Third", "Second"),
-        "pass/1/judge/1/try/0": vote("Third", "First", "Second"),
-    }
-    alone = await play(script, **fixed)
-    beside, _ = await predicted(newest, script=script, **fixed)
-    winners = [run.of(PassDecided)[0].winner for run in (alone, beside)]
-    assert winners == ["A", "AB"]
-    verdict = beside.of(PassDecided)[0].verdict
-    assert verdict is not None
-    assert verdict.metric is None
-    assert verdict.predictor == CodeBallot(
-        ranking=("AB", "B", "A"), values={"A": 0, "AB": 2, "B": 1}
-    )
-    assert verdict.ballots == 2
-    assert statements.ballots(verdict) == "2 ballots and the predictor's"
-
-
 async def test_a_text_is_predicted_once_and_without_a_number_there_is_no_vote() -> None:
     run, asked = await predicted(newest, k=3)
-    assert len(run.of(PassDecided)) == 3
+    assert len(run.decided) == 3
     assert len(asked) == len(set(asked)) > 3
     run, _ = await predicted(lambda text: None if "Third" in text else newest(text), k=1)
-    (decided,) = run.of(PassDecided)
-    assert decided.verdict is not None
-    assert decided.verdict.predictor is not None
-    assert decided.verdict.predictor.ranking is None
-    assert statements.ballots(decided.verdict) == f"{decided.verdict.ballots} ballots"
+    (verdict,) = run.verdicts
+    assert verdict.predictor
+    assert verdict.predictor.ranking is None
+    assert statements.ballots(verdict) == f"{verdict.ballots} ballots"
 
 
 async def test_a_metric_and_a_predictor_have_a_ballot_each() -> None:
@@ -221,9 +172,7 @@ async def test_a_metric_and_a_predictor_have_a_ballot_each() -> None:
     run, _ = await predicted(
         newest, script=script, work=Number(), k=1, early_stop=False, extra_judges=0
     )
-    (decided,) = run.of(PassDecided)
-    verdict = decided.verdict
-    assert verdict is not None
+    (verdict,) = run.verdicts
     assert list(verdict.code) == ["metric", "predictor"]
     assert sum(verdict.scores.values()) == 6 * 5
     assert statements.ballots(verdict) == "3 ballots and the metric's and the predictor's"
@@ -275,14 +224,6 @@ def test_a_judge_who_is_not_asked_would_have_changed_nothing(
             asked += wave
         early = count_votes(rule, [metric, *votes[:asked]], A_AB_B)
         assert early.winner == count_votes(rule, [metric, *votes[: size.start]], A_AB_B).winner
-
-
-def test_a_metric_can_save_a_judge() -> None:
-    votes = [("A", "AB", "B"), ("A", "B", "AB")]
-    size = PanelSize(3, early_stop=True)
-    assert size.wave([("A", "AB", "B"), ("AB", "A", "B")], A_AB_B, "borda") == 1
-    assert seated(size, ("A", "AB", "B")).wave(votes, A_AB_B, "borda") == 0
-    assert seated(size, ("AB", "B", "A")).wave(votes, A_AB_B, "borda") == 1
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -341,18 +282,12 @@ def test_a_run_replays_and_says_what_the_metric_did(
     texts = {each.text for one in result.story.passes for each in one.candidates.values()}
     texts |= {each.text for each in result.story.drafts}
     assert len(looks) <= EVALUATIONS * len(texts)
-    voted = sum(bool(each.metric and each.metric.ranking) for each in verdicts)
-    assert voted
+    assert any(each.metric and each.metric.ranking for each in verdicts)
     assert [each.panel.chances_of_a for each in audited.passes if each.panel] == [
         (each.survival_chance, each.tie_chance) for each in decided if each.verdict
     ]
     assert "metric.py:score voted on" in " ".join(str(result).split())
     assert "lines" not in dict(result.sections()[0].sentences)["Text"]
-
-
-def test_options_of_a_metric_are_refused_without_one() -> None:
-    with pytest.raises(InvalidInput, match="`metric_role` goes with `metric`"):
-        refine.prepare("Write.", EchoModel(), metric_role="judge")
 
 
 GOOD, POOR = "scripted/good", "scripted/poor"
@@ -406,15 +341,6 @@ async def test_weights_change_nothing_unless_every_judge_was_tested_and_they_dif
     assert final(await panel_of(*judges, **weights)) == final(await panel_of(*judges))
 
 
-async def test_weights_are_used_in_the_playoff_alone() -> None:
-    one, other = await panel_of(POOR, GOOD), await panel_of(POOR, GOOD, poor=0.75, good=1)
-    assert final(one).winner == final(other).winner
-    assert [e for e in one.events if not isinstance(e, PlayoffDecided)] == [
-        e for e in other.events if not isinstance(e, PlayoffDecided)
-    ]
-    assert other.of(PanelDecided)
-
-
 # Few sizes, because what chance gives is drawn anew for each.
 ballots = st.lists(st.permutations(NAMES), min_size=2, max_size=4)
 
@@ -428,6 +354,7 @@ def cast(rankings: list[list[str]]) -> list[BallotCast]:
     ]
 
 
+@settings(max_examples=8)
 @given(ballots, st.sampled_from(["borda", "majority", "copeland"]), st.sampled_from([1, 7]))
 def test_equal_weights_decide_as_no_weights_do(
     rankings: list[list[str]], rule: str, weight: int
@@ -440,6 +367,7 @@ def test_equal_weights_decide_as_no_weights_do(
     assert weighted.chance == pytest.approx(without.chance, abs=0.05)
 
 
+@settings(max_examples=8)
 @given(ballots, st.sampled_from([[1, 6], [2, 12, 3]]))
 def test_a_ballot_of_weight_three_counts_as_three(
     rankings: list[list[str]], weights: list[int]
@@ -462,12 +390,6 @@ def test_the_chance_of_a_margin_with_weights_is_that_of_all_panels() -> None:
         exact = sum(each >= margin for each in margins) / len(margins)
         assert chance_of_margin(size, margin) == pytest.approx(exact, abs=0.04)
     assert chance_of_margin(PanelSize(3, weights=weights), 99) > 0
-
-
-def test_a_seat_without_a_ballot_has_no_part_in_the_chance() -> None:
-    size = PanelSize(3, weights=(1, 6, 1))
-    # Of two ballots that count once each, either all or nothing can be between the first and the next.
-    assert chance_of_margin(size, 3, invalid=(1,)) < chance_of_margin(size, 3)
 
 
 def test_a_metric_counts_as_a_judge_of_whom_nothing_is_known() -> None:

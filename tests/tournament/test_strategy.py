@@ -5,34 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.tournament.stage import USUAL, Answer, Played, critique, document, play, vote
+from tests.tournament.stage import Answer, Played, critique, document, play, vote
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.events import (
-    AnyEvent,
     BallotCast,
     CandidateDropped,
     CandidateReady,
-    PassDecided,
     PromptsShortened,
 )
-from autoreason.exchange import Outcome, Query, Reply, Request
-from autoreason.jobs.context import JobContext
+from autoreason.exchange import Outcome, Reply, Request
 from autoreason.prompts import PromptSet, built_in
 from autoreason.settings import Models, make_settings
 from autoreason.story import build_story
-from autoreason.task import Task
 from autoreason.tournament import statements
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.loop import Tournament
 
 QUIET: dict[str, Any] = {"extra_judges": 0, "playoff": 0, "confirmation": 0}
-
-
-def decided(played: Played) -> list[PassDecided]:
-    """How the passes ended."""
-    return played.of(PassDecided)
 
 
 def divided(request: Request) -> str:
@@ -45,29 +36,16 @@ def divided(request: Request) -> str:
 async def test_one_judge_decides_where_one_is_asked_for_by_name() -> None:
     played = await play(k=1, playoff=0, confirmation=0, single_judge=True)
     (cast,) = played.of(BallotCast)
-    (end,) = decided(played)
+    (end,) = played.decided
     assert (end.outcome, end.winner, cast.ranking) == ("decided", "A", ("A", "B", "AB"))
     assert end.survival_chance == pytest.approx(1 / 3)
     # One vote puts one text first whatever it says: no margin of it is worth anything.
-    assert end.verdict is not None
+    assert end.verdict
     assert (end.verdict.chance, end.verdict.agreement) == (1.0, None)
-
-
-async def test_of_one_vote_it_is_said_that_it_is_no_panel() -> None:
-    for single in (True, False):
-        changes: dict[str, Any] = {"single_judge": True} if single else {}
-        played = await play(k=1, playoff=0, confirmation=0, **changes)
-        assert played.delivered is not None
-        story = build_story(played.events)
-        story.settings = played.settings
-        rows = dict(statements.evidence(played.delivered.evidence, story, ()))
-        assert rows.get("Panel", "") == (statements.ONE_VOTE if single else "")
-        assert "nothing can be claimed" in rows["Confirmation"]
-
-
-async def test_an_unreadable_vote_of_a_single_judge_decides_nothing() -> None:
-    played = await play({"judge": "?"}, single_judge=True, playoff=0, confirmation=0)
-    assert {each.outcome for each in decided(played)} == {"inconclusive"}
+    story = build_story(played.events)
+    story.settings = played.settings
+    rows = dict(statements.evidence(played.delivered.evidence, story, ()))
+    assert rows["Panel"] == statements.ONE_VOTE
 
 
 @pytest.mark.parametrize(("lead", "winner"), [(1, "B"), (2, "A"), (9, "A")])
@@ -78,10 +56,10 @@ async def test_a_challenger_needs_the_lead_that_is_required(
     changes = {**QUIET, "early_stop": early_stop, "passes": 1}
     played = await play({"judge": divided}, **changes, required_lead=lead)
     usual = await play({"judge": divided}, **changes)
-    (end,), (before,) = decided(played), decided(usual)
+    (end,), (before,) = played.decided, usual.decided
     assert end.winner == winner
-    assert end.verdict is not None
-    assert before.verdict is not None
+    assert end.verdict
+    assert before.verdict
     assert end.verdict.required_lead == lead
     if not early_stop:
         assert end.verdict.scores == before.verdict.scores == {"A": 7, "B": 8, "AB": 3}
@@ -92,8 +70,8 @@ async def test_a_stays_behind_where_no_lead_is_large_enough_and_it_is_said() -> 
     played = await play(
         {"judge": vote("Second", "First", "Third")}, **QUIET, passes=1, required_lead=4
     )
-    (end,) = decided(played)
-    assert end.verdict is not None
+    (end,) = played.decided
+    assert end.verdict
     assert (end.winner, end.streak, end.verdict.margin) == ("A", 0, -3)
     assert (end.verdict.chance, end.verdict.tied) == (1.0, False)
     sentence = statements.decided(end)
@@ -116,8 +94,8 @@ async def test_where_a_is_not_on_the_ballot_no_lead_is_required() -> None:
         passes=1,
         **QUIET,
     )
-    (end,) = decided(played)
-    assert end.verdict is not None
+    (end,) = played.decided
+    assert end.verdict
     assert (end.winner, end.verdict.required_lead) == ("B", 1)
 
 
@@ -143,8 +121,7 @@ DRAFT = " ".join(["same"] * 20)
 @pytest.mark.parametrize(("plateau", "passes"), [(0, 5), (1, 1), (2, 2), (4, 4)])
 async def test_passes_in_a_row_that_change_little_end_the_run(plateau: int, passes: int) -> None:
     played = await play(rewritten(2), draft=DRAFT, plateau=plateau, passes=5, **QUIET)
-    assert len(decided(played)) == passes
-    assert played.delivered is not None
+    assert len(played.decided) == passes
     assert played.delivered.status == "capped"
     named = "a plateau: " in played.delivered.reason
     assert named == bool(plateau)
@@ -155,7 +132,6 @@ async def test_passes_in_a_row_that_change_little_end_the_run(plateau: int, pass
 
 async def test_a_survival_is_no_change_and_is_left_to_k() -> None:
     played = await play({"judge": vote("First")}, plateau=1, **QUIET)
-    assert played.delivered is not None
     assert played.delivered.status == "converged"
 
 
@@ -166,7 +142,7 @@ async def test_a_larger_change_is_no_plateau_unless_it_is_allowed(
     played = await play(
         rewritten(3), draft=DRAFT, plateau=2, plateau_change=share, passes=5, **QUIET
     )
-    assert len(decided(played)) == passes
+    assert len(played.decided) == passes
 
 
 @pytest.mark.parametrize(
@@ -188,36 +164,17 @@ def test_a_lead_that_none_can_have_is_refused(
         Tournament.check(make_settings(models, 1, required_lead=lead, **changes))
 
 
+async def told(script: dict[str, Answer], **changes: Any) -> Played:
+    given = {"prompts": built_in().with_small(), "contract": Contract(max_words=50), **changes}
+    return await play(script, brief="Write.", seed=1, k=3, passes=2, playoff=0, **given)
+
+
 REFUSED = Reply(outcome=Outcome.OK, text=critique("Dull."), model="x", schema_refused=True)
 FEW_WORDS = "Answer with the text and nothing else."
 
 
-async def told(
-    script: dict[str, Answer], prompts: PromptSet | None = None, models: Models | None = None
-) -> tuple[list[AnyEvent], list[Request]]:
-    """The events and requests of two passes."""
-    events: list[AnyEvent] = []
-    requests: list[Request] = []
-    answers = {**USUAL, **script}
-
-    async def ask(request: Request | Query[Any]) -> Any:
-        if isinstance(request, Query):
-            return answers.get(request.key, "")
-        requests.append(request)
-        answer = answers.get(request.key, answers[request.role])
-        said = answer(request) if callable(answer) else answer
-        return said if isinstance(said, Reply) else Reply(outcome=Outcome.OK, text=said, model="x")
-
-    settings = make_settings(models or Models.everywhere("scripted/x"), 1, passes=2, playoff=0)
-    task = Task(brief="Write.", contract=Contract(max_words=50))
-    chosen = prompts or built_in().with_small()
-    await Tournament(JobContext(task, settings, chosen, ask, events.append)).run()
-    return events, requests
-
-
-def in_few_words(requests: list[Request]) -> list[str]:
-    """Keys of revisions asked for in few words."""
-    return [r.key for r in requests if r.role == "reviser" and FEW_WORDS in r.messages[-1].text]
+def in_few_words(played: Played) -> list[str]:
+    return [r.key for r in played.asked("reviser") if FEW_WORDS in r.messages[-1].text]
 
 
 @pytest.mark.parametrize(
@@ -230,29 +187,34 @@ def in_few_words(requests: list[Request]) -> list[str]:
 async def test_what_a_model_shows_in_a_pass_counts_from_the_next_on(
     script: dict[str, Answer], reason: str
 ) -> None:
-    events, requests = await told(script)
-    (shortened,) = [each for each in events if isinstance(each, PromptsShortened)]
+    played = await told(script)
+    (shortened,) = played.of(PromptsShortened)
     assert (shortened.number, shortened.reason) == (2, reason)
-    assert in_few_words(requests) == ["pass/2/reviser/try/0"]
-    systems = {r.key.split("/")[1]: r.messages[0].text for r in requests if r.role == "critic"}
+    assert in_few_words(played) == ["pass/2/reviser/try/0"]
+    systems = {r.key.split("/")[1]: r.messages[0].text for r in played.asked("critic")}
     assert systems["1"] != systems["2"]
 
 
-async def test_one_unreadable_answer_among_later_ones_changes_nothing() -> None:
-    events, _ = await told({"pass/1/judge/1/try/0": "Hm."})
-    assert not [each for each in events if isinstance(each, PromptsShortened)]
-
-
-async def test_only_the_authors_model_matters() -> None:
-    models = Models(author="a/a", critic="b/b", synthesizer="a/a", judges=("b/b",))
-    events, _ = await told({"pass/1/critic/0/try/0": REFUSED}, models=models)
-    assert not [each for each in events if isinstance(each, PromptsShortened)]
-
-
-async def test_a_run_that_recorded_no_short_prompts_keeps_those_it_has() -> None:
-    events, requests = await told({"critic": REFUSED}, prompts=built_in())
-    assert not [each for each in events if isinstance(each, PromptsShortened)]
-    assert not in_few_words(requests)
+@pytest.mark.parametrize(
+    ("script", "changes"),
+    [
+        # One unreadable answer among later ones.
+        ({"pass/1/judge/1/try/0": "Hm."}, {}),
+        # Another model than the author's.
+        (
+            {"pass/1/critic/0/try/0": REFUSED},
+            {"models": Models(author="a/a", critic="b/b", synthesizer="a/a", judges=("b/b",))},
+        ),
+        # A run that recorded no short prompts.
+        ({"critic": REFUSED}, {"prompts": built_in()}),
+    ],
+)
+async def test_what_says_nothing_of_the_author_changes_no_prompt(
+    script: dict[str, Answer], changes: dict[str, Any]
+) -> None:
+    played = await told(script, **changes)
+    assert not played.of(PromptsShortened)
+    assert not in_few_words(played)
 
 
 def test_prompts_of_ones_own_are_never_replaced() -> None:
@@ -269,62 +231,55 @@ NOTHING = Reply(outcome=Outcome.OK, text=critique(), model="x", schema_refused=T
 
 
 async def test_what_a_weak_author_leaves_unopposed_is_opposed_by_a_fresh_draft() -> None:
-    events, requests = await told({"critic": NOTHING, "pass/1/draft/0/try/0": "Another text."})
-    assert [r.key for r in requests if "pass/1/draft" in r.key] == ["pass/1/draft/0/try/0"]
-    ready = [each for each in events if isinstance(each, CandidateReady) and each.number == 1]
+    played = await told({"critic": NOTHING, "pass/1/draft/0/try/0": "Another text."})
+    assert [r.key for r in played.requests if "pass/1/draft" in r.key] == ["pass/1/draft/0/try/0"]
+    ready = [each for each in played.of(CandidateReady) if each.number == 1]
     assert [(each.slot, each.text, each.fresh) for each in ready] == [("B", "Another text.", True)]
-    decided = [each for each in events if isinstance(each, PassDecided)]
+    decided = played.decided
     assert decided[0].outcome == "decided"
-    author = next(r for r in requests if r.key == "draft/try/0")
-    (fresh,) = [r for r in requests if r.key == "pass/1/draft/0/try/0"]
+    author = next(r for r in played.requests if r.key == "draft/try/0")
+    (fresh,) = [r for r in played.requests if r.key == "pass/1/draft/0/try/0"]
     assert fresh.messages == author.messages
 
 
 async def test_a_revision_that_changes_nothing_is_replaced_whatever_the_author() -> None:
     same = {"author": "The very text.", "reviser": "The very text."}
-    events, requests = await told({**same, "pass/1/draft/0/try/0": "Another."})
-    dropped = [each for each in events if isinstance(each, CandidateDropped) and each.number == 1]
+    played = await told({**same, "pass/1/draft/0/try/0": "Another."})
+    dropped = [each for each in played.of(CandidateDropped) if each.number == 1]
     assert [(each.slot, each.reason) for each in dropped] == [("B", "clone")]
-    assert not [r for r in requests if r.role == "synthesizer"]
-    decided = [each for each in events if isinstance(each, PassDecided)]
+    assert not played.asked("synthesizer")
+    decided = played.decided
     assert decided[0].verdict
 
 
 async def test_a_limit_that_no_revision_keeps_is_a_weakness_that_no_critic_has_to_show() -> None:
     long = " ".join(["word"] * 60)
     fresh = {"pass/1/draft/0/try/0": "Short at last."}
-    events, requests = await told({"author": long, "reviser": long, **fresh})
-    assert not [r for r in requests if r.role == "critic" and r.key.startswith("pass/1/")]
-    (shortened,) = [each for each in events if isinstance(each, PromptsShortened)]
-    assert (shortened.number, shortened.reason) == (
-        *(2, "it cannot put right what breaks the contract"),
-    )
-    decided = [each for each in events if isinstance(each, PassDecided)]
+    played = await told({"author": long, "reviser": long, **fresh})
+    assert not [r for r in played.asked("critic") if r.key.startswith("pass/1/")]
+    (shortened,) = played.of(PromptsShortened)
+    reason = "it cannot put right what breaks the contract"
+    assert (shortened.number, shortened.reason) == (2, reason)
+    decided = played.decided
     assert decided[0].winner == "B"
 
 
-async def test_so_many_fresh_drafts_at_most_and_none_that_break_more_than_a() -> None:
-    long = " ".join(["word"] * 60)
-    events, requests = await told({"critic": NOTHING, "author": long, "draft/try/0": "Short."})
-    asked = [r.key for r in requests if r.key.startswith("pass/1/draft/") and "try/0" in r.key]
-    assert asked == [f"pass/1/draft/{n}/try/0" for n in range(MAX_RIVALS)]
-    decided = [each for each in events if isinstance(each, PassDecided)]
-    assert (decided[0].outcome, decided[0].reason) == (
-        *("unopposed", "two critics found nothing to fix"),
-    )
-
-
-async def test_a_further_fresh_draft_is_written_only_where_the_budget_leaves_a_pass_and_the_end() -> (
-    None
-):
+@pytest.mark.parametrize(("said", "drafts"), [("", MAX_RIVALS), ("3 calls are left", 2)])
+async def test_so_many_fresh_drafts_at_most_as_the_budget_allows_and_none_worse_than_a(
+    said: str, drafts: int
+) -> None:
     long = " ".join(["word"] * 60)
     short: dict[str, Answer] = {"critic": NOTHING, "author": long, "draft/try/0": "Short."}
-    _, requests = await told({**short, "pass/1/draft/2/budget": "3 calls are left"})
-    asked = [r.key for r in requests if r.key.startswith("pass/1/draft/") and "try/0" in r.key]
-    assert asked == [f"pass/1/draft/{n}/try/0" for n in range(2)]
+    played = await told({**short, "pass/1/draft/2/budget": said})
+    asked = [r.key for r in played.asked("author") if r.key.startswith("pass/1/draft/")]
+    assert [key for key in asked if "try/0" in key] == [
+        f"pass/1/draft/{n}/try/0" for n in range(drafts)
+    ]
+    end = played.decided[0]
+    assert (end.outcome, end.reason) == ("unopposed", "two critics found nothing to fix")
 
 
 async def test_a_model_that_shows_no_weakness_survives_without_a_vote() -> None:
-    events, requests = await told({"critic": critique()})
-    assert not [r for r in requests if "/draft/" in r.key]
-    assert {e.outcome for e in events if isinstance(e, PassDecided)} == {"unopposed"}
+    played = await told({"critic": critique()})
+    assert not [r for r in played.requests if "/draft/" in r.key]
+    assert {each.outcome for each in played.decided} == {"unopposed"}

@@ -50,49 +50,38 @@ rules = st.sampled_from(BUILT_IN)
 # ---- counting ----------------------------------------------------------------------------------
 
 
-def test_borda_gives_three_two_and_one_points() -> None:
-    tally = count_votes("borda", [("B", "AB", "A"), ("B", "A", "AB"), ("AB", "B", "A")], A_B_AB)
-    assert tally == VoteResult(winner="B", scores={"A": 4, "B": 8, "AB": 6}, margin=2, tied=False)
+@pytest.mark.parametrize(
+    ("rule", "votes", "result"),
+    [
+        ("borda", "B>AB>A B>A>AB AB>B>A", VoteResult("B", {"A": 4, "B": 8, "AB": 6}, 2, False)),
+        ("majority", "B>AB>A B>A>AB AB>B>A", VoteResult("B", {"A": 0, "B": 2, "AB": 1}, 1, False)),
+        # Two points for a duel won and one for a draw.
+        ("copeland", "B>A>AB A>B>AB", VoteResult("A", {"A": 3, "B": 3, "AB": 0}, 0, True)),
+        # A Condorcet cycle is a tie and stays with the incumbent.
+        ("copeland", "A>B>AB B>AB>A AB>A>B", VoteResult("A", {"A": 2, "B": 2, "AB": 2}, 0, True)),
+        # The votes for what is left out are passed on.
+        (
+            "instant_runoff",
+            "A>B>AB A>B>AB B>A>AB B>A>AB AB>B>A",
+            VoteResult("B", {"A": 2, "B": 3, "AB": 1}, 1, False),
+        ),
+        # All that have the fewest first places are left out.
+        (
+            "instant_runoff",
+            "B>A>AB B>A>AB A>AB>B AB>A>B",
+            VoteResult("B", {"A": 1, "B": 2, "AB": 1}, 1, False),
+        ),
+        # A last round that is level is a tie.
+        ("instant_runoff", "A>B>AB B>A>AB", VoteResult("A", {"A": 1, "B": 1, "AB": 0}, 0, True)),
+    ],
+)
+def test_votes_are_counted_by_each_rule(rule: str, votes: str, result: VoteResult) -> None:
+    assert count_votes(rule, [vote.split(">") for vote in votes.split()], A_B_AB) == result
 
 
-def test_majority_counts_first_places_only() -> None:
-    tally = count_votes("majority", [("B", "AB", "A"), ("B", "A", "AB"), ("AB", "B", "A")], A_B_AB)
-    assert tally == VoteResult(winner="B", scores={"A": 0, "B": 2, "AB": 1}, margin=1, tied=False)
-
-
-def test_copeland_gives_two_points_for_a_duel_won_and_one_for_a_draw() -> None:
-    tally = count_votes("copeland", [("B", "A", "AB"), ("A", "B", "AB")], A_B_AB)
-    assert tally == VoteResult(winner="A", scores={"A": 3, "B": 3, "AB": 0}, margin=0, tied=True)
-
-
-def test_a_condorcet_cycle_is_a_tie_and_stays_with_the_incumbent() -> None:
-    cycle = [("A", "B", "AB"), ("B", "AB", "A"), ("AB", "A", "B")]
-    assert count_votes("copeland", cycle, ("B", "A", "AB")) == VoteResult(
-        "B", {"B": 2, "A": 2, "AB": 2}, 0, True
-    )
-
-
-def test_an_instant_runoff_passes_on_the_votes_for_what_is_left_out() -> None:
-    votes = [("A", "B", "AB")] * 2 + [("B", "A", "AB")] * 2 + [("AB", "B", "A")]
-    assert count_votes("instant_runoff", votes, A_B_AB) == VoteResult(
-        "B", {"A": 2, "B": 3, "AB": 1}, 1, False
-    )
-
-
-def test_an_instant_runoff_leaves_out_all_that_have_the_fewest_first_places() -> None:
-    votes = [("B", "A", "AB")] * 2 + [("A", "AB", "B"), ("AB", "A", "B")]
-    assert count_votes("instant_runoff", votes, A_B_AB) == VoteResult(
-        "B", {"A": 1, "B": 2, "AB": 1}, 1, False
-    )
-
-
-def test_an_instant_runoff_whose_last_round_is_level_is_a_tie_and_stays_with_the_incumbent() -> (
-    None
-):
-    votes = [("A", "B", "AB"), ("B", "A", "AB")]
-    assert count_votes("instant_runoff", votes, A_B_AB) == VoteResult(
-        "A", {"A": 1, "B": 1, "AB": 0}, 0, True
-    )
+def test_a_single_candidate_wins_without_a_margin_and_needs_no_judges() -> None:
+    assert count_votes("borda", [("A",)], ("A",)) == VoteResult("A", {"A": 1}, 0, False)
+    assert next_wave([], ("A",), "borda", **USUAL) == 0
 
 
 def left_at_the_end(votes: Votes, left: frozenset[str]) -> frozenset[str]:
@@ -127,29 +116,15 @@ def test_the_first_in_the_tie_order_stays_unless_another_has_the_lead_that_is_re
     )
 
 
-def test_a_single_candidate_wins_without_a_margin_and_without_a_tie() -> None:
-    assert count_votes("borda", [("A",)], ("A",)) == VoteResult("A", {"A": 1}, 0, False)
-
-
 @pytest.mark.parametrize("rule", BUILT_IN)
-def test_an_empty_panel_has_no_winner(rule: str) -> None:
+def test_what_cannot_be_counted_is_refused(rule: str) -> None:
     with pytest.raises(ValueError, match="an empty panel has no winner"):
         count_votes(rule, [], A_B_AB)
-
-
-@pytest.mark.parametrize("rule", BUILT_IN)
-@pytest.mark.parametrize("ballot", [("A", "B"), ("A", "A", "B"), ("A", "B", "C"), ()])
-def test_a_ballot_that_is_not_a_full_ranking_is_refused(rule: str, ballot: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="must rank A, B, AB once each, not"):
-        count_votes(rule, [("A", "B", "AB"), ballot], A_B_AB)
-
-
-def test_candidates_are_named_once_each() -> None:
+    for ballot in (("A", "B"), ("A", "A", "B"), ("A", "B", "C"), ()):
+        with pytest.raises(ValueError, match="must rank A, B, AB once each, not"):
+            count_votes(rule, [("A", "B", "AB"), ballot], A_B_AB)
     with pytest.raises(ValueError, match="named once each"):
-        count_votes("borda", [("A", "A")], ("A", "A"))
-
-
-def test_scores_must_be_those_of_the_candidates() -> None:
+        count_votes(rule, [("A", "A")], ("A", "A"))
     with pytest.raises(ValueError, match="scores for A, C cannot be decided in the tie order A, B"):
         from_scores({"A": 1, "C": 2}, ("A", "B"))
 
@@ -192,43 +167,11 @@ def test_a_unanimous_favourite_wins(votes: Votes, rule: str) -> None:
 # ---- how many judges ---------------------------------------------------------------------------
 
 
-def test_the_first_wave_of_a_panel_that_may_grow_is_all_of_it() -> None:
-    assert next_wave([], A_B_AB, "borda", **USUAL) == 3
-
-
-def test_the_third_of_three_judges_is_asked_only_if_the_first_two_leave_it_open() -> None:
-    three: Size = {"start": 3, "step": 0, "close_margin": 2, "limit": 3}
-    assert next_wave([], A_B_AB, "borda", **three) == 2
-    assert next_wave([("B", "A", "AB"), ("B", "AB", "A")], A_B_AB, "borda", **three) == 0
-    assert next_wave([("B", "A", "AB"), ("AB", "A", "B")], A_B_AB, "borda", **three) == 1
-
-
-def test_a_clear_vote_does_not_grow() -> None:
-    assert next_wave([("B", "AB", "A")] * 3, A_B_AB, "borda", **USUAL) == 0
-    assert next_wave([("A", "AB", "B")] * 3, A_B_AB, "borda", **USUAL) == 0
-
-
-CLOSE = (("A", "B", "AB"), ("A", "B", "AB"), ("B", "A", "AB"))
-"""A leads B by a point."""
-
-
-def test_a_close_vote_grows_by_two_judges_and_a_third_if_they_do_not_settle_it() -> None:
-    assert next_wave(CLOSE, A_B_AB, "borda", **USUAL) == 2
-    assert next_wave([*CLOSE, *[("A", "AB", "B")] * 2], A_B_AB, "borda", **USUAL) == 0
-    assert next_wave([*CLOSE, *[("B", "A", "AB")] * 2], A_B_AB, "borda", **USUAL) == 1
-
-
-def test_a_level_vote_grows_by_three_because_two_judges_could_not_settle_it() -> None:
-    level = [("A", "B", "AB"), ("B", "AB", "A"), ("AB", "A", "B")]
-    assert next_wave(level, A_B_AB, "borda", **USUAL) == 3
-
-
 def test_a_panel_without_early_stop_asks_whole_batches() -> None:
-    assert next_wave(CLOSE, A_B_AB, "borda", **USUAL, early_stop=False) == 3
-    assert (
-        next_wave([], A_B_AB, "borda", start=3, step=0, close_margin=2, limit=3, early_stop=False)
-        == 3
-    )
+    close = (("A", "B", "AB"), ("A", "B", "AB"), ("B", "A", "AB"))
+    three: Size = {"start": 3, "step": 0, "close_margin": 2, "limit": 3}
+    assert next_wave([], A_B_AB, "borda", **three, early_stop=False) == 3
+    assert next_wave(close, A_B_AB, "borda", **USUAL, early_stop=False) == 3
     assert next_wave([("A", "B", "AB")] * 3, A_B_AB, "borda", **USUAL, early_stop=False) == 0
 
 
@@ -237,15 +180,8 @@ def test_an_invalid_seat_uses_up_a_place() -> None:
     assert next_wave(votes, A_B_AB, "borda", **USUAL) == 1
     assert next_wave(votes, A_B_AB, "borda", **USUAL, invalid_seats=1) in (2, 3)
     assert next_wave(votes, A_B_AB, "borda", **USUAL, invalid_seats=7) == 0
-
-
-def test_a_panel_whose_seats_are_all_invalid_grows_to_its_limit_and_ends() -> None:
     assert next_wave([], A_B_AB, "borda", **USUAL, invalid_seats=3) > 0
     assert next_wave([], A_B_AB, "borda", **USUAL, invalid_seats=9) == 0
-
-
-def test_one_candidate_needs_no_judges() -> None:
-    assert next_wave([], ("A",), "borda", **USUAL) == 0
 
 
 class Protocol:
@@ -300,14 +236,11 @@ class Protocol:
     ("rule", "protocol"),
     [
         ("borda", (3, 3, 2, 9)),
-        ("borda", (3, 3, 2, 6)),
         ("borda", (3, 0, 2, 3)),
         ("borda", (3, 1, 2, 5)),
-        ("borda", (2, 2, 1, 7)),
         ("majority", (3, 3, 1, 7)),
         ("majority", (4, 2, 0, 6)),
         ("borda", (3, 3, 2, 6, 2)),
-        ("borda", (3, 0, 2, 3, 3)),
         ("borda", (2, 2, 1, 6, 4)),
         ("majority", (3, 3, 1, 6, 2)),
     ],
@@ -322,9 +255,7 @@ def test_the_wave_is_the_smallest_that_could_settle_the_vote(
 
 
 @pytest.mark.parametrize("rule", ["copeland", "instant_runoff"])
-@pytest.mark.parametrize(
-    "protocol", [(3, 3, 1, 6), (3, 0, 0, 3), (2, 2, 2, 6), (3, 3, 1, 6, 2), (4, 0, 0, 4, 3)]
-)
+@pytest.mark.parametrize("protocol", [(3, 3, 1, 6), (3, 0, 0, 3), (3, 3, 1, 6, 2), (4, 0, 0, 4, 3)])
 def test_no_panel_stops_while_another_winner_is_possible(
     rule: str, protocol: tuple[int, ...]
 ) -> None:

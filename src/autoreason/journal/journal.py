@@ -39,6 +39,7 @@ from autoreason.journal.codec import (
     RecordedTime,
     ReplyText,
     RunRow,
+    digest_of,
     now,
 )
 from autoreason.journal.leases import LeaseTable
@@ -53,7 +54,6 @@ from autoreason.journal.store import (
     journal_errors,
     locked_error,
 )
-from autoreason.journal.texts import digest_of
 from autoreason.journal.writer import Writer
 from autoreason.paths import Place, ServerUrl
 from autoreason.settings import Settings

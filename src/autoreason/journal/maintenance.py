@@ -14,7 +14,7 @@ from autoreason.errors import InvalidInput, JournalError, RecordDamaged, RunLock
 from autoreason.journal import sql, sqlite
 from autoreason.journal.journal import Journal
 from autoreason.journal.location import open_store
-from autoreason.journal.run_names import suite_name
+from autoreason.journal.run_names import owning_run, suite_name
 from autoreason.journal.store import (
     Change,
     Connection,
@@ -70,14 +70,8 @@ def _read_everything(journal: Journal, run: str) -> None:
     for number, event in enumerate(journal.events(run), start=1):
         if event.seq != number:
             raise damage_error(journal.place, f"event {number} is missing", run)
-    for read in (
-        journal.check_texts,
-        journal.calls,
-        journal.answers,
-        journal.in_flight,
-        journal.pending_commands,
-        journal.row,
-    ):
+    reads = journal.check_texts, journal.calls, journal.answers, journal.in_flight
+    for read in (*reads, journal.pending_commands, journal.row):
         read(run)
 
 
@@ -205,9 +199,8 @@ class _Transfer:
         connection: Connection,
         live: list[str],
     ) -> None:
-        self._source = source
+        self._source, self._connection = source, connection
         self._origin, self._arrived = origin, arrived
-        self._connection = connection
         self.result = Copied([], [], {}, live, {}, [])
 
     def compare(self, run: str) -> None:
@@ -222,20 +215,13 @@ class _Transfer:
         elif _live([run], self._source):
             self.result.live.append(run)
         else:
+            name, place = owning_run(run), self._arrived.store.place
+            delete = f"autoreason runs delete {name} --journal {quote(str(place))}"
             self.result.differing.append(run)
-            self.result.conflicts.setdefault(suite_name(run) or run, self._describe_conflict(run))
-
-    def _describe_conflict(self, run: str) -> str:
-        """What the target has in place of a run, or of the suite of a cell, and what to do."""
-        created, updated = _run_row(self._origin, run)[3:5]
-        began, changed = _run_row(self._arrived, run)[3:5]
-        name, place = suite_name(run) or run, self._arrived.store.place
-        if created != began or updated == changed:
-            return f"{place} has another run {name}, which is left as it is; delete one of them, then copy again"
-        if updated < changed:
-            return f"{place} has a later state of {name}, which is left as it is"
-        delete = f"autoreason runs delete {name} --journal {quote(str(place))}"
-        return f"{place} has an earlier state of {name}; to replace it: `{delete}`, then copy again"
+            self.result.conflicts[name] = (
+                f"{place} has another {name}, which is left as it is; to replace it, also where it"
+                f" is the later one: `{delete}`, then copy again"
+            )
 
     def copy(self, run: str) -> bool:
         """Copy a run; false where it is left out."""

@@ -27,6 +27,7 @@ from autoreason.errors import (
     WritingFailed,
 )
 from autoreason.journal import sql
+from autoreason.journal.codec import SharedTexts
 from autoreason.journal.run_names import check_name
 from autoreason.journal.sqlite import Reader
 from autoreason.journal.store import (
@@ -48,7 +49,6 @@ from autoreason.journal.store import (
     this_process,
     version_error,
 )
-from autoreason.journal.texts import SharedTexts
 from autoreason.paths import ServerUrl
 
 try:
@@ -185,7 +185,6 @@ class PostgresStore:
                 connection.send(statement)
 
     def open_reader(self) -> Source:
-        """Read it; one that is not there is empty."""
         self._empty = not self.exists()
         if self._empty:
             return Reader(None)
@@ -193,7 +192,6 @@ class PostgresStore:
             return self._connect_checked()
 
     def open_writer(self) -> PostgresConnection:
-        """A connection whose commits reach the disk."""
         with journal_errors(self):
             connection = self._connect_checked()
             try:
@@ -239,7 +237,6 @@ class PostgresStore:
             self._locked.discard(run)
 
     def lock_owner(self, run: str, read: Read) -> LockOwner | None:
-        """The process that has a run locked; None where there is none."""
         for (owner,) in [] if self._empty else read(_OWNER, (run,)):
             with suppress(msgspec.MsgspecError):
                 return msgspec.json.decode(owner, type=LockOwner)
@@ -247,7 +244,6 @@ class PostgresStore:
         return None
 
     def locked_runs(self, read: Read) -> frozenset[str]:
-        """Every run that is locked now."""
         return frozenset(run for (run,) in ([] if self._empty else read(_LOCKED_RUNS, ())))
 
     def _connect_checked(self) -> PostgresConnection:
@@ -276,7 +272,6 @@ class PostgresStore:
         return self._exists
 
     def explain(self, error: Exception, run: str | None = None) -> JournalError:
-        """An error of the server as one sentence about this journal, with the remedy."""
         code = getattr(error, "sqlstate", None) or ""
         said = _first_line(str(error))
         if code == "53100":
@@ -382,7 +377,6 @@ class PostgresConnection(SharedTexts):
 
     @property
     def IntegrityError(self) -> type[Exception]:
-        """What is raised where a row breaks a rule of its table."""
         return _Never if self._pipeline else psycopg.IntegrityError
 
     @property
@@ -392,7 +386,6 @@ class PostgresConnection(SharedTexts):
 
     @property
     def lost(self) -> bool:
-        """Whether the session was lost, as far as that shows without asking the server."""
         with suppress(psycopg.Error):
             while not self.closed and select.select([self._raw], [], [], 0)[0]:
                 self._raw.pgconn.consume_input()
@@ -400,7 +393,6 @@ class PostgresConnection(SharedTexts):
 
     @property
     def connection(self) -> PostgresConnection:
-        """To read with."""
         return self
 
     def check(self) -> None:
@@ -458,7 +450,6 @@ class PostgresConnection(SharedTexts):
         return bool(marked)
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Row]:
-        """Send a statement of `sql`."""
         if statement == _UNLOCK_AT_END:
             self._unlocks.append(tuple(values))
             return self._nothing
@@ -478,12 +469,10 @@ class PostgresConnection(SharedTexts):
         return self._raw.execute(statement, values or None)
 
     def executemany(self, statement: str, rows: Iterable[Row], /) -> None:
-        """Send a statement for each row."""
         for row in rows:
             self.execute(statement, row)
 
     def begin(self) -> None:
-        """Begin a transaction."""
         self.forget_some()
         self._rows.clear()
         self._unlocks.clear()
@@ -497,7 +486,6 @@ class PostgresConnection(SharedTexts):
         self.send("BEGIN")
 
     def apply(self, change: Callable[[PostgresConnection], T]) -> T:
-        """Apply one change of several."""
         if self._pipeline:
             with self._repeating():
                 return change(self)
@@ -512,7 +500,6 @@ class PostgresConnection(SharedTexts):
         return result
 
     def touch(self, at: str, runs: Collection[str]) -> None:
-        """Note when these runs were last written to."""
         if written := sorted(filter(None, runs)):
             with self._repeating():
                 self.send(_TOUCH, (at, written))
@@ -548,7 +535,6 @@ class PostgresConnection(SharedTexts):
         self._rows.clear()
 
     def roll_back(self) -> None:
-        """Undo what was not committed."""
         self._undo()
         with suppress(psycopg.Error):
             self._unlock()
@@ -568,7 +554,6 @@ class PostgresConnection(SharedTexts):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything within is committed together, or undone."""
         self._careful = True
         self.begin()
         try:
@@ -579,7 +564,6 @@ class PostgresConnection(SharedTexts):
             raise
 
     def violation(self, error: Exception) -> Violation | None:
-        """Which rule of its table a row broke."""
         match error:
             case psycopg.errors.ForeignKeyViolation():
                 return "unknown run"

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from autoreason.errors import InvalidInput, JournalError, WritingFailed
 from autoreason.journal import locks, sql
+from autoreason.journal.codec import SharedTexts
 from autoreason.journal.store import (
     NAME_ANOTHER,
     Commit,
@@ -29,7 +30,6 @@ from autoreason.journal.store import (
     journal_errors,
     version_error,
 )
-from autoreason.journal.texts import SharedTexts
 
 T = TypeVar("T")
 IN_MEMORY = Path(":memory:")
@@ -82,14 +82,12 @@ class SqliteConnection(SharedTexts, sqlite3.Connection):
             self.execute("PRAGMA busy_timeout = 5000")
 
     def roll_back(self) -> None:
-        """Undo what was not committed."""
         self.forget()
         if self.in_transaction:
             self.execute("ROLLBACK")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything within is committed together, or undone."""
         self.begin()
         try:
             yield
@@ -103,11 +101,9 @@ class SqliteConnection(SharedTexts, sqlite3.Connection):
         return change(self)
 
     def touch(self, at: str, runs: Collection[str]) -> None:
-        """Note when these runs were last written to."""
         self.executemany(sql.TOUCH_RUN, [(at, run) for run in runs])
 
     def violation(self, error: Exception) -> Violation | None:
-        """Which rule of its table a row broke."""
         match error:
             case sqlite3.IntegrityError(sqlite_errorcode=sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY):
                 return "unknown run"
@@ -211,7 +207,6 @@ class SqliteStore:
             raise self.explain(error) from None
 
     def create(self) -> None:
-        """Create an empty journal where there is none; it appears complete or not at all."""
         path = self.place
         try:
             locks.make_folder(path.parent)
@@ -287,7 +282,6 @@ class SqliteStore:
         return sum(each.stat().st_size for each in files if each.exists())
 
     def explain(self, error: Exception, run: str | None = None) -> JournalError:
-        """An error of SQLite as one sentence about this journal, with the remedy."""
         path = self.place
         if isinstance(error, sqlite3.ProgrammingError):
             return closed_error(path)
@@ -312,16 +306,13 @@ class SqliteStore:
         sleep: Sleep,  # noqa: ARG002
         read: Read,  # noqa: ARG002
     ) -> AsyncIterator[None]:
-        """Lock a run for writing."""
         with locks.lock_run(self._locks, run):
             yield
 
     def lock_owner(self, run: str, read: Read) -> LockOwner | None:  # noqa: ARG002
-        """The process that has a run locked; None where there is none."""
         return locks.lock_owner(self._locks, run)
 
     def locked_runs(self, read: Read) -> frozenset[str]:  # noqa: ARG002
-        """Every run that is locked now."""
         return locks.locked_runs(self._locks)
 
 
