@@ -25,7 +25,7 @@ from autoreason.studies.audit.findings import (
     LEVEL,
     Answer,
     AuditFinding,
-    PendingFinding,
+    Pending,
     find,
 )
 
@@ -108,7 +108,7 @@ def test_single_questions_keep_their_level_as_well(
     uncorrected: list[list[Answer]], level: float
 ) -> None:
     for question, found in zip(ABOUT_CHANCE, zip(*uncorrected, strict=True), strict=True):
-        p_values = [each.p for each in found if isinstance(each, PendingFinding)]
+        p_values = [each.p for each in found if isinstance(each, Pending)]
         false = sum(p <= level for p in p_values)
         assert not p_values or no_more_than_the_level(false, len(p_values), level), question.name
 

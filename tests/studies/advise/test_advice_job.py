@@ -139,6 +139,14 @@ async def test_advice_takes_at_most_a_third_of_the_run_it_is_about(
     assert result.calls <= run_calls(result.story.settings) / 3
 
 
+@pytest.mark.parametrize("seed", range(6))
+async def test_judges_who_see_defects_and_no_difference_seldom_end_in_run_it(
+    journal: Journal, seed: int
+) -> None:
+    result = await advised(journal, cast(blind), seed=seed)
+    assert result.report.advice != "run it"
+
+
 async def test_a_judge_that_goes_by_position_is_found_out_in_eighteen_calls(
     journal: Journal,
 ) -> None:

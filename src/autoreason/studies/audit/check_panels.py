@@ -32,7 +32,7 @@ from autoreason.studies.audit.findings import (
     Conclusion,
     Found,
     Level,
-    PendingFinding,
+    Pending,
     listed,
     many,
     number_of,
@@ -196,7 +196,7 @@ def position(runs: Runs) -> Answer:
             level = "alarm" if (top.value or 0) - 1 / 3 > _CLEAR else "look"
         return level, f"first places by position, first to last: {'; '.join(sentences)}"
 
-    return PendingFinding(tested[strongest], top, conclude)
+    return Pending(tested[strongest], top, conclude)
 
 
 def _positions(runs: Runs) -> dict[str, list[list[SeenVote]]]:
@@ -260,7 +260,7 @@ def judges_agree(runs: Runs) -> Answer:
         level: Level = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "look"
         return "alarm" if hardly else level, f"{sentence}; {how}"
 
-    return PendingFinding(more_than_chance(chances, fsum(every)), number, conclude)
+    return Pending(more_than_chance(chances, fsum(every)), number, conclude)
 
 
 @question(
@@ -290,7 +290,7 @@ def longer_preferred(runs: Runs) -> Answer:
         how = f"more than chance explains ({p_statement(p)})"
         return "alarm" if value > _LOVES_LENGTH else level, f"{sentence}, {how}"
 
-    return PendingFinding(unlike_chance(flips(scores), sum(scores)), number, conclude)
+    return Pending(unlike_chance(flips(scores), sum(scores)), number, conclude)
 
 
 def _longer(audited: AuditedPass) -> Iterator[bool]:
@@ -348,9 +348,7 @@ def survival(runs: Runs) -> Answer:
             return "fine", f"{sentence}, {how} ({p_statement(p)})"
         return "alarm", f"{sentence}, so being A was a handicap ({p_statement(p)})"
 
-    return PendingFinding(
-        unlike_chance(parts, fsum(leads)), share(survived, len(chances)), conclude
-    )
+    return Pending(unlike_chance(parts, fsum(leads)), share(survived, len(chances)), conclude)
 
 
 def _has_decided(panel: Panel) -> bool:
@@ -402,7 +400,7 @@ def streaks(runs: Runs) -> Answer:
             return "look", f"{sentence}{how}; no run ended on a streak"
         return "alarm" if enough else "look", sentence + how
 
-    return PendingFinding(more_than_chance(parts, yes), number, conclude)
+    return Pending(more_than_chance(parts, yes), number, conclude)
 
 
 @question(
@@ -480,7 +478,7 @@ def novelty(runs: Runs) -> Answer:
         return level, f"{sentence}; judges who rank at random give it 2.0 ({p_statement(p)})"
 
     number = Estimate(as_incumbent - fmean(won), n=len(won))
-    return PendingFinding(unlike_chance(flips(scores), fsum(scores)), number, conclude)
+    return Pending(unlike_chance(flips(scores), fsum(scores)), number, conclude)
 
 
 def _points(panel: Panel | None, name: str | None, *, fair: bool = False) -> float | None:
@@ -520,7 +518,7 @@ def playoff(runs: Runs) -> Answer:
             return unproven
         return "alarm", f"{sentence}; even they prefer the draft ({p_statement(p)})"
 
-    return PendingFinding(p / 2, exact_share(prefer, judges), conclude)
+    return Pending(p / 2, exact_share(prefer, judges), conclude)
 
 
 def _sums(counts: Sequence[tuple[int, int]]) -> tuple[int, int]:
@@ -563,4 +561,4 @@ def confirmation(runs: Runs) -> Answer:
             return "fine", f"{sentence}; that is an improvement ({p_statement(p)})"
         return "alarm", f"{sentence}; they prefer the draft ({p_statement(p)})"
 
-    return PendingFinding(p, number, conclude)
+    return Pending(p, number, conclude)

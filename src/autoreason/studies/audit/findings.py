@@ -50,7 +50,7 @@ Conclusion = tuple[Level, str] | str
 """The level of a finding and its statement, or why nothing is known."""
 
 
-class PendingFinding(NamedTuple):
+class Pending(NamedTuple):
     """An answer that depends on a test: it is concluded once its p-value is corrected for all tests."""
 
     p: float
@@ -58,7 +58,7 @@ class PendingFinding(NamedTuple):
     conclude: Callable[[float], Conclusion]
 
 
-Answer = Found | PendingFinding | str
+Answer = Found | Pending | str
 """A string says why nothing is known."""
 
 
@@ -97,10 +97,10 @@ def question(
 def find(questions: Sequence[Question], runs: Runs) -> tuple[AuditFinding, ...]:
     """What these questions find, each test corrected for being one of several (Holm 1979)."""
     answers = [each.answer(runs) for each in questions]
-    corrected = holm([each.p if isinstance(each, PendingFinding) else None for each in answers])
+    corrected = holm([each.p if isinstance(each, Pending) else None for each in answers])
     findings = []
     for asked, answer, p in zip(questions, answers, corrected, strict=True):
-        if isinstance(answer, PendingFinding) and p is not None:
+        if isinstance(answer, Pending) and p is not None:
             said = answer.conclude(p)
             answer = said if isinstance(said, str) else Found(*said, answer.number)
         if isinstance(answer, str):
