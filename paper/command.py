@@ -7,9 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from autoreason.cli.views.progress_line import ProgressLine
-
-from autoreason.cli.views.outcome import show_report
+from autoreason.cli.views.console import ProgressLine, stdout_console
+from autoreason.cli.views.outcome import print_json, print_report, write_page
 from autoreason.errors import AutoreasonError
 from autoreason.report.report import Report
 
@@ -40,6 +39,10 @@ def show(arguments: argparse.Namespace, what: str, work: Callable[[ProgressLine]
     try:
         with ProgressLine(what, quiet=not sys.stderr.isatty()) as progress:
             report = work(progress)
-        show_report(report, as_json=arguments.json, html=arguments.html)
+        if arguments.json:
+            print_json(report.to_dict())
+        else:
+            print_report(report, stdout_console())
+        write_page(report, arguments.html)
     except AutoreasonError as error:
         sys.exit(f"{error}")

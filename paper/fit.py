@@ -21,11 +21,11 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 import numpy as np
 import yaml
-from autoreason.cli.views.progress_line import ProgressLine
 from msgspec import Struct
 from scipy.special import stdtrit
 
-from autoreason.cli.lookup import open_journal
+from autoreason.cli.command import open_journal
+from autoreason.cli.views.console import ProgressLine
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, BallotCast
 from autoreason.files import write
