@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from autoreason.run.cell_measures import measure_cell
 from tests.artifacts.knob import SlowWhenFresh, knob_of, research_settings, research_task, turning
 from tests.run.runs import lend, start_run
 
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
+from autoreason.run.cells import measure_cell
 from autoreason.run.export import export, make_result_patch
 from autoreason.run.recorded import replay, resume
 from autoreason.run.reports import StudyResult
