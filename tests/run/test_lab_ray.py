@@ -268,7 +268,7 @@ measures: [passed]
 KNOBS = """\
 name: knobs
 tasks: {knob: {research: task.md}}
-arms: {race: {strategy: race, evaluations: 12, patience: 2}}
+arms: {race: {strategy: race, evaluations: 16, patience: 2}}
 repeats: 2
 measures: [value]
 """

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from tests.journal.samples import a_reply, a_request, create_run
 from tests.patience import PATIENCE
@@ -46,9 +47,9 @@ class Worker:
         self.leases = Leases(self.journal, name)
         self.limiter = self.leases.limiter("acme")
 
-    def budget(self, suite: str = SUITE, **limits: Any) -> LeasedBudget:
+    def budget(self, suite: str = SUITE, *, calls: int) -> LeasedBudget:
         """Of a suite."""
-        return self.leases.budget(suite, Budget(**limits))
+        return self.leases.budget(suite, Budget(calls=calls))
 
     async def die(self) -> None:
         """Do nothing any more, and lose the lock."""
@@ -133,6 +134,10 @@ async def test_workers_have_no_more_places_than_the_limit_and_all_calls_get_one(
         await asyncio.gather(*calls, return_exceptions=True)
     assert most == 3
     assert done >= 60 - len(gone)
+    await asyncio.sleep(0.6)
+    rows = await suites.rows(provider_account("acme"))
+    left = [msgspec.json.decode(row, type=Lease) for holder, row in rows.items() if holder != BASE]
+    assert left == [Lease()] * 3
 
 
 async def test_who_has_waited_longer_comes_first(suites: Suites) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sized
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cache, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,12 +13,12 @@ from msgspec.structs import replace
 
 from autoreason.artifacts.research_task import research_of
 from autoreason.contract import count_words
-from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked, Stopped
+from autoreason.errors import BudgetReached, RunLocked
 from autoreason.events import FINISHED
-from autoreason.exchange import OnSignal, Query, Reply, Service, Signal, Spent
+from autoreason.exchange import OnSignal, Reply, Service, Signal, Spent
 from autoreason.jobs.job import last_panel, read_options
 from autoreason.journal import Journal
-from autoreason.journal.run_names import cell_name, suite_name
+from autoreason.journal.run_names import suite_name
 from autoreason.keys import sub_key
 from autoreason.models.budget import BudgetTracker, CostBound, Reservation, SharedBudget
 from autoreason.models.pool import ModelPool
@@ -38,14 +37,9 @@ from autoreason.run.services import LazyService
 from autoreason.settings import Budget, Settings
 from autoreason.story import Story
 from autoreason.studies.audit.check_writing import share_kept
-from autoreason.studies.lab.lab_job import LabTerms
 from autoreason.studies.lab.lab_suite import (
     Ballot,
-    CellQuery,
     CellResult,
-    Suite,
-    prepare_cell,
-    suite_of,
 )
 from autoreason.studies.panels.panel_jobs import STAGE, votes_by_pair
 from autoreason.task import Task
@@ -305,85 +299,6 @@ def prefix_signals(on_signal: OnSignal | None, part: str) -> OnSignal | None:
         on_signal(replace(signal, key=sub_key(part, signal.key)))
 
     return prefixed
-
-
-class CellService:
-    """Answers what comes of a cell, from its run."""
-
-    def __init__(
-        self, suite: Suite, settings: Settings, journal: Journal, executor: Executor, base: str
-    ) -> None:
-        self._suite, self._settings, self._executor = suite, settings, executor
-        # What is recorded of the suite that this one adds to.
-        self._known = {
-            key: convert(each.answer, CellResult)
-            for key, each in (journal.answers(base) if base else {}).items()
-            if each.kind == CellQuery.kind
-        }
-        self.run = ""
-        """The suite's; known once it is started."""
-
-    async def answer(self, query: Query[Any]) -> Any:
-        """The result of a cell; raises what keeps it from ending."""
-        assert isinstance(query, CellQuery)
-        if known := self._known.get(query.key):
-            return known
-        task, settings = prepare_cell(self._suite, query, self._settings.seed)
-        cell = CellRun(
-            run=cell_name(self.run, query.cell.number),
-            part=query.cell.part,
-            task=task,
-            settings=settings,
-            prompts=self._suite.prompts,
-            again=query.attempt > 0,
-        )
-        outcome = await self._executor.run(cell)
-        if not (result := outcome.result):
-            raise InvalidInput(outcome.refusal)
-        if result.finished or result.status in LEFT_OUT:
-            return result
-        if result.status == "provider_failed":
-            raise ProviderFailed(f"{result.run}: {result.reason}")
-        if result.status != "budget":
-            # All cells stop for the same reason.
-            raise Stopped(result.reason)
-        if outcome.reached:
-            raise BudgetReached(f"all cells together: {outcome.reached}", outcome.limit)
-        # At its own limit a cell is over; more would not be the same for all.
-        return result
-
-
-@asynccontextmanager
-async def open_cells(
-    task: Task,
-    settings: Settings,
-    journal: Journal,
-    pool: ModelPool,
-    switch: StopSwitch,
-    on_signal: OnSignal | None,
-    services: CellServices | None = None,
-) -> AsyncIterator[CellService]:
-    """The service of a suite's run; its processes end with it. `services` are those of cells in this process."""
-    suite = suite_of(task)
-    assert suite is not None
-    terms = read_options(settings, LabTerms)
-    executor: Executor
-    if terms.ray:
-        from autoreason.run.ray_cells import RayExecutor
-
-        executor = await RayExecutor.connect(suite, terms, journal, settings, switch)
-    elif terms.workers:
-        from autoreason.run.workers import WorkerExecutor
-
-        executor = WorkerExecutor(terms, journal, settings, switch)
-    else:
-        budget_of = cache(partial(open_budget, journal, settings.budget))
-        services = services or CellServices()
-        executor = LocalExecutor(journal, pool, switch, on_signal, budget_of, services)
-    try:
-        yield CellService(suite, settings, journal, executor, terms.base)
-    finally:
-        await executor.close()
 
 
 # What a cell came to.

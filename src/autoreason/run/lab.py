@@ -22,7 +22,8 @@ from autoreason.models.pool import ModelPool
 from autoreason.programs.assignment import Assignments
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
-from autoreason.run.cells import CellServices, cell_prompts, open_cells
+from autoreason.run.cell_service import open_cells
+from autoreason.run.cells import CellServices, cell_prompts
 from autoreason.run.choices import ModelChoice
 from autoreason.run.door import checked, compute, door
 from autoreason.run.estimate import check_call_limit, check_models, check_settings

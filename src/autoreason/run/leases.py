@@ -38,9 +38,9 @@ from autoreason.settings import Budget
 
 BASE = ""
 """The holder of what no worker holds: how many places a provider has, and what was used of a budget before."""
-_REFRESH, _REFRESH_BY_HOLDER = 0.2, 0.002
+_REFRESH, _REFRESH_BY_HOLDER = 0.2, 0.01
 """Seconds after which what is held is written again, so that a row that was lost is soon there again."""
-_FIRST_POLL, _LAST_POLL = 0.005, 0.2
+_FIRST_POLL, _LAST_POLL = 0.005, 0.1
 _CENSUS = 1.0
 """Seconds between two looks at which workers live, while calls wait."""
 _PLACE = CostBound(1, 0, None)
@@ -86,7 +86,7 @@ class _Account:
     def __init__(self, leases: Leases) -> None:
         self.leases = leases
         self.held = self.used = self.out = NOTHING_USED
-        """What the row says; what was used for good; what calls under way may take."""
+        """What may be taken in all; what was used for good; what calls under way may take."""
         self.peak = self.before = self.spare = NOTHING_USED
         """The most that calls could take since the last decision; what was used before; what to hold ahead."""
         self.queue: list[_Waiting] = []
@@ -97,12 +97,12 @@ class _Account:
         self.wanted = self.full = False
         """At the last decision: by others; whether everything was taken."""
         self.result, self.now = NOTHING_USED, 0.0
-        """What is held after a decision, and when that was made."""
+        """What the last decision wrote, and when."""
 
     @property
     def idle(self) -> bool:
         """Whether its row need not be written again."""
-        return not (self.changed or self.queue) and self.held == self.used
+        return not (self.changed or self.queue) and self.result == self.used
 
     async def take(self, upper: CostBound) -> None:
         """Wait until a call may take so much."""
@@ -110,6 +110,8 @@ class _Account:
         waiting = _Waiting(asyncio.get_running_loop().create_future(), upper)
         self.queue.append(waiting)
         self._admit()
+        if self.queue:
+            self.leases.wake()
         try:
             with idle_section():
                 await waiting.turn
@@ -125,7 +127,7 @@ class _Account:
         self.changed = True
         self._leave_to_others()
         self._admit()
-        if self.wanted:
+        if self.wanted or self.queue:
             self.leases.wake()
 
     def _leave_to_others(self) -> None:
@@ -143,13 +145,11 @@ class _Account:
                     break
                 self._start(first)
             del self.queue[0]
-        if self.queue:
-            self.leases.wake()
+            self.changed = True
 
     def _start(self, waiting: _Waiting) -> None:
         self.out = self.out.plus(waiting.upper)
         self.peak = _each(max, self.peak, self.out)
-        self.changed = True
         waiting.turn.set_result(None)
 
     def snapshot(self) -> Self:
@@ -206,7 +206,8 @@ class _Account:
 
     def apply(self, answer: Self) -> None:
         """Act on what was decided."""
-        self.held, self.wanted, self.full = answer.result, answer.wanted, answer.full
+        self.held = self.result = answer.result
+        self.wanted, self.full = answer.wanted, answer.full
         for waiting, refusal in zip(answer.queue, answer.refusals, strict=False):
             if waiting.turn.done():
                 continue
@@ -369,11 +370,11 @@ class Leases:
                 started = await self._decide()
             except AutoreasonError as failure:
                 self._failure = failure
-                for waits in (each for account in active for each in account.queue):
+                for waits in (each for one in self._accounts.values() for each in one.queue):
                     if not waits.turn.done():
                         waits.turn.set_exception(type(failure)(*failure.args))
             else:
-                poll = _FIRST_POLL if started else min(_LAST_POLL, 1.5 * poll)
+                poll = _FIRST_POLL if started else min(_LAST_POLL, 1.3 * poll)
 
     async def _decide(self) -> bool:
         """Decide on everything that is not idle; whether a call could start or was refused."""

@@ -94,7 +94,8 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         service: Service | None
         await check(task, settings, pool, PromptSet(story.prompts))
         if before.strategy == "lab":
-            from autoreason.run.cells import CellServices, open_cells
+            from autoreason.run.cell_service import open_cells
+            from autoreason.run.cells import CellServices
 
             services = CellServices(options.get("evaluate"))
             signals = options.get("on_signal")
