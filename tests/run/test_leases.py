@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from decimal import Decimal
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import msgspec
 import pytest

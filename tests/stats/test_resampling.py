@@ -83,7 +83,6 @@ def test_a_difference_that_is_not_known_is_refused_and_a_tiny_one_counts() -> No
     with pytest.raises(ValueError, match="leave out what is not known"):
         permutation_test([float("nan"), 1.0, 2.0])
     assert permutation_test([1e-15] * 10).p_value == pytest.approx(2 / 2**10)
-    assert permutation_test([1.0] * 60).p_value == pytest.approx(1 / 20_001), "never 0"
     assert permutation_test([0.0, 0.0]).p_value == 1
     assert permutation_test([]).reason == "needs one pair or more, there is none"
 

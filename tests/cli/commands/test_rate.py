@@ -92,7 +92,7 @@ def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None
 
 def test_a_run_that_has_delivered_nothing_is_refused(shell: Shell) -> None:
     shell("run", BRIEF, *FAST, "-q", "--call-limit", "3", *NO_END)
-    assert "has delivered no text yet" in refused(shell, "new", "study", "--run", "last")
+    assert "has delivered no text other" in refused(shell, "new", "study", "--run", "last")
 
 
 def test_a_text_that_gives_itself_away_is_pointed_out(files: Shell) -> None:
@@ -153,7 +153,7 @@ def test_a_report_names_the_texts_and_later_ones_do_not_ask(packet: Shell) -> No
         *("c.md", "a.md", "b.md")
     ]
     assert "Anna rated everything; Ben rated everything" in first.stdout
-    assert "Kendall's W 0.75" in first.stdout
+    assert "two people prefer the same one 67 % of the time" in " ".join(first.stdout.split())
     opened = opening(folder)
     again = packet("rate", "report", "study", "--html", "page.html")
     assert again.stdout == first.stdout
@@ -215,5 +215,5 @@ def test_a_panel_that_cannot_be_read_leaves_the_key_shut(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
     (packet.home / "panel.json").write_text("{")
     said = refused(packet, "report", "study", "--yes", "--panel", "panel.json")
-    assert "panel panel.json is not valid JSON" in said
+    assert "panel panel.json needs " in said
     assert opening(packet.home / "study") is None

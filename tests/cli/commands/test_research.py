@@ -418,13 +418,13 @@ def test_a_live_run_is_guided_and_accepted_from_another_terminal(
         (("nowhere.md",), "no task at nowhere.md"),
         (("check",), "give one task"),
         (("task.md", "--rule", "race,greedy", "--repeats", "0"), "give a number from 1"),
-        (("lost.md",), "lost.md: `evaluate`: there is no lost.py"),
+        (("lost.md",), "lost.md: `evaluate`: there is no file lost.py"),
         (("task.md", "more.md"), "give one task"),
         (("task.md", "--measure"), "--measure goes with --dry-run"),
         (("task.md", "-o", "knob.py"), "is no folder; name one for -o"),
         (("task.md", "-o", "/proc/x"), "cannot write to /proc/x"),
         (("task.md", "-o", "linked"), "linked/knob.py is a link; remove it"),
-        (("task.md", "--evaluate", "nothing.py:score"), "--evaluate: there is no nothing.py"),
+        (("task.md", "--evaluate", "nothing.py:score"), "--evaluate: there is no file nothing.py"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence_and_nothing_is_written(

@@ -541,7 +541,7 @@ def test_a_metric_that_judges_is_announced_counted_and_shown_under_its_own_name(
     refused = inside("run", BRIEF, *FAST, "--metric", "../metric.py:score")
     assert "leads out of the current folder" in refused.sentence
     refused = inside("run", BRIEF, *FAST, "--metric", "nothing.py:score")
-    assert "--metric: there is no nothing.py" in refused.sentence
+    assert "--metric: there is no file nothing.py" in refused.sentence
 
 
 def test_a_predictor_with_a_seat_is_announced_counted_and_shown_under_its_own_name(

@@ -42,7 +42,7 @@ _TAIL = 240
 _CHARACTERS_PER_TOKEN = 4
 """Good enough to show that something moves; what counts is what the provider reports."""
 _NO_REPLY = (Outcome.TIMEOUT, Outcome.PROVIDER_ERROR, Outcome.OVER_BUDGET)
-_WITHIN = ("try", "look", "judge")
+_WITHIN = ("try", "evaluation", "judge")
 """Steps of keys that say who is asked, and no longer for what."""
 
 

@@ -238,8 +238,10 @@ def missing_intervals(found: PanelReport, name: str) -> list[tuple[str, str]]:
         for each in _duels_with(found, name)
         if each.preferred.value is not None and each.preferred.low is None
     ]
+    if not without:
+        return []
     names = listed([each.second for each in without])
-    return [("Interval", f"none against {names}: {without[0].preferred.reason}")] if without else []
+    return [("Interval", f"none against {names}: {without[0].preferred.reason}")]
 
 
 def _duels_with(found: PanelReport, name: str) -> list[EntryDuel]:
