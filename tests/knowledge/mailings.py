@@ -86,7 +86,6 @@ def write_german(path: Path, *, opens: bool = True) -> None:
 
 
 def write_mailings(folder: Path) -> Path:
-    """The whole folder."""
     for name in ("facts", "style"):
         (folder / name).mkdir(parents=True)
     write_export(folder / EXPORT)

@@ -22,30 +22,25 @@ from autoreason.knowledge.index import Index, Query, retrieve
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder, written once."""
     return write_mailings(tmp_path_factory.mktemp("kb"))
 
 
 @pytest.fixture(scope="module")
 def content(folder: Path) -> KnowledgeFolder:
-    """What is in it."""
     return read_folder(folder)
 
 
 @pytest.fixture(scope="module")
 def checked(folder: Path) -> FolderReport:
-    """What is said of it."""
     return check_knowledge(folder)
 
 
 @pytest.fixture(scope="module")
 def tested(folder: Path) -> PredictorTest:
-    """What its words tell."""
     return evaluate_predictor(folder, "words")
 
 
 def one_line(report: FolderReport) -> str:
-    """The report as one line."""
     return " ".join(report.to_text(160).split())
 
 
@@ -77,22 +72,11 @@ def test_no_line_is_lost_but_the_sum(content: KnowledgeFolder) -> None:
     assert len(content.records) == 220 + 12 + 4 + 2
 
 
-def test_where_counts_are_missing_the_rate_in_the_line_is_used(content: KnowledgeFolder) -> None:
-    gaps = [each for each in content.records if each.result and each.result.n is None]
-    assert len(gaps) == 10
-    assert all(each.result and 0.1 < each.result.value < 0.4 for each in gaps)
-    (german,) = [each for each in content.records if each.source == f"{GERMAN}:5"]
-    assert german.result
-    assert german.result.value == pytest.approx(0.264)
-    assert german.result.n == 1305
-
-
 def test_lists_that_run_side_by_side_are_tested_by_month(
     checked: FolderReport, tested: PredictorTest
 ) -> None:
     assert tested.verdict == "helps"
-    assert tested.right.value is not None
-    assert tested.right.value > 0.75
+    assert (tested.right.value or 0) > 0.75
     assert tested.groups > 20
     shown = one_line(checked)
     assert 'kb.toml can say so: group = ["List", "month"]' in shown
@@ -127,14 +111,6 @@ def test_check_begins_with_the_best_and_the_worst_texts_of_each_list(
     for _, known, figure, _, _ in rows:
         basis = f" of {results[known].n:,}" if results[known].n else ""
         assert figure == f"{results[known].value * 100:.3g} %{basis}"
-
-
-def test_every_figure_carries_the_name_of_its_metric(folder: Path) -> None:
-    with Index.open(folder) as index:
-        found = retrieve(index, Query("Dein Tee im Herbst"))
-    figures = [each.figure for each in (*found.critic.all, *found.judges.all)]
-    assert figures
-    assert all(each.startswith("open rate ") for each in figures)
 
 
 def test_two_metrics_are_never_on_one_list(tmp_path: Path) -> None:
