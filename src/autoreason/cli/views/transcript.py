@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from autoreason.run.result import Result
     from autoreason.story import Story
 
-_LABEL = 12
+_LABEL = 13
 _MIN_WIDTH = 20
 _SHORT = 12
 """Lines of a text that a short account shows."""
