@@ -240,11 +240,11 @@ def module_name(path: Path, house: Path) -> str:
 
 
 def module_graph(house: Path) -> dict[str, set[str]]:
-    """Which module imports which others when it runs; types may be known both ways."""
+    """Which module imports which others: at the top, in a function, for types only."""
     names = {module_name(path, house): path for path in modules(house)}
     graph = {}
     for name, path in names.items():
-        tree = Running().visit(ast.parse(path.read_text(encoding="utf-8")))
+        tree = ast.parse(path.read_text(encoding="utf-8"))
         package = [house.name, *path.relative_to(house).parent.parts]
         used = {each.use.name for each in imports(tree, package)}
         graph[name] = {
@@ -252,14 +252,6 @@ def module_graph(house: Path) -> dict[str, set[str]]:
             for one in used
         } - {name}
     return graph
-
-
-class Running(ast.NodeTransformer):
-    """Leaves out what is only for a type checker."""
-
-    def visit_If(self, node: ast.If) -> ast.AST | None:
-        only_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        return None if only_types else self.generic_visit(node)
 
 
 def machine_names(text: str) -> list[str]:
