@@ -64,7 +64,8 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
         said = (
             self.text,
             self.kind,
-            self.result,
+            # All of its fields: a default is left out only where it is the very object of the class.
+            self.result and msgspec.structs.astuple(self.result),
             self.verdict,
             self.score,
             self.group,

@@ -6,6 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from autoreason.errors import InvalidInput
@@ -226,3 +227,16 @@ def test_a_table_is_read_by_the_rules_of_the_folder_it_goes_to(tmp_path: Path) -
     table.write_text("A,B\nx,y\n")
     with pytest.raises(InvalidInput, match="says how a text did"):
         read_outcomes(table, tmp_path)
+
+
+def test_records_that_say_the_same_have_one_id_wherever_their_words_come_from() -> None:
+    named = Record(
+        text="Free tea",
+        kind="outcome",
+        result=RecordedOutcome(metric="opens", value=0.4, better="higher"),
+    )
+    computed = msgspec.structs.replace(
+        named,
+        result=RecordedOutcome(metric="opens", value=0.4, better="HIGHER".lower()),  # type: ignore[arg-type]
+    )
+    assert named.id == computed.id

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -192,8 +191,7 @@ def option(flags: str, help: str = "", *, name: str = "", **attrs: Any) -> Spec:
     if word:
         attrs.setdefault("metavar", word)
     if "|" in word and word.islower():
-        # The same objects as in the code: msgspec leaves out a default only where it is that object.
-        attrs.setdefault("type", click.Choice([*map(sys.intern, word.split("|"))]))
+        attrs.setdefault("type", click.Choice(word.split("|")))
     if (default := attrs.get("default")) and "[default" not in help:
         attrs.setdefault("usual", str(default))
     return names, {"help": help} | attrs
