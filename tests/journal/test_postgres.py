@@ -141,7 +141,7 @@ def test_tables_of_another_program_are_left_as_they_are(postgres: Server, url: s
         database=database_of(url),
     )
     for create in (True, False):
-        with pytest.raises(JournalError, match="that are no journal; name another"):
+        with pytest.raises(JournalError, match="that are not a journal; name another"):
             Journal.open(url, create=create)
 
 

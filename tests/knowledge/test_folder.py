@@ -179,7 +179,7 @@ def test_columns_are_named_for_all_tables_or_for_one(tmp_path: Path) -> None:
 def test_a_table_by_itself_is_a_folder_of_one_file(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     assert len(read_folder(tmp_path / "mails.csv").records) == 2
-    with pytest.raises(InvalidInput, match="is no folder and no table"):
+    with pytest.raises(InvalidInput, match="is neither a folder nor a table"):
         read_folder(tmp_path / "facts" / "price.md")
     with pytest.raises(InvalidInput, match=r"no folder .*nowhere"):
         read_folder(tmp_path / "nowhere")

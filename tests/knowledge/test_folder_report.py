@@ -121,5 +121,5 @@ def test_what_was_read_of_each_file_is_said(tmp_path: Path) -> None:
     assert "dates such as 03/04/2026, read as 2026-03-04" in shown
     assert "open.csv, line 3: a quotation mark is not closed" in shown
     assert "No error 3 results" in shown
-    assert "`n` is 1.2, which is no count; write it like 1200" in shown
+    assert "`n` is 1.2, which is not a count; write it like 1200" in shown
     assert "day is out of range" in shown

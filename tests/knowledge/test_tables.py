@@ -67,7 +67,7 @@ def test_lines_that_cannot_be_used_are_named_and_the_rest_works() -> None:
     assert [record.text for record in found.records] == ["A", "E"]
     assert found.problems == [
         "mails.csv, line 3: there is no text",
-        "mails.csv, line 4: 'many' is no number",
+        "mails.csv, line 4: 'many' is not a number",
         "mails.csv, line 5: nothing says how the text did",
         "mails.csv, line 6: nothing says how the text did",
     ]
@@ -233,16 +233,16 @@ def test_dates_of_our_own_records_are_read_like_those_of_tables() -> None:
 
     found = read(lines(own("16.12.2027"), own("2026-03-05"), own("soon"), own("")), "o.jsonl")
     assert [record.when for record in found.records] == ["2027-12-16", "2026-03-05", ""]
-    assert found.problems == ["o.jsonl, line 3: 'soon' is no date"]
+    assert found.problems == ["o.jsonl, line 3: 'soon' is not a date"]
 
 
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
         ("900,500,,", "opens is 900 of 500, which is impossible"),
-        ("20%,500,,", "'20%' is no count"),
-        ("9,-5,,", "'-5' is no count"),
-        (f'"{",".join(["999"] * 150)}",500,,', "is no number"),
+        ("20%,500,,", "'20%' is not a count"),
+        ("9,-5,,", "'-5' is not a count"),
+        (f'"{",".join(["999"] * 150)}",500,,', "is not a number"),
         ("9,500,-1,", "the standard error is -1, which is impossible"),
         ("9,500,,downwards", "`better` is 'downwards'; give higher or lower"),
     ],

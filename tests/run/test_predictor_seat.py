@@ -234,7 +234,7 @@ async def test_its_ballot_moves_the_winner_and_the_run_says_so(
         "one of 3 seats is a predictor fitted on 300 of your outcomes (words), "
         "right on 63 % (60 to 66) of past pairs; it voted on"
     ) in shown
-    assert "and are no evidence" in shown
+    assert "and are not evidence" in shown
     assert "is a predictor" not in str(alone)
     assert (await replay.aio(beside.run, journal=journal)).same
 

@@ -241,7 +241,7 @@ def write(value: Any) -> str:
 
 
 def write_text(text: str) -> str:
-    """A text as a column has it, or refused where it cannot be stored: a shell may pass bytes that are no text."""
+    """A text as a column has it, or refused where it cannot be stored: a shell may pass bytes that are not text."""
     try:
         text.encode()
     except UnicodeEncodeError:

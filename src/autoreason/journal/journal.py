@@ -302,7 +302,7 @@ class Journal:
             return {name: codec.spent_from(sums) for name, *sums in rows}
 
     def spent(self, run: str) -> Spent:
-        """What a run has spent so far; a query is no call."""
+        """What a run has spent so far; a query is not a call."""
         return self._spent(sql.SPENT, (sql.as_list([run]),), run).get(run, Spent())
 
     def cells_spent(self, suite: str) -> Spent:

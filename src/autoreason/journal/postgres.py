@@ -265,7 +265,7 @@ class PostgresStore:
         ((exists, _, tables),) = connection.send(_FIND).fetchall()
         if tables and not exists:
             raise JournalError(
-                f"{self.place} has tables in the schema {SCHEMA} that are no journal;"
+                f"{self.place} has tables in the schema {SCHEMA} that are not a journal;"
                 f" {NAME_ANOTHER}"
             )
         self._exists = bool(exists)
@@ -513,7 +513,7 @@ class PostgresConnection(SharedTexts):
             committed = self.send("COMMIT")
             self._unlock()
             self._leave_pipeline()
-            # A transaction that has failed is undone, and that is no error.
+            # A transaction that has failed is undone, and that is not an error.
             if committed.statusmessage != "COMMIT":
                 raise psycopg.OperationalError("the transaction was undone")
         self._note_locks()

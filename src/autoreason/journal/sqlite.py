@@ -187,7 +187,7 @@ class SqliteStore:
         return size > 0
 
     def _application(self) -> int | None:
-        """The application id on a file's first page; None where it is no database."""
+        """The application id on a file's first page; None where it is not a database."""
         # Read by SQLite: closing a file handle of our own would release every lock SQLite has on the file.
         # And as immutable: otherwise it would complete a transaction that another program left unfinished.
         try:

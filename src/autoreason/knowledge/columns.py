@@ -112,7 +112,7 @@ _NOT_IN_NUMBERS = re.compile(r"[\s\u00a0\u202f'’_%‰€$£¥+]")
 _RATE = re.compile(r"rate|ctr|percent|prozent|porcent|taxa|tasa|taux|quote|anteil")
 PERIODS = ("month", "week")
 _MAX_NUMBER = 10**15
-"""Nothing that is measured is more; squares of what is more are no numbers."""
+"""Nothing that is measured is more; squares of what is more are not numbers."""
 _WEEK = re.compile(r"(\d{4})(?:-?[wW])?(\d{2})")
 _YEAR_OR_MONTH = re.compile(r"(\d{4})(?:-(\d{2}))?")
 _FORMATS = (
@@ -149,7 +149,7 @@ class NumberFormat(NamedTuple):
         if is_missing(value):
             return None
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ValueError(f"{value!r:.60} is no number")
+            raise ValueError(f"{value!r:.60} is not a number")
         plain = _NOT_IN_NUMBERS.sub("", value) if isinstance(value, str) else str(value)
         plain = plain.replace("\u2212", "-")
         decimal = _find_decimal(plain) if isinstance(value, str) else "."
@@ -163,14 +163,14 @@ class NumberFormat(NamedTuple):
             plain = plain.translate(_SWAP)
         found = float(plain.replace(",", "")) if _NUMBER.fullmatch(plain) else inf
         if not is_measurable(found):
-            raise ValueError(f"{value!r:.60} is no number")
+            raise ValueError(f"{value!r:.60} is not a number")
         return found / 100 if self.percent else found
 
     def read_count(self, value: object) -> int | None:
         """A whole number; either sign may group thousands."""
         if isinstance(value, str):
             if not {"%", "‰"}.isdisjoint(value):
-                raise ValueError(f"{value!r:.60} is no count")
+                raise ValueError(f"{value!r:.60} is not a count")
             plain = _NOT_IN_NUMBERS.sub("", value)
             if _GROUPED.fullmatch(plain) and not plain.startswith("0"):
                 value = plain.replace(",", "").replace(".", "")
@@ -178,7 +178,7 @@ class NumberFormat(NamedTuple):
         if found is None:
             return None
         if found < 0 or abs(found - round(found)) > 1e-6:
-            raise ValueError(f"{value!r:.60} is no count")
+            raise ValueError(f"{value!r:.60} is not a count")
         return round(found)
 
 
@@ -236,7 +236,7 @@ def read_date(value: object, form: str = "") -> str:
     text = str(value).strip()
     found = (_formatted(text, form) if form else "") or _iso(text) or _week(text) or _seconds(text)
     if not found:
-        raise ValueError(f"{text!r:.60} is no date")
+        raise ValueError(f"{text!r:.60} is not a date")
     return found
 
 
@@ -279,7 +279,7 @@ def _written(moment: datetime, has_time: bool = True) -> str:
         try:
             moment = moment.astimezone(UTC).replace(tzinfo=None)
         except OverflowError:
-            raise ValueError(f"{moment} is no date") from None
+            raise ValueError(f"{moment} is not a date") from None
     return moment.isoformat(timespec="minutes") if has_time else moment.date().isoformat()
 
 

@@ -237,7 +237,9 @@ def _check_root(path: str | Path) -> Path:
     if not found:
         raise InvalidInput(f"no folder {str(path)[:_MAX_SHOWN]}; check its name")
     if root.is_file() and root.suffix.lower() not in _TABLES:
-        raise InvalidInput(f"{path} is no folder and no table; name a folder, a CSV or a JSONL")
+        raise InvalidInput(
+            f"{path} is neither a folder nor a table; name a folder, a CSV or a JSONL"
+        )
     return root.resolve()
 
 
@@ -271,7 +273,7 @@ def _walk(root: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:
     for folder, folders, names in os.walk(root, onerror=complain):
         for name in sorted((*folders, *names)):
             path = Path(folder, name)
-            # A name may have bytes that are no text.
+            # A name may have bytes that are not text.
             shown = os.fsencode(path.relative_to(root)).decode("utf-8", "replace")
             if name.startswith("."):
                 continue
@@ -279,7 +281,7 @@ def _walk(root: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:
                 problems.append(f"{shown}: a link, which is not followed; copy what it leads to")
             elif name in names:
                 if not path.is_file():
-                    problems.append(f"{shown}: this is no file")
+                    problems.append(f"{shown}: this is not a file")
                 else:
                     yield shown, path
         folders[:] = sorted(
@@ -383,7 +385,7 @@ def _read_n(value: object) -> int | None:
         return NumberFormat().read_count(value)
     except ValueError:
         # YAML reads 1.200 as a number with a fraction.
-        raise ValueError(f"`n` is {value}, which is no count; write it like 1200") from None
+        raise ValueError(f"`n` is {value}, which is not a count; write it like 1200") from None
 
 
 FILE = "outcomes.jsonl"

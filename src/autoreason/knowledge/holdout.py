@@ -49,7 +49,7 @@ class TestResult(Struct, frozen=True, kw_only=True):
     """One test of a folder with one judge, or of a predictor."""
 
     __test__ = False
-    """It is no test of pytest's."""
+    """Pytest must not collect it."""
 
     judge: str
     """Its address; or the name of a predictor."""

@@ -135,7 +135,7 @@ def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iter
         except StopIteration:
             return
         except csv.Error:
-            problems.append(f"{name}, line {line}: this is no line of a table")
+            problems.append(f"{name}, line {line}: this is not a line of a table")
             line = reader.line_num + 1
             continue
         if header is None:
@@ -307,7 +307,7 @@ class _RowReader:
         if record.result:
             check_outcome(record.result)
         if record.score is not None and not is_measurable(record.score):
-            raise ValueError(f"{record.score:g} is no score")
+            raise ValueError(f"{record.score:g} is not a score")
         return msgspec.structs.replace(
             record,
             source=source,
@@ -342,7 +342,7 @@ class _RowReader:
         )
 
     def _group(self, cells: Mapping[str, Any], when: str) -> list[str]:
-        """The parts of its group: what columns say, the time, or a word that is no column's name."""
+        """The parts of its group: what columns say, the time, or a word that is not a column's name."""
         return [
             self._text(part, cells)
             if part in self._headers
@@ -368,6 +368,6 @@ class _RowReader:
         return self._text(column, cells) if column in cells else str(column)
 
     def _is_private(self, cells: Mapping[str, Any]) -> bool:
-        # Whatever is no clear no: what is shown by mistake cannot be taken back.
+        # Whatever is not a clear no: what is shown by mistake cannot be taken back.
         said = self._text(self._columns.private, cells)
         return bool(said) and plain_name(said) not in _NOT_PRIVATE

@@ -152,7 +152,7 @@ def _host(url: str | None) -> str:
 
 
 class UnstreamedBody(bytes):
-    """A body that is no stream: the server answered in one piece, though asked for many."""
+    """A body that is not a stream: the server answered in one piece, though asked for many."""
 
 
 class ErrorEvent(bytes):

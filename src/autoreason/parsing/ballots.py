@@ -314,7 +314,7 @@ _BOUNDARY_LINE = pattern(
     re.IGNORECASE | re.MULTILINE,
 )
 _BOUNDARY_MARK = pattern(f" {BOUNDARY}", re.IGNORECASE)
-# "<<<END TEXT FS …>>>" is no name of a text, and stays as it is.
+# "<<<END TEXT FS …>>>" is not the name of a text, and stays as it is.
 _COPIED_MARK = pattern(
     rf"(?P<open><{{2,3}}(?={NOUN} ))?(?P<name>(?:{NOUN} )?\b(?P<label>\w+)) {BOUNDARY}(?(open)>{{2,3}})",
     re.IGNORECASE,

@@ -146,7 +146,7 @@ _CORRECTED = pattern(r"```(?:python|py)\n.*?(?:```|\Z)", re.DOTALL)
 _BACKTICKS = pattern(r"`([^`\n]+)`")
 _QUOTES = pattern(r'"quote"\s*:\s*"((?:[^"\n]|"(?!\s*[,}\n]))*+)')
 _STRINGS = pattern(r"(?<!\w)'([^'\n]{2,80})'(?!\w)")
-# What is no code is taken as well, with an empty group: from every letter of it, the rest would be walked again.
+# What is not code is taken as well, with an empty group: from every letter of it, the rest would be walked again.
 _CODE = pattern(
     r"([A-Za-z_][\w.]*+(?:\([^()\n]{0,40}\)|\[[^\[\]\n]{1,40}\])+"
     r"|[A-Za-z_]\w*+\s*(?:[-+*/%<>=!]=?|//|\*\*)\s*\w+)"
@@ -397,7 +397,7 @@ _NO_FAULT = pattern(
     r"|\b(?:is|are|looks?|seems?) (?:\w+ )?(?:correct|fine|good|right)\b",
     re.IGNORECASE,
 )
-# What leads up to a list, or is no prose at all.
+# What leads up to a list, or is not prose at all.
 _NO_PROBLEM = pattern(r"^[{\[]|:$")
 _ABSENT = pattern(
     r"\b(?:missing|lacks?|omits?|leaves? out|no mention|not (?:mention|include|say|state|give|specify|provide))\b",

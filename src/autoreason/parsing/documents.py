@@ -176,7 +176,7 @@ def without_opener(text: str, *allowed: str) -> str:
 
 
 def find_leaks(text: str, *allowed: str, rules: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Passages that give the text away; wording that the task itself uses is no leak.
+    """Passages that give the text away; wording that the task itself uses is not a leak.
 
     `rules` are lines of our own that the author was shown and that no text should repeat.
     """
@@ -214,7 +214,7 @@ def _is_allowed(leak: str, allowed_text: str) -> bool:
 
 Phrase = tuple[str, ...]
 _PHRASE = 7
-"""Words in a row that are no coincidence."""
+"""Words in a row that are not a coincidence."""
 _LINE = 3
 """Words of a line that is a whole line of a prompt, such as a heading."""
 _TAG = re.compile(r"\{[{%#].*?[}%#]\}", re.DOTALL)
@@ -301,7 +301,7 @@ def _phrases_of(sources: tuple[str, ...]) -> frozenset[Phrase]:
 
 
 def _each_phrase(text: str) -> Iterator[Phrase]:
-    """Words in a row that are no coincidence, and the words of each line."""
+    """Words in a row that are not a coincidence, and the words of each line."""
     lines = [_words(line) for line in text.splitlines()]
     return chain(_windows([*chain(*lines)]), filter(None, map(tuple, lines)))
 

@@ -198,7 +198,7 @@ def _draw(chart: Chart) -> tuple[list[str], float]:
 
 
 def _runs(points: Sequence[Point | None]) -> Iterator[list[Point]]:
-    """Points that a line joins, without what is no number."""
+    """Points that a line joins, without what is not a number."""
 
     def is_drawn(point: Point | None) -> bool:
         return point is not None and abs(point.x) < _LARGEST and abs(point.y) < _LARGEST

@@ -327,7 +327,7 @@ async def write_rival(
 async def _synthesize(
     context: JobContext, number: int, incumbent: str, revision: str
 ) -> WrittenText | MissingText | WorseText:
-    """One text of two; where it may only cut, one that says more even when asked again is no candidate."""
+    """One text of two; where it may only cut, one that says more even when asked again is not a candidate."""
     settings = context.settings
     key = pass_key(number, "synthesizer")
     texts = [incumbent, revision]

@@ -266,7 +266,7 @@ def choose_finalists(incumbents: Sequence[Incumbent], max_texts: int) -> list[In
 async def confirm(context: JobContext, draft: Incumbent, delivered: Incumbent) -> None:
     """Ask fresh judges which of the two they prefer.
 
-    Ballots that chose a text favour it, even if judges rank at random, so they are no evidence for it.
+    Ballots that chose a text favour it, even if judges rank at random, so they are not evidence for it.
     A draft that breaks its contract is never judged: code knows that without judges.
     """
     judges = context.settings.confirmation

@@ -126,7 +126,7 @@ def decided(event: PassDecided, k: int | None = None) -> str:
 
 
 def uncounted(event: PassDecided) -> str:
-    """Why a pass after which A stays is no survival; empty where it is one."""
+    """Why a pass after which A stays is not a survival; empty where it is one."""
     breaks = f"does not count: breaks the contract ({violations(event.violations)})"
     return breaks if event.violations else ""
 
@@ -281,7 +281,7 @@ def _code_votes(seat: str, story: Story) -> str:
     abstained = "".join(f", on {reasons.count(why)} not: {why}" for why in dict.fromkeys(reasons))
     return (
         f"voted on {voted} of {count(len(cast), 'panel')}{abstained}; its votes choose "
-        "and are no evidence, and chance is that of judges ranking at random next to it"
+        "and are not evidence, and chance is that of judges ranking at random next to it"
     )
 
 
@@ -352,7 +352,7 @@ def survival(found: Survival | None) -> str:
 
 
 def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
-    """What the final panel chose, and that choosing is no proof."""
+    """What the final panel chose, and that choosing proves nothing."""
     if decided.winner is None or decided.verdict is None:
         return "too few valid ballots, so that the last A is delivered"
     texts = count(len(decided.texts), "text")

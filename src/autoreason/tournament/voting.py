@@ -250,7 +250,7 @@ def _against_all(
     """First places of a text and, for each other, those of all others together, however they are passed on.
 
     With half of them a text is in the last round, where no other has more than the other half. Below that it may be
-    left out before, so that what is required of others is no help to it.
+    left out before, so that what is required of others does not help it.
     """
     own = _first_places(rankings, names)[leader]
     scores = dict.fromkeys(names, len(rankings) - own) | {leader: own}

@@ -580,7 +580,7 @@ async def test_a_returned_object_is_no_value_and_every_constant_is_copied_once()
             assert result.value is None, uses[seed // 3]
             assert "TypeError: " in result.detail, uses[seed // 3]
         returned = await client.measure(evaluation(SHIFTY, seed=0))
-        assert "the artifact returned a Shifty, which is no plain value" in returned.detail
+        assert "the artifact returned a Shifty, which is not a plain value" in returned.detail
 
 
 async def test_an_artifact_changes_arguments_only_where_the_evaluator_asks_to_see_them() -> None:

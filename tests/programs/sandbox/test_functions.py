@@ -382,7 +382,9 @@ async def test_a_program_changes_nothing_but_what_it_was_given(sandbox: Sandbox,
         sandbox, program, "a, b, c = [5], [5], [5]\nf(a, b=b)\nassert c == [5]"
     )
     assert result.status == test_driver.DISCONNECTED, result
-    assert result.report["reason"] == "the program sent a change of something that is no argument"
+    assert (
+        result.report["reason"] == "the program sent a change of something that is not an argument"
+    )
 
 
 @pytest.mark.parametrize("forged", ["6", "{'d': [['x', 6]]}", "{'k': 7}", "{'t': [6]}"])

@@ -170,7 +170,7 @@ def messages_of(request: Request, quirks: Quirks) -> tuple[Message, ...]:
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """A JSON object's fields; none where the value is no object."""
+    """A JSON object's fields; none where the value is not an object."""
     return value if isinstance(value, dict) else {}
 
 
@@ -267,7 +267,7 @@ def _is_one_block(tail: str) -> bool:
 
 
 def check_repetition(reply: Reply) -> Reply:
-    """A reply that came whole; one that repeats itself at the end is no result."""
+    """A reply that came whole; one that repeats itself at the end is not a result."""
     if reply.outcome in (Outcome.OK, Outcome.TRUNCATED) and repeats_itself(reply.text):
         return replace(reply, outcome=Outcome.TRUNCATED, finish=REPEATS)
     return reply

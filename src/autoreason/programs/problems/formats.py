@@ -70,7 +70,7 @@ class _HumanEval(Struct, kw_only=True):
 def read_humaneval(raw: Record) -> Problem:
     """The docstring's examples are public; the `check` function is the one private test.
 
-    An example that contradicts that test, or uses a name that nothing defines, is no test.
+    An example that contradicts that test, or uses a name that nothing defines, is not a test.
     """
     record = read_record(raw, _HumanEval)
     name, body = record.entry_point, record.canonical_solution or record.solution

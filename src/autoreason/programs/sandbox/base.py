@@ -89,7 +89,7 @@ def _tasks(pid: int | None) -> dict[str, float]:
 
 
 Level = Literal["bubblewrap", "landlock", "seccomp", "none"]
-"""The strength of a sandbox, best first; `none` is no sandbox at all."""
+"""The strength of a sandbox, best first; `none` is without a sandbox."""
 
 
 SOURCE_LIMIT = 64 * 1024

@@ -29,7 +29,7 @@ ROLES = ("program", "candidate", "tests", "checker", "artifact", "evaluator")
 END_REASONS = ("exit", "signal", "cpu", "wall", "memory", "output", "broken", "died", "running")
 """How a run ended, by number; `died` is the end of the solution process itself, reported by the fork server.
 
-`running` is no end: it reports a run that takes longer than most, with a handle of its process.
+`running` is not an end: it reports a run that takes longer than most, with a handle of its process.
 """
 RUN, STOP = b"run", b"stop"
 """Requests to a solution process."""

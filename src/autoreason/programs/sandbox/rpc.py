@@ -387,7 +387,7 @@ class ProgramClient:
                 case [int(at) | str(at), encoded] if at in passed:
                     _update(passed[at], self._decode_value(encoded))
                 case _:
-                    raise self._protocol_error("a change of something that is no argument")
+                    raise self._protocol_error("a change of something that is not an argument")
 
     def _decode_value(self, encoded: Any) -> Any:
         try:

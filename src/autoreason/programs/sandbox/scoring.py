@@ -154,7 +154,7 @@ class ArtifactObject(RemoteHandle):
     def _refuse(self, *_: object) -> NoReturn:
         kind = self._remote_client.query("type", self, str)
         raise TypeError(
-            f"the artifact returned a {kind}, which is no plain value; return numbers, texts, "
+            f"the artifact returned a {kind}, which is not a plain value; return numbers, texts, "
             "lists, tuples, sets and dictionaries of exactly these types"
         )
 
@@ -245,7 +245,7 @@ def _arity(function: Any) -> int:
 def _as_number(value: object) -> float:
     if isinstance(value, Fraction) or type(value).__name__ == "Decimal":
         return float(value)  # type: ignore[arg-type]
-    raise TypeError(f"the evaluator returned a {type(value).__name__}, which is no number")
+    raise TypeError(f"the evaluator returned a {type(value).__name__}, which is not a number")
 
 
 def _explain(error: BaseException, client: ProgramClient) -> str:
