@@ -27,8 +27,9 @@ NOUNS = frozenset(
         "events",
         "exchange",
         "extensions",
-        "field_docs",
+        "fields",
         "files",
+        "job_types",
         "keys",
         "paths",
         "plugins",
@@ -39,7 +40,6 @@ NOUNS = frozenset(
         "settings",
         "story",
         "task",
-        "type_hints",
         "version",
     }
 )

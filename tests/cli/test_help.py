@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from tests.cli.inside import Inside
 
 from autoreason.cli.group import cli
-from autoreason.field_docs import read_docs
-from autoreason.settings import Settings
+from autoreason.settings import SETTING_DOCS
 
 
 def pages(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
@@ -88,7 +87,7 @@ def test_help_lists_every_setting_with_its_value_its_meaning_and_its_default() -
     printed = CliRunner().invoke(cli, ["run", "--help-all"], terminal_width=80).output
     said = " ".join(printed.partition("Settings, for --set NAME=VALUE:")[2].split())
     flags = {"protocol", "strategy", "k", "passes", "judges", "seed", "base_url", "batch"}
-    for name, doc in read_docs(Settings).items():
+    for name, doc in SETTING_DOCS.items():
         if name not in flags | {"models", "budget", "matched"}:
             assert f"{name} {doc.metavar}".strip() in said
             assert doc.sentence.replace("`", "")[:40] in said

@@ -18,9 +18,9 @@ from autoreason.exchange import Effort
 from autoreason.settings import (
     PANEL_JUDGES,
     ROLE_MODELS,
+    SETTING_DOCS,
     Budget,
     Models,
-    Settings,
     make_settings,
 )
 from autoreason.studies.lab.lab_suite import SuiteMatch
@@ -49,7 +49,7 @@ def shown_by(name: str) -> dict[str, str]:
 
 def test_every_setting_of_a_run_is_an_option_or_can_be_set() -> None:
     offered = {*options_of("run"), *settings_of("run")}
-    missing = {*Settings.__struct_fields__, *ROLE_MODELS} - offered
+    missing = {*SETTING_DOCS, *ROLE_MODELS} - offered
     assert missing == {"models", "budget", "matched"}
     assert offered >= {*Contract.__struct_fields__, *LIMITS.values()}
     assert set(LIMITS) == set(Budget.__struct_fields__)
@@ -65,7 +65,7 @@ def test_every_option_and_every_setting_is_explained() -> None:
 def test_help_names_the_defaults_of_a_new_run(protocol: Any) -> None:
     shown = shown_by("run")
     settings = make_settings(Models.everywhere("echo/echo"), 1, protocol)
-    for name in settings_of("run").keys() & {*Settings.__struct_fields__} - {"protocol", "seed"}:
+    for name in settings_of("run").keys() & {*SETTING_DOCS} - {"protocol", "seed"}:
         value = getattr(settings, name)
         if value is None or value == {} or (value is False and name in options_of("run")):
             continue

@@ -21,6 +21,7 @@ from tests.journal.samples import RUN, a_reply, a_request, create_run
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.events import JobFinished, RunResumed, RunStarted
 from autoreason.exchange import GuidanceQuery, Outcome, Spent
+from autoreason.job_types import Judge
 from autoreason.journal import Journal, sql
 from autoreason.journal.codec import now
 from autoreason.journal.listing import select_runs
@@ -307,7 +308,7 @@ async def test_what_no_run_matches_is_found_without_reading_any(journal: Journal
     journal.delete_run(RUN)
     for number in range(30):
         name = await journal.begin_run(f"Straße {number}", "0", STARTED)
-    journal.append(name, RunResumed(settings=replace(STARTED.settings, strategy="judge")))
+    journal.append(name, RunResumed(settings=replace(STARTED.settings, job=Judge())))
     await journal.flush()
     with patch.object(journal, "settings", side_effect=AssertionError), counting(journal) as read:
         searches: list[dict[str, Any]] = [

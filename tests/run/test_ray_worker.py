@@ -6,6 +6,7 @@ import asyncio
 from math import inf
 from pathlib import Path
 
+from autoreason.job_types import Refine
 from autoreason.journal import Journal
 from autoreason.run.cell_messages import Opening, start_cell
 from autoreason.run.cell_worker import CellWorker
@@ -20,7 +21,9 @@ CELL = "20260101-amber-fox.0001"
 async def test_a_cell_that_two_workers_are_sent_is_run_once(tmp_path: Path) -> None:
     url = str(tmp_path / "journal.db")
     Journal.open(url, create=True).close()
-    settings = Settings(strategy="single", models=Models.everywhere("echo/echo"), seed=1)
+    settings = Settings(
+        job=Refine(strategy="single"), models=Models.everywhere("echo/echo"), seed=1
+    )
     cell = CellRun(run=CELL, part="a", task=Task(brief="Explain tides."), settings=settings)
     message = start_cell(cell, limited=False)
     opening = Opening(journal=url, base_url=None, allow_http=False)

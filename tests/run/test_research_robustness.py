@@ -15,7 +15,7 @@ from tests.run.test_research import EVALUATOR, up
 
 from autoreason.artifacts.measurement import Look, LookOutcome, LookQuery, Measurement
 from autoreason.artifacts.order import OrderQuery, Orders
-from autoreason.artifacts.research_job import Research
+from autoreason.artifacts.research_job import ResearchJob
 from autoreason.artifacts.trial_events import NoiseMeasured, TrialDecided
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
@@ -90,7 +90,7 @@ def test_a_proposer_that_writes_rubbish_costs_trials_and_nothing_else(replies: l
 
     terms = research_settings(evaluations=20, patience=4)
     context = JobContext(research_task(), terms, PROMPTS, ask, events.append)
-    end = asyncio.run(Research(context).run())
+    end = asyncio.run(ResearchJob(context).run())
     assert end.status == "done"
     changed = {path for each in events if isinstance(each, TrialDecided) for path in each.changes}
     assert changed <= {"knob.txt"}

@@ -10,7 +10,7 @@ import pytest
 from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
-from autoreason.jobs.job import check_job, read_options
+from autoreason.jobs.job import check_job, own_options
 from autoreason.plugins import absolute
 from autoreason.strategies.registry import BUILT_IN, find_strategy
 from autoreason.task import Task
@@ -146,7 +146,7 @@ def test_files_of_the_same_name_do_not_mix(tmp_path: Path) -> None:
         file.write_text(OPTIONS.format(size=size))
         kinds.append(find_strategy(f"{file}:Mine"))
     given = settings(strategy="x:Mine", strategy_options={"size": "3"})
-    sizes = [read_options(given, getattr(kind, "own")).size for kind in kinds]  # noqa: B009
+    sizes = [own_options(given, getattr(kind, "own")).size for kind in kinds]  # noqa: B009
     assert sizes == [3, "3"]
 
 

@@ -18,13 +18,13 @@ from tests.under_chance.luck import misses, most_often
 from autoreason.artifacts.end_test import correct_keeps, end_test
 from autoreason.artifacts.measurement import LookOutcome, LookQuery, Measurement
 from autoreason.artifacts.order import OrderQuery, Orders
-from autoreason.artifacts.research_job import Research
+from autoreason.artifacts.research_job import ResearchJob
 from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.artifacts.research_task import ResearchTask
-from autoreason.artifacts.research_terms import RuleName
 from autoreason.artifacts.trial_events import Effect
 from autoreason.events import AnyEvent, RunStarted
 from autoreason.exchange import Query, Request
+from autoreason.job_types import RuleName
 from autoreason.jobs.context import JobContext
 from autoreason.models.doubles import ScriptedModel
 from autoreason.prompts import built_in
@@ -151,7 +151,7 @@ def run_over_noise(seed: int, evaluations: int) -> ResearchReport:
     task = research_task()
     settings = research_settings(seed, evaluations=evaluations)
     context = JobContext(task, settings, built_in(writes="files"), ask, events.append)
-    asyncio.run(Research(context).run())
+    asyncio.run(ResearchJob(context).run())
     started = RunStarted(task=task, settings=settings, prompts={}, version="1")
     return research_report(build_story([started, *events]))
 

@@ -20,11 +20,12 @@ from autoreason.artifacts.proposer import MadeProposal, Proposer, View
 from autoreason.artifacts.race import LooksSoFar, Race, RaceResult, mean_metrics
 from autoreason.artifacts.research_context import ResearchContext
 from autoreason.artifacts.research_statements import figure
-from autoreason.artifacts.research_terms import ResearchTerms, keep_rule
+from autoreason.artifacts.research_terms import budget_plan, keep_rule
 from autoreason.artifacts.trial_events import TrialDecided, TrialStatus
 from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, PanelDecided
 from autoreason.exchange import Query
+from autoreason.job_types import Research
 from autoreason.jobs.context import cancel
 from autoreason.keys import sub_key
 from autoreason.report.numbers import count
@@ -73,7 +74,7 @@ class _TrialUnderWay:
 class ArtifactSearch:
     """Proposes, measures and decides until nothing more may be started."""
 
-    def __init__(self, context: ResearchContext, terms: ResearchTerms, looker: Looker) -> None:
+    def __init__(self, context: ResearchContext, terms: Research, looker: Looker) -> None:
         self._context, self._terms, self._looker = context, terms, looker
         self._research = research = context.research
         self._rule = keep_rule(terms.rule, research)
@@ -141,7 +142,7 @@ class ArtifactSearch:
             each for each in reversed(self._trials) if each.decided is None or each.decided >= order
         )
         taken = sum(each.most for each in islice(open_trials, self._under_way(order)))
-        left = self._terms.evaluations - self._terms.plan.reserved - state.spent - taken
+        left = self._terms.evaluations - budget_plan(self._terms).reserved - state.spent - taken
         if left < self._least(state):
             return 0, f"{count(self._terms.evaluations, 'evaluation')} used"
         return min(left, self._rule.looks + self._rule.incumbent_looks), ""

@@ -13,7 +13,6 @@ from autoreason.artifacts.end_test import CorrectedKeeps, EndResult, correct_kee
 from autoreason.artifacts.keep_rule import measure_noise
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_task import ResearchTask, research_of
-from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.artifacts.trial_events import (
     EndTested,
     FinalistsMeasured,
@@ -21,7 +20,7 @@ from autoreason.artifacts.trial_events import (
     TrialDecided,
 )
 from autoreason.errors import JournalError
-from autoreason.jobs.job import read_options
+from autoreason.job_types import Research
 from autoreason.report.numbers import count
 from autoreason.story import Story
 
@@ -88,8 +87,7 @@ class ResearchHistory:
         """The artifact at the start, and what it has become."""
         self.forked_from = story.forked_from or ""
         """The run whose result is the start; empty where this is no fork."""
-        options = story.settings.strategy_options if story.settings else {}
-        self.unchecked = bool(options.get("unchecked"))
+        self.unchecked = isinstance(story.job, Research) and story.job.unchecked
         """Nobody tried whether the artifact can write its own score."""
         self.trials = story.of(TrialDecided)
         """In the order in which they were decided."""
@@ -191,7 +189,7 @@ class ResearchProgress:
     def __init__(self, story: Story) -> None:
         assert story.settings is not None
         self._history = ResearchHistory(story)
-        self._terms = read_options(story.settings, ResearchTerms)
+        self._terms = story.settings.job_as(Research)
 
     def stage(self, asked: Collection[str]) -> str:
         """What is going on, by the first words of the keys under way."""

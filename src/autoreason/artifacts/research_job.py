@@ -18,13 +18,14 @@ from autoreason.artifacts.race import LooksSoFar
 from autoreason.artifacts.research_context import ResearchContext, over_artifact
 from autoreason.artifacts.research_history import ResearchHistory
 from autoreason.artifacts.research_task import research_of
-from autoreason.artifacts.research_terms import ResearchTerms, keep_rule
+from autoreason.artifacts.research_terms import budget_plan, keep_rule
 from autoreason.artifacts.trial_events import EndTested, FinalistsMeasured, NoiseMeasured, SearchCut
 from autoreason.errors import InvalidInput, UnusableStart
 from autoreason.events import JobFinished
 from autoreason.exchange import Query
+from autoreason.job_types import Research
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job, Plans, read_options
+from autoreason.jobs.job import Job, Plans
 from autoreason.settings import Settings
 from autoreason.task import Task
 from autoreason.tournament.judges import JUDGE_PROMPTS, PANEL_SETTINGS, seat_calls
@@ -35,12 +36,10 @@ _TRIALS_PER_PANEL = 5
 """On average over simulated worlds: the metric cannot decide one trial in five."""
 
 
-class Research(Job):
+class ResearchJob(Job):
     """Improves an artifact against an evaluator, and tests the result on looks that chose nothing."""
 
     summary = "an artifact improved against a number"
-    writes = "files"
-    options_type = ResearchTerms
     common_prompts = ()
     prompts = ("system", "task", "proposer", "fix", *JUDGE_PROMPTS)
     used_settings = PANEL_SETTINGS
@@ -49,8 +48,8 @@ class Research(Job):
         super().__init__(context)
         self.context: ResearchContext = over_artifact(self.context)
         self._research = research = self.context.research
-        self._terms = read_options(self.settings, ResearchTerms)
-        self._plan = self._terms.plan
+        self._terms = self.settings.job_as(Research)
+        self._plan = budget_plan(self._terms)
         self._looker = Looker(self.context, research)
         self._search = ArtifactSearch(self.context, self._terms, self._looker)
 
@@ -69,14 +68,14 @@ class Research(Job):
         """There must be an artifact and an evaluator."""
         if research_of(task) is None:
             raise InvalidInput(
-                f"{settings.strategy} needs an artifact and an evaluator; use `autoreason research`"
+                f"{settings.job.name} needs an artifact and an evaluator; use `autoreason research`"
             )
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
         """Calls: from patience without a keep to a proposal for every evaluation that is not reserved."""
-        terms = read_options(settings, ResearchTerms)
-        free = max(0, terms.plan.search)
+        terms = settings.job_as(Research)
+        free = max(0, budget_plan(terms).search)
         low = min(free, terms.patience)
         return {"author": low}, {"author": max(low, free // 2)}, {"author": _CALLS * free}
 
@@ -87,7 +86,7 @@ class Research(Job):
         if research is None or not research.judge:
             return plans
         low, likely, high = plans
-        rule = read_options(settings, ResearchTerms).rule
+        rule = settings.job_as(Research).rule
         panels = high["author"] // _CALLS // keep_rule(rule, research).looks
         calls = seat_calls(settings)
         judges = likely["author"] // _TRIALS_PER_PANEL * settings.judges

@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from autoreason.artifacts.end_test import MIN_EVALUATIONS, BudgetPlan, plan_budget
+from autoreason.artifacts.end_test import BudgetPlan, plan_budget
 from autoreason.artifacts.keep_rule import KeepRule
 from autoreason.artifacts.research_task import ResearchTask
+from autoreason.job_types import Research, RuleName
 
-RuleName = Literal["race", "greedy", "independent"]
 
-
-class ResearchTerms(Struct, frozen=True, kw_only=True):
-    """How a research run works."""
-
-    evaluations: Annotated[
-        int,
-        Meta(ge=MIN_EVALUATIONS, le=100_000),
-        "Evaluations in all: noise floor, races, playoff and end test.",
-    ] = 200
-    rule: Annotated[
-        RuleName,
-        "`race`; or a rival: `greedy` keeps what beats the record in one look, `independent` proposes from the "
-        "start.",
-    ] = "race"
-    parallel: Annotated[int, Meta(ge=1, le=64), "Proposals and looks under way at once."] = 1
-    patience: Annotated[
-        int, Meta(ge=1, le=10_000), "Proposals in a row without a keep that end the search."
-    ] = 25
-    unsafe: Annotated[bool, "Evaluators may be run without a jail where there is none."] = False
-    unchecked: Annotated[bool, "Begin even where the artifact could write its own score."] = False
-    output: Annotated[
-        str,
-        "The folder that the command line writes changed files to, also after a pause; empty is a patch.",
-    ] = ""
-
-    @property
-    def plan(self) -> BudgetPlan:
-        """How the evaluations are divided; the published greedy loop measures its start once and has no playoff."""
-        plan = plan_budget(self.evaluations)
-        return plan if self.rule != "greedy" else replace(plan, floor=1, playoff=0)
+def budget_plan(terms: Research) -> BudgetPlan:
+    """How the evaluations are divided; the published greedy loop measures its start once and has no playoff."""
+    plan = plan_budget(terms.evaluations)
+    return plan if terms.rule != "greedy" else replace(plan, floor=1, playoff=0)
 
 
 def keep_rule(name: RuleName, research: ResearchTask) -> KeepRule:

@@ -8,7 +8,7 @@ from autoreason.cli.fields import LIMITS
 from autoreason.cli.settings import settings_of
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.settings import ROLE_MODELS, Budget, Settings, read_changes
+from autoreason.settings import ROLE_MODELS, SETTING_DOCS, Budget, read_changes
 from autoreason.task import Task, read_task
 
 _SOLVE = (
@@ -16,7 +16,7 @@ _SOLVE = (
     *("test_time_limit", "test_memory_limit", "unsafe"),
 )
 _RESEARCH = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
-_ARGUMENTS = ("model", *Settings.__struct_fields__, *ROLE_MODELS, "prompts", "journal")
+_ARGUMENTS = ("model", *SETTING_DOCS, *ROLE_MODELS, "prompts", "journal")
 
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:

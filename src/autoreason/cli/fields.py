@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 import click
 
 from autoreason.errors import InvalidInput
-from autoreason.field_docs import FieldDoc
+from autoreason.fields import FieldDoc
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -9,6 +9,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.errors import AutoreasonError, InvalidInput, JournalError, UnknownRun
+from autoreason.job_types import Lab
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -92,10 +93,8 @@ def warn_left_out(run: str, why: str) -> None:
 
 def writes_programs(story: Story) -> bool:
     """Whether a run writes programs rather than a text."""
-    from autoreason.run.kinds import written_by
-
-    if story.strategy != "lab":
-        return written_by(story.settings) == "programs"
+    if not isinstance(story.job, Lab):
+        return story.writes == "programs"
     from autoreason.studies.lab.lab_suite import suite_of
 
     suite = suite_of(story.task)
@@ -104,9 +103,7 @@ def writes_programs(story: Story) -> bool:
 
 def writes_files(story: Story) -> bool:
     """Whether a run improves an artifact rather than a text."""
-    from autoreason.run.kinds import written_by
-
-    return written_by(story.settings) == "files"
+    return story.writes == "files"
 
 
 def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -13,7 +13,8 @@ from autoreason.cli.fields import LIMITS, Duration, parameter_type, show_value
 from autoreason.cli.help import GroupedOption
 from autoreason.cli.shared import FILE as FILE
 from autoreason.contract import Contract
-from autoreason.field_docs import read_docs
+from autoreason.fields import read_docs
+from autoreason.job_types import Refine
 from autoreason.settings import (
     DEFAULT_MODEL,
     PANEL_JUDGES,
@@ -216,7 +217,7 @@ run_options = group(
     setting("k", "-k", "k", rare=True),
     setting("judges", rare=True),
     setting("protocol", rare=True),
-    setting("strategy", metavar="NAME", rare=True),
+    field_option(Refine, "strategy", metavar="NAME", rare=True),
 )
 panel_judges_option = setting("judges", help="How many judges vote.", usual=str(PANEL_JUDGES))
 output_options = group(

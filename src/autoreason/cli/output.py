@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autoreason.job_types import Research
+
 if TYPE_CHECKING:
     from autoreason.run.prepared import PreparedRun
     from autoreason.task import Task
@@ -57,8 +59,6 @@ def check_artifact_folder(task: Task, folder: Path | None) -> None:
 def record_folder(prepared: PreparedRun[Any], folder: Path | None) -> PreparedRun[Any]:
     """Research with the folder for its files on record, so that `resume` writes there, too."""
     check_artifact_folder(prepared.task, folder)
-    terms = {
-        **prepared.settings.strategy_options,
-        "output": str(folder.resolve()) if folder else "",
-    }
-    return replace(prepared, settings=replace(prepared.settings, strategy_options=terms))
+    settings = prepared.settings
+    job = replace(settings.job_as(Research), output=str(folder.resolve()) if folder else "")
+    return replace(prepared, settings=replace(settings, job=job))

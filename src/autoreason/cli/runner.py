@@ -23,6 +23,7 @@ from autoreason.cli.views.certificates import warn_of_failed_judges
 from autoreason.cli.views.live import LAST_WAIT, Live
 from autoreason.cli.views.message import print_message
 from autoreason.cli.views.view import View
+from autoreason.job_types import Lab
 from autoreason.run.result import Result, StopSwitch, how_to_go_on
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def recorded_live(run: str, journal: Journal) -> Live:
 
     worked = working_time(run, journal=journal).seconds
     live, settings = Live(run, worked=worked), journal.settings(run)
-    if settings and settings.strategy == "lab":
+    if settings and isinstance(settings.job, Lab):
         live.worked_on_bases = time_worked(journal.row(run), journal) - worked
         cells = journal.cells(run)
         live.spent_by_cell = {each.id: each.spent for each in cells}
@@ -113,8 +114,7 @@ def start_run(
 
 def _unused(settings: Settings) -> list[str]:
     """That a switch which was given on the command line does nothing."""
-    from autoreason.run.kinds import job_class
-    from autoreason.strategies.registry import unused_setting
+    from autoreason.strategies.registry import job_class, unused_setting
 
     context = click.get_current_context()
     given = [
@@ -123,7 +123,7 @@ def _unused(settings: Settings) -> list[str]:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     given += [each.partition("=")[0].strip() for each in context.params.get("changes") or ()]
-    sentence = unused_setting(settings, given, [job_class(settings).used_settings])
+    sentence = unused_setting(settings, given, [job_class(settings.job).used_settings])
     return [with_own_flags(sentence)] if sentence else []
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from autoreason.cli.fields import show_value
 from autoreason.contract import Contract
-from autoreason.field_docs import FieldDoc, read_docs
+from autoreason.fields import FieldDoc, read_docs
 from autoreason.run.parameters import (
     AdviseOptions,
     CertifyOptions,
@@ -20,7 +20,7 @@ from autoreason.run.parameters import (
     ResumeOptions,
     SolveOptions,
 )
-from autoreason.settings import ROLE_MODELS, Models, Settings, describe_default
+from autoreason.settings import ROLE_MODELS, SETTING_DOCS, Models, describe_default
 
 _OPTIONS: Mapping[str, type] = {
     "run": RefineOptions,
@@ -49,7 +49,7 @@ class Setting(NamedTuple):
 
 def settings_of(command: str) -> dict[str, Setting]:
     """Every setting that a command understands."""
-    taken, own = read_docs(_OPTIONS[command]), read_docs(Settings)
+    taken, own = read_docs(_OPTIONS[command]), SETTING_DOCS
     found = {
         name: Setting(own[name], describe_default(name, _show_value))
         for name in own

@@ -13,16 +13,17 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, Spent
 from autoreason.files import open_input
+from autoreason.job_types import Advise, Instead
 from autoreason.run.choices import ModelChoice
 from autoreason.run.door import checked, door
 from autoreason.run.parameters import AdviseOptions, JournalPlace, RecordedRun
-from autoreason.run.prepared import PreparedRun, prepare
+from autoreason.run.prepared import PreparedRun, job_in, prepare
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.refine import task_in
 from autoreason.run.reports import StudyResult
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.story import Story
-from autoreason.studies.advise.advice_job import Instead, ends_by_rule, limit_calls, pilots_of
+from autoreason.studies.advise.advice_job import ends_by_rule, limit_calls, pilots_of
 from autoreason.studies.advise.advice_report import AdviceReport, recorded_advice, spent_by_role
 from autoreason.studies.advise.pilots import Pilot, read_pilot
 from autoreason.task import Task, read_source, split_front_matter
@@ -57,14 +58,8 @@ def advise(
         >>> advise("In which year was the telescope invented?", "echo/echo").report.advice
         'one draft'
     """
-    terms = {name: options.get(name) for name in ("instead", "source")}
-    prepared = prepare(
-        task_in(brief, options),
-        ModelChoice.writing(model, options),
-        options,
-        strategy="advise",
-        strategy_options={name: value for name, value in terms.items() if value},
-    )
+    choice = ModelChoice.writing(model, options)
+    prepared = prepare(task_in(brief, options), choice, options, job_in(Advise, options))
     settings = prepared.settings
     # Where no call is needed, a limit says nothing.
     if ends_by_rule(prepared.task, settings):
@@ -155,8 +150,8 @@ def _recorded_pilots(name: str, story: Story) -> Iterator[Pilot]:
     settings = story.settings
     if settings is None:
         return
-    if settings.strategy == "advise":
+    if isinstance(settings.job, Advise):
         for pilot in pilots_of(story):
             yield replace(pilot, name=f"{name}, {pilot.name}")
-    elif settings.strategy == "autoreason" and settings.confirmation and story.delivered:
+    elif settings.job.is_tournament and settings.confirmation and story.delivered:
         yield read_pilot(name, story)

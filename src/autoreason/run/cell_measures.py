@@ -48,10 +48,9 @@ def measure_cell(result: Result) -> CellResult:
 
 def _product(story: Story) -> dict[str, Any]:
     """What a finished cell delivered."""
-    strategy = story.strategy
-    if strategy == "solve":
+    if story.writes == "programs":
         return _programs(story)
-    if strategy == "research":
+    if story.writes == "files":
         return _research(story)
     delivered = story.delivered
     text = delivered.text if delivered else None

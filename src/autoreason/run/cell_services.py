@@ -8,12 +8,11 @@ from msgspec import convert
 
 from autoreason.artifacts.research_task import research_of
 from autoreason.exchange import Query, Service
-from autoreason.jobs.job import read_options
+from autoreason.job_types import Solve
 from autoreason.journal import Journal
 from autoreason.journal.run_names import suite_name
 from autoreason.programs.assignment import Assignments
 from autoreason.programs.policy import Policy, PolicyQuery
-from autoreason.programs.solve_job import SolveTerms
 from autoreason.run.services import LazyService
 from autoreason.settings import Settings
 from autoreason.task import Task
@@ -57,7 +56,7 @@ class CellServices:
     def _examiner_of(
         self, run: str, work: Assignments, settings: Settings, journal: Journal
     ) -> SharedExaminer:
-        terms = read_options(settings, SolveTerms)
+        terms = settings.job_as(Solve)
         key = (terms.set, terms.unsafe)
         if key not in self._shared:
             self._opened[key] = LazyService(work, settings, run)

@@ -22,7 +22,6 @@ from autoreason.run.cell_budget import CellBudget
 from autoreason.run.cell_measures import measure_cell
 from autoreason.run.cell_services import CellServices
 from autoreason.run.choices import choose_prompts
-from autoreason.run.kinds import job_class
 from autoreason.run.record import recorded_result
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
@@ -140,8 +139,7 @@ async def drive_cell(
 
 def cell_prompts(settings: Settings) -> PromptSet:
     """The prompts of a cell."""
-    kind = job_class(settings)
-    return choose_prompts(settings, writes=kind.writes or kind.steps_write)
+    return choose_prompts(settings, writes=settings.job.writes or settings.job.steps_write)
 
 
 def prefix_signals(on_signal: OnSignal | None, part: str) -> OnSignal | None:

@@ -7,17 +7,13 @@ import inspect
 import textwrap
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from functools import cache, wraps
+from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar, Unpack, cast, get_args, get_origin
 
-from msgspec import Struct
-from msgspec.structs import fields
-
 from autoreason.errors import InvalidInput
-from autoreason.field_docs import read_docs
-from autoreason.run.parameters import ForkOptions, ResumeOptions, RunHooks, WriteOptions
-from autoreason.settings import LIMITS, Models, Settings, make_settings
-from autoreason.type_hints import check_call, read_hints
+from autoreason.fields import check_call, read_docs, read_hints
+from autoreason.run.parameters import JOBS, ForkOptions, ResumeOptions, RunHooks
+from autoreason.settings import LIMITS, ROLE_MODELS, SETTING_DOCS, Models
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -197,10 +193,10 @@ def _signature(function: Callable[..., Any], defaults: Mapping[str, object]) -> 
         # `PreparedRun[Result]`, or a class below such a one.
         returns = (get_args(returns) or get_args(returns.__orig_bases__[0]))[0]
     if options := options_class(function):
-        usual = {} if options in (ForkOptions, ResumeOptions) else _usual_settings()
-        docs = read_docs(options)
-        for name in sorted(docs, key=RunHooks.__annotations__.__contains__):
-            default, hint = defaults.get(name, usual.get(name)), docs[name].type
+        usual = {} if options in (ForkOptions, ResumeOptions) else _usual(options)
+        hints = read_hints(options)
+        for name in sorted(hints, key=RunHooks.__annotations__.__contains__):
+            default, hint = defaults.get(name, usual.get(name)), hints[name]
             parameters.append(
                 inspect.Parameter(
                     name,
@@ -212,17 +208,10 @@ def _signature(function: Callable[..., Any], defaults: Mapping[str, object]) -> 
     return inspect.Signature(parameters, return_annotation=returns)
 
 
-def field_defaults(struct: type[Struct], *names: str) -> dict[str, Any]:
-    """The defaults of some fields of a struct."""
-    return {each.name: each.default for each in fields(struct) if each.name in names}
-
-
-@cache
-def _usual_settings() -> dict[str, Any]:
-    """The defaults of settings; of the others None says that they are not given."""
-    usual = make_settings(Models.everywhere("echo/echo"), 0)
-    names = set(Settings.__struct_fields__) - {"models", "seed", "budget"}
-    return {name: getattr(usual, name) for name in names}
+def _usual(options: type) -> dict[str, Any]:
+    """The defaults of settings and of the job's fields; of the others None says that they are not given."""
+    docs = SETTING_DOCS | (read_docs(JOBS[options]) if options in JOBS else {})
+    return {name: doc.default for name, doc in docs.items() if name != "budget"}
 
 
 def describe_options(function: Any) -> str:
@@ -235,9 +224,8 @@ def describe_options(function: Any) -> str:
 
 
 def option_texts(options: type) -> dict[str, str]:
-    """What each option means: in its own words, else in those of the setting or the role that it names."""
-    docs = [read_docs(each) for each in (options, Settings, WriteOptions)]
-    return {
-        name: next(each[name].sentence for each in docs if name in each and each[name].sentence)
-        for name in docs[0]
-    }
+    """What each option means: in its own words, else in those of the field or the role that it names."""
+    roles = {name: read_docs(Models)[role] for name, role in ROLE_MODELS.items()}
+    known = SETTING_DOCS | roles | (read_docs(JOBS[options]) if options in JOBS else {})
+    own = read_docs(options)
+    return {name: doc.sentence or known[name].sentence for name, doc in own.items()}

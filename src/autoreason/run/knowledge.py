@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
+from autoreason.job_types import KnowledgeTest
 from autoreason.jobs.context import draw
 from autoreason.knowledge.columns import read_date
 from autoreason.knowledge.folder import (
@@ -93,8 +94,7 @@ def measure_knowledge(
         Task(brief="Choose the text that does better."),
         choice,
         options,
-        strategy="knowledge_test",
-        strategy_options={"folder": str(Path(folder).resolve())},
+        KnowledgeTest(folder=str(Path(folder).resolve())),
     )
     check_private(folder)
     servers = options.get("base_url"), choice.objects, options.get("pool")

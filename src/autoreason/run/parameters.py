@@ -7,6 +7,16 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from autoreason.contract import Contract
 from autoreason.exchange import Effort, Model, OnSignal
+from autoreason.job_types import (
+    Advise,
+    Certify,
+    Instead,
+    JobType,
+    Lab,
+    Research,
+    RuleName,
+    Solve,
+)
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Chosen, WhenTested
 from autoreason.models.pool import ModelPool
@@ -66,9 +76,7 @@ class AskOptions(RunHooks, total=False):
 class PanelOptions(AskOptions, total=False):
     """Who judges, and how votes are counted."""
 
-    judge_models: Annotated[
-        str | Model | Sequence[str | Model], "Taken in turn, seat by seat: a mixed panel."
-    ]
+    judge_models: str | Model | Sequence[str | Model]
     judges: int
     voting: Voting
     prompts: Annotated[str | Path | None, "A folder with prompts in place of the built-in ones."]
@@ -86,7 +94,7 @@ class JudgeOptions(PanelOptions, total=False):
 class CertifyOptions(AskOptions, total=False):
     """Keyword arguments of `certify`."""
 
-    repeats: Annotated[int, "How often all questions are asked."]
+    repeats: int
 
 
 class KnowledgeTestOptions(AskOptions, total=False):
@@ -124,9 +132,9 @@ class OutcomeOptions(TypedDict, total=False):
 class RoleOptions(PanelOptions, total=False):
     """Who plays which role, how they are asked, and what every tournament has."""
 
-    author_model: Annotated[str | Model, "Who writes and revises."]
-    critic_model: Annotated[str | Model, "Who looks for problems."]
-    synthesizer_model: Annotated[str | Model, "Who joins A and B into AB."]
+    author_model: str | Model
+    critic_model: str | Model
+    synthesizer_model: str | Model
     k: int
     early_stop: bool
     balanced_orders: bool
@@ -140,10 +148,7 @@ class RoleOptions(PanelOptions, total=False):
 class WriteOptions(RoleOptions, total=False):
     """Who writes, and how the tournament over texts works."""
 
-    reviser_models: Annotated[
-        str | Model | Sequence[str | Model],
-        "Who writes revisions, one candidate each; the author unless given.",
-    ]
+    reviser_models: str | Model | Sequence[str | Model]
     protocol: Protocol
     candidates: Candidates
     blind_revision: bool
@@ -223,18 +228,15 @@ class CompareOptions(TaskOptions, total=False):
 class AdviseOptions(TaskOptions, total=False):
     """Keyword arguments of `advise`."""
 
-    instead: Annotated[
-        Literal["", "research", "solve"],
-        "The command that the task is for, where a number or tests exist.",
-    ]
-    source: Annotated[str, "The brief's file, for the commands that the advice names."]
+    instead: Instead
+    source: str
 
 
 class SolveOptions(RoleOptions, total=False):
     """Keyword arguments of `solve`."""
 
     strategy: Annotated[str | Sequence[str], "A name, several, or `all`."]
-    calls: Annotated[int, "Calls that a strategy may make for one problem."]
+    calls: int
     repeats: Annotated[int, "How often every problem is solved by every strategy."]
     width: Annotated[int, "Problems worked on at once."]
     ids: Annotated[Sequence[str], "Only these problems of a file."]
@@ -252,34 +254,26 @@ class MeasureOptions(PanelOptions, total=False):
         Callable[[Path, int, list[Any]], Any] | str | None,
         "A function of the artifact's folder, a seed and the items; or a command or `file.py:function`.",
     ]
-    author_model: Annotated[str | Model, "Proposes changes."]
+    author_model: str | Model
     author_temperature: float | None
     author_effort: Effort | None
-    evaluations: Annotated[int, "Evaluations in all: noise floor, races, playoff and end test."]
-    parallel: Annotated[int, "Proposals and looks under way at once."]
-    patience: Annotated[int, "Proposals in a row without a keep that end the search."]
-    unsafe: Annotated[bool, "Run evaluator and artifact without a jail where there is none."]
-    unchecked: Annotated[
-        bool, "Begin even where the artifact could write its own score; the conclusion says so."
-    ]
+    evaluations: int
+    parallel: int
+    patience: int
+    unsafe: bool
+    unchecked: bool
 
 
 class ResearchOptions(MeasureOptions, total=False):
     """Keyword arguments of `research`."""
 
-    rule: Annotated[
-        Literal["race", "greedy", "independent"],
-        "Which changes are kept: `race`, or a rival under the same budget.",
-    ]
+    rule: RuleName
 
 
 class CompareRulesOptions(MeasureOptions, total=False):
     """Keyword arguments of `compare_rules`."""
 
-    rules: Annotated[
-        Sequence[Literal["race", "greedy", "independent"]],
-        "Two different ones or more; all three unless given.",
-    ]
+    rules: Annotated[Sequence[RuleName], "Two different ones or more; all three unless given."]
     repeats: Annotated[int, "Runs by each rule."]
 
 
@@ -290,15 +284,9 @@ class LabOptions(RunHooks, total=False):
         Mapping[str, str | Model], "Models for the names that the suite leaves open."
     ]
     repeats: Annotated[int, "How often each arm does each task, instead of what the suite says."]
-    parallel: Annotated[int, "Cells at a time."]
-    workers: Annotated[
-        int,
-        "Processes that run cells; 0 runs them in this one, or on Ray in one for each processor.",
-    ]
-    ray: Annotated[
-        str,
-        "The Ray cluster whose nodes run cells: its address, `auto`, or `local` for one that is started here.",
-    ]
+    parallel: int
+    workers: int
+    ray: str
     seed: Annotated[int, "Instead of the suite's; drawn where neither is given."]
     budget: Annotated[
         Budget | Mapping[str, Any],
@@ -317,10 +305,8 @@ class ForkOptions(WriteOptions, total=False):
     contract: Annotated[Mapping[str, Any], "Keys of the contract that change."]
     strategy: str
     strategy_options: dict[str, Any]
-    evaluations: Annotated[int, "Of a research run: evaluations in all."]
-    patience: Annotated[
-        int, "Of a research run: proposals in a row without a keep that end the search."
-    ]
+    evaluations: int
+    patience: int
     evaluate: Annotated[
         Callable[[Path, int, list[Any]], Any] | None,
         "The function that measures, of a research run which was started with one.",
@@ -347,3 +333,15 @@ class ResumeOptions(RunHooks, total=False):
         Callable[[Path, int, list[Any]], Any] | None,
         "The function that measures a research run which was started with one.",
     ]
+
+
+JOBS: Mapping[type, type[JobType]] = {
+    CertifyOptions: Certify,
+    AdviseOptions: Advise,
+    SolveOptions: Solve,
+    ResearchOptions: Research,
+    CompareRulesOptions: Research,
+    ForkOptions: Research,
+    LabOptions: Lab,
+}
+"""Whose fields the options are besides those of `Settings`: there they have their sentences and defaults."""

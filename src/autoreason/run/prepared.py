@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, Service
+from autoreason.fields import AnyStruct, make_struct
+from autoreason.job_types import JobType, Refine
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import PromptSet
@@ -26,7 +28,6 @@ from autoreason.run.estimate import (
     check_settings,
     estimate_run,
 )
-from autoreason.run.kinds import job_class
 from autoreason.run.parameters import RunHooks
 from autoreason.run.record import use_journal
 from autoreason.run.reports import reported_result, store_verdict
@@ -120,7 +121,11 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
 
 
 def prepare(
-    task: Task, choice: ModelChoice, options: Mapping[str, Any], **own: Any
+    task: Task,
+    choice: ModelChoice,
+    options: Mapping[str, Any],
+    job: JobType | None = None,
+    **own: Any,
 ) -> PreparedRun[Any]:
     """A run of `task` under the settings among `options`; `own` are those that the caller decides."""
     fields = set(Settings.__struct_fields__) - {"seed", "protocol"}
@@ -132,6 +137,7 @@ def prepare(
         choice.models,
         secrets.randbits(32) if seed is None else seed,
         options.get("protocol") or "robust",
+        job=job or Refine(),
         **changes,
     )
     return prepare_with(task, settings, choice, options)
@@ -142,8 +148,7 @@ def prepare_with(
 ) -> PreparedRun[Any]:
     """The same under complete settings."""
     folder = options.get("prompts")
-    kind = job_class(settings)
-    writes = kind.writes or kind.steps_write
+    writes = settings.job.writes or settings.job.steps_write
     if task.knowledge:
         from autoreason.run.knowledge_choice import withhold_private
 
@@ -155,6 +160,12 @@ def prepare_with(
         models=choice.objects,
         hooks=hooks_in(options),
     )
+
+
+def job_in(kind: type[AnyStruct], options: Mapping[str, Any], **own: Any) -> AnyStruct:
+    """A job with the fields among the options of a function, and those that the caller decides."""
+    given = {name: options.get(name) for name in kind.__struct_fields__} | own
+    return make_struct(kind, {name: value for name, value in given.items() if value is not None})
 
 
 def hooks_in(options: Mapping[str, Any]) -> RunHooks:

@@ -15,12 +15,11 @@ from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_history import Deliverable, deliverable
 from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.artifacts.trial_events import SearchCut
-from autoreason.jobs.job import read_options
+from autoreason.job_types import Solve
 from autoreason.plugins import short
 from autoreason.programs import events
 from autoreason.programs.assignment import Assignment, Examined, assignments_of
 from autoreason.programs.events import Solved, solved_in
-from autoreason.programs.solve_job import SolveTerms
 from autoreason.report.report import Section, plain_values
 from autoreason.run.result import Result, ending, result_fields, run_fields
 from autoreason.studies.lab.lab_suite import CellFinished, Suite, suite_of
@@ -66,13 +65,13 @@ class Solution(Result):
         return suite_of(self.story.task)
 
     @cached_property
-    def _terms(self) -> SolveTerms:
+    def _terms(self) -> Solve:
         suite, settings = self._suite, self.story.settings
         if suite:
             options = next(iter(suite.tasks.values())).terms
-            return SolveTerms(calls=options.get("calls", SolveTerms().calls), broken=suite.broken)
+            return Solve(calls=options.get("calls", Solve().calls), broken=suite.broken)
         assert settings is not None
-        return read_options(settings, SolveTerms)
+        return settings.job_as(Solve)
 
     @property
     def public(self) -> Examined | None:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.job_types import MAX_PARALLEL, MAX_WORKERS, Lab
 from autoreason.journal import Journal
 from autoreason.paths import Place, ServerUrl, hide_password
 from autoreason.run.cell_messages import opening, start_cell
@@ -24,7 +25,6 @@ from autoreason.run.ray_gate import Account, GateActor, SuiteOpening, open_gate
 from autoreason.run.ray_worker import CellActor, saved_files
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
-from autoreason.studies.lab.lab_job import MAX_PARALLEL, MAX_WORKERS, LabTerms
 from autoreason.studies.lab.lab_suite import Suite
 
 _LOOK_SECONDS = 5.0
@@ -51,7 +51,7 @@ class RayExecutor:
     def __init__(
         self,
         suite: Suite,
-        terms: LabTerms,
+        terms: Lab,
         journal: Journal,
         settings: Settings,
         switch: StopSwitch,
@@ -72,7 +72,7 @@ class RayExecutor:
     async def connect(
         cls,
         suite: Suite,
-        terms: LabTerms,
+        terms: Lab,
         journal: Journal,
         settings: Settings,
         switch: StopSwitch,

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import JournalError
+from autoreason.job_types import MAX_WORKERS
 from autoreason.journal import Journal
 from autoreason.models.budget import CostBound
 from autoreason.models.layers import ConcurrencyLimiter
@@ -22,7 +23,6 @@ from autoreason.run.call_gate import CallGate, GateSession
 from autoreason.run.cell_budget import open_tracker, usage, usage_by_cell
 from autoreason.run.cell_messages import Enter, FromGate, Opening, Reserve, ToGate
 from autoreason.settings import Budget
-from autoreason.studies.lab.lab_job import MAX_WORKERS
 
 _NAMESPACE = "autoreason"
 _POLL_SECONDS = 60.0

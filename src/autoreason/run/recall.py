@@ -19,8 +19,8 @@ from autoreason.keys import Key
 from autoreason.models.batch_interface import BatchNote
 from autoreason.plugins import is_own, short
 from autoreason.prompts import PromptSet
-from autoreason.run.kinds import job_class
 from autoreason.settings import Settings
+from autoreason.strategies.registry import job_class
 from autoreason.task import Task
 
 A = TypeVar("A")
@@ -169,7 +169,7 @@ async def rerun(
     extra: list[AnyEvent] = []
     recorder = EventRecorder(recorded, extra.append)
     job = build_job(
-        job_class(settings), JobContext.open(task, settings, prompts, ask, recorder, recovery)
+        job_class(settings.job), JobContext.open(task, settings, prompts, ask, recorder, recovery)
     )
     try:
         await run_job(job)
@@ -189,7 +189,7 @@ async def rerun(
 def _likely_cause(task: Task, settings: Settings) -> str:
     """The most likely reason why running a record again differs: a user's code, where there is any."""
     changed = "was changed since, or it draws at random or reads the clock"
-    if is_own(settings.strategy):
+    if is_own(settings.job.name):
         return f"the strategy {changed}: it must draw from `self.settings.seed` alone"
     if own := [f"the check {short(name)}" for name in task.contract.checks]:
         return f"{' or '.join(own)} {changed}: the same input must give the same result"

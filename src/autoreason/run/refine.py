@@ -9,6 +9,7 @@ from msgspec.structs import asdict, replace
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
+from autoreason.job_types import Refine
 from autoreason.plugins import absolute
 from autoreason.run.choices import ModelChoice
 from autoreason.run.door import door
@@ -64,7 +65,10 @@ def refine(
         'capped'
     """
     choice = ModelChoice.writing(model, options)
-    own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
+    job = Refine(
+        strategy=strategy_name(options.get("strategy") or "autoreason"),
+        strategy_options=options.get("strategy_options") or {},
+    )
     task = task_in(brief, options)
     for name, extras in _GO_WITH.items():
         if not options.get(name) and (
@@ -90,10 +94,10 @@ def refine(
             options["knowledge"],
             options.get("predictor_seat", "tested"),
             group=options.get("knowledge_group", ""),
-            **own,
+            strategy=job.strategy,
         )
     if not options.get("metric"):
-        return replace(prepare(task, choice, options, **own), _fit=fit)
+        return replace(prepare(task, choice, options, job), _fit=fit)
     from autoreason.artifacts.text_metric import read_metric
     from autoreason.run.research import PreparedMeasuring
 
@@ -102,7 +106,7 @@ def refine(
         options.get("metric_better", "higher"),
         options.get("metric_role", "guard"),
     )
-    prepared = prepare(replace(task, work=metric), choice, options, **own)
+    prepared = prepare(replace(task, work=metric), choice, options, job)
     return PreparedMeasuring(**asdict(replace(prepared, _fit=fit)), _source=source)
 
 

@@ -25,29 +25,27 @@ from autoreason.artifacts.evaluator.saved_evaluation import (
     save_evaluation,
 )
 from autoreason.artifacts.measurement import LookQuery
-from autoreason.artifacts.research_job import Research
+from autoreason.artifacts.research_job import ResearchJob
 from autoreason.artifacts.research_task import EvaluationSource, research_of
-from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.artifacts.task_file import read_research_task
 from autoreason.artifacts.trial_events import NoiseMeasured
 from autoreason.errors import InvalidInput, Stopped
 from autoreason.events import AnyEvent
 from autoreason.exchange import Model, Query, Request
+from autoreason.job_types import Research
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import build_job, read_options
+from autoreason.jobs.job import build_job
 from autoreason.run.choices import ModelChoice
-from autoreason.run.door import door, field_defaults
+from autoreason.run.door import door
 from autoreason.run.parameters import (
     ResearchOptions,
     RunHooks,
 )
-from autoreason.run.prepared import PreparedRun, R_co, prepare
+from autoreason.run.prepared import PreparedRun, R_co, job_in, prepare
 from autoreason.run.products import ResearchResult
 from autoreason.run.services import LazyService
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.task import Task
-
-TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe", "unchecked")
 
 
 class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
@@ -107,7 +105,7 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
         if function_of(work.evaluate) and not re.search(rb"\b(?:exec|eval|compile)\b", code):
             # A function is given texts, and runs none of them without one of these.
             return
-        terms = read_options(self.settings, ResearchTerms)
+        terms = self.settings.job_as(Research)
         if terms.unchecked:
             return
         self._save()
@@ -121,7 +119,7 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
         if self._source is None:
             return
         is_research = research_of(self.task) is not None
-        unsafe = is_research and read_options(self.settings, ResearchTerms).unsafe
+        unsafe = is_research and self.settings.job_as(Research).unsafe
         if not self._evaluate and not unsafe:
             if function_of(self._source.evaluate):
                 from autoreason.programs.sandbox.levels import require_level
@@ -159,13 +157,13 @@ class PreparedResearch(PreparedMeasuring[ResearchResult], frozen=True, kw_only=T
                 return await service.answer(query)
             if isinstance(query, Request):
                 requests.append(query)
-            elif (answer := Research.sample_answer(self.task, query)) is not None:
+            elif (answer := ResearchJob.sample_answer(self.task, query)) is not None:
                 return answer
             raise Stopped(query.key)
 
         context = JobContext(self.task, self.settings, self.prompts, ask, events.append)
         try:
-            await build_job(Research, context).run()
+            await build_job(ResearchJob, context).run()
         except Stopped:
             (noise,) = events
         finally:
@@ -178,13 +176,13 @@ class PreparedResearch(PreparedMeasuring[ResearchResult], frozen=True, kw_only=T
         self._save()
         work = research_of(self.task)
         assert work is not None
-        unsafe = read_options(self.settings, ResearchTerms).unsafe
+        unsafe = self.settings.job_as(Research).unsafe
         return await check_evaluation(
             work, self._open(), unsafe=unsafe, seed=self.settings.seed, on_look=on_look
         )
 
 
-@door(**field_defaults(ResearchTerms, *TERMS))
+@door()
 def research(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
@@ -224,16 +222,9 @@ def research(
     """
     evaluate = options.get("evaluate")
     chosen, source, notes = _read(task, evaluate)
-    given = {name: value for name, value in options.items() if name in TERMS and value is not None}
-    prepared = prepare(
-        chosen,
-        ModelChoice.writing(model, options),
-        options,
-        strategy="research",
-        strategy_options=given,
-    )
-    terms = read_options(prepared.settings, ResearchTerms)
-    if warning := plan_budget(terms.evaluations).warning():
+    job = job_in(Research, options)
+    prepared = prepare(chosen, ModelChoice.writing(model, options), options, job)
+    if warning := plan_budget(job.evaluations).warning():
         notes += (warning,)
     if options.get("judge_models") and (work := research_of(chosen)) and not work.judge:
         notes += ("the judge models are not asked: the task has no `judge`",)
@@ -250,7 +241,7 @@ def caller_evaluator(
     research = research_of(task)
     assert research is not None
     source = replace(source, metric=research.metric)
-    parallel = read_options(settings, ResearchTerms).parallel
+    parallel = settings.job_as(Research).parallel
     guards = tuple(research.guard)
     return CallerEvaluator(evaluate, source, parallel=parallel, run=run, guards=guards)
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Unpack, cast, get_args
 
-from autoreason.artifacts.research_terms import ResearchTerms, RuleName
 from autoreason.exchange import Model
-from autoreason.run.door import door, field_defaults
+from autoreason.job_types import RuleName
+from autoreason.run.door import door
 from autoreason.run.lab import PreparedLab, prepare_suite
 from autoreason.run.parameters import CompareRulesOptions, ResearchOptions
-from autoreason.run.research import TERMS, research
+from autoreason.run.research import research
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.studies.lab.made_suites import compare_rules as rules_suite
 from autoreason.studies.lab.made_suites import few_repeats
 from autoreason.task import Task
 
 
-@door(rules=get_args(RuleName), repeats=1, **field_defaults(ResearchTerms, *TERMS))
+@door(rules=get_args(RuleName), repeats=1)
 def compare_rules(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,

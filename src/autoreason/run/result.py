@@ -141,7 +141,7 @@ class Result(Report):
             found = ended.evidence, self.story, ended.violations, self.origin
             rows += statements.evidence(*found)
         rows += self.next_steps()
-        if self.story.strategy == "best_of_n":
+        if self.story.job and self.story.job.is_sampling:
             from autoreason.strategies.rivals import name_drafts
 
             rows = [(label, name_drafts(text)) for label, text in rows]
@@ -191,11 +191,11 @@ class Result(Report):
 
     def _summary(self) -> list[tuple[str, str]]:
         rows = [("Attention", broken)] if (broken := self.broken_contract()) else []
-        if self.story.strategy == "best_of_n" and self.story.draft:
+        if self.story.job and self.story.job.is_sampling and self.story.draft:
             drafts = count(len(self.story.incumbents), "draft")
             rows.append(("Drafts", f"{drafts} for the panel to choose from"))
         elif won := self.story.trajectory:
-            judged = self.story.strategy in ("", "autoreason")
+            judged = self.story.job is None or self.story.job.is_tournament
             shown = f"won by {statements.winners(won, _WINNERS)}"
             how = shown if judged else "each text accepted without a vote"
             if self.story.playoff and not judged:

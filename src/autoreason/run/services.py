@@ -13,7 +13,6 @@ from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.text_metric import TextMetric
 from autoreason.artifacts.tuning import TuningQuery, suggest
 from autoreason.exchange import Query, Service
-from autoreason.jobs.job import read_options
 from autoreason.programs.assignment import Assignments
 from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.run.recall import Memory
@@ -56,11 +55,11 @@ class LazyService:
 async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Client]:
     match work:
         case Assignments():
+            from autoreason.job_types import Solve
             from autoreason.programs.examination import ExaminerService
             from autoreason.programs.examiner.client import ExaminerClient
-            from autoreason.programs.solve_job import SolveTerms
 
-            terms = read_options(settings, SolveTerms)
+            terms = settings.job_as(Solve)
             client = await ExaminerClient.open(terms.set, unsafe=terms.unsafe)
             return ExaminerService(client), client
         case TextMetric():
@@ -84,9 +83,9 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
                 EvaluatorClient,
                 OpenEvaluation,
             )
-            from autoreason.artifacts.research_terms import ResearchTerms
+            from autoreason.job_types import Research
 
-            research = read_options(settings, ResearchTerms)
+            research = settings.job_as(Research)
             opening = OpenEvaluation(
                 digest=work.evaluation,
                 run=run,

@@ -6,42 +6,40 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 import msgspec
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
+from autoreason.job_types import MAX_PARALLEL, Solve
 from autoreason.plugins import absolute
 from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.programs.examination import Examiner, ExaminerService
 from autoreason.programs.problems.problem import check_test_limits
 from autoreason.programs.program_strategy import DEFAULT, strategies_named
-from autoreason.programs.solve_job import SolveTerms
 from autoreason.run.choices import ModelChoice
-from autoreason.run.door import checked, field_defaults, verb
+from autoreason.run.door import checked, verb
 from autoreason.run.lab import prepare_suite
 from autoreason.run.parameters import SolveOptions
-from autoreason.run.prepared import PreparedRun, prepare
+from autoreason.run.prepared import PreparedRun, job_in, prepare
 from autoreason.run.problem_sets import choose_problems
 from autoreason.run.products import Solution
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.studies.lab.lab_job import MAX_PARALLEL
 from autoreason.studies.lab.made_suites import MAX_COMPARED, solve_problems
 from autoreason.task import Task
 
 Problems = str | Path | Mapping[str, Any]
 """A file of problems in any format we read, or one problem as a mapping."""
 
-_TERMS: tuple[Literal["calls", "k"], ...] = ("calls", "k")
 WIDTH = 32
 """Problems worked on at once."""
 _STYLES = ("reasoned", "holistic")
 """How judges of programs can be asked."""
 
 
-@verb(strategy=DEFAULT, repeats=1, width=WIDTH, **field_defaults(SolveTerms, "calls", "k"))
+@verb(repeats=1, width=WIDTH)
 async def solve(
     problem: Problems, model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> Solution:
@@ -91,7 +89,6 @@ def prepare_solve(
     style = options.get("style")
     if style is not None and style not in _STYLES:
         raise InvalidInput(f"`style` is {style}; programs are judged {' or '.join(_STYLES)}")
-    terms = {name: options[name] for name in _TERMS if options.get(name) is not None}
     for name, value, most in (
         ("repeats", options.get("repeats", 1), MAX_COMPARED),
         ("width", options.get("width", WIDTH), MAX_PARALLEL),
@@ -102,9 +99,8 @@ def prepare_solve(
     return prepare(
         Task(brief="Solve problems"),
         ModelChoice.writing(model, options),
-        {name: value for name, value in options.items() if name != "strategy"},
-        strategy="solve",
-        strategy_options={"strategy": absolute(names[0]), **terms},
+        options,
+        job_in(Solve, options, strategy=absolute(names[0])),
     )
 
 
@@ -133,7 +129,7 @@ async def open_problems(
         try:
             chosen = choose_problems(client.reply.assignments, options)
             broken = [str(record) for record in client.reply.broken]
-            terms = {"set": client.reply.digest, "unsafe": unsafe, "broken": broken}
+            terms = {"set": client.reply.digest, "unsafe": unsafe, "broken": tuple(broken)}
             yield assign(prepared, client, chosen, terms, **options)
         finally:
             await client.close()
@@ -168,7 +164,7 @@ def assign(
     One problem for one strategy, once, is a run; everything else is a suite of such runs. Both come to a `Solution`.
     """
     settings = prepared.settings
-    settings = replace(settings, strategy_options=settings.strategy_options | dict(terms))
+    settings = replace(settings, job=replace(settings.job_as(Solve), **terms))
     service = ExaminerService(examiner)
     names, repeats = _names(options), options.get("repeats", 1)
     if not assignments:

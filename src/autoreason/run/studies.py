@@ -9,6 +9,7 @@ from typing import Unpack
 from msgspec.structs import replace
 
 from autoreason.exchange import Model
+from autoreason.job_types import Certify, Rejudge
 from autoreason.prompts import load
 from autoreason.run.choices import ModelChoice
 from autoreason.run.door import door
@@ -21,7 +22,7 @@ from autoreason.run.parameters import (
     PanelOptions,
     RecordedRun,
 )
-from autoreason.run.prepared import PreparedRun, prepare
+from autoreason.run.prepared import PreparedRun, job_in, prepare
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.refine import task_in
 from autoreason.run.reports import StudyResult
@@ -31,7 +32,7 @@ from autoreason.studies.certify.certification import Certification
 from autoreason.studies.certify.suite import SUITE
 from autoreason.studies.lab.lab_suite import SuiteMatch
 from autoreason.studies.lab.made_suites import STRATEGIES, compare_strategies, few_repeats
-from autoreason.studies.panels.entries import cut_options, make_entries
+from autoreason.studies.panels.entries import make_entries, panel_job
 from autoreason.studies.panels.panel_report import PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels
 from autoreason.task import Task
@@ -79,8 +80,7 @@ def judge(
         task,
         choice,
         {"judges": PANEL_JUDGES, **options},
-        strategy="judge_pairs" if options.get("pairwise") else "judge",
-        strategy_options=cut_options(texts, equal_length=equal_length),
+        panel_job(texts, pairwise=bool(options.get("pairwise")), equal_length=equal_length),
     )
 
 
@@ -123,8 +123,7 @@ def rejudge(
         task,
         ModelChoice.judging(model, options),
         {"judges": PANEL_JUDGES, **voting, **options},
-        strategy="rejudge",
-        strategy_options={"of": run},
+        Rejudge(of=run),
     )
 
 
@@ -178,7 +177,7 @@ def compare(
     return prepare_suite(suite, prepared, [few_repeats(suite, "strategies")])
 
 
-@door(repeats=1)
+@door()
 def certify(
     model: str | Model, **options: Unpack[CertifyOptions]
 ) -> PreparedRun[StudyResult[Certificate]]:
@@ -204,17 +203,11 @@ def certify(
     """
     choice = ModelChoice.judging(model, {})
     (address,) = choice.models.judges
-    repeats = options.get("repeats")
     prepared = prepare(
         Task(brief=f"Certify the judge {address}"),
         choice,
         options,
-        strategy="certify",
-        strategy_options={
-            "model": address,
-            "suite": SUITE,
-            "repeats": 1 if repeats is None else repeats,
-        },
+        job_in(Certify, options, model=address, suite=SUITE),
     )
     Certification.check(prepared.settings)
     # Not those that an earlier certificate of the same judge asks for: it is measured afresh.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from msgspec.structs import replace
 from tests.studies.certify.judges import (
     ADDRESS,
     certified,
@@ -23,7 +22,7 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Request
 from autoreason.story import Story
 from autoreason.studies.certify.certificate import certificate_of
-from autoreason.studies.certify.properties import PROPERTIES, RECORDS
+from autoreason.studies.certify.properties import PROPERTIES
 from autoreason.studies.certify.suite import SUITE
 
 
@@ -40,16 +39,6 @@ async def test_the_same_ballots_give_the_same_certificate() -> None:
     for event in events:
         again.apply(event)
     assert certificate_of(again) == certificate_of(story)
-
-
-async def test_a_certificate_of_the_first_suite_says_nothing_of_records() -> None:
-    story, _ = await reported(ideal)
-    assert story.settings is not None
-    options = {**story.settings.strategy_options, "suite": 1}
-    story.settings = replace(story.settings, strategy_options=options)
-    certificate = certificate_of(story)
-    assert certificate.verdict == "passed"
-    assert RECORDS.name not in [each.name for each in certificate.findings]
 
 
 async def test_asking_twice_about_a_pair_does_not_make_it_two() -> None:

@@ -28,6 +28,8 @@ from tests.studies.certify.judges import (
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished, PanelDecided
 from autoreason.exchange import Request
+from autoreason.fields import make_struct
+from autoreason.job_types import Certify
 from autoreason.journal import Journal
 from autoreason.run.estimate import estimate_run
 from autoreason.run.recorded import replay
@@ -35,7 +37,7 @@ from autoreason.settings import Budget, Models, make_settings
 from autoreason.studies.certify.certificate import certificate_of
 from autoreason.studies.certify.certification import Certification
 from autoreason.studies.certify.questions import defect_questions, other_questions
-from autoreason.studies.certify.suite import INJECTIONS, pairs
+from autoreason.studies.certify.suite import INJECTIONS, SUITE, pairs
 
 QUESTIONS = 168
 
@@ -221,18 +223,18 @@ async def test_the_estimate_counts_every_question() -> None:
 @pytest.mark.parametrize(
     ("options", "output"),
     [
-        ({"model": ADDRESS, "repeats": 0}, "`repeats` is 0; give a number from 1 to 20"),
+        ({"repeats": 0}, "`repeats` is 0; give a number from 1 to 20"),
         ({"model": "other/judge"}, "this run certifies other/judge"),
-        ({"model": ADDRESS, "suite": 0}, "questions of suite 0"),
-        ({"model": ADDRESS, "speed": 1}, "no option `speed`"),
+        ({"suite": 0}, "questions of suite 0"),
     ],
 )
 def test_what_cannot_be_certified_is_refused(options: dict[str, object], output: str) -> None:
-    chosen = make_settings(
-        Models.everywhere(ADDRESS), 7, strategy="certify", strategy_options=options
-    )
+    def check() -> None:
+        job = make_struct(Certify, {"model": ADDRESS, "suite": SUITE} | options)
+        Certification.check(make_settings(Models.everywhere(ADDRESS), 7, job=job))
+
     with pytest.raises(InvalidInput, match=output):
-        Certification.check(chosen)
+        check()
 
 
 async def test_the_estimate_counts_the_texts_once() -> None:

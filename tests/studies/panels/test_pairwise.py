@@ -16,6 +16,7 @@ from tests.tournament.stage import play, shown_texts
 from autoreason.errors import PanelFailed
 from autoreason.events import BallotCast, PanelDecided
 from autoreason.exchange import Request
+from autoreason.job_types import JudgePairs
 from autoreason.journal import Journal
 from autoreason.report.numbers import listed
 from autoreason.settings import Models
@@ -33,11 +34,11 @@ def first_shown(request: Request) -> str:
 
 def pairing(**changes: Any) -> Any:
     """Settings of a panel in pairs."""
-    return settings(strategy="judge_pairs", **{"judges": 2, **changes})
+    return settings(job=JudgePairs(), **{"judges": 2, **changes})
 
 
 async def test_every_judge_sees_every_pair_both_ways_round() -> None:
-    played = await play(JUDGING, entries=ENTRIES, strategy="judge_pairs", judges=3)
+    played = await play(JUDGING, entries=ENTRIES, job=JudgePairs(), judges=3)
     assert len(played.asked("judge")) == 3 * 3 * 2
     ballots = played.of(BallotCast)
     pairs = list(combinations(TEXTS, 2))
@@ -52,7 +53,7 @@ async def test_every_judge_sees_every_pair_both_ways_round() -> None:
 
 async def test_both_orders_are_judged_by_the_same_model() -> None:
     models = Models(author="m/a", critic="m/a", synthesizer="m/a", judges=("m/a", "m/b", "m/c"))
-    played = await play(JUDGING, entries=ENTRIES, strategy="judge_pairs", judges=4, models=models)
+    played = await play(JUDGING, entries=ENTRIES, job=JudgePairs(), judges=4, models=models)
     for stage in ("pair/1", "pair/2", "pair/3"):
         asked = [b.model for b in played.of(BallotCast) if b.stage == stage]
         assert asked == ["m/a", "m/a", "m/b", "m/b", "m/c", "m/c", "m/a", "m/a"]
@@ -79,7 +80,7 @@ async def test_who_flips_with_the_order_abstains(journal: Journal) -> None:
 async def test_no_one_wins_where_all_flip_and_the_panel_can_be_run_again(
     journal: Journal,
 ) -> None:
-    played = await play({"judge": first_shown}, entries=ENTRIES, strategy="judge_pairs", judges=2)
+    played = await play({"judge": first_shown}, entries=ENTRIES, job=JudgePairs(), judges=2)
     assert isinstance(played.interruption, PanelFailed)
     assert all(held.verdict is None for held in played.of(PanelDecided))
 
@@ -171,6 +172,6 @@ async def test_too_few_judges_who_can_be_read_decide_nothing() -> None:
         return JUDGING["judge"](request) if "/judge/0/" in request.key else "no comment"
 
     script = {**JUDGING, "judge": mostly_mute}
-    played = await play(script, entries=ENTRIES, strategy="judge_pairs", judges=6)
+    played = await play(script, entries=ENTRIES, job=JudgePairs(), judges=6)
     assert isinstance(played.interruption, PanelFailed)
     assert "gave valid ballots both ways round" in str(played.interruption)

@@ -14,6 +14,7 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import BallotCast, PanelDecided
 from autoreason.exchange import Request
+from autoreason.job_types import AnyJob, Judge, JudgePairs, Rejudge
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import built_in
@@ -37,11 +38,11 @@ DEAD: dict[str, Any] = {"judge": "I would rather not say."}
 
 def judging(**changes: Any) -> Any:
     """Settings of a panel."""
-    return settings(strategy="judge", **{"judges": 3, **changes})
+    return settings(job=Judge(), **{"judges": 3, **changes})
 
 
 async def test_every_judge_sees_every_text_under_labels_of_its_own() -> None:
-    played = await play(JUDGING, entries=ENTRIES, strategy="judge", judges=6)
+    played = await play(JUDGING, entries=ENTRIES, job=Judge(), judges=6)
     judges = played.asked("judge")
     assert len(judges) == len(played.requests) == 6
     for judge in judges:
@@ -55,14 +56,14 @@ async def test_every_judge_sees_every_text_under_labels_of_its_own() -> None:
 @pytest.mark.parametrize("count", [2, 3, 4])
 async def test_every_text_stands_in_every_place_equally_often(count: int) -> None:
     entries = make_entries({f"{n}": f"Text number {n} here." for n in range(count)})
-    played = await play(JUDGING, entries=entries, strategy="judge", judges=2 * count)
+    played = await play(JUDGING, entries=entries, job=Judge(), judges=2 * count)
     orders = [ballot.order for ballot in played.of(BallotCast)]
     for place in range(count):
         assert set(Counter(order[place] for order in orders).values()) == {2}
 
 
 async def test_the_panel_delivers_the_text_it_prefers() -> None:
-    played = await play(JUDGING, entries=ENTRIES, strategy="judge", judges=3)
+    played = await play(JUDGING, entries=ENTRIES, job=Judge(), judges=3)
     assert played.end is not None
     assert (played.end.status, played.end.origin) == ("done", "rival.md")
     assert played.end.text == TEXTS["rival.md"]
@@ -73,7 +74,7 @@ async def test_the_panel_delivers_the_text_it_prefers() -> None:
 
 async def test_a_mixed_panel_takes_its_models_in_turn() -> None:
     models = Models(author="m/a", critic="m/a", synthesizer="m/a", judges=("m/a", "m/b", "m/c"))
-    played = await play(JUDGING, entries=ENTRIES, strategy="judge", judges=5, models=models)
+    played = await play(JUDGING, entries=ENTRIES, job=Judge(), judges=5, models=models)
     assert [judge.model for judge in played.asked("judge")] == ["m/a", "m/b", "m/c", "m/a", "m/b"]
 
 
@@ -110,12 +111,12 @@ async def hold_on(journal: Journal, run: str, script: dict[str, Any]) -> Any:
     return result
 
 
-@pytest.mark.parametrize("strategy", ["judge", "judge_pairs"])
+@pytest.mark.parametrize("job", [Judge(), JudgePairs()])
 async def test_judges_of_finished_texts_read_limits_and_not_that_breaches_are_thrown_out(
-    strategy: str,
+    job: AnyJob,
 ) -> None:
     limits = Contract(max_words=2)
-    played = await play(JUDGING, entries=ENTRIES, contract=limits, strategy=strategy, judges=3)
+    played = await play(JUDGING, entries=ENTRIES, contract=limits, job=job, judges=3)
     for request in played.asked("judge"):
         text = "\n".join(message.text for message in request.messages)
         assert "Limits that the text must keep:\n\n- At most 2 words." in text
@@ -126,7 +127,7 @@ async def test_a_panel_below_its_quorum_decides_nothing() -> None:
     def seldom(request: Request) -> str:
         return vote("Beta")(request) if "/judge/0/" in request.key else "No."
 
-    played = await play({"judge": seldom}, entries=ENTRIES, strategy="judge", judges=3)
+    played = await play({"judge": seldom}, entries=ENTRIES, job=Judge(), judges=3)
     assert isinstance(played.interruption, PanelFailed)
     assert played.of(PanelDecided) == [PanelDecided(stage="panel", verdict=None)]
 
@@ -134,16 +135,13 @@ async def test_a_panel_below_its_quorum_decides_nothing() -> None:
 async def test_judges_who_cannot_rank_many_texts_are_said_to_manage_pairs() -> None:
     many = {f"{name}.md": f"Text {name}." for name in "abcdefg"}
     for texts, output in ((many, True), (dict(list(many.items())[:3]), False)):
-        played = await play(
-            {"judge": "No."}, entries=make_entries(texts), strategy="judge", judges=3
-        )
+        played = await play({"judge": "No."}, entries=make_entries(texts), job=Judge(), judges=3)
         assert ("may compare two at a time" in str(played.interruption)) == output
 
 
 async def test_a_panel_without_texts_is_refused() -> None:
-    for strategy in ("judge", "judge_pairs", "rejudge"):
-        own = {"of": "x"} if strategy == "rejudge" else {}
-        chosen = settings("echo/echo", strategy=strategy, strategy_options=own)
+    for job in (Judge(), JudgePairs(), Rejudge(of="x")):
+        chosen = settings("echo/echo", job=job)
         with pytest.raises(InvalidInput, match="no texts to judge"):
             await check(Task(brief="x"), chosen, ModelPool(), built_in())
 
@@ -156,11 +154,11 @@ class Narrow(ModelPool):
         return 2000 if address == "scripted/scripted" else None
 
 
-@pytest.mark.parametrize("strategy", ["judge", "judge_pairs", "rejudge"])
+@pytest.mark.parametrize("job", [Judge(), JudgePairs(), Rejudge(of="x")])
 @pytest.mark.parametrize("at", [0, 1, 2])
-async def test_a_text_over_the_window_is_refused_wherever_it_stands(strategy: str, at: int) -> None:
+async def test_a_text_over_the_window_is_refused_wherever_it_stands(job: AnyJob, at: int) -> None:
     long = "word " * 3000
-    stages = ("again/pass/1", "again/pass/2") if strategy == "rejudge" else ("",)
+    stages = ("again/pass/1", "again/pass/2") if isinstance(job, Rejudge) else ("",)
     entries = [
         Entry(name=f"{n}", text=f"Text number {n}.", stage=stage)
         for stage in stages
@@ -168,14 +166,13 @@ async def test_a_text_over_the_window_is_refused_wherever_it_stands(strategy: st
     ]
     entries[-1 - at] = Entry(name=f"{2 - at}", text=long, stage=stages[-1])
     task = Task(brief="x", entries=tuple(entries))
-    own = {"of": "x"} if strategy == "rejudge" else {}
     model = Breaking(JUDGING)
     pool = Narrow()
     pool.add({model.address: model})
     with pytest.raises(InvalidInput, match="the text to be judged needs about"):
-        await check(task, settings(strategy=strategy, strategy_options=own), pool, built_in())
+        await check(task, settings(job=job), pool, built_in())
     assert not model.asked
-    await check(TASK, settings(strategy="judge"), lend(model), built_in())
+    await check(TASK, settings(job=Judge()), lend(model), built_in())
 
 
 async def test_what_is_checked_before_leaves_no_loose_ends(

@@ -9,6 +9,7 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import InheritingCommand
 from autoreason.cli.lookup import run_argument
+from autoreason.job_types import Research
 from autoreason.models.examples import with_examples
 
 
@@ -51,7 +52,7 @@ def fork(run: str, at_pass: int | None, **values: Any) -> int:
 
     chosen = arguments.run_options("fork", values) | {"contract": arguments.contract_of(values)}
     prepared = fork.prepare(run, at_pass, **chosen)
-    if prepared.settings.strategy == "research":
+    if isinstance(prepared.settings.job, Research):
         prepared = record_folder(prepared, values["output"])
     else:
         check_output(values["output"])

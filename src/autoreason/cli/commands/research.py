@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from autoreason.artifacts.research_terms import ResearchTerms
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Research
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is measured twice.
 @click.argument("given", metavar="[check] TASK", nargs=-1, required=True)
 @options.group(
     "How it searches",
-    *(
-        options.field_option(ResearchTerms, name)
-        for name in ("evaluations", "parallel", "patience")
-    ),
+    *(options.field_option(Research, name) for name in ("evaluations", "parallel", "patience")),
     options.option(
         "--rule RULE[,RULE]",
         help="race, greedy or independent; several are compared, each with all evaluations.  [default: race]",

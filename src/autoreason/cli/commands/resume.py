@@ -11,6 +11,7 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import InheritingCommand
 from autoreason.cli.lookup import find_run, open_journal, run_argument
+from autoreason.job_types import Research
 
 if TYPE_CHECKING:
     from autoreason.journal import RunRow
@@ -57,10 +58,10 @@ def resume(run: str | None, **values: Any) -> int:
         story = journal.story(row.id)
         task, before = task_and_settings(row.id, story)
         notes = []
-        if before.strategy != "research":
+        if not isinstance(before.job, Research):
             # The output of research is a folder.
             check_output(values["output"])
-        elif folder := values["output"] or before.strategy_options.get("output"):
+        elif folder := values["output"] or before.job.output:
             values["output"] = Path(folder)
             check_artifact_folder(task, values["output"])
             notes = [f"the changed files will be written to {folder}"]

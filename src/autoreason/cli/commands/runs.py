@@ -441,7 +441,7 @@ def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
         "created": row.created,
         "updated": row.updated,
         "status": _state(row, story),
-        "strategy": _strategy(story),
+        "strategy": story.job.name if story and story.job else None,
         **_progress(story),
         "calls": row.spent.calls,
         "tokens": row.spent.tokens,
@@ -467,7 +467,7 @@ def _progress(story: Story | None) -> dict[str, Any]:
 
 def _kept(story: Story | None) -> _Score | None:
     """The proposals of a research run that were kept, and all that are decided; None of any other run."""
-    if story is None or _strategy(story) != "research":
+    if story is None or story.writes != "files":
         return None
     from autoreason.artifacts.trial_events import TrialDecided
 
@@ -520,18 +520,12 @@ def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
 _LEAST_TITLE = 20
 _SHOWN = 6
 """Winners of the last passes."""
-_UNNAMED = (None, "autoreason", "solve", "research")
-"""Strategies that a title need not name."""
-
-
-def _strategy(story: Story | None) -> str | None:
-    return story.settings.strategy if story and story.settings else None
 
 
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
-    from autoreason.run.kinds import job_label
-
-    strategy = _strategy(story)
+    job = story.job if story else None
+    # A title need not name what is usual.
+    named = job and not (job.is_tournament or job.writes in ("programs", "files"))
     won = story.trajectory if story else ()
     score, kept = _score(story), _kept(story)
     progress = statements.winners(won, _SHOWN) or "-"
@@ -547,5 +541,5 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         progress,
         f"{row.spent.calls:,}",
         numbers.money(row.spent.cost),
-        row.title if score or strategy in _UNNAMED else f"{job_label(strategy or '')}: {row.title}",
+        f"{job.label}: {row.title}" if job and named and not score else row.title,
     )

@@ -18,6 +18,7 @@ from autoreason.cli.lookup import (
 )
 from autoreason.cli.views.pager import Paged
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Lab
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
 
@@ -204,14 +205,12 @@ def _show_files(story: Story, *, diff: bool) -> None:
 
 
 def _is_unfinished_suite(story: Story) -> bool:
-    return story.end is None and story.settings is not None and story.settings.strategy == "lab"
+    return story.end is None and isinstance(story.job, Lab)
 
 
 def _is_table(story: Story) -> bool:
-    from autoreason.run.kinds import written_by
-
     # Of a set of problems the table is of use before its end.
-    return written_by(story.settings) != "text" and (
+    return story.writes != "text" and (
         story.end is not None or _has_solved(story) or writes_files(story)
     )
 

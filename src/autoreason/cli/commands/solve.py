@@ -10,8 +10,8 @@ import click
 from autoreason.cli import options
 from autoreason.cli.help import HelpfulCommand
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Solve
 from autoreason.models.examples import fill_examples
-from autoreason.programs.solve_job import SolveTerms
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -72,7 +72,7 @@ After 3, 4, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
         help="How often each strategy solves each problem.",
         usual="1",
     ),
-    options.field_option(SolveTerms, "calls"),
+    options.field_option(Solve, "calls"),
     options.option("--width N", type=int, help="Problems solved at once.", usual="32"),
 )
 @options.group(
@@ -184,6 +184,6 @@ def _left_out(run: PreparedRun[Any]) -> list[str]:
     from autoreason.studies.lab.lab_suite import suite_of
 
     suite = suite_of(run.task)
-    every = suite.broken if suite else run.settings.strategy_options["broken"]
+    every = suite.broken if suite else run.settings.job_as(Solve).broken
     broken = every[:_SHOWN_RECORDS]
     return [f"left out, {record}" for record in broken]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from autoreason.cli.views.message import print_message
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Certify
 from autoreason.paths import certificates_folder
 from autoreason.report.numbers import UNKNOWN
 
@@ -22,11 +23,11 @@ def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
     if not os.access(certificates_folder(), os.X_OK):
         return
     from autoreason.prompts import built_in
-    from autoreason.run.kinds import job_class
+    from autoreason.strategies.registry import job_class
     from autoreason.studies.certify.certificate_files import find_certificate
 
-    roles = job_class(settings).prompts
-    if settings.strategy == "certify" or (roles is not None and "judge" not in roles):
+    roles = job_class(settings.job).prompts
+    if isinstance(settings.job, Certify) or (roles is not None and "judge" not in roles):
         return
     judges = dict.fromkeys(settings.models.judges)
     stored = [find_certificate(address, settings.server_of(address)) for address in judges]

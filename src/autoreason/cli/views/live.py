@@ -23,11 +23,11 @@ from autoreason.exchange import (
     Spent,
     TextArrived,
 )
+from autoreason.job_types import Lab
 from autoreason.jobs import spending
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import Key, order_by_number
 from autoreason.report import numbers
-from autoreason.run.kinds import written_by
 from autoreason.settings import Budget
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament import statements
@@ -115,7 +115,7 @@ class Live:
         # A call that brought no reply is not paid for.
         if signal.outcome not in _NO_REPLY:
             self.spent = self.spent.plus(signal)
-            if self.story.strategy == "lab" and not signal.replayed:
+            if isinstance(self.story.job, Lab) and not signal.replayed:
                 part = Key.parse(signal.key).group
                 self.spent_by_cell[part] = self.spent_by_cell.get(part, Spent()).plus(signal)
         if call and call.seat is not None:
@@ -169,17 +169,17 @@ class Live:
     @property
     def study(self) -> bool:
         """Whether texts are judged that were there before, or written side by side."""
-        return written_by(self.story.settings) != "text"
+        return self.story.writes != "text"
 
     @property
     def solving(self) -> bool:
         """Whether programs are written for problems."""
-        return written_by(self.story.settings) == "programs"
+        return self.story.writes == "programs"
 
     @property
     def researching(self) -> bool:
         """Whether an artifact is improved against a number."""
-        return written_by(self.story.settings) == "files"
+        return self.story.writes == "files"
 
     @property
     def research(self) -> ResearchProgress:
@@ -191,7 +191,7 @@ class Live:
     @property
     def solving_set(self) -> bool:
         """Whether the suite is a set of problems."""
-        if self.story.strategy != "lab":
+        if not isinstance(self.story.job, Lab):
             return False
         from autoreason.studies.lab.lab_suite import suite_of
 
@@ -201,7 +201,7 @@ class Live:
     @property
     def lab(self) -> LabProgress | None:
         """How far a suite is; None of any other run."""
-        if self.story.strategy != "lab":
+        if not isinstance(self.story.job, Lab):
             return None
         running = sum(call.role == CELL for call in self.calls.values())
         seconds = self.worked_on_bases + self.elapsed
@@ -210,7 +210,7 @@ class Live:
     @property
     def cells(self) -> Mapping[str, Cell]:
         """All cells of a suite, by part; none of any other run."""
-        return self._suite_cells.cells if self.story.strategy == "lab" else {}
+        return self._suite_cells.cells if isinstance(self.story.job, Lab) else {}
 
     @cached_property
     def _suite_cells(self) -> SuiteCells:
@@ -225,12 +225,12 @@ class Live:
     @property
     def contest(self) -> bool:
         """Whether every pass is put to a vote."""
-        return self.story.strategy in ("", "autoreason")
+        return self.story.job is None or self.story.job.is_tournament
 
     @property
     def sampling(self) -> bool:
         """Whether passes are independent drafts."""
-        return self.story.strategy == "best_of_n"
+        return bool(self.story.job and self.story.job.is_sampling)
 
     def batch_progress(self) -> str:
         """How far the batches are that are waited for; empty where there are none."""
@@ -382,7 +382,7 @@ class Live:
         last = self.stage in ("playoff", CONFIRMATION)
         if story.settings is None or story.end or self.study or last:
             return ""
-        if story.strategy == "single":
+        if story.job and story.job.name == "single":
             return "one draft"
         if self.sampling:
             from autoreason.strategies.rivals import sample_count

@@ -126,9 +126,9 @@ class Plain(View):
         return f"{who} for {numbers.duration(self.live.age(call))}{arrived}"
 
 
-def step(event: AnyEvent, story: Story, strategy: str = "") -> str:
-    """One event as one line; empty where another line says more. A part's strategy is the caller's to name."""
-    if (strategy or story.strategy) != "best_of_n":
+def step(event: AnyEvent, story: Story) -> str:
+    """One event as one line; empty where another line says more."""
+    if not (story.job and story.job.is_sampling):
         return _step(event, story)
     from autoreason.strategies.rivals import name_drafts
 

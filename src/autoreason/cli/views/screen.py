@@ -15,7 +15,6 @@ from autoreason.cli.views.live import CELL, Live
 from autoreason.cli.views.steps import Call, State, Step
 from autoreason.cli.views.view import View
 from autoreason.report import numbers
-from autoreason.run.kinds import job_label
 from autoreason.tournament import statements
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def _header(live: Live, width: int) -> list[Text]:
         return [Text("autoreason  opening…", style="dim")]
     top = Text.assemble(("autoreason", "bold"), "  ", (live.run, "cyan"), "  ", task.title)
     clock = numbers.duration(live.elapsed) if live.elapsed >= 1 else ""
-    how = settings.protocol if live.contest else job_label(settings.strategy)
+    how = settings.protocol if live.contest else settings.job.label
     about = Text(f"{', '.join(settings.models.all())} · {how} · seed {settings.seed}")
     about.truncate(max(0, width - len(clock) - 1), overflow="ellipsis", pad=True)
     about.append(f" {clock}")

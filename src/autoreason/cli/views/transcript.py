@@ -17,7 +17,6 @@ from autoreason.programs.events import solved_in
 from autoreason.report import numbers
 from autoreason.report.table import WIDEST, wrap
 from autoreason.run.dry_run import changed_settings
-from autoreason.run.kinds import job_label, written_by
 from autoreason.tournament import statements
 from autoreason.tournament.metric import Metric
 
@@ -49,7 +48,7 @@ def print_run(
     """The whole run, or one pass in full."""
     story = result.story
     transcript = Transcript(stdout_console())
-    is_sampled = story.strategy == "best_of_n"
+    is_sampled = bool(story.job and story.job.is_sampling)
     if is_sampled:
         from autoreason.strategies.rivals import name_drafts
 
@@ -65,14 +64,14 @@ def print_run(
         else:
             transcript.one_pass(each, story)
     transcript.playoff(story)
-    if written_by(story.settings) == "files":
+    if story.writes == "files":
         transcript.steps(story)
     if print_parts:
         print_parts()
     else:
         transcript.panels(story)
-    if written_by(story.settings) == "text" or (
-        story.end is None and not solved_in(story) and written_by(story.settings) != "files"
+    if story.writes == "text" or (
+        story.end is None and not solved_in(story) and story.writes != "files"
     ):
         transcript.end(row, result)
 
@@ -113,8 +112,8 @@ class Transcript:
         if story.settings:
             models = ", ".join(story.settings.models.all())
             settings = story.settings
-            is_contest = settings.strategy == "autoreason"
-            how = settings.protocol if is_contest else job_label(settings.strategy)
+            is_contest = settings.job.is_tournament
+            how = settings.protocol if is_contest else settings.job.label
             self._row("models", f"{models}; {how}; seed {settings.seed}")
             if is_contest and (changed := changed_settings(settings)):
                 self._row("changed", " · ".join(changed))

@@ -9,7 +9,8 @@ from msgspec import Struct
 from autoreason.errors import PanelFailed
 from autoreason.events import AnyEvent, JobFinished, RunPaused
 from autoreason.exchange import BudgetQuery
-from autoreason.jobs.job import Job, Plans, build_job, join_plans, read_options, run_job
+from autoreason.job_types import Advise
+from autoreason.jobs.job import Job, Plans, build_job, join_plans, run_job
 from autoreason.keys import sub_key
 from autoreason.settings import Settings
 from autoreason.story import Story
@@ -39,22 +40,12 @@ from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.loop import Tournament
 
 Ending = Literal["run it", "one draft", "another judge", "research", "undecided"]
-Instead = Literal["", "research", "solve"]
 SHARE_OF_RUN = 3
 """Advice takes at most one call for so many of the run it is about."""
 _JUDGE = "judge_check"
 _PILOT = "pilot"
 _SPARE_CALLS = 2
 """Kept for requests of a pilot that have to be repeated."""
-
-
-class AdviceOptions(Struct, frozen=True, kw_only=True):
-    """What is known of the brief's file."""
-
-    instead: Instead = ""
-    """The command that a file with a number or with tests is for."""
-    source: str = ""
-    """The file, or the brief itself, as it was given on a command line."""
 
 
 class Advice(Struct, frozen=True, kw_only=True):
@@ -70,8 +61,6 @@ class AdviceJob(Job):
     """Measures whether a tournament is worth its calls for this brief, and what else would do."""
 
     summary = "whether a brief should be run, and how: a short certificate and pilots"
-    steps_write = "text"
-    options_type = AdviceOptions
 
     async def run(self) -> JobFinished:
         """Go on until something is decided or the budget is too small for the next step."""
@@ -195,7 +184,7 @@ def _ignore(_: AnyEvent) -> None:
 
 def ends_by_rule(task: Task, settings: Settings) -> bool:
     """Whether the advice needs no call."""
-    instead = read_options(settings, AdviceOptions).instead
+    instead = settings.job_as(Advise).instead
     return bool(instead) or asks_for_fact(task) or is_too_dear(settings)
 
 
@@ -213,7 +202,7 @@ def advice_of(story: Story) -> Advice:
     """What the record of an advice comes to."""
     assert story.task is not None
     assert story.settings is not None
-    if instead := read_options(story.settings, AdviceOptions).instead:
+    if instead := story.settings.job_as(Advise).instead:
         exists = {"research": "a number measures the result", "solve": "tests decide"}[instead]
         return Advice(ending="research", reason=f"{exists}, so no judge is needed")
     if asks_for_fact(story.task):

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from autoreason.exchange import Spent
-from autoreason.jobs.job import Plan, read_options
+from autoreason.job_types import Advise
+from autoreason.jobs.job import Plan
 from autoreason.journal import Journal
 from autoreason.report.numbers import count, money, percent
 from autoreason.report.report import Report, Section
@@ -21,7 +22,6 @@ from autoreason.story import Story
 from autoreason.strategies.rivals import Single
 from autoreason.studies.advise.advice_events import JudgeChecked
 from autoreason.studies.advise.advice_job import (
-    AdviceOptions,
     Ending,
     advice_of,
     limit_calls,
@@ -201,7 +201,7 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
 
 def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tuple[str, str]:
     """The command that goes on, and what it does."""
-    options = read_options(settings, AdviceOptions)
+    options = settings.job_as(Advise)
     brief, model = _source(options.source), _model_options(settings)
     text = story.origin
     match ending:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.events import Delivered
+from autoreason.job_types import Refine
 from autoreason.jobs.job import Plans, join_plans
 from autoreason.parsing.documents import same_text
 from autoreason.report.numbers import count
@@ -76,8 +77,7 @@ def pilot_settings(settings: Settings) -> Settings:
     """Those of a pilot: one draft, one pass, and two fresh judges."""
     return replace(
         settings,
-        strategy="critique_revise",
-        strategy_options={},
+        job=Refine(strategy="critique_revise"),
         passes=1,
         drafts=1,
         max_drafts=1,

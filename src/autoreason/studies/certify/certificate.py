@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from autoreason.events import BallotCast
+from autoreason.job_types import Certify
 from autoreason.keys import sub_key
 from autoreason.report.numbers import listed, percent, percent_range
 from autoreason.report.report import Report, Section
@@ -28,7 +29,7 @@ from autoreason.studies.certify.questions import (
     injection_for,
     text_named,
 )
-from autoreason.studies.certify.suite import KINDS, SUITE, pairs
+from autoreason.studies.certify.suite import KINDS, pairs
 
 
 class Certificate(Report, Struct, frozen=True, kw_only=True):
@@ -141,15 +142,15 @@ def certificate_of(story: Story) -> Certificate:
     assert settings is not None
     ballots = [ballot for panel in story.panels.values() for ballot in panel.ballots]
     by_question = _Ballots({stage: panel.ballots for stage, panel in story.panels.items()})
-    suite = int(settings.strategy_options.get("suite", SUITE))
+    job = settings.job_as(Certify)
     return Certificate(
         model=settings.models.judges[0],
         base_url=settings.server_of(settings.models.judges[0]),
-        suite=suite,
+        suite=job.suite,
         protocol=settings.protocol,
         style=settings.style,
         temperature=settings.judge_temperature,
-        repeats=int(settings.strategy_options.get("repeats", 1)),
+        repeats=job.repeats,
         seed=settings.seed,
         ballots=sum(ballot.ranking is not None for ballot in ballots),
         invalid=sum(ballot.ranking is None for ballot in ballots),
@@ -158,8 +159,7 @@ def certificate_of(story: Story) -> Certificate:
             _position(by_question),
             _length(by_question),
             _injection(by_question),
-            # The first suite had no such questions.
-            *([_records(by_question, settings.seed)] if suite > 1 else []),
+            _records(by_question, settings.seed),
             _repeatability(by_question),
             _swapped(by_question),
             _readable(ballots),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
+from autoreason.job_types import Certify
 from autoreason.jobs.context import use_in_order
-from autoreason.jobs.job import Job, Plan, read_options
+from autoreason.jobs.job import Job, Plan
 from autoreason.settings import Settings
 from autoreason.studies.certify.certificate import certificate_of
 from autoreason.studies.certify.questions import Question, defect_questions, other_questions
@@ -18,22 +19,6 @@ from autoreason.studies.certify.suite import SUITE
 from autoreason.task import Entry, Task
 from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot, seat_calls
 from autoreason.tournament.panel import verdict_of
-
-MAX_REPEATS = 20
-
-
-class CertificationOptions(Struct, frozen=True, kw_only=True):
-    """Which judge, which suite and how often each question is asked."""
-
-    model: str
-    suite: int = SUITE
-    repeats: int = 1
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.repeats <= MAX_REPEATS:
-            raise InvalidInput(
-                f"`repeats` is {self.repeats}; give a number from 1 to {MAX_REPEATS}"
-            )
 
 
 def _judged(question: Question) -> Task:
@@ -50,7 +35,7 @@ class Certification(Job):
 
     async def run(self) -> JobFinished:
         """Ask about planted defects first; a judge without a valid ballot is asked nothing else."""
-        options = read_options(self.settings, CertificationOptions)
+        options = self.settings.job_as(Certify)
         await self.ask_questions(defect_questions(options.repeats))
         if any(b.ranking for panel in self.story.panels.values() for b in panel.ballots):
             await self.ask_questions(other_questions(self.settings.seed, options.repeats))
@@ -85,7 +70,7 @@ class Certification(Job):
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         """One call per question, unless ballots have to be asked for again."""
-        repeats = read_options(settings, CertificationOptions).repeats
+        repeats = settings.job_as(Certify).repeats
         first = len(defect_questions(repeats))
         questions = first + len(other_questions(settings.seed, repeats))
         calls = seat_calls(settings)
@@ -101,7 +86,7 @@ class Certification(Job):
     @classmethod
     def check(cls, settings: Settings) -> None:
         """The judge and the suite must be those the run was started with."""
-        options = read_options(settings, CertificationOptions)
+        options = settings.job_as(Certify)
         if settings.models.judges != (options.model,):
             raise InvalidInput(
                 f"this run certifies {options.model}; begin another with "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
@@ -24,19 +23,11 @@ _WIDTH = 16
 """Pairs under way at once."""
 
 
-class KnowledgeTestOptions(Struct, frozen=True, kw_only=True):
-    """What was tested."""
-
-    folder: str
-    """Where it is, for the verdict to be recorded there."""
-
-
-class KnowledgeTest(Job):
+class KnowledgeTestJob(Job):
     """Judges decide recorded pairs blind: without records, with them, and with shuffled ones."""
 
     summary = "whether a folder of outcomes helps judges to see which of two texts does better"
     prompts = (*JUDGE_PROMPTS, "knowledge")
-    options_type = KnowledgeTestOptions
 
     async def run(self) -> JobFinished:
         """Every pair with every judge, in both orders, under each of the three conditions."""
@@ -94,7 +85,7 @@ class KnowledgeTest(Job):
     def check_task(cls, task: Task, settings: Settings) -> None:
         """There must be pairs."""
         if not pairs_of(task):
-            raise InvalidInput(f"{settings.strategy} has no pairs; give it a folder with outcomes")
+            raise InvalidInput(f"{settings.job.label} has no pairs; give it a folder with outcomes")
 
 
 def pairs_of(task: Task | None) -> tuple[RecordedPair, ...]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from autoreason.jobs.job import read_options
+from autoreason.job_types import KnowledgeTest
 from autoreason.knowledge.holdout import TestResult, read_tests, record_test
 from autoreason.story import Story
 from autoreason.studies.knowledge_test.knowledge_report import knowledge_report
-from autoreason.studies.knowledge_test.knowledge_test import KnowledgeTestOptions
 
 
 def keep_verdicts(story: Story, run: str) -> None:
     """Append the verdict on every judge to those of the folder, once."""
     assert story.settings is not None
-    folder = read_options(story.settings, KnowledgeTestOptions).folder
+    folder = story.settings.job_as(KnowledgeTest).folder
     if any(each.run == run for each in read_tests(folder)):
         return
     for each in knowledge_report(story).judges:

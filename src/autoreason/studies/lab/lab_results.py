@@ -59,7 +59,7 @@ class ArmValues:
 
     def _without_drafts(self, finished: CellFinished) -> CellResult:
         """The result of an arm without what is recorded as a pass and is a draft."""
-        strategy = self.suite.arms[finished.cell.arms[0]].settings.strategy
+        strategy = self.suite.arms[finished.cell.arms[0]].settings.job.name
         if strategy != _SAMPLING:
             return finished.result
         return replace(finished.result, trajectory=(), words_by_pass=())
@@ -87,7 +87,7 @@ class ArmValues:
                 return result.seconds + (draft.seconds if draft else 0.0)
             amount: float | Decimal | None = getattr(both, measure)
             return None if amount is None else float(amount)
-        strategy = self.suite.arms[arm].settings.strategy
+        strategy = self.suite.arms[arm].settings.job.name
         if measure == "passes":
             return None if strategy == _SAMPLING else len(result.trajectory)
         if measure == "converged":
@@ -353,7 +353,7 @@ def _preferences_to_draft(suite: Suite, arm: str, values: ArmValues) -> Mapping[
         unit: preference
         for arms in suite.judged
         for draft in arms
-        if arm in arms and draft != arm and suite.arms[draft].settings.strategy == "single"
+        if arm in arms and draft != arm and suite.arms[draft].settings.job.name == "single"
         for unit, preference in values.preferences(arm, draft, arms).items()
         if _same_draft(suite, unit[0], arm, draft)
     }
@@ -389,7 +389,7 @@ def _overfitting(suite: Suite, arm: str, values: ArmValues) -> _Seen:
 
 
 def _no_convergence(suite: Suite, arm: str, values: ArmValues) -> _Seen:
-    if suite.arms[arm].settings.strategy != "autoreason":
+    if not suite.arms[arm].settings.job.is_tournament:
         return
     for each in (*values.cells[arm].values(), *values.at_limit(arm).values()):
         if each.trajectory:
@@ -490,7 +490,7 @@ def describe_arm(
     contests = [each for each in cells.values() if each.words_by_pass and each.trajectory]
     at_limit = list(values.at_limit(arm).values())
     quality = _quality(arm, values, quality_by)
-    is_contest = suite.arms[arm].settings.strategy == "autoreason"
+    is_contest = suite.arms[arm].settings.job.is_tournament
     return LabArm(
         arm=arm,
         cells=len(cells) + len(values.failed[arm]),

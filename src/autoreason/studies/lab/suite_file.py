@@ -11,11 +11,13 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Judge, JudgePairs
 from autoreason.plugins import absolute
 from autoreason.programs.program_strategy import find_program_strategy
 from autoreason.settings import (
     PANEL_JUDGES,
     ROLE_MODELS,
+    SETTING_DOCS,
     Budget,
     Models,
     Settings,
@@ -124,7 +126,7 @@ _ROLES = ("author", "critic", "synthesizer")
 ARM_KEYS = (
     *("model", *ROLE_MODELS, DRAFT),
     *(name for names in _TERMS.values() for name in names),
-    *(name for name in Settings.__struct_fields__ if name not in _RUN_KEYS),
+    *(name for name in SETTING_DOCS if name not in _RUN_KEYS),
 )
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _FILE = re.compile(r"\S+\.\w+")
@@ -369,7 +371,7 @@ class _Reading:
         self, path: KeyPath, settings: Settings, given: Sequence[str], *, shared: bool
     ) -> None:
         """Refuse a switch that does nothing, so that no two arms do the same."""
-        name, jobs = settings.strategy, {source.job for source in self.sources.values()}
+        name, jobs = settings.job.name, {source.job for source in self.sources.values()}
         texts = len(self.sources) < len(self.keys.tasks)
         try:
             used = [find_strategy(name).used_settings] if texts else []
@@ -397,7 +399,7 @@ class _Reading:
         judges = self._several(("panel", "judge_models"), keys.pop("judge_models"))
         judges = judges or (self._default(("panel",)),)
         flags = {name: keys.pop(name) for name in ("equal_length", "pairwise")}
-        keys["strategy"] = "judge_pairs" if flags["pairwise"] else "judge"
+        keys["job"] = JudgePairs() if flags["pairwise"] else Judge()
         settings = self._settings(("panel",), Models.judging(*judges), keys)
         return SuitePanel(settings=settings, **flags)
 
@@ -463,7 +465,7 @@ class _Reading:
     def _check_tournaments(
         self, path: KeyPath, comparison: SuiteComparison, arms: Mapping[str, SuiteArm]
     ) -> None:
-        others = [arm for arm in comparison.arms if arms[arm].settings.strategy != "autoreason"]
+        others = [arm for arm in comparison.arms if not arms[arm].settings.job.is_tournament]
         if comparison.measure == "converged" and others:
             raise self.document.fault(
                 path, f"only tournaments converge, and {others[0]} is none; compare others"

@@ -6,12 +6,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Any
-
-from msgspec import Struct
 
 from autoreason.contract import count_words, word_starts
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Judge, JudgePairs
 from autoreason.parsing.documents import same_text
 from autoreason.task import Entry
 
@@ -20,17 +18,6 @@ _SENTENCE = re.compile(r"[^\n]*?[.!?…][\"'”’)\]*_]*(?=\s|\Z)|[^\n]+")
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)")
 _HEADING = re.compile(r"[ \t]*#{1,6} ")
-
-
-class Cut(Struct, frozen=True, kw_only=True):
-    """How texts were changed before they were judged."""
-
-    cut_from: dict[str, int] = {}
-    """Their words before they were cut to one length; empty where they were not."""
-
-    def __post_init__(self) -> None:
-        if any(words < 1 for words in self.cut_from.values()):
-            raise InvalidInput("a text has one word or more; give its length before it was cut")
 
 
 def same_texts(texts: Mapping[str, str | None]) -> dict[str, tuple[str, ...]]:
@@ -51,11 +38,12 @@ def distinct(texts: Mapping[str, str | None]) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def cut_options(texts: Mapping[str, str], *, equal_length: bool) -> dict[str, Any]:
-    """How long texts were, for the record of a panel that sees them cut."""
-    if not equal_length:
-        return {}
-    return {"cut_from": {name: count_words(text) for name, text in texts.items()}}
+def panel_job(texts: Mapping[str, str], *, pairwise: bool, equal_length: bool) -> Judge:
+    """The job of a panel, with the length of texts that it sees cut."""
+    kind = JudgePairs if pairwise else Judge
+    return kind(
+        cut_from={name: count_words(text) for name, text in texts.items()} if equal_length else {}
+    )
 
 
 def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tuple[Entry, ...]:

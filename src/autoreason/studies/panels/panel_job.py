@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from msgspec import Struct
-
 from autoreason.errors import InvalidInput
 from autoreason.jobs.job import Job, Plan
 from autoreason.settings import Settings
-from autoreason.studies.panels.entries import Cut
 from autoreason.task import Task
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
 
@@ -18,8 +15,6 @@ class PanelJob(Job):
     """A job over the entries of its task, in which only judges are asked."""
 
     prompts = JUDGE_PROMPTS
-    options_type: ClassVar[type[Struct] | None] = Cut
-    """Its texts may have been cut before."""
     fewer_calls = "lower `judges`"
     ballots_per_judge: ClassVar[int] = 1
     """In one panel."""
@@ -41,5 +36,5 @@ class PanelJob(Job):
         """There must be texts to judge."""
         if not task.entries:
             raise InvalidInput(
-                f"{settings.strategy} has no texts to judge; give the task its entries"
+                f"{settings.job.name} has no texts to judge; give the task its entries"
             )

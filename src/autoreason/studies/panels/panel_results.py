@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from autoreason.contract import count_words
-from autoreason.jobs.job import last_panel, read_options
+from autoreason.job_types import Judge
+from autoreason.jobs.job import last_panel
 from autoreason.story import Story
-from autoreason.studies.panels.entries import Cut
 from autoreason.studies.panels.pairwise import duels_of, votes_by_pair
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
 from autoreason.studies.panels.ranked import STAGE
@@ -22,7 +22,7 @@ def panel_report(story: Story) -> PanelReport:
     assert story.task is not None
     rules = story.task.contract.violations
     broken = {e.name: tuple(v.message for v in rules(e.text)) for e in story.task.entries}
-    cut_from = read_options(story.settings, Cut).cut_from if story.settings else {}
+    cut_from = story.job.cut_from if isinstance(story.job, Judge) else {}
     return replace(
         _fold(story, words_of(story.task.entries)),
         violations=broken,

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from scipy.special import stdtrit
 
 from autoreason.errors import InvalidInput
-from autoreason.field_docs import FieldDoc, read_docs
+from autoreason.fields import FieldDoc, read_docs
 from autoreason.report.numbers import UNKNOWN, count, listed, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
