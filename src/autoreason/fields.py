@@ -245,20 +245,20 @@ def _is_finite(value: Any) -> bool:
 
 def describe(hint: Any) -> str:
     """A type in words: `text`, `a number or True`."""
-    words = [_in_words(each) for each in _alternatives(hint) if each is not NoneType]
-    *first, last = words
+    given = (each for each in _alternatives(hint) if each is not NoneType)
+    *first, last = (word for each in given for word in _in_words(each))
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def _in_words(hint: Any) -> str:
+def _in_words(hint: Any) -> list[str]:
     kind = get_origin(hint) or hint
     if kind is Literal:
-        return " or ".join(map(repr, get_args(hint)))
+        return list(map(repr, get_args(hint)))
     if kind in (Sequence, tuple):
-        return f"a list of {describe(get_args(hint)[0])}" if get_args(hint) else "a list"
+        return [f"a list of {describe(get_args(hint)[0])}" if get_args(hint) else "a list"]
     if getattr(kind, "_is_protocol", False):
-        return f"a {kind.__name__.lower()} object"
-    return _WORDS.get(kind) or _with_article(kind.__name__)
+        return [f"a {kind.__name__.lower()} object"]
+    return [_WORDS.get(kind) or _with_article(kind.__name__)]
 
 
 def _with_article(name: str) -> str:

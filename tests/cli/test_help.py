@@ -117,7 +117,7 @@ def test_what_all_commands_share_may_stand_anywhere_and_is_refused_where_it_mean
     ("change", "said"),
     [
         ("pases=3", "unknown setting `pases`; did you mean --passes?"),
-        ("zzz=3", "unknown setting `zzz`; known are seed, "),
+        ("zzz=3", "unknown setting `zzz`; known are strategy, "),
         ("k", "'k' sets nothing; write it like k=3"),
         ("k=many", "-k is 'many'; give a whole number"),
         ("extra_judges=500", "`extra_judges` is 500; give a number from 0 to 99"),

@@ -10,17 +10,18 @@ from click.testing import CliRunner
 from tests.cli.inside import Inside
 
 from autoreason import judge
-from autoreason.cli.fields import LIMITS
 from autoreason.cli.group import cli
 from autoreason.cli.settings import settings_of
 from autoreason.contract import Contract
 from autoreason.exchange import Effort
 from autoreason.settings import (
+    LIMITS,
     PANEL_JUDGES,
     ROLE_MODELS,
     SETTING_DOCS,
     Budget,
     Models,
+    Settings,
     make_settings,
 )
 from autoreason.studies.lab.lab_suite import SuiteMatch
@@ -65,7 +66,7 @@ def test_every_option_and_every_setting_is_explained() -> None:
 def test_help_names_the_defaults_of_a_new_run(protocol: Any) -> None:
     shown = shown_by("run")
     settings = make_settings(Models.everywhere("echo/echo"), 1, protocol)
-    for name in settings_of("run").keys() & {*SETTING_DOCS} - {"protocol", "seed"}:
+    for name in settings_of("run").keys() & {*Settings.__struct_fields__} - {"protocol", "seed"}:
         value = getattr(settings, name)
         if value is None or value == {} or (value is False and name in options_of("run")):
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autoreason.exchange import Spent
-from autoreason.jobs import spending
+from autoreason.jobs import allowance
 
 
 @pytest.mark.parametrize(
@@ -23,11 +23,11 @@ from autoreason.jobs import spending
 def test_tokens_that_no_provider_counted_are_unknown(
     spent: Spent, limit: int | None, sentence: str
 ) -> None:
-    assert spending.tokens(spent, limit) == sentence
+    assert allowance.tokens(spent, limit) == sentence
 
 
 def test_calls_of_unknown_price_are_counted_beside_what_is_known() -> None:
-    assert spending.spending(Spent(calls=2, unpriced=2), 4.06) == (
+    assert allowance.spending(Spent(calls=2, unpriced=2), 4.06) == (
         "2 calls, 0 tokens, cost unknown, 4.1 s"
     )
-    assert spending.spending(Spent(calls=2, input=5)) == "2 calls, 5 tokens, $0.00"
+    assert allowance.spending(Spent(calls=2, input=5)) == "2 calls, 5 tokens, $0.00"

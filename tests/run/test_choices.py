@@ -15,7 +15,7 @@ from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.prompts import built_in
-from autoreason.run.choices import change_servers, choose_prompts
+from autoreason.run.prepared import change_servers, choose_prompts
 from autoreason.run.recorded import replay
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, make_settings
 from autoreason.studies.certify.certificate_files import write_certificate

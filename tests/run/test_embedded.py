@@ -14,10 +14,10 @@ from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.journal import Journal
 from autoreason.models import local
 from autoreason.models.weights import pull, weights_path
-from autoreason.run.advice import advise
 from autoreason.run.knowledge import measure_knowledge
 from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
+from autoreason.run.studies import advise
 from autoreason.studies.advise import judge_check
 
 BRIEF = "Write one sentence about rain."

@@ -31,7 +31,7 @@ from autoreason.journal import Journal
 from autoreason.report.numbers import money
 from autoreason.run.estimate import estimate_run
 from autoreason.run.lab import PreparedLab
-from autoreason.run.parameters import JudgeOptions
+from autoreason.run.verbs import JudgeOptions
 from autoreason.settings import Budget
 from autoreason.testing import EchoModel, ScriptedModel
 

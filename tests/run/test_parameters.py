@@ -13,10 +13,9 @@ import pytest
 
 import autoreason
 from autoreason import errors
-from autoreason.run import parameters
-from autoreason.run.door import check_arguments
-from autoreason.run.parameters import RefineOptions
+from autoreason.run import verbs
 from autoreason.run.recorded import resumed_settings
+from autoreason.run.verbs import RefineOptions, check_arguments
 from autoreason.settings import SETTING_DOCS, Budget, Models
 from autoreason.testing import EchoModel
 
@@ -32,10 +31,10 @@ BESIDES = {
     "metric_role",
     "predictor_seat",
     "prompts",
-    *parameters.RunHooks.__annotations__,
+    *verbs.RunHooks.__annotations__,
 }
 """What is no setting: the task, the prompts, and where a run is recorded and followed."""
-DICTIONARIES = [each for name, each in vars(parameters).items() if name.endswith("Options")]
+DICTIONARIES = [each for name, each in vars(verbs).items() if name.endswith("Options")]
 
 
 def test_the_settings_of_a_run_can_all_be_given_by_their_names_and_types() -> None:

@@ -13,7 +13,7 @@ from autoreason.errors import ReplayMismatch
 from autoreason.events import AnyEvent, Delivered, Incumbent
 from autoreason.exchange import BudgetQuery, GuidanceQuery
 from autoreason.journal import RecordedAnswer
-from autoreason.run.recall import EventRecorder, Memory
+from autoreason.run.record import EventRecorder, Memory
 from autoreason.story import Story
 from autoreason.tournament.evidence import gather_evidence
 

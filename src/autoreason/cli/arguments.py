@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from autoreason.cli.fields import LIMITS
 from autoreason.cli.settings import settings_of
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.settings import ROLE_MODELS, SETTING_DOCS, Budget, read_changes
+from autoreason.settings import LIMITS, ROLE_MODELS, SETTING_DOCS, Budget, read_changes
 from autoreason.task import Task, read_task
 
 _SOLVE = (

@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autoreason.cli.fields import LIMITS
 from autoreason.errors import InvalidInput, plainly
 from autoreason.files import open_input
 from autoreason.paths import config_file
-from autoreason.settings import Budget
+from autoreason.settings import LIMITS, Budget
 
 
 class Config(Struct, frozen=True):

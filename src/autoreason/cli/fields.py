@@ -13,13 +13,6 @@ from autoreason.fields import FieldDoc
 if TYPE_CHECKING:
     from decimal import Decimal
 
-LIMITS = {
-    "cost": "cost_limit",
-    "tokens": "token_limit",
-    "calls": "call_limit",
-    "seconds": "time_limit",
-}
-"""The options that limit a run, by the names that its budget has for them."""
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autoreason.cli.fields import LIMITS
 from autoreason.cli.shared import SHARED, describe_shared, pass_shared
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.paths import config_file
+from autoreason.settings import LIMITS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from autoreason.cli.fields import LIMITS, Duration, parameter_type, show_value
+from autoreason.cli.fields import Duration, parameter_type, show_value
 from autoreason.cli.help import GroupedOption
 from autoreason.cli.shared import FILE as FILE
 from autoreason.contract import Contract
@@ -17,6 +17,7 @@ from autoreason.fields import read_docs
 from autoreason.job_types import Refine
 from autoreason.settings import (
     DEFAULT_MODEL,
+    LIMITS,
     PANEL_JUDGES,
     Budget,
     Models,

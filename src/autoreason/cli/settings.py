@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from autoreason.cli.fields import show_value
 from autoreason.contract import Contract
 from autoreason.fields import FieldDoc, read_docs
-from autoreason.run.parameters import (
+from autoreason.job_types import Research
+from autoreason.run.verbs import (
     AdviseOptions,
     CertifyOptions,
     CompareOptions,
@@ -59,7 +60,9 @@ def settings_of(command: str) -> dict[str, Setting]:
         if name in taken:
             found[name] = Setting(read_docs(Models)[role], "")
     if command == "fork":
-        found |= {name: Setting(taken[name], "") for name in ("evaluations", "patience")}
+        found |= {
+            name: Setting(read_docs(Research)[name], "") for name in ("evaluations", "patience")
+        }
     if command in _CONTRACT_KEYS:
         found |= {name: Setting(doc, "") for name, doc in read_docs(Contract).items()}
     return found

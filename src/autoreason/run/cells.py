@@ -21,7 +21,7 @@ from autoreason.run import driver
 from autoreason.run.cell_budget import CellBudget
 from autoreason.run.cell_measures import measure_cell
 from autoreason.run.cell_services import CellServices
-from autoreason.run.choices import choose_prompts
+from autoreason.run.prepared import choose_prompts
 from autoreason.run.record import recorded_result
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings

@@ -26,6 +26,7 @@ from autoreason.events import (
     AnyEvent,
     Delivered,
     JobFinished,
+    OnEvent,
     Recovery,
     RunPaused,
     RunResumed,
@@ -43,8 +44,14 @@ from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.report.numbers import listed
 from autoreason.run.asker import ACCEPTED, Asker
-from autoreason.run.recall import EventRecorder, Memory, OnEvent, cut_of, rerun
-from autoreason.run.record import task_and_settings, working_time
+from autoreason.run.record import (
+    EventRecorder,
+    Memory,
+    cut_of,
+    rerun,
+    task_and_settings,
+    working_time,
+)
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, build_story

@@ -23,7 +23,7 @@ from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Column, Table
 from autoreason.run.estimate import RunEstimate, describe_time_limit
 from autoreason.run.knowledge_choice import disclose_task
-from autoreason.run.parameters import PanelOptions
+from autoreason.run.verbs import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
 from autoreason.tournament.metric import Metric, MetricRole

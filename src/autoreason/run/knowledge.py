@@ -28,18 +28,18 @@ from autoreason.knowledge.index import Index
 from autoreason.knowledge.predictor import find_testable
 from autoreason.knowledge.standing import MIN_Z
 from autoreason.knowledge_records import Record, RecordedOutcome
-from autoreason.run.choices import ModelChoice
-from autoreason.run.door import checked, door
 from autoreason.run.knowledge_choice import destinations
-from autoreason.run.parameters import (
+from autoreason.run.prepared import ModelChoice, PreparedRun, prepare
+from autoreason.run.record import find_story
+from autoreason.run.reports import StudyResult
+from autoreason.run.verbs import (
     JournalPlace,
     KnowledgeTestOptions,
     OutcomeOptions,
     RecordedRun,
+    checked,
+    door,
 )
-from autoreason.run.prepared import PreparedRun, prepare
-from autoreason.run.record import find_story
-from autoreason.run.reports import StudyResult
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.story import Story
 from autoreason.studies.ab.ab_plan import AbPlan, plan_of, read_plan

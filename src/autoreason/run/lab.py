@@ -1,12 +1,12 @@
-"""Suites: a file in, every cell run once, the report on what was asked out."""
+"""Suites, prepared and run: from a file, or made by other functions."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from msgspec.structs import asdict, replace
 
@@ -19,28 +19,97 @@ from autoreason.journal import Journal
 from autoreason.journal.listing import SUITE_TITLE
 from autoreason.journal.location import locate
 from autoreason.models.pool import ModelPool
+from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.run.cell_service import open_cells
 from autoreason.run.cell_services import CellServices
 from autoreason.run.cells import cell_prompts
-from autoreason.run.choices import ModelChoice
-from autoreason.run.door import checked, compute, door
 from autoreason.run.estimate import check_call_limit, check_models, check_settings
 from autoreason.run.lab_plan import LabPlan, plan_cells
-from autoreason.run.parameters import LabOptions, RecordedRun, RunHooks
-from autoreason.run.prepared import PreparedRun, hooks_in, job_in, use_pool
+from autoreason.run.prepared import ModelChoice, PreparedRun, hooks_in, job_in, use_pool
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.recorded import change_budget
 from autoreason.run.reports import StudyResult
-from autoreason.run.research import PreparedResearch
-from autoreason.run.suite_tasks import read_tasks
-from autoreason.settings import Models, Settings
+from autoreason.run.research import PreparedResearch, research
+from autoreason.run.verbs import LabOptions, RecordedRun, RunHooks, checked, compute, door
+from autoreason.settings import DEFAULT_MODEL, Models, Settings
 from autoreason.studies.lab.lab_report import LabReport, lab_report
 from autoreason.studies.lab.lab_results import add_repeats, repeats_to_add
-from autoreason.studies.lab.lab_suite import Suite, SuiteWork, arm_runs, suite_of
-from autoreason.studies.lab.suite_file import read_suite
+from autoreason.studies.lab.lab_suite import Suite, SuiteTask, SuiteWork, arm_runs, suite_of
+from autoreason.studies.lab.suite_file import SuiteFile, TaskSource, read_suite
 from autoreason.task import Entry, Task
+
+
+class ReadTasks(NamedTuple):
+    """All tasks of a suite, and the evaluators that are saved when it starts."""
+
+    tasks: dict[str, SuiteTask]
+    evaluators: tuple[PreparedResearch, ...]
+
+
+async def read_tasks(file: SuiteFile) -> ReadTasks:
+    """The tasks of a suite in their order, with those that its file only names."""
+    tasks: Mapping[str, SuiteTask] = file.suite.tasks
+    read: dict[str, SuiteTask] = {}
+    evaluators: list[PreparedResearch] = []
+    for name, task in tasks.items():
+        source = file.sources.get(name)
+        try:
+            if source is None:
+                read[name] = task
+            elif source.job == "solve":
+                read |= await _read_problems(name, source)
+            else:
+                prepared = research.prepare(source.path, DEFAULT_MODEL)
+                evaluators.append(prepared)
+                read[name] = SuiteTask(task=prepared.task, job=source.job)
+        except InvalidInput as error:
+            raise file.document.blame(("tasks", name), error) from None
+    return ReadTasks(read, tuple(evaluators))
+
+
+def choose_problems(
+    assignments: Sequence[Assignment], options: Mapping[str, Any]
+) -> Sequence[Assignment]:
+    """The problems of the difficulty and number that are asked for."""
+    difficulty = options.get("difficulty")
+    chosen = assignments
+    if difficulty is not None:
+        chosen = [each for each in assignments if each.difficulty.lower() == difficulty.lower()]
+        if not chosen:
+            known = sorted({each.difficulty for each in assignments if each.difficulty})
+            there = f"there are {', '.join(known)}" if known else "the problems have none"
+            raise InvalidInput(f"no problem of difficulty {difficulty!r}; {there}")
+    chosen = chosen[: options.get("limit")]
+    if chosen and all(each.remark for each in chosen):
+        first = chosen[0]
+        raise InvalidInput(f"no problem can be examined fairly; {first.id}: {first.remark}")
+    return chosen
+
+
+async def _read_problems(name: str, source: TaskSource) -> dict[str, SuiteTask]:
+    """Every problem of a set that can be judged, as a task; the examiner keeps the set under its digest."""
+    from autoreason.programs.examiner.client import ExaminerClient
+
+    only = tuple(map(str, source.options.get("ids") or ()))
+    client = await ExaminerClient.open(source.path, only=only)
+    try:
+        options = {name: source.options.get(name) for name in ("difficulty", "limit")}
+        chosen = choose_problems(client.reply.assignments, options)
+        terms = {"set": client.reply.digest}
+        return {
+            f"{name}/{each.id}": SuiteTask(
+                task=Task(brief=f"Solve {each.title or each.id}", work=Assignments((each,))),
+                job="solve",
+                terms=terms,
+            )
+            for each in chosen
+            if not each.remark
+        }
+    finally:
+        await client.close()
+
 
 _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Another text."))
 

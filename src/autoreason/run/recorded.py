@@ -26,23 +26,22 @@ from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.run import driver
-from autoreason.run.choices import ModelChoice, change_servers
-from autoreason.run.door import door, verb
 from autoreason.run.estimate import check
-from autoreason.run.parameters import (
+from autoreason.run.prepared import ModelChoice, PreparedRun, change_servers, prepare_with, use_pool
+from autoreason.run.record import Memory, name_and_journal, rerun, task_and_settings, use_journal
+from autoreason.run.refine import strategy_name
+from autoreason.run.reports import reported_result, store_verdict
+from autoreason.run.research import PreparedResearch, caller_service, needs_function, read_recorded
+from autoreason.run.result import Result, StopSwitch
+from autoreason.run.verbs import (
     ForkOptions,
     JournalPlace,
     RecordedRun,
     ResearchOptions,
     ResumeOptions,
+    door,
+    verb,
 )
-from autoreason.run.prepared import PreparedRun, prepare_with, use_pool
-from autoreason.run.recall import Memory, rerun
-from autoreason.run.record import name_and_journal, task_and_settings, use_journal
-from autoreason.run.refine import strategy_name
-from autoreason.run.reports import reported_result, store_verdict
-from autoreason.run.research import PreparedResearch, caller_service, needs_function, read_recorded
-from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget, Settings, make_settings, read_budget, single_judge_changes
 from autoreason.story import Story, build_story
 from autoreason.task import Task, check_task, make_contract

@@ -11,11 +11,9 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.job_types import Refine
 from autoreason.plugins import absolute
-from autoreason.run.choices import ModelChoice
-from autoreason.run.door import door
-from autoreason.run.parameters import RefineOptions, TaskOptions
-from autoreason.run.prepared import PreparedRun, prepare
+from autoreason.run.prepared import ModelChoice, PreparedRun, prepare
 from autoreason.run.result import Result
+from autoreason.run.verbs import RefineOptions, TaskOptions, door
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies.registry import find_strategy
 from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
@@ -43,10 +41,6 @@ def refine(
     Returns:
         The text, how it came about and what it took. A run that paused says why in `status` and
         `reason`; `resume` goes on with it. `refine.prepare(...).estimate()` says beforehand what it may take.
-
-    Raises:
-        InvalidInput: Something cannot be used; nothing was written and nothing was asked.
-        JournalError: The journal cannot be read or written.
 
     Example:
         >>> from autoreason import Budget, refine

@@ -35,15 +35,14 @@ from autoreason.exchange import Model, Query, Request
 from autoreason.job_types import Research
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import build_job
-from autoreason.run.choices import ModelChoice
-from autoreason.run.door import door
-from autoreason.run.parameters import (
-    ResearchOptions,
-    RunHooks,
-)
-from autoreason.run.prepared import PreparedRun, R_co, job_in, prepare
+from autoreason.run.prepared import ModelChoice, PreparedRun, R_co, job_in, prepare
 from autoreason.run.products import ResearchResult
 from autoreason.run.services import LazyService
+from autoreason.run.verbs import (
+    ResearchOptions,
+    RunHooks,
+    door,
+)
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.task import Task
 

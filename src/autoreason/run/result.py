@@ -21,7 +21,7 @@ from autoreason.errors import (
 )
 from autoreason.events import FINISHED, EndedBy, Evidence, PassDecided, Status
 from autoreason.exchange import Spent
-from autoreason.jobs.spending import spending
+from autoreason.jobs.allowance import spending
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.paths import Place
 from autoreason.report.numbers import UNKNOWN, count, lines, percent

@@ -15,7 +15,7 @@ from autoreason.artifacts.tuning import TuningQuery, suggest
 from autoreason.exchange import Query, Service
 from autoreason.programs.assignment import Assignments
 from autoreason.programs.policy import Policy, PolicyQuery
-from autoreason.run.recall import Memory
+from autoreason.run.record import Memory
 from autoreason.settings import Settings
 from autoreason.task import Work
 from autoreason.tournament.panel import Prediction, PredictionQuery

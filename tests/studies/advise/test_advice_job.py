@@ -20,9 +20,9 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Refine
 from autoreason.journal import Journal
-from autoreason.run.advice import advise, advise_from
 from autoreason.run.export import export
 from autoreason.run.recorded import fork, replay, resume
+from autoreason.run.studies import advise, advise_from
 from autoreason.settings import Models, make_settings
 from autoreason.studies.advise.advice_events import PilotFinished
 from autoreason.studies.advise.advice_job import conclude, run_calls

@@ -56,7 +56,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import run_prepared
     from autoreason.cli.views.message import print_message
-    from autoreason.run.advice import advise, command_for
+    from autoreason.run.studies import advise, command_for
     from autoreason.studies.advise.advice_job import ends_by_rule
     from autoreason.studies.advise.advice_report import describe_limit
     from autoreason.task import Task
@@ -87,7 +87,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> int:
 def _advise_from(runs: list[str], values: dict[str, Any]) -> int:
     from autoreason.cli.lookup import open_journal
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.advice import advise_from
+    from autoreason.run.studies import advise_from
 
     with open_journal(values["journal"]) as journal:
         report = advise_from(runs, journal=journal)

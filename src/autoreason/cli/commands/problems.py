@@ -16,7 +16,7 @@ from autoreason.report import numbers
 
 if TYPE_CHECKING:
     from autoreason.programs.assignment import Trial
-    from autoreason.run.problem_sets import ProgramReport
+    from autoreason.run.solve import ProgramReport
 
 NOT_RUN = 6
 """Exit status where a test could not be run, which says nothing about the program."""
@@ -54,7 +54,7 @@ def show(source: str, name: str | None, as_json: bool, html: Path | None) -> Non
       autoreason problems show problems.jsonl --problem HumanEval/0
     """
     from autoreason.cli.views.outcome import show_report
-    from autoreason.run.problem_sets import describe_set
+    from autoreason.run.solve import describe_set
 
     show_report(describe_set(source, name, as_set=as_json), as_json=as_json, html=html)
 
@@ -81,7 +81,7 @@ def convert(source: str, target: Path | None, as_json: bool) -> None:
     from autoreason.files import check_output, write
     from autoreason.programs.problems.formats import read_problems
     from autoreason.programs.problems.problem import encode_set
-    from autoreason.run.problem_sets import SetReport
+    from autoreason.run.solve import SetReport
 
     if as_json and target is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with --to")
@@ -160,7 +160,7 @@ def check(
     import asyncio
 
     from autoreason.cli.views.console import stderr_console
-    from autoreason.run.problem_sets import check_solutions
+    from autoreason.run.solve import check_solutions
 
     with stderr_console().status("0 solutions") as status_line:
 
@@ -188,7 +188,7 @@ def _check_program(
     from autoreason.cli.views.console import stderr_console
     from autoreason.programs.examiner.examiner import select_tests, try_program
     from autoreason.programs.problems.formats import read_program
-    from autoreason.run.problem_sets import ProgramReport, read_problem
+    from autoreason.run.solve import ProgramReport, read_problem
 
     _check_order(problem, solution)
     found = read_problem(problem, name, test_time_limit, test_memory_limit)

@@ -167,7 +167,7 @@ def _is_check(given: tuple[str, ...]) -> bool:
 def _compare(given: tuple[str, ...], rules: list[str], values: dict[str, Any]) -> int:
     from autoreason.cli import arguments
     from autoreason.cli.runner import start_run
-    from autoreason.run.research_rules import compare_rules
+    from autoreason.run.studies import compare_rules
 
     if values["measure"]:
         raise InvalidInput("--measure is the same for every rule; name one, or none")

@@ -18,7 +18,7 @@ from autoreason.cli.lookup import complete_run, open_journal, run_argument
 from autoreason.cli.times import Moment, when
 from autoreason.cli.views.pager import paged
 from autoreason.errors import InvalidInput, JournalError, RunLocked
-from autoreason.jobs import spending
+from autoreason.jobs import allowance
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
@@ -139,7 +139,7 @@ def _total(rows: list[RunRow], *, more: bool) -> str:
     spent = reduce(Spent.joined, counted, Spent())
     number = numbers.count(len(rows), "run")
     rest = f"; -n {10 * len(rows):,} shows more" if more else ""
-    return f"{number}: {spending.spending(spent)}{rest}"
+    return f"{number}: {allowance.spending(spent)}{rest}"
 
 
 @runs.command(

@@ -16,9 +16,9 @@ from autoreason.models.examples import fill_examples
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from autoreason.run.parameters import RunHooks
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.products import Solution
+    from autoreason.run.verbs import RunHooks
 
 _SHOWN_RECORDS = 10
 _EXAMPLES = fill_examples("""\

@@ -24,7 +24,7 @@ from autoreason.exchange import (
     TextArrived,
 )
 from autoreason.job_types import Lab
-from autoreason.jobs import spending
+from autoreason.jobs import allowance
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import Key, order_by_number
 from autoreason.report import numbers
@@ -409,9 +409,9 @@ class Live:
         spent = lab.spent if (lab := self.lab) else self.spent
         return " · ".join(
             (
-                spending.count_within(spent.calls, limits.calls, "call"),
-                spending.tokens(spent, limits.tokens),
-                spending.cost(spent, limits.cost),
+                allowance.count_within(spent.calls, limits.calls, "call"),
+                allowance.tokens(spent, limits.tokens),
+                allowance.cost(spent, limits.cost),
             )
         )
 
