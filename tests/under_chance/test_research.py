@@ -24,7 +24,7 @@ from autoreason.artifacts.research_task import ResearchTask
 from autoreason.artifacts.trial_events import Effect
 from autoreason.events import AnyEvent, RunStarted
 from autoreason.exchange import Query, Request
-from autoreason.job_types import RuleName
+from autoreason.job_types import Research, RuleName
 from autoreason.jobs.context import JobContext
 from autoreason.models.doubles import ScriptedModel
 from autoreason.prompts import built_in
@@ -231,7 +231,7 @@ def test_no_rule_of_a_comparison_is_better_by_chance(guarded: float) -> None:
     models = Models.everywhere("random/judge")
     task = Task(brief="b", work=ResearchTask(files={"a": ""}, artifact=("a",), evaluate="e"))
     suite = compare_rules(
-        task, Settings(models=models, seed=0), rules=get_args(RuleName), repeats=8
+        task, Settings(job=Research(), models=models, seed=0), rules=get_args(RuleName), repeats=8
     )
     cells = [cell for group in groups(suite) for cell in group.arms]
     runs, shown, missed = 300, 0, 0
