@@ -20,9 +20,9 @@ from autoreason.journal.location import locate, open_store
 from autoreason.models.doubles import EchoModel
 from autoreason.run.lab import lab
 from autoreason.run.lab_status import lab_status
-from autoreason.run.parameters import RefineOptions
 from autoreason.run.recorded import resume
 from autoreason.run.refine import refine
+from autoreason.run.verbs import RefineOptions
 from autoreason.settings import Budget
 from benchmarks.commands import AUTOREASON, timed
 from benchmarks.lab import write_suite

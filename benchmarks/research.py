@@ -14,14 +14,14 @@ from pathlib import Path
 from statistics import median
 
 import msgspec
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
-from autoreason.artifacts.acceptance import ResearchTerms
 from autoreason.artifacts.evaluator.evaluators import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import EvaluationQuery, EvaluationService
 from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
 from autoreason.exchange import OnSignal, QueryEnded, QueryStarted, Reply, Request
+from autoreason.job_types import Research
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.models.pool import ModelPool
@@ -111,10 +111,8 @@ async def run_research(evaluations: int) -> ResearchCost:
 
 
 async def _drive(evaluator: EvaluatorClient, evaluations: int, journal: Journal) -> ResearchCost:
-    terms = ResearchTerms(evaluations=evaluations, parallel=2, patience=10_000)
-    settings = make_settings(
-        Models.everywhere(_ADDRESS), 7, strategy="research", strategy_options=to_builtins(terms)
-    )
+    job = Research(evaluations=evaluations, parallel=2, patience=10_000)
+    settings = make_settings(Models.everywhere(_ADDRESS), 7, job=job)
     work = ResearchTask(
         files={"work.py": _ARTIFACT.format(gain=0)},
         artifact=("work.py",),

@@ -12,16 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec import to_builtins
 from msgspec.structs import replace
 
-from autoreason.artifacts.acceptance import ResearchTerms
 from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
 from autoreason.artifacts.measurement import EvaluationOutcome, EvaluationQuery, Measurement
 from autoreason.artifacts.research_history import NoiseMeasured, TrialDecided
 from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
 from autoreason.events import AnyEvent, JobFinished
 from autoreason.exchange import Query, Request, Service
+from autoreason.job_types import Research
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.models.pool import ModelPool
@@ -118,11 +117,8 @@ def _run(
     settings = make_settings(
         Models.everywhere("scripted/scripted"),
         seed,
-        strategy="research",
+        job=Research(evaluations=_EVALUATIONS, parallel=parallel, patience=8),
         budget=Budget(calls=calls),
-        strategy_options=to_builtins(
-            ResearchTerms(evaluations=_EVALUATIONS, parallel=parallel, patience=8)
-        ),
     )
     with Journal.open(str(path), create=True) as journal:
         rows = journal.runs()

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.ext.napoleon import GoogleDocstring
 
 import autoreason
-from autoreason.run.door import option_texts, options_class
+from autoreason.run.verbs import option_texts, options_class
 from autoreason.version import __version__
 
 project = "autoreason"

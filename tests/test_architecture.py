@@ -21,8 +21,17 @@ HOUSE = ROOT / "src" / "autoreason"
 NOUNS = frozenset(
     {
         *("bounded_yaml", "characters", "contract", "errors", "events", "exchange", "extensions"),
-        *("field_docs", "files", "keys", "knowledge_records", "paths", "plugins", "prompts"),
-        *("reasoning", "regex", "settings", "story", "task", "type_hints", "version"),
+        *(
+            "fields",
+            "files",
+            "job_types",
+            "keys",
+            "knowledge_records",
+            "paths",
+            "plugins",
+            "prompts",
+        ),
+        *("reasoning", "regex", "settings", "story", "task", "version"),
     }
 )
 FLOORS = (

@@ -17,7 +17,7 @@ import pytest
 import autoreason
 from autoreason import errors, events, extend, testing
 from autoreason.exchange import Signal
-from autoreason.run.door import option_texts, options_class
+from autoreason.run.verbs import option_texts, options_class
 
 ROOT = Path(__file__).parents[1]
 OFFERED = {name: getattr(autoreason, name) for name in autoreason.__all__}

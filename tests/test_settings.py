@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
-from autoreason.field_docs import read_docs
+from autoreason.fields import read_docs
 from autoreason.settings import Budget, Models, Settings, make_settings, providers_of, servers
 
 ONE = Models.everywhere("echo/echo")

@@ -111,7 +111,7 @@ def read_texts(planned: Sequence[Job], out: Path) -> tuple[list[Unit], int, int]
                     continue
                 story = journal.story(row.id)
                 units += _delivered(job.name, story, row.spent.calls)
-                if story.strategy == TOURNAMENT:
+                if story.job and story.job.is_tournament:
                     decided = [each.decided for each in story.passes if each.decided]
                     passes += len(decided)
                     judged += sum(each.verdict is not None for each in decided)
@@ -123,7 +123,7 @@ def _delivered(name: str, story: Story, calls: int) -> Iterator[Unit]:
     if task is None or task.entries or not story.delivered:
         return
     # Who writes the draft that all share is the arm `single`, too.
-    strategy = "draft" if task.draft is None else story.strategy
+    strategy = "draft" if task.draft is None or story.job is None else story.job.name
     good = not task.contract.violations(story.delivered.text)
     yield Unit("briefs", name, strategy, good, calls)
 

@@ -20,8 +20,6 @@ from autoreason.knowledge.holdout import PredictorTest as PredictorTest
 from autoreason.knowledge.holdout import evaluate_predictor as evaluate_predictor
 from autoreason.models.pool import ModelPool as ModelPool
 from autoreason.report.report import Report as Report
-from autoreason.run.advice import advise as advise
-from autoreason.run.advice import advise_from as advise_from
 from autoreason.run.estimate import RunEstimate as RunEstimate
 from autoreason.run.export import export as export
 from autoreason.run.knowledge import add_outcome as add_outcome
@@ -39,13 +37,15 @@ from autoreason.run.recorded import replay as replay
 from autoreason.run.recorded import resume as resume
 from autoreason.run.refine import refine as refine
 from autoreason.run.research import research as research
-from autoreason.run.research_rules import compare_rules as compare_rules
 from autoreason.run.result import Result as Result
 from autoreason.run.result import StopSwitch as StopSwitch
 from autoreason.run.result import StudyResult as StudyResult
 from autoreason.run.solve import solve as solve
+from autoreason.run.studies import advise as advise
+from autoreason.run.studies import advise_from as advise_from
 from autoreason.run.studies import certify as certify
 from autoreason.run.studies import compare as compare
+from autoreason.run.studies import compare_rules as compare_rules
 from autoreason.run.studies import judge as judge
 from autoreason.run.studies import rejudge as rejudge
 from autoreason.settings import Budget as Budget

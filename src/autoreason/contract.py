@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
+from autoreason.fields import check_fields
 from autoreason.plugins import absolute, load_function, short
 from autoreason.regex import Regex, parsed
-from autoreason.type_hints import check_fields
 
 HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
 """A heading's marks and the rest of its line; what closes it is removed by `heading_text`."""

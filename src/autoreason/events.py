@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from textwrap import shorten
 from typing import ClassVar, Literal
 
@@ -103,6 +103,7 @@ def _shorten(value: object) -> str:
 
 AnyEvent = Event
 """An event of this module or of another room."""
+OnEvent = Callable[[AnyEvent], None]
 
 
 # The life of a run, emitted by the driver.

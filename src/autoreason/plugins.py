@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import Any, Literal
 
 from autoreason.errors import InvalidInput
-from autoreason.type_hints import type_problem
+from autoreason.fields import describe as describe_type
+from autoreason.fields import is_of
 
 Kind = Literal["strategy", "model", "contract check"]
 """What can be extended."""
@@ -60,8 +61,8 @@ def load_function(kind: Kind, name: str, takes: str, returns: object) -> Callabl
                 result = list(result)
         except (Exception, SystemExit) as error:
             raise InvalidInput(f"{what} raised {describe(error, file)}; correct it") from error
-        if problem := type_problem("result", result, returns):
-            raise InvalidInput(f"{what} has no valid result: {problem}")
+        if not is_of(result, returns):
+            raise InvalidInput(f"{what} has no valid result; return {describe_type(returns)}")
         return result
 
     return checked

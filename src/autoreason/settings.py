@@ -4,16 +4,24 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Literal, Self, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
 
-from autoreason.errors import InvalidInput, plainly
+from autoreason.errors import InvalidInput
 from autoreason.exchange import Effort, Role
-from autoreason.field_docs import FieldDoc, read_docs
+from autoreason.fields import (
+    FieldDoc,
+    check_fields,
+    check_known,
+    check_ranges,
+    describe,
+    make_struct,
+    read_docs,
+)
+from autoreason.job_types import AnyJob, JobType, Refine
 from autoreason.plugins import absolute, is_own
-from autoreason.type_hints import check_fields, describe
 
 Protocol = Literal["robust", "paper"]
 Candidates = Literal["B+AB", "B", "AB"]
@@ -51,6 +59,7 @@ ROLE_MODELS = {
 }
 """Options that give a role of `Models` a model of its own."""
 Temperature = Annotated[float, Meta(ge=0, le=2)]
+Kind = TypeVar("Kind", bound=JobType)
 
 
 class Models(Struct, frozen=True, kw_only=True):
@@ -106,6 +115,22 @@ class Budget(Struct, frozen=True, kw_only=True):
         "Longest time at work; replies under way are waited for, retries are not, and pauses do not count.",
     ] = None
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            cost: Decimal | float | None = None,
+            tokens: int | None = None,
+            calls: int | None = None,
+            seconds: float | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        cost: object = self.cost
+        if isinstance(cost, int | float):
+            msgspec.structs.force_setattr(self, "cost", Decimal(str(cost)))
+
 
 LIMITS = {
     "cost": "cost_limit",
@@ -130,15 +155,7 @@ def read_budget(limits: Budget | Mapping[str, Any]) -> Budget:
     """A budget, also from its limits by name."""
     if isinstance(limits, Budget):
         return limits
-    unknown = set(limits) - set(Budget.__struct_fields__)
-    if unknown:
-        raise InvalidInput(
-            f"`budget` has no limit `{min(unknown)}`; known are {', '.join(Budget.__struct_fields__)}"
-        )
-    try:
-        return msgspec.convert(dict(limits), Budget)
-    except msgspec.ValidationError as error:
-        raise InvalidInput(f"`budget`: {plainly(error)}; change it") from None
+    return make_struct(Budget, limits, "`budget`: ")
 
 
 Unit = Literal["calls", "tokens", "cost"]
@@ -152,22 +169,14 @@ class Matched(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Everything about a run that is not its task; the help of the command line quotes these sentences."""
+    """What a run does, and how; the help of the command line quotes these sentences."""
 
+    job: AnyJob = Refine()
     models: Models
     seed: Annotated[
         int, "All randomness of the run comes from it; sent on where a model takes one."
     ]
     protocol: Annotated[Protocol, "`robust`, or `paper`, the published procedure."] = "robust"
-    strategy: Annotated[
-        str,
-        "`autoreason`, or a rival: `single`, `conservative`, `improve`, `harsh`, `critique_revise` and "
-        "`self_refine`, in which no one judges, `best_of_n`, in which a panel chooses a draft; or your own, "
-        "`file.py:Class`.",
-    ] = "autoreason"
-    strategy_options: Annotated[
-        dict[str, Any], "What only this strategy understands, such as n=4 for `best_of_n`."
-    ] = {}
     matched: Annotated[
         Matched | None,
         "What a strategy may spend before it begins another pass; set for the cells of a suite that matches budgets.",
@@ -314,6 +323,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         "Ask through the provider's batch interface: half the price, and every reply may take hours.",
     ] = False
 
+    def job_as(self, kind: type[Kind]) -> Kind:
+        """The job, which is of this kind."""
+        assert isinstance(self.job, kind), self.job
+        return self.job
+
     @property
     def ties_survive(self) -> bool:
         """Whether A survives a pass after which it stays without a lead, as the paper has it."""
@@ -338,7 +352,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise
 
     def _check(self) -> None:
-        _check_ranges(msgspec.structs.asdict(self))
+        check_ranges(Settings, msgspec.structs.asdict(self))
         if self.confirmation == 1:
             raise InvalidInput("`confirmation` is 1; one judge is no panel, give 0 or 2 and more")
         if self.subtractive_synthesis and self.candidates == "B":
@@ -444,16 +458,11 @@ def servers(
     return {used[0]: base_url}
 
 
-_SPANS = {name: doc.span for name, doc in read_docs(Settings).items() if doc.span}
-
-
-def _check_ranges(values: Mapping[str, Any]) -> None:
-    for name, (low, high) in _SPANS.items():
-        value = values.get(name)
-        if isinstance(value, int | float) and not low <= value <= high:
-            # A single judge is for runs with an author; a panel over finished texts has two or more.
-            least = 2 if name == "judges" and not values["models"].author else low
-            raise InvalidInput(f"`{name}` is {value}; give a number from {least} to {high}")
+SETTING_DOCS: dict[str, FieldDoc] = {
+    **read_docs(Refine),
+    **{name: doc for name, doc in read_docs(Settings).items() if name != "job"},
+}
+"""Everything that can be set for a run which writes a text."""
 
 
 PAPER: dict[str, Any] = {
@@ -515,24 +524,15 @@ def make_settings(
             chosen[maximum] = max(chosen[name], base.get(maximum, _DEFAULTS[maximum]))
     if DEFAULT_MODEL in models.all():
         chosen = {**FOR_THE_EMBEDDED_MODEL, **chosen}
-    unknown = set(chosen) - set(Settings.__struct_fields__)
-    if unknown:
-        raise InvalidInput(
-            f"unknown setting `{min(unknown)}`; known are {', '.join(Settings.__struct_fields__)}"
-        )
     fields = {"models": models, "seed": seed, "protocol": protocol, **chosen}
-    try:
-        return msgspec.convert(fields, Settings, from_attributes=True)
-    except msgspec.ValidationError as error:
-        if isinstance(error.__cause__, InvalidInput):
-            raise error.__cause__ from None
-        _check_ranges(fields)
-        raise InvalidInput(f"{plainly(error)}; change it") from None
+    check_known(fields, ("job", *SETTING_DOCS), "unknown setting")
+    own = {name: fields.pop(name) for name in Refine.__struct_fields__ if name in fields}
+    return make_struct(Settings, {"job": make_struct(Refine, own)} | fields)
 
 
 def describe_default(name: str, show: Callable[[Any], str]) -> str:
     """The default of a setting, and where the paper or the embedded model has another."""
-    usual = read_docs(Settings)[name].default
+    usual = SETTING_DOCS[name].default
     others = {
         "paper": PAPER.get(name, usual),
         DEFAULT_MODEL: FOR_THE_EMBEDDED_MODEL.get(name, usual),
@@ -553,13 +553,8 @@ def read_changes(given: Iterable[str], known: Mapping[str, FieldDoc]) -> dict[st
             raise InvalidInput(f"`{name}` is set twice; set it once")
         if option != name and "strategy_options" in known:
             changes.setdefault("strategy_options", {})[option] = text
-        elif name not in known:
-            from difflib import get_close_matches
-
-            close = get_close_matches(name, known, 1)
-            meant = f"did you mean `{close[0]}`?" if close else f"known are {', '.join(known)}"
-            raise InvalidInput(f"unknown setting `{name}`; {meant}")
         else:
+            check_known([name], list(known), "unknown setting")
             changes[name] = _read_value(name, text, known[name])
     return changes
 

@@ -34,6 +34,7 @@ from autoreason.events import (
     Status,
     Verdict,
 )
+from autoreason.job_types import AnyJob, Product
 from autoreason.keys import is_in_pass, pass_key
 from autoreason.settings import Settings
 from autoreason.task import Task
@@ -135,9 +136,14 @@ class Story:
     """Every incumbent, the first draft first."""
 
     @property
-    def strategy(self) -> str:
-        """The name of its strategy or job; empty where it has not started."""
-        return self.settings.strategy if self.settings else ""
+    def job(self) -> AnyJob | None:
+        """What the run is for; None where it has not started."""
+        return self.settings.job if self.settings else None
+
+    @property
+    def writes(self) -> Product | None:
+        """What the run writes; None where it judges what others have written."""
+        return self.settings.job.writes if self.settings else "text"
 
     @property
     def incumbent(self) -> Incumbent | None:

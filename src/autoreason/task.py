@@ -14,9 +14,9 @@ from msgspec import Struct
 from autoreason.characters import without_controls
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, plainly
+from autoreason.fields import check_call, check_fields
 from autoreason.files import open_input
 from autoreason.knowledge_records import Knowledge
-from autoreason.type_hints import check_call, check_fields
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LOOKS_LIKE_A_FILE = re.compile(r"\S+\.(md|markdown|txt|rst|text)$|^[~./\\]\S*$|^\S+[/\\]\S+$")

@@ -18,6 +18,7 @@ from autoreason.artifacts.measurement import (
 )
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.exchange import Query, Request
+from autoreason.job_types import Research
 from autoreason.keys import Key
 from autoreason.models.doubles import ScriptedModel
 from autoreason.settings import Settings
@@ -82,9 +83,9 @@ def research_task(**changes: Any) -> Task:
     return Task(brief="Turn the knob.", work=ResearchTask(**known | changes))
 
 
-def research_settings(seed: int = 7, strategy: str = "research", **terms: Any) -> Settings:
+def research_settings(seed: int = 7, **terms: Any) -> Settings:
     """Settings of a small research run."""
-    return settings(seed=seed, strategy=strategy, strategy_options={"evaluations": 60, **terms})
+    return settings(seed=seed, job=Research(**{"evaluations": 60, **terms}))
 
 
 def proposal(text: str, hypothesis: str = "more helps") -> str:

@@ -10,8 +10,7 @@ from click.testing import CliRunner
 from tests.cli.inside import Inside
 
 from autoreason.cli.group import cli
-from autoreason.field_docs import read_docs
-from autoreason.settings import Settings
+from autoreason.settings import SETTING_DOCS
 
 
 def pages(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
@@ -76,7 +75,7 @@ def test_help_lists_every_setting_with_its_value_its_meaning_and_its_default() -
     printed = CliRunner().invoke(cli, ["run", "--help-all"], terminal_width=80).output
     said = " ".join(printed.partition("Settings, for --set NAME=VALUE:")[2].split())
     flags = {"protocol", "strategy", "k", "passes", "judges", "seed", "base_url", "batch"}
-    for name, doc in read_docs(Settings).items():
+    for name, doc in SETTING_DOCS.items():
         if name not in flags | {"models", "budget", "matched"}:
             assert f"{name} {doc.metavar}".strip() in said
             assert doc.sentence.replace("`", "")[:40] in said
@@ -106,7 +105,7 @@ def test_what_all_commands_share_may_stand_anywhere_and_is_refused_where_it_mean
     ("change", "said"),
     [
         ("pases=3", "unknown setting `pases`; did you mean --passes?"),
-        ("zzz=3", "unknown setting `zzz`; known are seed, "),
+        ("zzz=3", "unknown setting `zzz`; known are strategy, "),
         ("k", "'k' sets nothing; write it like k=3"),
         ("k=many", "-k is 'many'; give a whole number"),
         ("extra_judges=500", "`extra_judges` is 500; give a number from 0 to 99"),

@@ -50,7 +50,7 @@ def test_every_strategy_is_run_listed_shown_and_resumed(
     assert strategy == "autoreason" or strategy in shown.out
     assert inside("show", "--text").out == whole.out
     found = inside("show", "--json").json
-    assert found["settings"]["strategy"] == strategy
+    assert found["settings"]["job"]["strategy"] == strategy
     calls = found["spent"]["calls"]
     if calls > 1:
         paused = inside(*asked, "--call-limit", str(calls - 1))
@@ -70,7 +70,7 @@ def test_every_strategy_is_run_listed_shown_and_resumed(
         (("--strategy", "broken.py:Mine"), "SyntaxError"),
         (("--strategy", "raising.py:Mine"), "raised ValueError (not today) at raising.py:4"),
         (("--strategy", "best_of_n", "--set", "strategy_options.n=1"), "n is 1"),
-        (("--strategy", "best_of_n", "--set", "strategy_options.size=3"), "no option `size`"),
+        (("--strategy", "best_of_n", "--set", "strategy_options.size=3"), "unknown option `size`"),
         (("--strategy", "best_of_n", "--set", "playoff=0"), "set `playoff` to 2 or more"),
         (("--strategy", "single", "--set", "strategy_options.n=3"), "no option `n`"),
     ],

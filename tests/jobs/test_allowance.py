@@ -1,4 +1,4 @@
-"""Another pass is begun only if it fits, by what the passes before took."""
+"""What a job may spend, and what it has spent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
-from autoreason.exchange import Outcome, Reply, Usage
+from autoreason.exchange import Outcome, Reply, Spent, Usage
+from autoreason.jobs import allowance
 from autoreason.jobs.allowance import Allowance
 from autoreason.settings import Unit
 from autoreason.tournament.voting import PanelSize
@@ -95,3 +96,28 @@ def test_the_seats_of_a_panel_share_its_calls(judges: int, calls: int) -> None:
     assert sum(shares) <= calls
     assert min(shares) >= 1
     assert max(shares) - min(shares) <= 1
+
+
+@pytest.mark.parametrize(
+    ("spent", "limit", "sentence"),
+    [
+        (Spent(), None, "0 tokens"),
+        (Spent(calls=1, input=900, output=300), None, "1,200 tokens"),
+        (Spent(calls=1, input=900, output=300), 5000, "1,200 of 5,000 tokens"),
+        (Spent(calls=2, input=900, output=300, unmetered=1), None, "at least 1,200 tokens"),
+        (Spent(calls=2, input=900, unmetered=1), 5000, "at least 900 of 5,000 tokens"),
+        (Spent(calls=1, unmetered=1), None, "tokens unknown"),
+        (Spent(calls=1, unmetered=1), 5000, "tokens unknown of 5,000"),
+    ],
+)
+def test_tokens_that_no_provider_counted_are_unknown(
+    spent: Spent, limit: int | None, sentence: str
+) -> None:
+    assert allowance.tokens(spent, limit) == sentence
+
+
+def test_calls_of_unknown_price_are_counted_beside_what_is_known() -> None:
+    assert allowance.spending(Spent(calls=2, unpriced=2), 4.06) == (
+        "2 calls, 0 tokens, cost unknown, 4.1 s"
+    )
+    assert allowance.spending(Spent(calls=2, input=5)) == "2 calls, 5 tokens, $0.00"

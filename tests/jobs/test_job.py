@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
+import msgspec
 import pytest
 from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, JobFinished
 from autoreason.exchange import Query, Request
+from autoreason.job_types import (
+    Advise,
+    AnyJob,
+    Certify,
+    Judge,
+    JudgePairs,
+    KnowledgeTest,
+    Lab,
+    Refine,
+    Rejudge,
+    Research,
+    Solve,
+)
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, check_job, run_job
 from autoreason.prompts import built_in
-from autoreason.run.kinds import OTHER_JOBS, job_class, written_by
-from autoreason.strategies.registry import BUILT_IN
+from autoreason.strategies.registry import job_class
 from autoreason.task import Entry, Task
 from autoreason.tournament.strategy import Strategy
 
@@ -42,27 +55,30 @@ async def test_a_job_ends_without_a_text_of_its_own() -> None:
     assert (job.story.text, job.story.origin) == ("The best.", "rival.md")
 
 
-@pytest.mark.parametrize("name", [*BUILT_IN, *OTHER_JOBS])
-def test_what_a_job_writes_is_known_by_its_name(name: str) -> None:
-    chosen = settings(strategy=name)
-    kind = job_class(chosen)
-    assert kind.writes == written_by(chosen)
-    assert issubclass(kind, Strategy) == (kind.writes == "text")
+JUDGING = (Judge(), JudgePairs(), Rejudge(of="x"), Certify(model="a/b", suite=2))
+JOBS = (*JUDGING, Refine(), KnowledgeTest(folder="x"), Advise(), Solve(), Research(), Lab())
 
 
-@pytest.mark.parametrize("name", ["judge", "judge_pairs", "rejudge", "certify"])
-def test_a_job_that_judges_records_no_prompt_of_an_author(name: str) -> None:
-    names = job_class(settings(strategy=name)).prompt_names()
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_a_job_is_a_value_whose_code_is_found_and_which_is_read_again(job: AnyJob) -> None:
+    assert {type(each) for each in JOBS} == set(get_args(AnyJob))
+    assert issubclass(job_class(job), Strategy) == (job.writes == "text")
+    assert msgspec.json.decode(msgspec.json.encode(job), type=AnyJob) == job
+
+
+@pytest.mark.parametrize("job", JUDGING, ids=lambda job: job.name)
+def test_a_job_that_judges_records_no_prompt_of_an_author(job: AnyJob) -> None:
+    names = job_class(job).prompt_names()
     assert names is not None
     # Certify also shows a judge records.
     of_judges = {"system", "task", "judge", "ballot_again", "length_check"}
     assert set(names) - {"knowledge"} == of_judges
-    assert ("knowledge" in names) == (name == "certify")
+    assert ("knowledge" in names) == isinstance(job, Certify)
 
 
 def test_a_task_that_a_job_has_no_use_for_is_refused() -> None:
     task = Task(brief="x", entries=(Entry(name="a", text="A."), Entry(name="b", text="B.")))
     with pytest.raises(InvalidInput, match="no use for finished texts"):
-        check_job(task, settings(), job_class(settings()))
+        check_job(task, settings(), job_class(Refine()))
     with pytest.raises(InvalidInput, match="was given no problem"):
-        check_job(task, settings(strategy="solve"), job_class(settings(strategy="solve")))
+        check_job(task, settings(job=Solve()), job_class(Solve()))

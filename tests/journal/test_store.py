@@ -22,6 +22,7 @@ from tests.patience import PATIENCE
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.events import JobFinished, RunResumed, RunStarted
 from autoreason.exchange import GuidanceQuery, Outcome, Spent
+from autoreason.job_types import Judge
 from autoreason.journal import Journal, sql, sqlite
 from autoreason.journal.codec import now
 from autoreason.journal.listing import select_runs
@@ -298,7 +299,7 @@ async def test_what_no_run_matches_is_found_without_reading_any(journal: Journal
     journal.delete_run(RUN)
     for number in range(30):
         name = await journal.begin_run(f"Straße {number}", "0", STARTED)
-    journal.append(name, RunResumed(settings=replace(STARTED.settings, strategy="judge")))
+    journal.append(name, RunResumed(settings=replace(STARTED.settings, job=Judge())))
     await journal.flush()
     with patch.object(journal, "settings", side_effect=AssertionError), counting(journal) as read:
         searches: list[dict[str, Any]] = [

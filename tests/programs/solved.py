@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from autoreason.events import Status
 from autoreason.exchange import Spent
+from autoreason.job_types import Solve
 from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Trial, Which
 from autoreason.programs.events import Solved
 from autoreason.settings import Models, Settings
@@ -119,8 +120,8 @@ def set_cells(
     """The suite of a set, and its cells as far as they are told."""
     rated = {each.problem: each.difficulty for each in told}
     problems = [replace(p, difficulty=rated.get(p.id, p.difficulty)) for p in problems]
-    options = Settings(models=Models.everywhere("echo/echo"), seed=1)
-    options = replace(options, strategy_options={"broken": tuple(broken)})
+    job = Solve(broken=tuple(broken))
+    options = Settings(models=Models.everywhere("echo/echo"), seed=1, job=job)
     names = tuple(dict.fromkeys(each.strategy for each in told))
     suite = solve_problems(problems, options, strategies=names, repeats=repeats, prompts={})
     known = {(each.problem, each.strategy, each.repeat): each for each in told}

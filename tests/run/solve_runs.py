@@ -13,6 +13,7 @@ from tests.programs.stage import PROBLEM, MadeUpExaminer, critique, fenced, prog
 from tests.run.runs import lend, settings
 
 from autoreason.exchange import Model, Request
+from autoreason.job_types import Solve
 from autoreason.journal import Journal
 from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.run.products import Solution
@@ -53,8 +54,7 @@ def task() -> Task:
 
 def terms(strategy: str, changes: dict[str, Any] | None = None, **own: Any) -> Settings:
     """Settings to solve it with."""
-    options = {"set": DIGEST, "strategy": strategy, **own}
-    return settings(strategy="solve", strategy_options=options, **(changes or {}))
+    return settings(job=Solve(set=DIGEST, strategy=strategy, **own), **(changes or {}))
 
 
 async def solve_set(

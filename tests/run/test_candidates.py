@@ -18,9 +18,9 @@ from autoreason import Report
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run.choices import ModelChoice
 from autoreason.run.estimate import estimate_run
 from autoreason.run.export import export
+from autoreason.run.prepared import ModelChoice
 from autoreason.run.recorded import replay
 from autoreason.run.result import passes_of, plot_passes
 from autoreason.settings import Settings

@@ -16,6 +16,7 @@ from autoreason.artifacts.research_history import deliverable
 from autoreason.artifacts.research_task import research_of
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Judge
 from autoreason.journal import Journal
 from autoreason.run.export import commit_result, export, make_result_patch
 from autoreason.run.products import research_result
@@ -118,9 +119,7 @@ async def test_a_comparison_is_there_cell_by_cell(journal: Journal, tmp_path: Pa
 async def test_a_panel_is_there_with_its_texts(journal: Journal, tmp_path: Path) -> None:
     entries = make_entries({"a.md": "First text.", "../b": "Second text."})
     task = Task(brief="Write one sentence.", entries=entries)
-    result = await start_run(
-        journal, scripted(), task=task, changes={"strategy": "judge", "judges": 2}
-    )
+    result = await start_run(journal, scripted(), task=task, changes={"job": Judge(), "judges": 2})
     folder = tmp_path / "out"
     files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
     texts = {"texts/a.md", "texts/.._b.md"}

@@ -20,6 +20,7 @@ from autoreason.cli.runner import read_new, recorded_live
 from autoreason.cli.views.live import Live, View
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked, UnknownRun
 from autoreason.exchange import OnSignal, QueryStarted, Reply, Request
+from autoreason.job_types import Judge
 from autoreason.journal import Journal
 from autoreason.journal.run_names import cell_name
 from autoreason.models.doubles import EchoModel, ScriptedModel
@@ -497,9 +498,9 @@ async def test_panels_may_be_in_pairs_or_at_equal_length(
     for row in journal.cells(result.run):
         settings = journal.settings(row.id)
         assert settings is not None
-        strategies.add(settings.strategy)
-        if settings.strategy.startswith("judge"):
-            assert bool(settings.strategy_options) == (flag == "equal_length")
+        strategies.add(settings.job.name)
+        if isinstance(settings.job, Judge):
+            assert bool(settings.job.cut_from) == (flag == "equal_length")
     assert ("judge_pairs" in strategies) == (flag == "pairwise")
 
 

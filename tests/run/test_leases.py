@@ -16,6 +16,7 @@ from tests.patience import PATIENCE
 
 from autoreason.errors import BudgetReached
 from autoreason.exchange import Outcome, Reply, Usage
+from autoreason.job_types import Lab
 from autoreason.journal import Journal
 from autoreason.journal.leases import Rows
 from autoreason.models.budget import CostBound
@@ -24,8 +25,7 @@ from autoreason.run.cells import CellRun
 from autoreason.run.leases import BASE, Lease, LeasedBudget, Leases, as_row, provider_account
 from autoreason.run.result import StopSwitch
 from autoreason.run.workers import CellWorker, Opening, WorkerExecutor, _Started, send_cell
-from autoreason.settings import Budget, Models, Settings
-from autoreason.studies.lab.lab_job import LabTerms
+from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
 
 SUITE, OTHER_SUITE = "20260101-amber-fox", "20260101-blue-hare"
@@ -200,7 +200,7 @@ async def test_a_dead_workers_places_are_free_again_and_what_it_recorded_counts(
     for run in (SUITE, CELL):
         create_run(suites.journal, run)
     scheduler = WorkerExecutor(
-        LabTerms(workers=1),
+        Lab(workers=1),
         suites.journal,
         Settings(models=Models.judging("echo/echo"), seed=1, budget=Budget(calls=4)),
         StopSwitch(),
@@ -291,7 +291,7 @@ async def test_a_suite_that_is_resumed_waits_for_old_workers_and_has_its_new_lim
     before = suites.worker()
     await before.budget(calls=1).reserve(UPPER)
     settings = Settings(models=Models.judging("echo/echo"), seed=1, budget=Budget(calls=2))
-    scheduler = WorkerExecutor(LabTerms(workers=1), suites.journal, settings, StopSwitch())
+    scheduler = WorkerExecutor(Lab(workers=1), suites.journal, settings, StopSwitch())
     opening = asyncio.create_task(scheduler._open(SUITE))
     assert not await soon(opening)
     suites.workers.remove(before)
@@ -306,7 +306,7 @@ async def test_a_suite_that_is_resumed_waits_for_old_workers_and_has_its_new_lim
 async def test_a_cell_that_two_workers_are_sent_is_run_once(tmp_path: Path) -> None:
     url = str(tmp_path / "journal.db")
     with Journal.open(url, create=True) as journal, journal.lock(SUITE):
-        settings = Settings(strategy="single", models=Models.everywhere("echo/echo"), seed=1)
+        settings = make_settings(Models.everywhere("echo/echo"), 1, strategy="single")
         cell = CellRun(run=CELL, part="a", task=Task(brief="Explain tides."), settings=settings)
         workers = [
             CellWorker(

@@ -169,7 +169,7 @@ async def test_what_could_not_be_read_again_is_refused_before_anything_is_asked(
 ) -> None:
     model = EchoModel()
     with pytest.raises(
-        InvalidInput, match=r"`budget.tokens` is 1000000.0; give a whole number|`max_words` must be"
+        InvalidInput, match=r"budget.tokens` must be a whole number|`max_words` must be"
     ):
         await refine.aio("Write.", model, journal=tmp_path / "journal.db", **wrong)
     with Journal.open(str(tmp_path / "journal.db"), create=True) as journal:

@@ -35,8 +35,8 @@ from autoreason.run.record import recorded_result
 from autoreason.run.recorded import fork, replay, resume
 from autoreason.run.reports import reported_result
 from autoreason.run.research import research
-from autoreason.run.research_rules import compare_rules
 from autoreason.run.result import StopSwitch
+from autoreason.run.studies import compare_rules
 
 EVALUATOR = """
 def score(artifact, seed, items):

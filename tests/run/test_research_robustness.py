@@ -22,7 +22,7 @@ from autoreason.artifacts.measurement import (
     Orders,
 )
 from autoreason.artifacts.research_history import NoiseMeasured, TrialDecided
-from autoreason.artifacts.research_job import Research
+from autoreason.artifacts.research_job import ResearchJob
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
 from autoreason.exchange import Query, Request
@@ -96,7 +96,7 @@ def test_a_proposer_that_writes_rubbish_costs_trials_and_nothing_else(replies: l
 
     terms = research_settings(evaluations=20, patience=4)
     context = JobContext(research_task(), terms, PROMPTS, ask, events.append)
-    end = asyncio.run(Research(context).run())
+    end = asyncio.run(ResearchJob(context).run())
     assert end.status == "done"
     changed = {path for each in events if isinstance(each, TrialDecided) for path in each.changes}
     assert changed <= {"knob.txt"}

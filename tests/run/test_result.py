@@ -1,19 +1,29 @@
-"""A run's result shows itself: how it ended, its evidence, its passes and its text."""
+"""The results of runs, for the caller."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.cli import made_up
+from tests.run.solve_runs import SCRIPT, solve_set
 
 from autoreason.characters import in_markup
 from autoreason.errors import AutoreasonError, BudgetReached
 from autoreason.events import PassDecided, RunPaused
 from autoreason.exchange import Spent
+from autoreason.journal import Journal
+from autoreason.models.doubles import ScriptedModel
+from autoreason.report.numbers import lines
+from autoreason.report.report import write_folder
 from autoreason.report.table import lay_out
+from autoreason.run.products import Solution
 from autoreason.run.result import Result, passes_of, passes_table, plot_passes
+from autoreason.settings import Budget
 from autoreason.story import Story, build_story
 
 SLOTS = st.sampled_from(["A", "B", "AB", None])
@@ -131,3 +141,55 @@ def test_every_pass_is_a_row_and_two_dots(winners: list[str | None]) -> None:
     assert [row[0] for row in passes_table(passes).rows] == [str(each.number) for each in passes]
     dots = plot_passes(passes).svg.count("<title>pass ")
     assert dots == 2 * len(passes), "one for the margin, one for the words"
+
+
+async def solve(journal: Journal, problems: int, *strategies: str, **options: Any) -> Solution:
+    """A run on so many problems."""
+    return await solve_set(journal, ScriptedModel(SCRIPT), problems, strategies, width=1, **options)
+
+
+async def test_one_problem_ends_with_its_tests_and_its_program(journal: Journal) -> None:
+    found = await solve(journal, 1, "best_of_n")
+    assert found.one
+    assert found.conclusion == found.to_text().splitlines()[0].rstrip(".")
+    assert found.conclusion.startswith("Solved: ")
+    for label in ("Attempts", "Public", "Private", "Sandbox", "Took", "More"):
+        assert f"\n{label} " in found.to_text()
+    fields = found.to_dict()
+    assert fields["program"] == found.program
+    assert fields["private"]["verdict"] == "accepted"
+    assert "report" not in fields
+
+
+async def test_the_length_of_a_program_is_counted_in_lines(journal: Journal) -> None:
+    found = await solve(journal, 1, "best_of_n")
+    result = Result(**{name: vars(found)[name] for name in Result.__dataclass_fields__})
+    text = dict(result.sections()[0].sentences)["Text"]
+    assert lines(found.program or "") in text
+
+
+async def test_a_set_ends_with_its_tables_and_has_them_on_its_page(journal: Journal) -> None:
+    found = await solve(journal, 2, "single", "best_of_n")
+    assert not found.one
+    assert found.conclusion == found.report.conclusion
+    assert found.to_text().index("Comparisons") < found.to_text().index("Took ")
+    assert "program" not in found.to_dict()
+    assert "Which passes the tests of more problems?" in found.to_html()
+
+
+async def test_a_set_that_paused_says_so_and_has_no_report_yet(journal: Journal) -> None:
+    found = await solve(journal, 2, "best_of_n", budget=Budget(calls=5))
+    assert (found.status, len(found.solved)) == ("budget", 1)
+    assert found.conclusion.startswith("paused at the budget: ")
+    with pytest.raises(BudgetReached):
+        _ = found.report
+    assert "autoreason resume" in found.to_text()
+    assert not found.unsolved, "it is not finished"
+
+
+async def test_its_report_is_a_folder_of_files(journal: Journal, tmp_path: Path) -> None:
+    found = await solve(journal, 2, "single")
+    write_folder(tmp_path / "out", found.to_files())
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names >= {"report.md", "report.html", "report.json", "report.tex", "cells.csv"}
+    assert names >= {"arms.csv", "verdicts.csv", "plot-1.svg", "programs"}

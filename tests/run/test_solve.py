@@ -16,6 +16,7 @@ from tests.tournament.stage import cut_off
 
 from autoreason.errors import AutoreasonError, InvalidInput, StrategyError
 from autoreason.exchange import CallStarted, QueryEnded, QueryStarted, Reply, Request, Signal
+from autoreason.job_types import Refine, Solve
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.events import ProgramExamined, program_files, solved_in
@@ -229,7 +230,9 @@ async def test_terms_that_cannot_be_kept_are_refused(
 async def test_problems_and_texts_are_not_mixed() -> None:
     pool = lend(ScriptedModel(SCRIPT))
     with pytest.raises(InvalidInput, match="single has no use for problems; leave them out"):
-        await check(task(), changed(terms("single"), strategy="single"), pool, built_in())
+        await check(
+            task(), changed(terms("single"), job=Refine(strategy="single")), pool, built_in()
+        )
     with pytest.raises(InvalidInput, match="use `autoreason solve`"):
         await check(Task(brief="Write."), terms("single"), pool, built_in(writes="programs"))
     with pytest.raises(InvalidInput, match="no problem to solve"):
@@ -356,4 +359,4 @@ def test_options_that_solve_would_override_are_refused_and_the_others_kept() -> 
     ):
         prepare_solve("echo/echo", style="specialists")
     settings = prepare_solve("echo/echo", k=4, judges=5).settings
-    assert (settings.strategy_options["k"], settings.judges) == (4, 5)
+    assert (settings.job_as(Solve).k, settings.judges) == (4, 5)

@@ -8,6 +8,7 @@ import pytest
 from tests.run.runs import scripted, start_run
 
 from autoreason.errors import BudgetReached, Stopped
+from autoreason.job_types import Certify
 from autoreason.journal import Journal
 from autoreason.run.export import export
 from autoreason.run.record import recorded_result
@@ -146,5 +147,5 @@ def test_a_judge_in_a_file_is_certified_under_its_whole_path(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("")
-    options = certify.prepare("mine.py:Judge/x").settings.strategy_options
-    assert options["model"] == f"{tmp_path / 'mine.py'}:Judge/x"
+    job = certify.prepare("mine.py:Judge/x").settings.job_as(Certify)
+    assert job.model == f"{tmp_path / 'mine.py'}:Judge/x"

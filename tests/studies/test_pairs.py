@@ -19,6 +19,7 @@ from tests.tournament.stage import vote
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
+from autoreason.job_types import AnyJob, Judge, JudgePairs
 from autoreason.journal import Journal
 from autoreason.story import build_story
 from autoreason.studies.pairs import Pairs, TrainingPair, find_pairs
@@ -127,9 +128,9 @@ async def test_only_winners_can_be_asked_for(journal: Journal) -> None:
     assert found.not_won == 1
 
 
-@pytest.mark.parametrize("strategy", ["judge", "judge_pairs"])
+@pytest.mark.parametrize("job", [Judge(), JudgePairs()])
 async def test_a_text_that_breaks_the_contract_is_not_chosen_over_one_that_keeps_it(
-    journal: Journal, strategy: str
+    journal: Journal, job: AnyJob
 ) -> None:
     texts = {
         "broken.md": "First of all, synergy.",
@@ -139,9 +140,7 @@ async def test_a_text_that_breaks_the_contract_is_not_chosen_over_one_that_keeps
     entries = tuple(Entry(name=name, text=text) for name, text in texts.items())
     task = Task(brief="x", contract=Contract(must_not_include=("synergy",)), entries=entries)
     model = scripted({"judge": vote("First", "Second", "Third")})
-    result = await start_run(
-        journal, model, task=task, settings=settings(strategy=strategy, judges=3)
-    )
+    result = await start_run(journal, model, task=task, settings=settings(job=job, judges=3))
     found = find_pairs([result.run], journal=journal)
     assert names(found) == {("kept.md", "long.md", 3, 0), ("broken.md", "long.md", 3, 0)}
     assert found.in_breach == 1

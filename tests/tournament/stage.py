@@ -22,8 +22,8 @@ from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.knowledge_records import Knowledge
 from autoreason.prompts import PromptSet, built_in
-from autoreason.run.kinds import job_class
 from autoreason.settings import Models, Settings, make_settings
+from autoreason.strategies.registry import job_class
 from autoreason.task import Entry, Task, Work
 
 E = TypeVar("E")
@@ -150,7 +150,7 @@ async def play(
     told, recovered = played.events.append, recovery or Recovery()
     context = JobContext(task, settings, prompts or built_in(), ask, told, recovery=recovered)
     try:
-        played.end = await job_class(settings)(context).run()
+        played.end = await job_class(settings.job)(context).run()
     except Interruption as interruption:
         played.interruption = interruption
     return played

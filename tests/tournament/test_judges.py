@@ -19,6 +19,7 @@ from tests.tournament.stage import Played, document, play, shown_texts, vote
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten, JobFinished
 from autoreason.exchange import Request
+from autoreason.job_types import Judge
 from autoreason.jobs.context import JobContext
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.wire import WireModel
@@ -257,7 +258,7 @@ async def test_an_anchored_judge_sees_the_first_draft_once_it_is_no_longer_a() -
 async def test_finished_texts_can_be_judged_by_verified_judges_at_the_price_that_is_named() -> None:
     names = {"one": "A long text about the tide.", "two": "A short text."}
     entries = tuple(Entry(name=name, text=text) for name, text in names.items())
-    terms: dict[str, Any] = {"judges": 3, "style": "verified", "strategy": "judge"}
+    terms: dict[str, Any] = {"judges": 3, "style": "verified", "job": Judge()}
     judging = Models.judging("x/y")
     answers = {"judge": judge(said("length"), "long", "short")}
     played = await play(answers, entries=entries, models=judging, **terms)

@@ -15,7 +15,7 @@ from benchmarks.keep_rules.study import WAYS, WORLDS, RuleReport, StudyCell
 from tests.artifacts.knob import proposal, research_settings, research_task
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.artifacts.acceptance import Effect, RuleName, correct_keeps, end_test
+from autoreason.artifacts.acceptance import Effect, correct_keeps, end_test
 from autoreason.artifacts.measurement import (
     EvaluationOutcome,
     EvaluationQuery,
@@ -23,11 +23,12 @@ from autoreason.artifacts.measurement import (
     OrderQuery,
     Orders,
 )
-from autoreason.artifacts.research_job import Research
+from autoreason.artifacts.research_job import ResearchJob
 from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.events import AnyEvent, RunStarted
 from autoreason.exchange import Query, Request
+from autoreason.job_types import Research, RuleName
 from autoreason.jobs.context import JobContext
 from autoreason.models.doubles import ScriptedModel
 from autoreason.prompts import built_in
@@ -154,7 +155,7 @@ def run_over_noise(seed: int, evaluations: int) -> ResearchReport:
     task = research_task()
     settings = research_settings(seed, evaluations=evaluations)
     context = JobContext(task, settings, built_in(writes="files"), ask, events.append)
-    asyncio.run(Research(context).run())
+    asyncio.run(ResearchJob(context).run())
     started = RunStarted(task=task, settings=settings, prompts={}, version="1")
     return research_report(build_story([started, *events]))
 
@@ -236,7 +237,7 @@ def test_no_rule_of_a_comparison_is_better_by_chance(guarded: float) -> None:
     models = Models.everywhere("random/judge")
     task = Task(brief="b", work=ResearchTask(files={"a": ""}, artifact=("a",), evaluate="e"))
     suite = compare_rules(
-        task, Settings(models=models, seed=0), rules=get_args(RuleName), repeats=8
+        task, Settings(job=Research(), models=models, seed=0), rules=get_args(RuleName), repeats=8
     )
     cells = [cell for group in groups(suite) for cell in group.arms]
     runs, shown, missed = 300, 0, 0

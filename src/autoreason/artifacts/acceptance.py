@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil, floor, hypot, inf, isfinite, pow, sqrt
 from operator import mul
 from statistics import NormalDist, fmean, stdev
-from typing import Annotated, Literal
+from typing import Literal
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Research, RuleName
 from autoreason.stats.shares import student_t
 
 Values = Mapping[int, float]
@@ -402,37 +403,10 @@ def correct_keeps(keeps: Sequence[Effect], gain: float) -> CorrectedKeeps:
     return CorrectedKeeps(effects=effects, idle=max(0, floor(sum(chances) - _SURE * spread + 0.5)))
 
 
-RuleName = Literal["race", "greedy", "independent"]
-
-
-class ResearchTerms(Struct, frozen=True, kw_only=True):
-    """How a research run works."""
-
-    evaluations: Annotated[
-        int,
-        Meta(ge=MIN_EVALUATIONS, le=100_000),
-        "Evaluations in all: noise floor, races, playoff and end test.",
-    ] = 200
-    rule: Annotated[
-        RuleName,
-        "`race`; or a rival: `greedy` keeps what beats the record in one evaluation, `independent` proposes from the "
-        "start.",
-    ] = "race"
-    parallel: Annotated[int, Meta(ge=1, le=64), "Proposals and evaluations under way at once."] = 1
-    patience: Annotated[
-        int, Meta(ge=1, le=10_000), "Proposals in a row of which none is kept that end the search."
-    ] = 25
-    unsafe: Annotated[bool, "Evaluators may be run without a jail where there is none."] = False
-    output: Annotated[
-        str,
-        "The folder that the command line writes changed files to, also after a pause; empty is a patch.",
-    ] = ""
-
-    @property
-    def plan(self) -> BudgetPlan:
-        """How the evaluations are divided; the published greedy loop measures its start once and has no playoff."""
-        plan = plan_budget(self.evaluations)
-        return plan if self.rule != "greedy" else replace(plan, floor=1, playoff=0)
+def budget_plan(terms: Research) -> BudgetPlan:
+    """How the evaluations are divided; the published greedy loop measures its start once and has no playoff."""
+    plan = plan_budget(terms.evaluations)
+    return plan if terms.rule != "greedy" else replace(plan, floor=1, playoff=0)
 
 
 def keep_rule(name: RuleName, research: ResearchTask) -> KeepRule:

@@ -17,7 +17,7 @@ from autoreason.artifacts.acceptance import (
     KeepRule,
     Noise,
     NoiseSums,
-    ResearchTerms,
+    budget_plan,
     effect_of,
     keep_rule,
     mean_of,
@@ -41,6 +41,7 @@ from autoreason.artifacts.research_task import ResearchTask, broken_guard
 from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, PanelDecided
 from autoreason.exchange import Query
+from autoreason.job_types import Research
 from autoreason.jobs.context import JobContext, cancel, draw, use_in_order
 from autoreason.keys import sub_key
 from autoreason.report.numbers import count
@@ -413,7 +414,7 @@ class _TrialUnderWay:
 class ArtifactSearch:
     """Proposes, measures and decides until nothing more may be started."""
 
-    def __init__(self, context: ResearchContext, terms: ResearchTerms, measurer: Measurer) -> None:
+    def __init__(self, context: ResearchContext, terms: Research, measurer: Measurer) -> None:
         self._context, self._terms, self._measurer = context, terms, measurer
         self._research = research = context.research
         self._rule = keep_rule(terms.rule, research)
@@ -477,7 +478,7 @@ class ArtifactSearch:
             each for each in reversed(self._trials) if each.decided is None or each.decided >= order
         )
         taken = sum(each.most for each in islice(open_trials, self._under_way(order)))
-        left = terms.evaluations - terms.plan.reserved - state.spent - taken
+        left = terms.evaluations - budget_plan(terms).reserved - state.spent - taken
         if left < self._least(state):
             return 0, f"{count(terms.evaluations, 'evaluation')} used"
         return min(left, self._rule.evaluations + self._rule.incumbent_most), ""

@@ -14,7 +14,6 @@ from autoreason.artifacts.acceptance import (
     CorrectedKeeps,
     Effect,
     EndResult,
-    ResearchTerms,
     correct_keeps,
     end_test,
     measure_noise,
@@ -24,7 +23,7 @@ from autoreason.artifacts.measurement import EvaluationOutcome, Files
 from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import JournalError
 from autoreason.events import Event
-from autoreason.jobs.job import read_options
+from autoreason.job_types import Research
 from autoreason.report.numbers import count, duration, shorten
 from autoreason.story import Story
 
@@ -406,7 +405,7 @@ class ResearchProgress:
     def __init__(self, story: Story) -> None:
         assert story.settings is not None
         self._history = ResearchHistory(story)
-        self._terms = read_options(story.settings, ResearchTerms)
+        self._terms = story.settings.job_as(Research)
 
     def stage(self, asked: Collection[str]) -> str:
         """What is going on, by the first words of the keys under way."""

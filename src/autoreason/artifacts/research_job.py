@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.acceptance import ResearchTerms, finalists, keep_rule
+from autoreason.artifacts.acceptance import budget_plan, finalists, keep_rule
 from autoreason.artifacts.artifact_search import (
     ArtifactSearch,
     Contender,
@@ -39,8 +39,9 @@ from autoreason.artifacts.research_task import broken_guard, research_of, value_
 from autoreason.errors import InvalidInput, UnusableStart
 from autoreason.events import JobFinished
 from autoreason.exchange import Query
+from autoreason.job_types import Research
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job, Plans, read_options
+from autoreason.jobs.job import Job, Plans
 from autoreason.settings import Settings
 from autoreason.task import Task
 from autoreason.tournament.judges import JUDGE_PROMPTS, PANEL_SETTINGS, seat_calls
@@ -51,12 +52,10 @@ _TRIALS_PER_PANEL = 5
 """On average over simulated worlds: the metric cannot decide one trial in five."""
 
 
-class Research(Job):
+class ResearchJob(Job):
     """Improves an artifact against an evaluator, and tests the result on evaluations that chose nothing."""
 
     summary = "an artifact improved against a number"
-    writes = "files"
-    options_type = ResearchTerms
     common_prompts = ()
     prompts = ("system", "task", "proposer", "fix", *JUDGE_PROMPTS)
     used_settings = PANEL_SETTINGS
@@ -67,8 +66,8 @@ class Research(Job):
             **{each.name: getattr(self.context, each.name) for each in fields(JobContext)}
         )
         self._research = research = self.context.research
-        self._terms = read_options(self.settings, ResearchTerms)
-        self._plan = self._terms.plan
+        self._terms = self.settings.job_as(Research)
+        self._plan = budget_plan(self._terms)
         self._measurer = Measurer(self.context, research)
         self._search = ArtifactSearch(self.context, self._terms, self._measurer)
 
@@ -87,14 +86,14 @@ class Research(Job):
         """There must be an artifact and an evaluator."""
         if research_of(task) is None:
             raise InvalidInput(
-                f"{settings.strategy} needs an artifact and an evaluator; use `autoreason research`"
+                f"{settings.job.name} needs an artifact and an evaluator; use `autoreason research`"
             )
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
         """Calls: from patience without a kept change to a proposal for every evaluation that is not reserved."""
-        terms = read_options(settings, ResearchTerms)
-        free = max(0, terms.plan.search)
+        terms = settings.job_as(Research)
+        free = max(0, budget_plan(terms).search)
         low = min(free, terms.patience)
         return {"author": low}, {"author": max(low, free // 2)}, {"author": _CALLS * free}
 
@@ -105,7 +104,7 @@ class Research(Job):
         if research is None or not research.judge:
             return plans
         low, likely, high = plans
-        rule = read_options(settings, ResearchTerms).rule
+        rule = settings.job_as(Research).rule
         panels = high["author"] // _CALLS // keep_rule(rule, research).evaluations
         calls = seat_calls(settings)
         judges = likely["author"] // _TRIALS_PER_PANEL * settings.judges

@@ -30,10 +30,9 @@ from autoreason.events import (
     Slot,
     Verdict,
 )
-from autoreason.jobs import spending
+from autoreason.jobs import allowance
 from autoreason.keys import is_in_pass
 from autoreason.report import numbers
-from autoreason.run.kinds import job_label, written_by
 from autoreason.settings import Budget
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament import statements
@@ -76,7 +75,7 @@ class Account:
     def tell(self, event: AnyEvent) -> list[Line]:
         """Take in an event; the lines that say it, none where others say more."""
         self.story.apply(event)
-        if written_by(self.story.settings) == "programs":
+        if self.story.writes == "programs":
             return list(_program_lines(event, self.story))
         if not is_sampled(self.story):
             return list(_lines(event, self.story))
@@ -271,7 +270,7 @@ def describe_method(story: Story) -> str:
     settings = story.settings
     if settings is None:
         return ""
-    how = settings.protocol if is_contest(story) else job_label(settings.strategy)
+    how = settings.protocol if is_contest(story) else settings.job.label
     return f"{', '.join(settings.models.all())} · {how} · seed {settings.seed}"
 
 
@@ -281,7 +280,7 @@ def describe_needs(story: Story, stages: Iterable[str]) -> str:
     last = story.playoff_ballots or CONFIRMATION in story.panels
     if settings is None or story.end or last or {"playoff", CONFIRMATION} & {*stages}:
         return ""
-    if story.strategy == "single":
+    if settings.job.name == "single":
         return "one draft"
     if is_sampled(story):
         from autoreason.strategies.rivals import sample_count
@@ -305,8 +304,8 @@ def describe_spending(story: Story, spent: Spent) -> str:
     limits = story.settings.budget if story.settings else Budget()
     return " · ".join(
         (
-            spending.count_within(spent.calls, limits.calls, "call"),
-            spending.tokens(spent, limits.tokens),
-            spending.cost(spent, limits.cost),
+            allowance.count_within(spent.calls, limits.calls, "call"),
+            allowance.tokens(spent, limits.tokens),
+            allowance.cost(spent, limits.cost),
         )
     )

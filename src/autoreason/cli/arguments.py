@@ -12,10 +12,11 @@ from msgspec import Struct
 from autoreason.cli.options import show_value
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, plainly
-from autoreason.field_docs import FieldDoc, read_docs
+from autoreason.fields import FieldDoc, read_docs
 from autoreason.files import open_input
+from autoreason.job_types import Research
 from autoreason.paths import config_file
-from autoreason.run.parameters import (
+from autoreason.run.verbs import (
     AdviseOptions,
     CertifyOptions,
     CompareOptions,
@@ -31,9 +32,9 @@ from autoreason.run.parameters import (
 from autoreason.settings import (
     LIMITS,
     ROLE_MODELS,
+    SETTING_DOCS,
     Budget,
     Models,
-    Settings,
     describe_default,
     read_changes,
 )
@@ -68,7 +69,7 @@ class Setting(NamedTuple):
 
 def settings_of(command: str) -> dict[str, Setting]:
     """Every setting that a command understands."""
-    taken, own = read_docs(_OPTIONS[command]), read_docs(Settings)
+    taken, own = read_docs(_OPTIONS[command]), SETTING_DOCS
     found = {
         name: Setting(own[name], describe_default(name, _show_value))
         for name in own
@@ -78,7 +79,9 @@ def settings_of(command: str) -> dict[str, Setting]:
         if name in taken:
             found[name] = Setting(read_docs(Models)[role], "")
     if command == "fork":
-        found |= {name: Setting(taken[name], "") for name in ("evaluations", "patience")}
+        found |= {
+            name: Setting(read_docs(Research)[name], "") for name in ("evaluations", "patience")
+        }
     if command in _CONTRACT_KEYS:
         found |= {name: Setting(doc, "") for name, doc in read_docs(Contract).items()}
     return found

@@ -11,6 +11,7 @@ import click
 from autoreason.cli import options
 from autoreason.cli.command import open_journal
 from autoreason.errors import AutoreasonError, InvalidInput, JournalError, UnknownRun
+from autoreason.job_types import Lab
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -87,39 +88,33 @@ def warn_left_out(run: str, why: str) -> None:
 
 def is_contest(story: Story) -> bool:
     """Whether every pass is put to a vote."""
-    return story.strategy in ("", "autoreason")
+    return story.job is None or story.job.is_tournament
 
 
 def is_sampled(story: Story) -> bool:
     """Whether its passes are independent drafts."""
-    return story.strategy == "best_of_n"
+    return story.job is not None and story.job.is_sampling
 
 
 def is_suite(story: Story) -> bool:
     """Whether it consists of cells that are runs themselves."""
-    return story.strategy == "lab"
+    return isinstance(story.job, Lab)
 
 
 def writes_texts(story: Story) -> bool:
     """Whether it writes one text; suites and panels do not."""
-    from autoreason.run.kinds import written_by
-
-    return written_by(story.settings) == "text"
+    return story.writes == "text"
 
 
 def writes_files(story: Story) -> bool:
     """Whether it improves an artifact."""
-    from autoreason.run.kinds import written_by
-
-    return written_by(story.settings) == "files"
+    return story.writes == "files"
 
 
 def writes_programs(story: Story) -> bool:
     """Whether it writes programs, for one problem or a set of them."""
-    from autoreason.run.kinds import written_by
-
     if not is_suite(story):
-        return written_by(story.settings) == "programs"
+        return story.writes == "programs"
     from autoreason.studies.lab.lab_suite import suite_of
 
     suite = suite_of(story.task)
@@ -128,10 +123,10 @@ def writes_programs(story: Story) -> bool:
 
 def describe_title(title: str, story: Story | None) -> str:
     """The title of a run, after the kind of job it is where that is not plain."""
-    from autoreason.run.kinds import job_label
-
-    plain = story is None or writes_programs(story) or writes_files(story) or is_contest(story)
-    return title if plain or story is None else f"{job_label(story.strategy)}: {title}"
+    if story is None or story.job is None or is_contest(story):
+        return title
+    plain = writes_programs(story) or writes_files(story)
+    return title if plain else f"{story.job.label}: {title}"
 
 
 def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:

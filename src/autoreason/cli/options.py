@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.field_docs import FieldDoc, read_docs
+from autoreason.fields import FieldDoc, read_docs
+from autoreason.job_types import Refine
 from autoreason.settings import (
     DEFAULT_MODEL,
     LIMITS,
@@ -354,7 +355,7 @@ run_options = group(
     setting("k", "-k", rare=True),
     setting("judges", rare=True),
     setting("protocol", rare=True),
-    setting("strategy", metavar="NAME", rare=True),
+    field_option(Refine, "strategy", metavar="NAME", rare=True),
 )
 panel_judges_option = setting("judges", help="How many judges vote.", usual=str(PANEL_JUDGES))
 output_options = group(

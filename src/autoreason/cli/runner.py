@@ -26,6 +26,7 @@ from autoreason.cli.views import outcome
 from autoreason.cli.views.live import CELL, LAST_WAIT, Call, Live, View
 from autoreason.cli.views.outcome import OutputOptions
 from autoreason.events import LIFECYCLE
+from autoreason.job_types import Certify, Research
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import sub_key
 from autoreason.paths import certificates_folder
@@ -85,8 +86,7 @@ def start_run(
 
 def _unused(settings: Settings) -> list[str]:
     """That a switch which was given on the command line does nothing."""
-    from autoreason.run.kinds import job_class
-    from autoreason.strategies.registry import unused_setting
+    from autoreason.strategies.registry import job_class, unused_setting
 
     context = click.get_current_context()
     given = [
@@ -95,7 +95,7 @@ def _unused(settings: Settings) -> list[str]:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     given += [each.partition("=")[0].strip() for each in context.params.get("changes") or ()]
-    sentence = unused_setting(settings, given, [job_class(settings).used_settings])
+    sentence = unused_setting(settings, given, [job_class(settings.job).used_settings])
     return [with_flags(sentence)] if sentence else []
 
 
@@ -104,11 +104,11 @@ def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
     if not os.access(certificates_folder(), os.X_OK):
         return
     from autoreason.prompts import built_in
-    from autoreason.run.kinds import job_class
+    from autoreason.strategies.registry import job_class
     from autoreason.studies.certify.certificate import find_certificate
 
-    roles = job_class(settings).prompts
-    if settings.strategy == "certify" or (roles is not None and "judge" not in roles):
+    roles = job_class(settings.job).prompts
+    if isinstance(settings.job, Certify) or (roles is not None and "judge" not in roles):
         return
     judges = dict.fromkeys(settings.models.judges)
     stored = [find_certificate(address, settings.server_of(address)) for address in judges]
@@ -148,8 +148,8 @@ def record_folder(prepared: PreparedRun[Any], folder: Path | None) -> PreparedRu
     """Research with the folder for its files on record, so that `resume` writes there, too."""
     check_artifact_folder(prepared.task, folder)
     output = str(folder.resolve()) if folder else ""
-    terms = {**prepared.settings.strategy_options, "output": output}
-    return replace(prepared, settings=replace(prepared.settings, strategy_options=terms))
+    job = replace(prepared.settings.job_as(Research), output=output)
+    return replace(prepared, settings=replace(prepared.settings, job=job))
 
 
 # ---- a run of ours -----------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def resume_run(book: Journal, run: str, chosen: dict[str, Any], values: dict[str
     output, notes = values["output"], []
     if not lookup.writes_files(story):
         check_output(output)
-    elif folder := output or before.strategy_options.get("output"):
+    elif folder := output or before.job_as(Research).output:
         # The output of research is a folder.
         output = Path(folder)
         check_artifact_folder(task, output)

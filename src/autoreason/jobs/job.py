@@ -7,28 +7,27 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-import msgspec
 from msgspec import Struct
 
-from autoreason.errors import AutoreasonError, InvalidInput, StrategyError, plainly
+from autoreason.errors import AutoreasonError, InvalidInput, StrategyError
 from autoreason.events import AnyEvent, Delivered, JobFinished
 from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Role
+from autoreason.fields import is_of, make_struct
+from autoreason.job_types import Refine
 from autoreason.jobs.context import JobContext
 from autoreason.keys import first_attempt
 from autoreason.plugins import describe
 from autoreason.settings import Settings
 from autoreason.story import RecordedPanel, Story
 from autoreason.task import Task
-from autoreason.type_hints import type_problem
 
 Options = TypeVar("Options", bound=Struct)
 Plan = Mapping[str, int]
 """Calls by role."""
 Plans = tuple[Plan, Plan, Plan]
 """The least, the most likely and the most."""
-Product = Literal["text", "programs", "files"]
 
 
 class Job:
@@ -44,13 +43,9 @@ class Job:
     prompts: ClassVar[tuple[str, ...] | None] = None
     """The prompts it uses in addition to the common ones; None is all of them."""
     options_type: ClassVar[type[Struct] | None] = None
-    """Its options, as the struct that they are read into; None where it has none."""
+    """Options that only this strategy has, as the struct that they are read into; None where it has none."""
     used_settings: ClassVar[tuple[str, ...] | None] = None
     """The settings it looks at in addition to those of every author, models as `critic_model`; None is all of them."""
-    writes: ClassVar[Product | None] = None
-    """What it writes; None where it judges what others have written."""
-    steps_write: ClassVar[Product | None] = None
-    """What its steps write, where that has prompts of its own and it writes nothing itself."""
     ending: ClassVar[str] = "self.finish(...)"
     """How its `run` must end, as code, for an error message."""
     fewer_calls: ClassVar[str] = ""
@@ -105,19 +100,19 @@ class Job:
     def check(cls, settings: Settings) -> None:
         """Raise `InvalidInput` for options that it does not have, or cannot use."""
         if cls.options_type is not None:
-            read_options(settings, cls.options_type)
-        elif settings.strategy_options:
-            name = min(settings.strategy_options)
-            raise InvalidInput(f"{settings.strategy} has no option `{name}`; leave it out")
+            own_options(settings, cls.options_type)
+        elif isinstance(settings.job, Refine) and settings.job.strategy_options:
+            name = min(settings.job.strategy_options)
+            raise InvalidInput(f"{settings.job.name} has no option `{name}`; leave it out")
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
         """Raise `InvalidInput` for a task that this job has no use for."""
         if task.entries:
-            raise InvalidInput(f"{settings.strategy} has no use for finished texts; leave them out")
+            raise InvalidInput(f"{settings.job.name} has no use for finished texts; leave them out")
         if task.work:
             raise InvalidInput(
-                f"{settings.strategy} has no use for {task.work.name}; leave them out"
+                f"{settings.job.name} has no use for {task.work.name}; leave them out"
             )
 
     def emit(self, event: AnyEvent) -> None:
@@ -154,21 +149,10 @@ def repeat_plans(plans: Plans, times: int) -> Plans:
     return low, likely, high
 
 
-def read_options(settings: Settings, kind: type[Options]) -> Options:
-    """A job's options as it declares them; an unknown one is refused in one clear sentence."""
-    unknown = set(settings.strategy_options) - set(kind.__struct_fields__)
-    if unknown:
-        known = ", ".join(kind.__struct_fields__)
-        raise InvalidInput(
-            f"{settings.strategy} has no option `{min(unknown)}`; it has {known or 'none'}"
-        )
-    try:
-        # From the command line they are strings.
-        return msgspec.convert(settings.strategy_options, kind, strict=False)
-    except msgspec.ValidationError as error:
-        if isinstance(error.__cause__, InvalidInput):
-            raise error.__cause__ from None
-        raise InvalidInput(f"{settings.strategy}: {plainly(error)}") from None
+def own_options(settings: Settings, kind: type[Options]) -> Options:
+    """The options that only a strategy has, as it declares them; from the command line they are strings."""
+    job = settings.job_as(Refine)
+    return make_struct(kind, job.strategy_options, f"{job.strategy}: ", strict=False)
 
 
 _BUILT_IN_PREFIX = "autoreason."
@@ -178,24 +162,26 @@ Kind = TypeVar("Kind", bound=Job)
 def check_job(task: Task, settings: Settings, kind: type[Job]) -> None:
     """Raise `InvalidInput` where the job cannot run this task with these settings."""
     kind.check_task(task, settings)
-    with user_code_errors(kind, settings.strategy):
+    with user_code_errors(kind, settings.job.name):
         kind.check(settings)
 
 
 def plan_calls(kind: type[Job], settings: Settings) -> Plans | None:
     """The plans of a job: calls by role, from the least to the most; None where it does not say."""
-    name = settings.strategy
+    name = settings.job.name
     with user_code_errors(kind, name):
         # A user's class may return anything.
         plans: Any = kind.plans(settings)
     if plans is None:
         return None
-    if not (problem := type_problem("plans", plans, tuple[Mapping[Role, int], ...])):
+    if not is_of(plans, tuple[Mapping[Role, int], ...]):
+        problem = "give dictionaries from roles to numbers of calls"
+    else:
         totals = [sum(plan.values()) for plan in plans]
-        if len(plans) != 3 or totals != sorted(totals):
-            problem = f"their calls are {totals}; give three plans, from the least to the most"
-        elif any(calls < 0 for plan in plans for calls in plan.values()):
-            problem = "a number of calls is negative; give 0 or more"
+        ordered = len(plans) == 3 and totals == sorted(totals) and min(totals) >= 0
+        problem = (
+            "" if ordered else f"their calls are {totals}; give three, from the least to the most"
+        )
     if problem:
         raise StrategyError(f"the strategy {name} has no valid plans: {problem}")
     low, likely, high = plans
@@ -204,7 +190,7 @@ def plan_calls(kind: type[Job], settings: Settings) -> Plans | None:
 
 def build_job(kind: type[Kind], context: JobContext) -> Kind:
     """A job that is ready to run."""
-    name = context.settings.strategy
+    name = context.settings.job.name
     with user_code_errors(kind, name):
         job = kind(context)
     if not hasattr(job, "story"):
@@ -216,7 +202,7 @@ def build_job(kind: type[Kind], context: JobContext) -> Kind:
 
 async def run_job(job: Job) -> Delivered | JobFinished:
     """Run a job to its end."""
-    name = job.settings.strategy
+    name = job.settings.job.name
     with user_code_errors(type(job), name):
         # A user's class may return anything.
         end: object = await job.run()

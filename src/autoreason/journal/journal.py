@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
 from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, Role, Spent
+from autoreason.fields import check_type
 from autoreason.journal import codec, run_names, sql, writer
 from autoreason.journal.codec import (
     Command,
@@ -59,7 +60,6 @@ from autoreason.paths import Place, ServerUrl
 from autoreason.settings import Settings
 from autoreason.story import Story, build_story
 from autoreason.task import Task
-from autoreason.type_hints import check_type
 
 T = TypeVar("T")
 _ALL_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept", "guide")
@@ -562,7 +562,7 @@ def _within(*texts: str) -> str:
 
 def _uses(settings: Settings) -> str:
     """The strategy and the models, as lists look for them."""
-    return "\n".join((settings.strategy, *settings.models.all()))
+    return "\n".join((settings.job.name, *settings.models.all()))
 
 
 def continued_error(suite: str, later: str) -> InvalidInput:

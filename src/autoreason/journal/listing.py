@@ -10,7 +10,6 @@ from autoreason.errors import InvalidInput, JournalError, UnknownRun
 from autoreason.journal.codec import RunRow
 from autoreason.journal.journal import Journal
 from autoreason.journal.run_names import match_name
-from autoreason.plugins import short
 from autoreason.story import Story
 
 SUITE_TITLE = "Suite "
@@ -88,6 +87,6 @@ def _has(journal: Journal, run: str, strategy: str | None, model: str | None) ->
     except JournalError:
         return False
     return settings is not None and (
-        strategy in (None, settings.strategy, short(settings.strategy))
+        strategy in (None, settings.job.name, settings.job.label)
         and (model is None or any(model in address for address in settings.models.all()))
     )

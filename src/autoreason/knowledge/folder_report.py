@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from autoreason.errors import InvalidInput
+from autoreason.fields import check_call
 from autoreason.knowledge.folder import FileReading, KnowledgeFolder, read_folder
 from autoreason.knowledge.holdout import MIN_PAIRS, SHOWN, UNTESTED, few_groups
 from autoreason.knowledge.index import Index, IndexedRecord, describe_figure, show_number
@@ -23,7 +24,6 @@ from autoreason.knowledge_records import Record, RecordKind
 from autoreason.report.numbers import count, listed, shorten
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, figures, words
-from autoreason.type_hints import check_call
 
 _MAX_NAMED = 5
 """Lists, texts at either end of one, problems and lines that are shown on a terminal."""

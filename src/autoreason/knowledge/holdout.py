@@ -15,6 +15,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeVar, get_args
 import msgspec
 from msgspec import Struct
 
+from autoreason.fields import check_call
 from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.index import Index, Query
 from autoreason.knowledge.predictor import (
@@ -35,7 +36,6 @@ from autoreason.report.table import Table, Tone, figures, words
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
-from autoreason.type_hints import check_call
 
 _FILE = ".tests.jsonl"
 Verdict = Literal["helps", "harms", "worse", "not shown", "too few"]

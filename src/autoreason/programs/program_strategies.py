@@ -76,7 +76,7 @@ def program_context(context: JobContext, allowance: Allowance) -> ProgramContext
         calls += isinstance(request, Request)
         if allowance.amount is not None and calls > allowance.amount:
             raise StrategyError(
-                f"the strategy {context.settings.strategy} asks for more than its {allowance.amount} calls; "
+                f"the strategy {context.settings.job.name} asks for more than its {allowance.amount} calls; "
                 "let it ask only while may_ask() is true"
             )
         return await context.ask(request)
@@ -116,7 +116,6 @@ class ProgramStrategy(Strategy):
     ends the run.
     """
 
-    writes = "programs"
     ending = "self.hand_in(...)"
     max_inconclusive = MAX_PASSES
 
@@ -127,7 +126,7 @@ class ProgramStrategy(Strategy):
     def __init__(self, context: JobContext) -> None:
         if not assignments_of(context.task) or context.allowance is None:
             raise InvalidInput(
-                f"{context.settings.strategy} writes programs; use it with `autoreason solve`"
+                f"{context.settings.job.name} writes programs; use it with `autoreason solve`"
             )
         super().__init__(program_context(context, context.allowance))
         self.allowance: Allowance = context.allowance

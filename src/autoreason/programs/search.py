@@ -299,7 +299,7 @@ class Search(ProgramStrategy):
         self._turns += 1
         key = sub_key("policy", self._turns)
         turn = Turn(
-            strategy=self.settings.strategy,
+            strategy=self.settings.job.name,
             options=options,
             seed=draw(self.settings.seed, key).getrandbits(32),
             last=self._last,

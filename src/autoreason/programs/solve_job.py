@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace as with_fields
 from decimal import Decimal
-from typing import Annotated
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, Delivered, JobFinished
+from autoreason.job_types import Refine, Solve
 from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext, counting
-from autoreason.jobs.job import Job, Plan, build_job, read_options, run_job, user_code_errors
+from autoreason.jobs.job import Job, Plan, build_job, run_job, user_code_errors
 from autoreason.plugins import short
 from autoreason.programs.assignment import Assignment, Examined, assignments_of
 from autoreason.programs.events import Solved, examined_in
@@ -27,39 +26,15 @@ from autoreason.settings import MAX_PASSES, Settings
 from autoreason.story import Story
 from autoreason.task import Task
 
-MAX_CALLS = 1000
 
-
-class SolveTerms(Struct, frozen=True, kw_only=True):
-    """The set, the strategy, and the allowance for an attempt at a problem."""
-
-    set: Annotated[str, "The digest of the set, under which the examiner saved it."] = ""
-    strategy: str = "search"
-    calls: Annotated[int, "Calls a strategy may make for one problem, second tries included."] = 6
-    k: Annotated[int, "Survivals of A in a row that end a tournament."] = 2
-    unsafe: Annotated[bool, "Programs may be run without a sandbox where there is none."] = False
-    broken: Annotated[
-        tuple[str, ...],
-        "Lines of the set that could not be read, and why: `line 17: no statement`.",
-    ] = ()
-
-    def __post_init__(self) -> None:
-        for name, limit in (("calls", MAX_CALLS), ("k", MAX_PASSES)):
-            if not 1 <= getattr(self, name) <= limit:
-                raise InvalidInput(
-                    f"`{name}` is {getattr(self, name)}; give a number from 1 to {limit}"
-                )
-
-
-class Solve(Job):
+class SolveJob(Job):
     """Solves a problem with the public tests in view, and scores the program on the private ones."""
 
     summary = "a program for a problem, by a strategy with so many calls"
-    writes = "programs"
 
     async def run(self) -> JobFinished:
         """Work on the problem and emit what came of it."""
-        terms = read_options(self.settings, SolveTerms)
+        terms = self.settings.job_as(Solve)
         (assignment,) = assignments_of(self.context.task)
         allowance = Allowance("calls", Decimal(terms.calls))
         context = with_fields(
@@ -102,7 +77,7 @@ class Solve(Job):
     @classmethod
     def check(cls, settings: Settings) -> None:
         """Check the terms, and the strategy with them."""
-        terms = read_options(settings, SolveTerms)
+        terms = settings.job_as(Solve)
         kind = find_program_strategy(terms.strategy)
         with user_code_errors(kind, terms.strategy):
             kind.check(_strategy_settings(settings, terms))
@@ -112,13 +87,13 @@ class Solve(Job):
         """There must be a problem to solve."""
         if len(assignments_of(task)) != 1:
             raise InvalidInput(
-                f"{settings.strategy} writes programs and was given no problem; use `autoreason solve`"
+                f"{settings.job.name} writes programs and was given no problem; use `autoreason solve`"
             )
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         """From a first draft that passes to every allowed call."""
-        terms = read_options(settings, SolveTerms)
+        terms = settings.job_as(Solve)
         low: dict[str, int] = {"author": 1}
         high = find_program_strategy(terms.strategy).planned(terms.calls)
         # Half-way: about half of all first drafts pass in published results.
@@ -175,11 +150,10 @@ def _without_trials(examined: Examined | None) -> Examined | None:
     return replace(examined, trials=()) if examined else None
 
 
-def _strategy_settings(settings: Settings, terms: SolveTerms) -> Settings:
+def _strategy_settings(settings: Settings, terms: Solve) -> Settings:
     return replace(
         settings,
-        strategy=terms.strategy,
-        strategy_options={},
+        job=Refine(strategy=terms.strategy),
         k=terms.k,
         # The allowance ends it, and tests decide where judges fail.
         passes=MAX_PASSES,

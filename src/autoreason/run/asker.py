@@ -42,7 +42,7 @@ from autoreason.models.layers import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.report.numbers import count
-from autoreason.run.recall import Memory
+from autoreason.run.record import Memory
 from autoreason.run.result import StopSwitch
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from msgspec import convert
 
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, Stopped
 from autoreason.exchange import OnSignal, Query
-from autoreason.jobs.job import read_options
+from autoreason.job_types import Lab
 from autoreason.journal import Journal
 from autoreason.journal.run_names import cell_name
 from autoreason.models.pool import ModelPool
@@ -25,7 +25,6 @@ from autoreason.run.cells import (
 )
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
-from autoreason.studies.lab.lab_job import LabTerms
 from autoreason.studies.lab.lab_suite import CellQuery, CellResult, Suite, prepare_cell, suite_of
 from autoreason.task import Task
 
@@ -89,7 +88,7 @@ async def open_cells(
     """The service of a suite's run; its processes end with it. `services` are those of cells in this process."""
     suite = suite_of(task)
     assert suite is not None
-    terms = read_options(settings, LabTerms)
+    terms = settings.job_as(Lab)
     executor: Executor
     if terms.ray:
         from autoreason.run.ray_cells import RayExecutor

@@ -16,7 +16,8 @@ from autoreason.contract import count_words
 from autoreason.errors import BudgetReached, RunLocked
 from autoreason.events import FINISHED
 from autoreason.exchange import OnSignal, Reply, Service, Signal, Spent
-from autoreason.jobs.job import last_panel, read_options
+from autoreason.job_types import Solve
+from autoreason.jobs.job import last_panel
 from autoreason.journal import Journal
 from autoreason.journal.run_names import suite_name
 from autoreason.keys import sub_key
@@ -25,12 +26,10 @@ from autoreason.models.pool import ModelPool
 from autoreason.models.prices import rates
 from autoreason.programs.assignment import Assignments
 from autoreason.programs.search import Policy, PolicyQuery
-from autoreason.programs.solve_job import SolveTerms
 from autoreason.prompts import PromptSet
 from autoreason.run import driver
-from autoreason.run.choices import choose_prompts
-from autoreason.run.kinds import job_class
 from autoreason.run.lab_status import time_worked, with_bases
+from autoreason.run.prepared import choose_prompts
 from autoreason.run.record import recorded_result
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.services import LazyService
@@ -195,7 +194,7 @@ class CellServices:
     def _examiner_of(
         self, run: str, work: Assignments, settings: Settings, journal: Journal
     ) -> SharedExaminer:
-        terms = read_options(settings, SolveTerms)
+        terms = settings.job_as(Solve)
         key = (terms.set, terms.unsafe)
         if key not in self._shared:
             self._opened[key] = LazyService(work, settings, run)
@@ -286,8 +285,7 @@ class LocalExecutor:
 
 def cell_prompts(settings: Settings) -> PromptSet:
     """The prompts of a cell."""
-    kind = job_class(settings)
-    return choose_prompts(settings, writes=kind.writes or kind.steps_write)
+    return choose_prompts(settings, writes=settings.job.writes or settings.job.steps_write)
 
 
 def prefix_signals(on_signal: OnSignal | None, part: str) -> OnSignal | None:
@@ -340,12 +338,11 @@ def measure_cell(result: Result) -> CellResult:
 
 def _product(story: Story) -> dict[str, Any]:
     """What a finished cell delivered."""
-    strategy = story.strategy
-    if strategy == "solve":
+    if story.writes == "programs":
         from autoreason.programs.events import solved_in
 
         return {"solved": solved_in(story)[-1]}
-    if strategy == "research":
+    if story.writes == "files":
         return _research(story)
     delivered = story.delivered
     text = delivered.text if delivered else None

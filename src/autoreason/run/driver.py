@@ -26,6 +26,7 @@ from autoreason.events import (
     AnyEvent,
     Delivered,
     JobFinished,
+    OnEvent,
     Recovery,
     RunPaused,
     RunResumed,
@@ -43,12 +44,18 @@ from autoreason.models.prices import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.report.numbers import listed
 from autoreason.run.asker import ACCEPTED, Asker
-from autoreason.run.kinds import job_class
-from autoreason.run.recall import EventRecorder, Memory, OnEvent, cut_of, rerun
-from autoreason.run.record import task_and_settings, working_time
+from autoreason.run.record import (
+    EventRecorder,
+    Memory,
+    cut_of,
+    rerun,
+    task_and_settings,
+    working_time,
+)
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, build_story
+from autoreason.strategies.registry import job_class
 from autoreason.task import Task
 from autoreason.version import __version__
 
@@ -76,8 +83,8 @@ async def start(
     locked: bool = False,
 ) -> Result:
     """Start a run, whose name may be locked already, and drive it until it ends or pauses."""
-    kind = job_class(settings)
-    prompts = prompts or built_in(writes=kind.writes or kind.steps_write)
+    kind = job_class(settings.job)
+    prompts = prompts or built_in(writes=settings.job.writes or settings.job.steps_write)
     names = kind.prompt_names()
     if names and task.knowledge:
         names = (*names, "knowledge")
@@ -88,7 +95,7 @@ async def start(
         prompts=prompts.sources,
         version=__version__,
         forked_from=forked_from,
-        departures=DEPARTURES[settings.protocol] if settings.strategy == "autoreason" else (),
+        departures=DEPARTURES[settings.protocol] if settings.job.is_tournament else (),
     )
     check_event(started)
     run = await journal.begin_run(task.title, __version__, started, name)
@@ -249,7 +256,7 @@ class _Drive(Struct, frozen=True):
             context = JobContext.open(
                 self.task, self.settings, self.prompts, asker, emit, self.recovery
             )
-            job = build_job(job_class(self.settings), context)
+            job = build_job(job_class(self.settings.job), context)
             watcher = asyncio.create_task(asker.watch())
             # While the first reply is awaited there is time to compile the other prompts.
             compiling = asyncio.get_running_loop().call_later(

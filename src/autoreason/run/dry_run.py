@@ -14,7 +14,7 @@ import msgspec
 from autoreason.artifacts.acceptance import FINALISTS, BudgetPlan
 from autoreason.artifacts.research_history import NoiseMeasured
 from autoreason.artifacts.research_task import ResearchTask, research_of
-from autoreason.jobs.job import read_options
+from autoreason.job_types import Advise, Judge, JudgePairs, Refine, Rejudge, Research, Solve
 from autoreason.knowledge_records import Knowledge
 from autoreason.plugins import short
 from autoreason.programs.assignment import assignments_of
@@ -22,9 +22,8 @@ from autoreason.report.numbers import count, duration, money, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Column, Table
 from autoreason.run.estimate import RunEstimate, describe_time_limit
-from autoreason.run.kinds import OTHER_JOBS
 from autoreason.run.knowledge_choice import disclose_task
-from autoreason.run.parameters import PanelOptions
+from autoreason.run.verbs import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
 from autoreason.tournament.metric import Metric, MetricRole
@@ -50,7 +49,6 @@ _DESCRIBED = (
 """Settings that the plan describes in words."""
 _SHOWN_TEXT = 60
 """Characters of a record that are listed."""
-_OF_STUDIES = ("strategy", "strategy_options")
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,7 +129,7 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     """What would be done, as far as a person decides it."""
     contract = " ".join(task.contract.rules())
     # Programs are written by other rules, which no protocol has a say in.
-    texts = settings.strategy not in OTHER_JOBS or settings.strategy == "advise"
+    texts = isinstance(settings.job, Refine | Advise)
     rows = [
         *_models(settings.models),
         ("contract", contract or ("none" if texts else "")),
@@ -148,8 +146,8 @@ def plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
     """What is done, in the words of its job; nothing for a strategy of the user's own."""
     judges = count(settings.judges, "judge")
-    match settings.strategy:
-        case "autoreason":
+    match settings.job:
+        case Refine(strategy="autoreason"):
             metric = task.work if isinstance(task.work, Metric) else None
             return [
                 ("metric", _METRIC_ROLES[metric.role].format(metric.evaluate) if metric else ""),
@@ -158,20 +156,19 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
                 ("panel", _panel(settings, code_seats(task))),
                 ("ends", _ends(settings)),
             ]
-        case "judge":
-            return [("panel", f"{judges}, each ranks {count(len(task.entries), 'text')}")]
-        case "judge_pairs":
+        case JudgePairs():
             pairs = count(comb(len(task.entries), 2), "pair")
             return [("panel", f"{judges} over {pairs} of texts, each pair in both orders")]
-        case "rejudge":
+        case Judge():
+            return [("panel", f"{judges}, each ranks {count(len(task.entries), 'text')}")]
+        case Rejudge(of=of):
             panels = len({entry.stage for entry in task.entries})
-            of = settings.strategy_options["of"]
             return [("panel", f"{judges} over {count(panels, 'recorded panel')} of run {of}")]
-        case "advise":
+        case Advise():
             return _advised(task, settings)
-        case "solve":
+        case Solve():
             return [_problems(task, settings)]
-        case "research" if research := research_of(task):
+        case Research() if research := research_of(task):
             measure = research.evaluate or "a function of the caller"
             files = ", ".join(research.artifact)
             return [("improves", f"{files}: {research.better} {research.metric} by {measure}")]
@@ -185,10 +182,10 @@ def _evaluations(
     research = research_of(task)
     if research is None:
         return []
-    from autoreason.artifacts.acceptance import ResearchTerms
+    from autoreason.artifacts.acceptance import budget_plan
 
-    terms = read_options(settings, ResearchTerms)
-    plan = terms.plan
+    terms = settings.job_as(Research)
+    plan = budget_plan(terms)
     parts = [
         f"{plan.floor} for the noise floor",
         f"{plan.search} for proposals",
@@ -225,9 +222,7 @@ def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured |
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
     """What is to be solved, by whom and how often."""
-    from autoreason.programs.solve_job import SolveTerms
-
-    terms = read_options(settings, SolveTerms)
+    terms = settings.job_as(Solve)
     (problem,) = assignments_of(task)
     return "solves", f"{problem.id} by {short(terms.strategy)}, with at most {terms.calls} calls"
 
@@ -318,19 +313,20 @@ def _limits(budget: Budget) -> str:
 def changed_settings(settings: Settings) -> list[str]:
     """Settings that are not the usual ones of the protocol, apart from those described in words."""
     usual = every_setting(make_settings(settings.models, settings.seed, settings.protocol))
-    described = (*_DESCRIBED, *(_OF_STUDIES if settings.strategy in OTHER_JOBS else ()))
     judged = None if settings.models.author else PanelOptions.__annotations__
     return [
         f"{name} {text}"
         for name, text in every_setting(settings).items()
-        if name not in described and (judged is None or name in judged) and usual.get(name) != text
+        if name not in _DESCRIBED and (judged is None or name in judged) and usual.get(name) != text
     ]
 
 
 def every_setting(settings: Settings) -> dict[str, str]:
     plain = msgspec.structs.asdict(settings)
-    for name in ("models", "budget"):
+    for name in ("job", "models", "budget"):
         plain.pop(name)
+    if isinstance(settings.job, Refine):
+        plain |= msgspec.structs.asdict(settings.job)
     return {name: _in_words(value) for name, value in plain.items() if value is not None}
 
 

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.exchange import Query, Request, Role
+from autoreason.job_types import JobType
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import (
-    Job,
     Plans,
     build_job,
     check_job,
@@ -34,8 +34,8 @@ from autoreason.prompts import PromptSet, built_in
 from autoreason.reasoning import reasoning_tokens_for
 from autoreason.report.numbers import count, duration, listed, money, percent
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.run.kinds import job_class, written_by
 from autoreason.settings import Budget, Models, Settings
+from autoreason.strategies.registry import job_class
 from autoreason.task import Task
 from autoreason.tournament.candidates import ballot_size
 from autoreason.tournament.loop import without_drafts
@@ -176,8 +176,8 @@ async def estimate_run(
     task: Task, settings: Settings, prompts: PromptSet | None = None
 ) -> RunEstimate:
     """Calls, tokens and cost of a run, from the least to the most, without calling anything."""
-    kind = job_class(settings)
-    prompts = prompts or built_in(writes=kind.writes or kind.steps_write)
+    kind = job_class(settings.job)
+    prompts = prompts or built_in(writes=settings.job.writes or settings.job.steps_write)
     requests = await first_requests(task, settings, prompts)
     unknown = RunEstimate(
         requests[0] if requests else None,
@@ -198,8 +198,8 @@ async def estimate_run(
     if not requests:
         return unknown
     # Where judges are asked first about texts that are there, their prompt contains them already.
-    shown = requests[0].role == "judge" and not (kind.writes or kind.steps_write)
-    sizes = _sizes(task, settings, requests, kind, shown=shown)
+    shown = requests[0].role == "judge" and not (settings.job.writes or settings.job.steps_write)
+    sizes = _sizes(task, settings, requests, shown=shown)
     reasoning = _reasoning(settings, plans)
     whole = dataclasses.replace(
         unknown,
@@ -265,7 +265,7 @@ async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> 
     """The requests that would be sent before any model has answered: often one, or those of a whole panel."""
     requests: list[Request] = []
 
-    kind = job_class(settings)
+    kind = job_class(settings.job)
 
     async def ask(request: Request | Query[Any]) -> Any:
         if isinstance(request, Request):
@@ -281,10 +281,10 @@ async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> 
     return requests
 
 
-def unseen_tokens(task: Task, requests: Sequence[Request], kind: type[Job]) -> int:
+def unseen_tokens(task: Task, requests: Sequence[Request], job: JobType) -> int:
     """Tokens of a brief that parts are shown later, where the first requests are about something else."""
     texts = [message.text for request in requests for message in request.messages]
-    if not kind.steps_write or any(task.brief in text for text in texts):
+    if not job.steps_write or any(task.brief in text for text in texts):
         return 0
     return _text_tokens(f"{task.brief}{task.facts or ''}")
 
@@ -293,13 +293,11 @@ def _text_tokens(text: str) -> int:
     return len(text.encode()) // _BYTES_PER_TOKEN
 
 
-def _sizes(
-    task: Task, settings: Settings, requests: Sequence[Request], kind: type[Job], *, shown: bool
-) -> Sizes:
+def _sizes(task: Task, settings: Settings, requests: Sequence[Request], *, shown: bool) -> Sizes:
     """Tokens read and written in one call of each role."""
     texts = [message.text for request in requests for message in request.messages]
     prompt = sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN // len(requests)
-    prompt += unseen_tokens(task, requests, kind)
+    prompt += unseen_tokens(task, requests, settings.job)
     words = task.contract.max_words or (count_words(task.draft) if task.draft else None)
     document = round(words * _TOKENS_PER_WORD) if words else _USUAL_DOCUMENT
     # Next to the candidates an anchored judge reads the first draft.
@@ -378,7 +376,7 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
 
 def check_settings(task: Task, settings: Settings) -> None:
     """Refuse what no model and no machine could run."""
-    check_job(task, settings, job_class(settings))
+    check_job(task, settings, job_class(settings.job))
     if settings.batch:
         for address in settings.models.all():
             require_batches(address)
@@ -386,9 +384,9 @@ def check_settings(task: Task, settings: Settings) -> None:
 
 def check_call_limit(task: Task, settings: Settings) -> None:
     """Refuse a limit of calls that would be spent without coming to anything."""
-    kind = job_class(settings)
+    kind = job_class(settings.job)
     limit = settings.budget.calls
-    with user_code_errors(kind, settings.strategy):
+    with user_code_errors(kind, settings.job.name):
         least = kind.min_calls(task, settings)
     if limit is not None and limit < least:
         raise InvalidInput(
@@ -401,7 +399,7 @@ async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts:
     """Refuse what these models cannot do, as far as that is known without reaching any of them."""
     require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
     largest = "text to be judged" if task.entries else "draft" if task.draft else "brief"
-    if written_by(settings) == "programs":
+    if settings.job.writes == "programs":
         from autoreason.programs.assignment import Assignments, assignments_of
 
         largest = "longest problem"
@@ -427,5 +425,5 @@ async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> 
         default=0,
     )
     # The first request contains a given draft once; a synthesizer reads two texts and writes a third.
-    unseen = unseen_tokens(task, requests, job_class(settings))
+    unseen = unseen_tokens(task, requests, settings.job)
     return longest_request + unseen + 2 * _text_tokens(task.draft or "")

@@ -20,9 +20,8 @@ from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import program_files, solved_in
-from autoreason.run.door import checked
-from autoreason.run.parameters import JournalPlace, RecordedRun
 from autoreason.run.record import name_and_journal, use_journal
+from autoreason.run.verbs import JournalPlace, RecordedRun, checked
 from autoreason.story import RecordedPass, Story
 from autoreason.studies.advise.measures import PilotFinished
 from autoreason.studies.lab.lab_suite import CellFinished

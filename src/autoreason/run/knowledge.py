@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
+from autoreason.job_types import KnowledgeTest
 from autoreason.jobs.context import draw
 from autoreason.knowledge.columns import read_date
 from autoreason.knowledge.folder import (
@@ -25,18 +26,18 @@ from autoreason.knowledge.holdout import retrieval_answers
 from autoreason.knowledge.index import Index
 from autoreason.knowledge.predictor import find_testable
 from autoreason.knowledge_records import Record, RecordedOutcome
-from autoreason.run.choices import ModelChoice
-from autoreason.run.door import checked, door
 from autoreason.run.knowledge_choice import destinations
-from autoreason.run.parameters import (
+from autoreason.run.prepared import ModelChoice, PreparedRun, prepare
+from autoreason.run.record import find_story
+from autoreason.run.result import StudyResult
+from autoreason.run.verbs import (
     JournalPlace,
     KnowledgeTestOptions,
     OutcomeOptions,
     RecordedRun,
+    checked,
+    door,
 )
-from autoreason.run.prepared import PreparedRun, prepare
-from autoreason.run.record import find_story
-from autoreason.run.result import StudyResult
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.story import Story
 from autoreason.studies.ab import (
@@ -96,8 +97,7 @@ def measure_knowledge(
         Task(brief="Choose the text that does better."),
         choice,
         options,
-        strategy="knowledge_test",
-        strategy_options={"folder": str(Path(folder).resolve())},
+        KnowledgeTest(folder=str(Path(folder).resolve())),
     )
     check_private(folder)
     servers = options.get("base_url"), choice.objects, options.get("pool")

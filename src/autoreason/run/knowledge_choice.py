@@ -21,8 +21,8 @@ from autoreason.knowledge_records import (
 )
 from autoreason.models.pool import Destination, ModelPool, destination
 from autoreason.report.numbers import count
-from autoreason.run.parameters import JournalPlace
 from autoreason.run.record import use_journal
+from autoreason.run.verbs import JournalPlace
 from autoreason.settings import Models, Settings, provider_of, servers
 from autoreason.stats.results import Estimate
 from autoreason.story import Story

@@ -1,49 +1,64 @@
-"""Suites: a file in, every cell run once, the report on what was asked out."""
+"""Suites, prepared and run: from a file, or made by other functions."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any, Unpack
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from autoreason.artifacts.evaluator.evaluators import Evaluate
 from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service
-from autoreason.jobs.job import read_options
+from autoreason.job_types import MAX_PARALLEL, Lab
 from autoreason.journal import Journal
 from autoreason.journal.listing import SUITE_TITLE
 from autoreason.journal.location import locate
 from autoreason.models.pool import ModelPool
-from autoreason.programs.assignment import Assignments
+from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.run.cell_service import open_cells
 from autoreason.run.cells import CellServices, cell_prompts
-from autoreason.run.choices import ModelChoice
-from autoreason.run.door import checked, compute, door
 from autoreason.run.estimate import check_call_limit, check_models, check_settings
 from autoreason.run.lab_plan import LabPlan, plan_cells
-from autoreason.run.parameters import LabOptions, RecordedRun, RunHooks
-from autoreason.run.prepared import PreparedRun, hooks_in, use_pool
-from autoreason.run.problem_sets import choose_problems
+from autoreason.run.prepared import ModelChoice, PreparedRun, hooks_in, job_in, use_pool
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
 from autoreason.run.recorded import change_budget
 from autoreason.run.research import PreparedResearch, research
 from autoreason.run.result import StudyResult
+from autoreason.run.verbs import LabOptions, RecordedRun, RunHooks, checked, compute, door
 from autoreason.settings import DEFAULT_MODEL, Models, Settings
 from autoreason.studies.lab.lab_comparisons import add_repeats, repeats_to_add
-from autoreason.studies.lab.lab_job import MAX_PARALLEL, LabTerms
 from autoreason.studies.lab.lab_report import LabReport, lab_report
 from autoreason.studies.lab.lab_suite import Suite, SuiteTask, SuiteWork, arm_runs, suite_of
 from autoreason.studies.lab.suite_file import SuiteFile, TaskSource, read_suite
 from autoreason.task import Entry, Task
 
 _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Another text."))
+
+
+def choose_problems(
+    assignments: Sequence[Assignment], options: Mapping[str, Any]
+) -> Sequence[Assignment]:
+    """The problems of the difficulty and number that are asked for."""
+    difficulty = options.get("difficulty")
+    chosen = assignments
+    if difficulty is not None:
+        chosen = [each for each in assignments if each.difficulty.lower() == difficulty.lower()]
+        if not chosen:
+            known = sorted({each.difficulty for each in assignments if each.difficulty})
+            there = f"there are {', '.join(known)}" if known else "the problems have none"
+            raise InvalidInput(f"no problem of difficulty {difficulty!r}; {there}")
+    chosen = chosen[: options.get("limit")]
+    if chosen and all(each.remark for each in chosen):
+        first = chosen[0]
+        raise InvalidInput(f"no problem can be examined fairly; {first.id}: {first.remark}")
+    return chosen
 
 
 class NothingToAdd(Exception):
@@ -87,7 +102,7 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
 
     async def _check_models(self) -> None:
         self._check_terms()
-        if read_options(self.settings, LabTerms).ray:
+        if self.settings.job_as(Lab).ray:
             from autoreason.run.ray_cells import require_server
 
             journal = self.hooks.get("journal")
@@ -104,7 +119,7 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
 
     def _check_terms(self) -> None:
         """Refuse models that other processes do not have."""
-        terms = read_options(self.settings, LabTerms)
+        terms = self.settings.job_as(Lab)
         if self.models and (terms.workers or terms.ray):
             left_out = "`ray`" if terms.ray else "`workers`"
             raise InvalidInput(
@@ -206,11 +221,12 @@ def lab(
         with file.document.at("panel"):
             check_settings(Task(brief="a", entries=_SAMPLES), found.panel.settings)
     seed = options.get("seed", file.seed)
+    # The more cells are under way, the fewer batches there are, each of which may take hours.
+    usual = {"parallel": MAX_PARALLEL} if options.get("batch") else {}
     settings = Settings(
         models=_all_models(found),
         seed=secrets.randbits(32) if seed is None else seed,
-        strategy="lab",
-        strategy_options=_terms(options),
+        job=job_in(Lab, usual | options),
         budget=change_budget(file.budget, options.get("budget")),
         base_url=options.get("base_url"),
         allow_http=options.get("allow_http", False),
@@ -282,8 +298,7 @@ def prepare_suite(
     settings = Settings(
         models=_all_models(suite),
         seed=given.seed,
-        strategy="lab",
-        strategy_options={"parallel": parallel},
+        job=Lab(parallel=parallel),
         budget=given.budget,
         base_url=given.base_url,
         allow_http=given.allow_http,
@@ -330,10 +345,9 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
             f"asks, or all of its {count(suite.add.repeats, 'repeat')}"
         )
     _check_results(row.id, report, more)
-    terms = {**settings.strategy_options, **_terms(options), "base": row.id}
     settings = replace(
         settings,
-        strategy_options=terms,
+        job=job_in(Lab, asdict(settings.job_as(Lab)) | options, base=row.id),
         budget=change_budget(settings.budget, options.get("budget")),
     )
     choice = ModelChoice()
@@ -380,16 +394,6 @@ def _suite_task(suite: Suite) -> Task:
         more = len(suite.tasks) - 1
         title = f"{first} and {more} more" if more else first
     return Task(brief=title, work=SuiteWork(suite))
-
-
-def _terms(options: LabOptions) -> dict[str, Any]:
-    # The more cells are under way, the fewer batches there are, each of which may take hours.
-    usual = {"parallel": MAX_PARALLEL} if options.get("batch") else {}
-    return usual | {
-        name: options[name]
-        for name in ("parallel", "workers", "ray")
-        if options.get(name) is not None
-    }
 
 
 def _all_models(suite: Suite) -> Models:

@@ -275,14 +275,14 @@ def _matched(
     match: SuiteMatch, settings: Settings, own: RunEstimate, first: RunEstimate
 ) -> RunEstimate:
     """What an arm may take whose budget is matched: as much as the first, or the amount."""
-    if settings.strategy == "single":
+    if settings.job.name == "single":
         return own
     if match.amount is None:
         # The others may spend as much, and spend nothing where no pass of theirs fits.
         return own if own == first else _scaled(first, 1.0)
     likely = getattr(own, match.by)
     share = float(match.amount) / float(likely.likely) if likely and likely.likely else 0.0
-    return _scaled(own, min(1.0, share) if settings.strategy == "autoreason" else share)
+    return _scaled(own, min(1.0, share) if settings.job.is_tournament else share)
 
 
 def _scaled(estimate: RunEstimate, share: float) -> RunEstimate:

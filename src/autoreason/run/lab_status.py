@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.exchange import Spent
-from autoreason.jobs.spending import spending
+from autoreason.job_types import Lab
+from autoreason.jobs.allowance import spending
 from autoreason.journal import Journal, RunRow
 from autoreason.journal.listing import find_suite
 from autoreason.journal.run_names import cell_name, suite_name
@@ -213,6 +214,6 @@ def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite, St
 def _newest_suite(journal: Journal) -> RunRow:
     for row in journal.iter_runs(page=1):
         settings = journal.settings(row.id)
-        if settings and settings.strategy == "lab":
+        if settings and isinstance(settings.job, Lab):
             return row
     raise UnknownRun("there is no suite in the journal; start one with `autoreason lab run`")

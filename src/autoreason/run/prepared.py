@@ -1,22 +1,23 @@
-"""A run with everything decided: it can be estimated, and driven to its end."""
+"""A run with everything decided: its models and prompts are chosen, it can be estimated, and driven to its end."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, Generic, TypeVar, Unpack, cast
+from typing import Any, Generic, Self, TypeVar, Unpack, cast
 
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, Service
+from autoreason.fields import AnyStruct, make_struct
+from autoreason.job_types import JobType, Refine
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
-from autoreason.prompts import PromptSet
-from autoreason.run.choices import ModelChoice, choose_prompts
-from autoreason.run.door import check_arguments, compute, wait_for
+from autoreason.paths import certificates_folder
+from autoreason.prompts import PromptSet, load
 from autoreason.run.driver import start
 from autoreason.run.estimate import (
     RunEstimate,
@@ -26,13 +27,130 @@ from autoreason.run.estimate import (
     check_settings,
     estimate_run,
 )
-from autoreason.run.kinds import job_class
-from autoreason.run.parameters import RunHooks
 from autoreason.run.record import use_journal
 from autoreason.run.reports import reported_result, store_verdict
 from autoreason.run.result import StopSwitch
-from autoreason.settings import Settings, make_settings, read_budget
+from autoreason.run.verbs import RunHooks, check_arguments, compute, wait_for
+from autoreason.settings import (
+    DEFAULT_MODEL,
+    Models,
+    Settings,
+    make_settings,
+    providers_of,
+    read_budget,
+)
 from autoreason.task import Task
+
+_ROLES = ("author", "critic", "synthesizer")
+
+
+class ModelChoice:
+    """Models given as addresses or as objects: the addresses by role, and the objects by address."""
+
+    models: Models
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Model] = {}
+
+    @classmethod
+    def writing(cls, model: str | Model, options: Mapping[str, Any]) -> Self:
+        """`model` in every role that has none of its own."""
+        choice = cls()
+        choice.models = choice.change(Models.everywhere(choice.address(model)), options)
+        return choice
+
+    @classmethod
+    def judging(cls, model: str | Model, options: Mapping[str, Any]) -> Self:
+        """Judges alone."""
+        choice = cls()
+        judges = choice._several("judge", options) or (choice.address(model),)
+        choice.models = Models.judging(*judges)
+        return choice
+
+    def change(self, before: Models, options: Mapping[str, Any]) -> Models:
+        """The models of `before`, but for the roles that `options` name."""
+        revisers = before.revisers
+        if options.get("model") is not None:
+            # A job in which only judges are asked stays one.
+            every = Models.everywhere if before.author else Models.judging
+            address = self.address(options["model"])
+            # As many as before: a resumed run has the same candidates.
+            before, revisers = every(address), (address,) * len(revisers)
+        roles = {role: options.get(f"{role}_model") for role in _ROLES}
+        return Models(
+            **{
+                role: getattr(before, role) if model is None else self.address(model)
+                for role, model in roles.items()
+            },
+            judges=self._several("judge", options) or before.judges,
+            revisers=self._several("reviser", options) or revisers,
+        )
+
+    def _several(self, role: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+        models = options.get(f"{role}_models") or ()
+        several = (
+            models if isinstance(models, Sequence) and not isinstance(models, str) else [models]
+        )
+        return tuple(self.address(model) for model in several)
+
+    def address(self, model: str | Model) -> str:
+        """The address of a model; an object is remembered under it."""
+        if isinstance(model, str):
+            if not model.strip():
+                raise InvalidInput("the model's address is empty; give provider/model")
+            return model
+        address: object = getattr(model, "address", None)
+        if not isinstance(address, str):
+            raise InvalidInput(
+                f"a model is given as {type(model).__name__}; give provider/model or a model object"
+            )
+        self.objects[address] = model
+        return address
+
+
+def change_servers(before: Settings, models: Models, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The servers of a run that goes on with other models; consent for one server is not for another."""
+    given, recorded, used = options.get("base_url"), before.base_url, providers_of(models.all())
+    if given is None and isinstance(recorded, str) and len(used) > 1:
+        # It is not known whose it is, and the pool will ask for that before anything is sent.
+        given = recorded
+    if not isinstance(given, str):
+        kept = recorded.items() if isinstance(recorded, dict) else ()
+        given = {name: url for name, url in kept if name in used} | (given or {})
+    same = (given or None, models) == (recorded, before.models)
+    return {
+        "base_url": given or None,
+        "allow_http": bool(options.get("allow_http")) or (same and before.allow_http),
+    }
+
+
+def choose_prompts(
+    settings: Settings, folder: Path | None = None, *, writes: str | None = None
+) -> PromptSet:
+    """The user's prompts, and the built-in ones for the rest: the short ones where the author is known to need them.
+
+    Where that is not known beforehand, the run finds out (`Strategy.begin_pass`). What a judge failed in says nothing
+    about authors: a failed certificate changes the judges' prompt alone.
+    """
+    author = settings.models.author or settings.models.judges[0]
+    prompts = load(folder, small=author == DEFAULT_MODEL, writes=writes)
+    return prompts.with_short_judge() if _fails_as_judge(settings) else prompts
+
+
+def _fails_as_judge(settings: Settings) -> bool:
+    """Whether a judge of the panel failed its certificate in something that depends on how it is asked."""
+    if not certificates_folder().is_dir():
+        return False
+    # Certificates need imports that few commands use.
+    from autoreason.studies.certify.certificate import find_certificate
+    from autoreason.studies.certify.properties import BALLOTS, DEFECTS
+
+    judges = dict.fromkeys(settings.models.judges)
+    stored = [find_certificate(judge, settings.server_of(judge)) for judge in judges]
+    failed = {name for each in stored if each for name in each.certificate.failed}
+    # Other failures, such as a preference for the first position, say nothing about prompts.
+    return not failed.isdisjoint((BALLOTS.name, DEFECTS.name))
+
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -120,7 +238,11 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
 
 
 def prepare(
-    task: Task, choice: ModelChoice, options: Mapping[str, Any], **own: Any
+    task: Task,
+    choice: ModelChoice,
+    options: Mapping[str, Any],
+    job: JobType | None = None,
+    **own: Any,
 ) -> PreparedRun[Any]:
     """A run of `task` under the settings among `options`; `own` are those that the caller decides."""
     fields = set(Settings.__struct_fields__) - {"seed", "protocol"}
@@ -132,6 +254,7 @@ def prepare(
         choice.models,
         secrets.randbits(32) if seed is None else seed,
         options.get("protocol") or "robust",
+        job=job or Refine(),
         **changes,
     )
     return prepare_with(task, settings, choice, options)
@@ -142,8 +265,7 @@ def prepare_with(
 ) -> PreparedRun[Any]:
     """The same under complete settings."""
     folder = options.get("prompts")
-    kind = job_class(settings)
-    writes = kind.writes or kind.steps_write
+    writes = settings.job.writes or settings.job.steps_write
     if task.knowledge:
         from autoreason.run.knowledge_choice import withhold_private
 
@@ -155,6 +277,12 @@ def prepare_with(
         models=choice.objects,
         hooks=hooks_in(options),
     )
+
+
+def job_in(kind: type[AnyStruct], options: Mapping[str, Any], **own: Any) -> AnyStruct:
+    """A job with the fields among the options of a function, and those that the caller decides."""
+    given = {name: options.get(name) for name in kind.__struct_fields__} | own
+    return make_struct(kind, {name: value for name, value in given.items() if value is not None})
 
 
 def hooks_in(options: Mapping[str, Any]) -> RunHooks:

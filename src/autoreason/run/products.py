@@ -14,11 +14,10 @@ from autoreason.artifacts.artifact import Changes, as_text, changes_between, mak
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_history import Deliverable, SearchCut, deliverable
 from autoreason.artifacts.research_report import ResearchReport, research_report
-from autoreason.jobs.job import read_options
+from autoreason.job_types import Solve
 from autoreason.programs import events
 from autoreason.programs.assignment import Assignment, Examined, assignments_of
 from autoreason.programs.events import Solved, solved_in
-from autoreason.programs.solve_job import SolveTerms
 from autoreason.report.report import Section, plain_values
 from autoreason.run.result import Result, StudyResult, ending, run_fields
 from autoreason.studies.lab.lab_report import LabReport, lab_files
@@ -109,7 +108,7 @@ class Solution(StudyResult[LabReport]):
             rows += events.solved_rows(each)
             rows += [("Left out", each.missing)] if each.missing else []
         assert self.story.settings is not None
-        broken = read_options(self.story.settings, SolveTerms).broken
+        broken = self.story.settings.job_as(Solve).broken
         rows += [("Left out", each) for each in broken]
         return [*rows, ("Sandbox", events.describe_level(self.level))] if self.level else rows
 

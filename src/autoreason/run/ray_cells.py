@@ -16,6 +16,7 @@ from autoreason.artifacts.evaluator.saved_evaluation import evaluation_path
 from autoreason.artifacts.research_task import research_of
 from autoreason.errors import InvalidInput
 from autoreason.files import write_atomically
+from autoreason.job_types import MAX_PARALLEL, MAX_WORKERS, Lab
 from autoreason.journal import Journal
 from autoreason.paths import Place, ServerUrl, data_folder
 from autoreason.programs.examiner.process import set_path
@@ -30,7 +31,6 @@ from autoreason.run.workers import (
     WorkerExecutor,
 )
 from autoreason.settings import Settings
-from autoreason.studies.lab.lab_job import MAX_PARALLEL, MAX_WORKERS, LabTerms
 from autoreason.studies.lab.lab_suite import Suite
 
 _LOOK_SECONDS = 5.0
@@ -123,7 +123,7 @@ class RayExecutor(WorkerExecutor):
     async def connect(
         cls,
         suite: Suite,
-        terms: LabTerms,
+        terms: Lab,
         journal: Journal,
         settings: Settings,
         switch: StopSwitch,

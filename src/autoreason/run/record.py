@@ -1,23 +1,34 @@
-"""Finding the journal and the record of a run, its result, and how long it was worked on."""
+"""A run's record: its journal and story, its replies by key, its events in order, and running it again."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
-from autoreason.errors import InvalidInput
-from autoreason.journal import Journal, RecordedTime, RunRow
+from autoreason.errors import Interruption, InvalidInput, ReplayMismatch
+from autoreason.events import AnyEvent, Delivered, JobFinished, OnEvent, Recovery
+from autoreason.exchange import BudgetQuery, Query, Reply, Request
+from autoreason.jobs.context import JobContext
+from autoreason.jobs.job import Job, build_job, run_job
+from autoreason.journal import Journal, RecordedAnswer, RecordedReply, RecordedTime, RunRow
 from autoreason.journal.location import locate
+from autoreason.keys import Key
+from autoreason.models.batch_interface import BatchNote
 from autoreason.paths import Place, data_folder
-from autoreason.run.parameters import JournalPlace, RecordedRun
+from autoreason.plugins import is_own, short
+from autoreason.prompts import PromptSet
 from autoreason.run.result import Result
+from autoreason.run.verbs import JournalPlace, RecordedRun
 from autoreason.settings import Settings
 from autoreason.story import Story
+from autoreason.strategies.registry import job_class
 from autoreason.task import Task
 
 
@@ -109,4 +120,214 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
         story=story,
         seconds=working_time(row.id, journal=journal).seconds,
         journal=journal.place,
+    )
+
+
+A = TypeVar("A")
+AnyQuery = TypeVar("AnyQuery", bound=Query[Any])
+
+
+class Memory:
+    """Recorded replies and answers by key; a question that differs from the recorded one is refused."""
+
+    def __init__(
+        self, replies: Mapping[str, RecordedReply], answers: Mapping[str, RecordedAnswer]
+    ) -> None:
+        self._replies = replies
+        self._answers = answers
+        self._recalled: set[str] = set()
+
+    def recall(self, request: Request) -> Reply | None:
+        """The recorded reply, if a model was asked this before."""
+        recorded = self._replies.get(request.key)
+        if recorded is None:
+            return None
+        if not _same_question(recorded.request, request):
+            raise _other_question(request.key)
+        self._recalled.add(request.key)
+        return recorded.reply
+
+    def recall_answer(self, query: Query[A]) -> A | None:
+        """The recorded answer, if there is one."""
+        recorded = self._answers.get(query.key)
+        if recorded is None:
+            return query.read_answer("") if self._was_affordable(query) else None
+        try:
+            same = recorded.kind == query.kind and convert(recorded.question, type(query)) == query
+            answer = query.read_answer(recorded.answer) if same else None
+        except ValidationError:
+            answer = None
+        if answer is None:
+            raise _other_question(query.key)
+        self._recalled.add(query.key)
+        return answer
+
+    def _was_affordable(self, query: Query[Any]) -> bool:
+        """Where the record has no answer of the budget, it was enough for what the record has of that stage."""
+        stage = f"{Key.parse(query.key).before('budget')}/"
+        return isinstance(query, BudgetQuery) and any(
+            key.startswith(stage) for key in (*self._replies, *self._answers)
+        )
+
+    def questions(self, kind: type[AnyQuery]) -> list[AnyQuery]:
+        """Every recorded query of a kind."""
+        return [
+            convert(recorded.question, kind)
+            for recorded in self._answers.values()
+            if recorded.kind == kind.kind
+        ]
+
+    @property
+    def unused(self) -> list[str]:
+        """Keys of replies that were not asked for; that a budget was enough changes nothing where nobody asks."""
+        enough = (BudgetQuery.kind, "")
+        answers = (
+            key
+            for key, each in self._answers.items()
+            # How requests were sent is nothing that a job asks.
+            if each.kind != BatchNote.kind and (each.kind, each.answer) != enough
+        )
+        return [key for key in (*self._replies, *answers) if key not in self._recalled]
+
+
+class EventRecorder:
+    """Records new events; those that are recorded already must come again as they were.
+
+    Cells end in any order, so each must repeat its own, whatever the order between them.
+    """
+
+    def __init__(
+        self,
+        recorded: Sequence[AnyEvent],
+        append: Callable[[AnyEvent], object],
+        on_event: OnEvent | None = None,
+    ) -> None:
+        self._recorded: dict[str, deque[AnyEvent]] = {}
+        for event in recorded:
+            self._recorded.setdefault(event.closed_part, deque()).append(event)
+        self._append = append
+        self._on_event = on_event
+        self.repeated = 0
+        """Events that came again as recorded."""
+
+    def __call__(self, event: AnyEvent) -> None:
+        """Emit one event."""
+        expected = self._recorded.get(event.closed_part)
+        if not expected:
+            self._append(event)
+        elif expected[0].without_sentences() == event.without_sentences():
+            expected.popleft()
+            self.repeated += 1
+        else:
+            raise ReplayMismatch(
+                f"event {self.repeated + 1} is {type(event).__name__} now and differs from the record"
+            )
+        if self._on_event:
+            self._on_event(event)
+
+    @property
+    def missing(self) -> AnyEvent | None:
+        """An event of the record that has not come again; None where all have."""
+        return next((events[0] for events in self._recorded.values() if events), None)
+
+
+class RerunResult(NamedTuple):
+    """The result of running a record again, from its replies alone."""
+
+    events: int
+    """Events that came again as recorded."""
+    difference: str | None
+    """Where it first differed; None where it did not."""
+    likely_cause: str = ""
+
+
+class _EndOfRecord(Interruption):
+    """The next reply was never recorded: the run was interrupted here."""
+
+    status = "stopped"
+
+
+async def rerun(
+    task: Task,
+    settings: Settings,
+    prompts: PromptSet,
+    recorded: Sequence[AnyEvent],
+    memory: Memory,
+    recovery: Recovery,
+) -> RerunResult:
+    """Run a record again; offline, for nothing."""
+
+    async def ask(request: Request | Query[Any]) -> Any:
+        answer = (
+            memory.recall_answer(request) if isinstance(request, Query) else memory.recall(request)
+        )
+        if answer is None:
+            raise _EndOfRecord(request.key)
+        return answer
+
+    extra: list[AnyEvent] = []
+    recorder = EventRecorder(recorded, extra.append)
+    job = build_job(
+        job_class(settings.job), JobContext.open(task, settings, prompts, ask, recorder, recovery)
+    )
+    try:
+        await run_job(job)
+    except _EndOfRecord:
+        if cut := cut_of(recorded):
+            with suppress(_EndOfRecord):
+                await job.conclude(cut)
+        _repeat_acceptance(job, recorded)
+    except Interruption:
+        pass
+    except ReplayMismatch as diverged:
+        return RerunResult(recorder.repeated, str(diverged), _likely_cause(task, settings))
+    difference = _difference(recorded, recorder, extra, memory)
+    return RerunResult(recorder.repeated, difference, _likely_cause(task, settings))
+
+
+def _likely_cause(task: Task, settings: Settings) -> str:
+    """The most likely reason why running a record again differs: a user's code, where there is any."""
+    changed = "was changed since, or it draws at random or reads the clock"
+    if is_own(settings.job.name):
+        return f"the strategy {changed}: it must draw from `self.settings.seed` alone"
+    if own := [f"the check {short(name)}" for name in task.contract.checks]:
+        return f"{' or '.join(own)} {changed}: the same input must give the same result"
+    return "the run was recorded by another version of autoreason or its record was changed"
+
+
+def cut_of(recorded: Sequence[AnyEvent]) -> str:
+    """Which limit or stop ended a run before its end; empty where none did."""
+    return next((event.cut for event in recorded if event.cut), "")
+
+
+def _repeat_acceptance(job: Job, recorded: Sequence[AnyEvent]) -> None:
+    """A person's acceptance is no reply of a model; it is repeated where the record has it."""
+    last = recorded[-1] if recorded else None
+    if isinstance(last, Delivered | JobFinished) and last.status == "accepted":
+        job.accept(last.reason)
+
+
+def _difference(
+    recorded: Sequence[AnyEvent], recorder: EventRecorder, extra: list[AnyEvent], memory: Memory
+) -> str | None:
+    if recorder.missing is not None:
+        missing = type(recorder.missing).__name__
+        return f"event {recorder.repeated + 1} ({missing}) is in the record and did not come again"
+    if extra and recorded and isinstance(recorded[-1], Delivered | JobFinished):
+        return "it went on after the end"
+    if memory.unused:
+        return f"the reply to {memory.unused[0]} is in the record and was not asked for again"
+    return None
+
+
+def _other_question(key: str) -> ReplayMismatch:
+    return ReplayMismatch(f"{key} asks something else than the record answers")
+
+
+def _same_question(recorded: Request, request: Request) -> bool:
+    """Whether the same is asked; model, temperature and length may differ."""
+    return (recorded.role, recorded.messages, recorded.schema) == (
+        request.role,
+        request.messages,
+        request.schema,
     )

@@ -16,6 +16,8 @@ from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import LIFECYCLE
 from autoreason.exchange import Service
+from autoreason.fields import make_struct
+from autoreason.job_types import Advise, Lab, Refine, Research
 from autoreason.journal import Journal
 from autoreason.journal.maintenance import OnProgress, copy_runs
 from autoreason.journal.run_names import refuse_cell
@@ -24,23 +26,22 @@ from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.run import driver
-from autoreason.run.choices import ModelChoice, change_servers
-from autoreason.run.door import door, verb
 from autoreason.run.estimate import check
-from autoreason.run.parameters import (
+from autoreason.run.prepared import ModelChoice, PreparedRun, change_servers, prepare_with, use_pool
+from autoreason.run.record import Memory, name_and_journal, rerun, task_and_settings, use_journal
+from autoreason.run.refine import strategy_name
+from autoreason.run.reports import reported_result, store_verdict
+from autoreason.run.research import PreparedResearch, caller_service, needs_function, read_recorded
+from autoreason.run.result import Result, StopSwitch
+from autoreason.run.verbs import (
     ForkOptions,
     JournalPlace,
     RecordedRun,
     ResearchOptions,
     ResumeOptions,
+    door,
+    verb,
 )
-from autoreason.run.prepared import PreparedRun, prepare_with, use_pool
-from autoreason.run.recall import Memory, rerun
-from autoreason.run.record import name_and_journal, task_and_settings, use_journal
-from autoreason.run.refine import strategy_name
-from autoreason.run.reports import reported_result, store_verdict
-from autoreason.run.research import PreparedResearch, caller_service, needs_function, read_recorded
-from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget, Settings, make_settings, read_budget, single_judge_changes
 from autoreason.story import Story, build_story
 from autoreason.task import Task, check_task, make_contract
@@ -86,14 +87,14 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         task, before = task_and_settings(run, story)
         driver.check_unfinished(run, story)
         settings = resumed_settings(before, options, choice)
-        if before.strategy == "lab":
+        if isinstance(before.job, Lab):
             _check_suite(before, settings)
             _check_evaluate(run, task, options.get("evaluate"))
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
         switch = options.get("stop_switch") or StopSwitch()
         service: Service | None
         await check(task, settings, pool, PromptSet(story.prompts))
-        if before.strategy == "lab":
+        if isinstance(before.job, Lab):
             from autoreason.run.cell_service import open_cells
             from autoreason.run.cells import CellServices
 
@@ -212,10 +213,10 @@ def fork(
     if contract := options.get("contract"):
         merged = make_contract({**asdict(task.contract), **contract}, "contract")
         task = check_task(replace(task, contract=merged))
-    if story.strategy == "advise":
+    if isinstance(story.job, Advise):
         # It is followed, not repeated; its limit of calls was that of the advice.
         budget = replace(before.budget, calls=None)
-        before = replace(before, strategy="autoreason", strategy_options={}, budget=budget)
+        before = replace(before, job=Refine(), budget=budget)
     choice = ModelChoice()
     settings = _forked_settings(before, choice, options)
     prepared = prepare_with(task, settings, choice, options)
@@ -254,10 +255,11 @@ def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str
         for name in Settings.__struct_fields__
         if name not in ("seed", "protocol") and options.get(name) is not None
     }
-    if "strategy" in changes:
-        changes["strategy"] = strategy_name(changes["strategy"])
-    if terms := {name: options[name] for name in _TERMS if options.get(name) is not None}:
-        changes["strategy_options"] = {**before.strategy_options, **terms}
+    names = _TERMS if isinstance(before.job, Research) else Refine.__struct_fields__
+    if own := {name: options[name] for name in names if options.get(name) is not None}:
+        if "strategy" in own:
+            own["strategy"] = strategy_name(own["strategy"])
+        changes["job"] = make_struct(type(before.job), asdict(before.job) | own)
     changes |= change_servers(before, models, options)
     changes["budget"] = change_budget(before.budget, options.get("budget"))
     seed = secrets.randbits(32) if seed is None else seed
@@ -314,7 +316,7 @@ def _forked_research(
 
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:
-    if at_pass is None and story.strategy == "advise" and story.text:
+    if at_pass is None and isinstance(story.job, Advise) and story.text:
         return story.text
     decided = sum(p.decided is not None for p in story.passes)
     if not story.incumbents or (at_pass is not None and not 0 <= at_pass <= decided):

@@ -9,12 +9,11 @@ from msgspec.structs import asdict, replace
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
+from autoreason.job_types import Refine
 from autoreason.plugins import absolute
-from autoreason.run.choices import ModelChoice
-from autoreason.run.door import door
-from autoreason.run.parameters import RefineOptions, TaskOptions
-from autoreason.run.prepared import PreparedRun, prepare
+from autoreason.run.prepared import ModelChoice, PreparedRun, prepare
 from autoreason.run.result import Result
+from autoreason.run.verbs import RefineOptions, TaskOptions, door
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies.registry import find_strategy
 from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
@@ -43,10 +42,6 @@ def refine(
         The text, how it came about and what it took. A run that paused says why in `status` and
         `reason`; `resume` goes on with it. `refine.prepare(...).estimate()` says beforehand what it may take.
 
-    Raises:
-        InvalidInput: Something cannot be used; nothing was written and nothing was asked.
-        JournalError: The journal cannot be read or written.
-
     Example:
         >>> from autoreason import Budget, refine
         >>> prepared = refine.prepare("Explain tides.", "echo/echo", passes=2)
@@ -64,7 +59,10 @@ def refine(
         'capped'
     """
     choice = ModelChoice.writing(model, options)
-    own = {"strategy": strategy_name(options["strategy"])} if options.get("strategy") else {}
+    job = Refine(
+        strategy=strategy_name(options.get("strategy") or "autoreason"),
+        strategy_options=options.get("strategy_options") or {},
+    )
     task = task_in(brief, options)
     for name, extras in _GO_WITH.items():
         if not options.get(name) and (
@@ -90,10 +88,10 @@ def refine(
             options["knowledge"],
             options.get("predictor_seat", "tested"),
             group=options.get("knowledge_group", ""),
-            **own,
+            strategy=job.strategy,
         )
     if not options.get("metric"):
-        return replace(prepare(task, choice, options, **own), _fit=fit)
+        return replace(prepare(task, choice, options, job), _fit=fit)
     from autoreason.artifacts.research_task import read_metric
     from autoreason.run.research import PreparedMeasuring
 
@@ -102,7 +100,7 @@ def refine(
         options.get("metric_better", "higher"),
         options.get("metric_role", "guard"),
     )
-    prepared = prepare(replace(task, work=metric), choice, options, **own)
+    prepared = prepare(replace(task, work=metric), choice, options, job)
     return PreparedMeasuring(**asdict(replace(prepared, _fit=fit)), _source=source)
 
 

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from autoreason.events import FINISHED
+from autoreason.job_types import Advise, Certify, JobType, KnowledgeTest, Lab, Rejudge
 from autoreason.journal import Journal
 from autoreason.report.report import Report
-from autoreason.run.kinds import written_by
 from autoreason.run.result import Result, StudyResult, result_fields
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def reported_result(result: Result, journal: Journal) -> Result:
     """The result of any run as the report on what it was for."""
-    product = written_by(result.story.settings)
+    product = result.story.writes
     if product == "programs":
         from autoreason.run.products import Solution
 
@@ -31,7 +31,7 @@ def reported_result(result: Result, journal: Journal) -> Result:
         return research_result(result)
     if product == "text":
         return result
-    if result.story.strategy == "lab":
+    if isinstance(result.story.job, Lab):
         from autoreason.studies.lab.lab_suite import suite_of
 
         # Its calls are those of its cells, which are runs of their own.
@@ -57,29 +57,22 @@ def suite_report(result: Result, journal: Journal) -> LabReport:
 def _report_of(result: Result, journal: Journal) -> Report:
     """What a finished job found; its modules are loaded when they are needed."""
     story = result.story
-    match story.strategy:
-        case "rejudge":
+    match story.job:
+        case Rejudge():
             from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
 
             return rejudge_report(story, journal.story(rejudged_run(story)))
-        case "advise":
+        case Advise():
             from autoreason.studies.advise.advice_job import advice_report, spent_by_role
 
             return advice_report(result.run, story, spent_by_role(journal, result.run))
-        case "lab":
+        case Lab():
             return suite_report(result, journal)
-    module, name = _FROM_STORY[story.strategy]
-    report: Report = getattr(import_module(module), name)(story)
-    return report
-
-
-_FROM_STORY = {
-    "judge": ("autoreason.studies.panels.panel_report", "panel_report"),
-    "judge_pairs": ("autoreason.studies.panels.panel_report", "panel_report"),
-    "certify": ("autoreason.studies.certify.certificate", "certificate_of"),
-    "knowledge_test": ("autoreason.studies.knowledge_test", "knowledge_report"),
-}
-"""Jobs whose report is made of their story alone."""
+        case JobType(report=place):
+            module, _, name = place.partition(":")
+            report: Report = getattr(import_module(module), name)(story)
+            return report
+    raise AssertionError
 
 
 def store_verdict(
@@ -90,15 +83,15 @@ def store_verdict(
     if settings is None or result.status not in FINISHED:
         return
     try:
-        if settings.strategy == "certify":
+        if isinstance(settings.job, Certify):
             from autoreason.studies.certify.certificate import keep_certificate
 
             keep_certificate(result.story, result.run, if_missing=if_missing)
-        elif settings.strategy == "knowledge_test" and not if_missing:
+        elif isinstance(settings.job, KnowledgeTest) and not if_missing:
             from autoreason.studies.knowledge_test import keep_verdicts
 
             keep_verdicts(result.story, result.run)
     except OSError as error:
-        what = "certificate" if settings.strategy == "certify" else "verdict"
+        what = "certificate" if isinstance(settings.job, Certify) else "verdict"
         message = f"the {what} cannot be kept ({error.strerror}); the run has it"
         (on_warning or warnings.warn)(f"{message}: `autoreason show {result.run}`")

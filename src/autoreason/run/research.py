@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Unpack
 
 from msgspec.structs import asdict, replace
 
-from autoreason.artifacts.acceptance import MIN_PAIRS, ResearchTerms, plan_budget
+from autoreason.artifacts.acceptance import MIN_PAIRS, plan_budget
 from autoreason.artifacts.evaluator.evaluator_check import (
     CheckReport,
     check_evaluation,
@@ -24,7 +24,7 @@ from autoreason.artifacts.evaluator.saved_evaluation import (
 )
 from autoreason.artifacts.measurement import EvaluationQuery, EvaluationService
 from autoreason.artifacts.research_history import NoiseMeasured
-from autoreason.artifacts.research_job import Research
+from autoreason.artifacts.research_job import ResearchJob
 from autoreason.artifacts.research_task import (
     EvaluationSource,
     digest_of,
@@ -34,21 +34,19 @@ from autoreason.artifacts.research_task import (
 from autoreason.errors import InvalidInput, Stopped
 from autoreason.events import AnyEvent
 from autoreason.exchange import Model, Query, Request
+from autoreason.job_types import Research
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import build_job, read_options
-from autoreason.run.choices import ModelChoice
-from autoreason.run.door import door, field_defaults
-from autoreason.run.parameters import (
-    ResearchOptions,
-    RunHooks,
-)
-from autoreason.run.prepared import PreparedRun, R_co, prepare
+from autoreason.jobs.job import build_job
+from autoreason.run.prepared import ModelChoice, PreparedRun, R_co, job_in, prepare
 from autoreason.run.products import ResearchResult
 from autoreason.run.services import LazyService
+from autoreason.run.verbs import (
+    ResearchOptions,
+    RunHooks,
+    door,
+)
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.task import Task
-
-TERMS = ("evaluations", "rule", "parallel", "patience", "unsafe")
 
 
 class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
@@ -112,7 +110,7 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
             # A function is given texts, and runs none of them without one of these.
             return self.task
         self._save()
-        unsafe = read_options(self.settings, ResearchTerms).unsafe
+        unsafe = self.settings.job_as(Research).unsafe
         found = await score_fault(work, unsafe=unsafe, seed=self.settings.seed)
         if found.status == "FAILED":
             raise InvalidInput(f"{found.detail} (see `autoreason research check`)")
@@ -124,7 +122,7 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
         if self._source is None:
             return
         is_research = research_of(self.task) is not None
-        unsafe = is_research and read_options(self.settings, ResearchTerms).unsafe
+        unsafe = is_research and self.settings.job_as(Research).unsafe
         if not self._evaluate and not unsafe:
             if function_of(self._source.evaluate):
                 from autoreason.programs.sandbox.levels import require_level
@@ -162,13 +160,13 @@ class PreparedResearch(PreparedMeasuring[ResearchResult], frozen=True, kw_only=T
                 return await service.answer(query)
             if isinstance(query, Request):
                 requests.append(query)
-            elif (answer := Research.sample_answer(self.task, query)) is not None:
+            elif (answer := ResearchJob.sample_answer(self.task, query)) is not None:
                 return answer
             raise Stopped(query.key)
 
         context = JobContext(self.task, self.settings, self.prompts, ask, events.append)
         try:
-            await build_job(Research, context).run()
+            await build_job(ResearchJob, context).run()
         except Stopped:
             (noise,) = events
         finally:
@@ -183,13 +181,13 @@ class PreparedResearch(PreparedMeasuring[ResearchResult], frozen=True, kw_only=T
         self._save()
         work = research_of(self.task)
         assert work is not None
-        unsafe = read_options(self.settings, ResearchTerms).unsafe
+        unsafe = self.settings.job_as(Research).unsafe
         return await check_evaluation(
             work, self._open(), unsafe=unsafe, seed=self.settings.seed, on_evaluation=on_evaluation
         )
 
 
-@door(**field_defaults(ResearchTerms, *TERMS))
+@door()
 def research(
     task: str | Path | Task,
     model: str | Model = DEFAULT_MODEL,
@@ -229,16 +227,9 @@ def research(
     """
     evaluate = options.get("evaluate")
     chosen, source, notes = _read(task, evaluate)
-    given = {name: value for name, value in options.items() if name in TERMS and value is not None}
-    prepared = prepare(
-        chosen,
-        ModelChoice.writing(model, options),
-        options,
-        strategy="research",
-        strategy_options=given,
-    )
-    terms = read_options(prepared.settings, ResearchTerms)
-    if warning := plan_budget(terms.evaluations).warning():
+    job = job_in(Research, options)
+    prepared = prepare(chosen, ModelChoice.writing(model, options), options, job)
+    if warning := plan_budget(job.evaluations).warning():
         notes += (warning,)
     if options.get("judge_models") and (work := research_of(chosen)) and not work.judge:
         notes += ("the judge models are not asked: the task has no `judge`",)
@@ -255,7 +246,7 @@ def caller_evaluator(
     research = research_of(task)
     assert research is not None
     source = replace(source, metric=research.metric)
-    parallel = read_options(settings, ResearchTerms).parallel
+    parallel = settings.job_as(Research).parallel
     guards = tuple(research.guard)
     return CallerEvaluator(evaluate, source, parallel=parallel, run=run, guards=guards)
 

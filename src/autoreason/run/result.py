@@ -21,7 +21,8 @@ from autoreason.errors import (
 )
 from autoreason.events import FINISHED, EndedBy, Evidence, PassDecided, Status
 from autoreason.exchange import Spent
-from autoreason.jobs.spending import spending
+from autoreason.job_types import Certify
+from autoreason.jobs.allowance import spending
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.paths import Place
 from autoreason.report.numbers import UNKNOWN, count, lines, percent
@@ -142,7 +143,7 @@ class Result(Report):
             found = ended.evidence, self.story, ended.violations, self.origin
             rows += statements.evidence(*found)
         rows += self.next_steps()
-        if self.story.strategy == "best_of_n":
+        if self.story.job and self.story.job.is_sampling:
             from autoreason.strategies.rivals import name_drafts
 
             rows = [(label, name_drafts(text)) for label, text in rows]
@@ -192,11 +193,11 @@ class Result(Report):
 
     def _summary(self) -> list[tuple[str, str]]:
         rows = [("Attention", broken)] if (broken := self.broken_contract()) else []
-        if self.story.strategy == "best_of_n" and self.story.draft:
+        if self.story.job and self.story.job.is_sampling and self.story.draft:
             drafts = count(len(self.story.incumbents), "draft")
             rows.append(("Drafts", f"{drafts} for the panel to choose from"))
         elif won := self.story.trajectory:
-            judged = self.story.strategy in ("", "autoreason")
+            judged = self.story.job is None or self.story.job.is_tournament
             shown = f"won by {statements.winners(won, _WINNERS)}"
             how = shown if judged else "each text accepted without a vote"
             if self.story.playoff and not judged:
@@ -411,7 +412,7 @@ class StudyResult(Result, Generic[AnyReport]):
             return super().sections()
         last = Section(sentences=[("Took", self.spending), *self.next_steps()])
         # A certificate's own questions are the brief there.
-        brief = [] if self.story.strategy == "certify" else self._brief()
+        brief = [] if isinstance(self.story.job, Certify) else self._brief()
         return [*self.final_report.sections(), last, *brief]
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from autoreason.artifacts.measurement import KnownEvaluationQuery, Measurement, 
 from autoreason.artifacts.proposals import TuningQuery, suggest
 from autoreason.artifacts.research_task import ResearchTask, TextMetric
 from autoreason.exchange import Query, Service
-from autoreason.jobs.job import read_options
+from autoreason.job_types import Research, Solve
 from autoreason.programs.assignment import Assignments
 from autoreason.programs.search import Policy, PolicyQuery
-from autoreason.run.recall import Memory
+from autoreason.run.record import Memory
 from autoreason.settings import Settings
 from autoreason.task import Work
 from autoreason.tournament.panel import Prediction, PredictionQuery
@@ -56,9 +56,8 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
         case Assignments():
             from autoreason.programs.examination import ExaminerService
             from autoreason.programs.examiner.client import ExaminerClient
-            from autoreason.programs.solve_job import SolveTerms
 
-            terms = read_options(settings, SolveTerms)
+            terms = settings.job_as(Solve)
             client = await ExaminerClient.open(terms.set, unsafe=terms.unsafe)
             return ExaminerService(client), client
         case TextMetric():
@@ -77,14 +76,13 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
             # A judge without a number for three texts in a row is broken.
             return EvaluationService(measuring, 3 * EVALUATIONS), measuring
         case ResearchTask():
-            from autoreason.artifacts.acceptance import ResearchTerms
             from autoreason.artifacts.evaluator.evaluators import (
                 EvaluatorClient,
                 OpenEvaluation,
             )
             from autoreason.artifacts.measurement import EvaluationService
 
-            research = read_options(settings, ResearchTerms)
+            research = settings.job_as(Research)
             opening = OpenEvaluation(
                 digest=work.evaluation,
                 run=run,

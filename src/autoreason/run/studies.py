@@ -1,39 +1,61 @@
-"""Studies: texts, strategies, recorded passes or a judge in, the run with its report out."""
+"""Studies: texts, strategies, rules, recorded passes, a judge or a brief in, the run with its report out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Unpack
+from pathlib import Path
+from typing import Any, Unpack, cast, get_args
 
 from msgspec.structs import replace
 
-from autoreason.exchange import Model
+from autoreason.errors import InvalidInput
+from autoreason.exchange import Model, Spent
+from autoreason.files import open_input
+from autoreason.job_types import Advise, Certify, Instead, Rejudge, RuleName
 from autoreason.prompts import load
-from autoreason.run.choices import ModelChoice
-from autoreason.run.door import door
 from autoreason.run.knowledge_choice import destinations, find_origin
 from autoreason.run.lab import PreparedLab, prepare_suite
-from autoreason.run.parameters import (
+from autoreason.run.prepared import ModelChoice, PreparedRun, job_in, prepare
+from autoreason.run.record import name_and_journal, use_journal
+from autoreason.run.refine import task_in
+from autoreason.run.research import research
+from autoreason.run.result import StudyResult
+from autoreason.run.verbs import (
+    AdviseOptions,
     CertifyOptions,
     CompareOptions,
+    CompareRulesOptions,
+    JournalPlace,
     JudgeOptions,
     PanelOptions,
     RecordedRun,
+    ResearchOptions,
+    checked,
+    door,
 )
-from autoreason.run.prepared import PreparedRun, prepare
-from autoreason.run.record import name_and_journal, use_journal
-from autoreason.run.refine import task_in
-from autoreason.run.result import StudyResult
-from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
+from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES, Settings
+from autoreason.story import Story
+from autoreason.studies.advise.advice_job import (
+    AdviceReport,
+    ends_by_rule,
+    limit_calls,
+    pilots_of,
+    recorded_advice,
+    spent_by_role,
+)
+from autoreason.studies.advise.measures import Pilot, read_pilot
 from autoreason.studies.certify.certificate import Certificate, Certification
 from autoreason.studies.certify.questions import SUITE
 from autoreason.studies.lab.lab_suite import SuiteMatch
 from autoreason.studies.lab.made_suites import STRATEGIES, compare_strategies, few_repeats
-from autoreason.studies.panels.panel_jobs import cut_options, make_entries
+from autoreason.studies.lab.made_suites import compare_rules as rules_suite
+from autoreason.studies.panels.panel_jobs import make_entries, panel_job
 from autoreason.studies.panels.panel_report import PanelReport
 from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels
-from autoreason.task import Task
+from autoreason.task import Task, read_source, split_front_matter
 
 
 @door(judges=PANEL_JUDGES)
@@ -57,10 +79,6 @@ def judge(
         or that no text does beyond chance. A run that paused, as at a limit of its budget, has none
         yet: `report` then raises the `Interruption`, and `resume` goes on.
 
-    Raises:
-        InvalidInput: Something cannot be used.
-        JournalError: The journal cannot be read or written.
-
     Example:
         >>> from autoreason import judge
         >>> texts = {"a": "The moon pulls at the sea.", "b": "The wind blows."}
@@ -78,8 +96,7 @@ def judge(
         task,
         choice,
         {"judges": PANEL_JUDGES, **options},
-        strategy="judge_pairs" if options.get("pairwise") else "judge",
-        strategy_options=cut_options(texts, equal_length=equal_length),
+        panel_job(texts, pairwise=bool(options.get("pairwise")), equal_length=equal_length),
     )
 
 
@@ -122,8 +139,7 @@ def rejudge(
         task,
         ModelChoice.judging(model, options),
         {"judges": PANEL_JUDGES, **voting, **options},
-        strategy="rejudge",
-        strategy_options={"of": run},
+        Rejudge(of=run),
     )
 
 
@@ -143,10 +159,6 @@ def compare(
         Its `report` has points with intervals, paired tests, what each strategy took, and one
         sentence that says which wins, or that none does beyond chance; a run that paused has none
         yet, as with `judge`.
-
-    Raises:
-        InvalidInput: Something cannot be used.
-        JournalError: The journal cannot be read or written.
 
     Example:
         >>> from autoreason import compare
@@ -177,7 +189,7 @@ def compare(
     return prepare_suite(suite, prepared, [few_repeats(suite, "strategies")])
 
 
-@door(repeats=1)
+@door()
 def certify(
     model: str | Model, **options: Unpack[CertifyOptions]
 ) -> PreparedRun[StudyResult[Certificate]]:
@@ -192,10 +204,6 @@ def certify(
         this machine, and commands warn of judges that failed; a run that paused has none yet, as
         with `judge`.
 
-    Raises:
-        InvalidInput: Something cannot be used.
-        JournalError: The journal cannot be read or written.
-
     Example:
         >>> from autoreason import certify
         >>> certify("echo/echo", seed=1).report.verdict
@@ -203,18 +211,183 @@ def certify(
     """
     choice = ModelChoice.judging(model, {})
     (address,) = choice.models.judges
-    repeats = options.get("repeats")
     prepared = prepare(
         Task(brief=f"Certify the judge {address}"),
         choice,
         options,
-        strategy="certify",
-        strategy_options={
-            "model": address,
-            "suite": SUITE,
-            "repeats": 1 if repeats is None else repeats,
-        },
+        job_in(Certify, options, model=address, suite=SUITE),
     )
     Certification.check(prepared.settings)
     # Not those that an earlier certificate of the same judge asks for: it is measured afresh.
     return replace(prepared, prompts=load(None, small=address == DEFAULT_MODEL))
+
+
+_TABLES = (".json", ".jsonl")
+_RESEARCH_KEYS = ("artifact", "evaluate")
+
+
+@door()
+def advise(
+    brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[AdviseOptions]
+) -> PreparedRun[StudyResult[AdviceReport]]:
+    """Measure whether a brief is worth a whole run, and what else would do.
+
+    Args:
+        brief: What is to be written; a `Task` says more.
+        model: Plays every role that is given no model of its own.
+        options: As for `refine`, without records and metric: the settings of the run that is asked about.
+            `print(advise.options())` lists all of them.
+
+    Returns:
+        Its `report` says `run it`, `one draft`, `another judge`, `research` or `undecided`, with
+        error rates, the price and the command that goes on; a run that paused has none yet, as with
+        `judge`. It takes at most a third of the calls of the run that is asked about.
+
+    Example:
+        >>> from autoreason import advise
+        >>> advise("In which year was the telescope invented?", "echo/echo").report.advice
+        'one draft'
+    """
+    choice = ModelChoice.writing(model, options)
+    prepared = prepare(task_in(brief, options), choice, options, job_in(Advise, options))
+    settings = prepared.settings
+    # Where no call is needed, a limit says nothing.
+    if ends_by_rule(prepared.task, settings):
+        return prepared
+    budget = replace(settings.budget, calls=limit_calls(settings))
+    return replace(prepared, settings=replace(settings, budget=budget))
+
+
+def command_for(source: str) -> Instead:
+    """The command that a file is for because it has a number or tests; empty for a brief."""
+    path = Path(source).expanduser()
+    if path.suffix in _TABLES:
+        return "solve" if _is_problem(path) else ""
+    _, text = read_source(source) if source != "-" else ("", "")
+    keys, _ = split_front_matter(source, text, _RESEARCH_KEYS)
+    return "research" if all(key in keys for key in _RESEARCH_KEYS) else ""
+
+
+def _is_problem(path: Path) -> bool:
+    """Whether the first record of a file is a problem; tests in it are not looked at."""
+    from autoreason.programs.problems.formats import format_of
+
+    try:
+        with open_input(path) as file:
+            record: Any = json.loads(file.readline() if path.suffix == ".jsonl" else file.read())
+    except (OSError, ValueError):
+        return False
+    if isinstance(record, list):
+        record = record[0] if record else None
+    return isinstance(record, dict) and format_of(record) is not None
+
+
+@checked
+def advise_from(runs: Sequence[RecordedRun], *, journal: JournalPlace = None) -> AdviceReport:
+    """Advice from recorded runs, for nothing: each counts as a pilot by its confirmation.
+
+    Args:
+        runs: Names of finished runs, parts of them that no other has, or their results.
+        journal: An open journal, the file of one, or None for the results' or the user's own.
+
+    Returns:
+        `run it`, `one draft` or `undecided`, with error rates for so many runs.
+
+    Raises:
+        UnknownRun: No run has that name.
+        InvalidInput: No run says anything, or one is named twice.
+        JournalError: The journal cannot be read.
+
+    Example:
+        >>> from autoreason import advise_from, refine
+        >>> runs = [refine("Explain tides.", "echo/echo", passes=1, seed=at) for at in (1, 2)]
+        >>> advise_from(runs).advice
+        'undecided'
+    """
+    pilots: list[Pilot] = []
+    notes: list[str] = []
+    authors: dict[str, Settings] = {}
+    spent: defaultdict[str, Spent] = defaultdict(Spent)
+    seen: set[str] = set()
+    for run in runs:
+        name, place = name_and_journal(run, journal)
+        with use_journal(place) as book:
+            name = book.find(name).id
+            if name in seen:
+                raise InvalidInput(f"run {name} is named twice; name every run once")
+            seen.add(name)
+            story = book.story(name)
+            found = list(_recorded_pilots(name, story))
+            if not found or story.settings is None:
+                notes.append(f"{name} is left out: it has no judges who compared result and draft")
+                continue
+            pilots += found
+            authors[story.settings.models.author] = story.settings
+            for role, each in spent_by_role(book, name).items():
+                spent[role] = spent[role].joined(each)
+    if not pilots:
+        raise InvalidInput(
+            "no run named here says anything; name runs that ended with a confirmation"
+        )
+    notes.append("chosen runs show what they were chosen for: name all there are of this kind")
+    if len(authors) > 1:
+        notes.append(f"these are runs of several authors: {', '.join(authors)}")
+    return recorded_advice(pilots, next(iter(authors.values())), spent, tuple(notes))
+
+
+def _recorded_pilots(name: str, story: Story) -> Iterator[Pilot]:
+    """What a run says of result and draft: a tournament by its confirmation, advice by its pilots."""
+    settings = story.settings
+    if settings is None:
+        return
+    if isinstance(settings.job, Advise):
+        for pilot in pilots_of(story):
+            yield replace(pilot, name=f"{name}, {pilot.name}")
+    elif settings.job.is_tournament and settings.confirmation and story.delivered:
+        yield read_pilot(name, story)
+
+
+@door(rules=get_args(RuleName), repeats=1)
+def compare_rules(
+    task: str | Path | Task,
+    model: str | Model = DEFAULT_MODEL,
+    **options: Unpack[CompareRulesOptions],
+) -> PreparedLab:
+    r"""Compare rules of research on one task: in every repeat one run by each, with the same evaluations.
+
+    Args:
+        task: A research task as a file or as text, or a `Task` of a recorded run.
+        model: Proposes changes, and judges where the task has judges.
+        options: Which `rules`, how many `repeats`, and `evaluations`, which are those of each run; the rest as for
+            `research`. `print(compare_rules.options())` lists all of them.
+
+    Returns:
+        Its `report` has the gain of every rule on evaluations that decided nothing next to what the loop
+        itself saw, paired tests, and one sentence that says which rule is better, or that none is
+        shown to be; a run that paused has none yet, as with `judge`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from autoreason import compare_rules
+        >>> from autoreason.testing import ScriptedModel
+        >>> _ = Path("knob.txt").write_text("1\n")
+        >>> reply = "HYPOTHESIS: more is better\nEXPECTED: +4\n\nknob.txt\n```\n5\n```\n"
+        >>> result = compare_rules(
+        ...     "---\nartifact: knob.txt\n---\nTurn the knob up.",
+        ...     ScriptedModel({"author": reply}),
+        ...     evaluate=lambda folder, seed, items: float((folder / "knob.txt").read_text()),
+        ...     rules=["race", "greedy"],
+        ...     evaluations=20,
+        ...     patience=2,
+        ... )
+        >>> [(each.arm, each.means["value"]) for each in result.report.arms]
+        [('race', 4.0), ('greedy', 4.0)]
+    """
+    rules, repeats = options.pop("rules", get_args(RuleName)), options.pop("repeats", 1)
+    prepared = research.prepare(task, model, **cast(ResearchOptions, options))
+    suite = rules_suite(prepared.task, prepared.settings, rules=rules, repeats=repeats)
+    notes = [*prepared.notes, few_repeats(suite, "rules")]
+    # One after another: evaluations of one rule must not disturb those of another.
+    return prepare_suite(
+        suite, prepared, notes, 1, evaluators=(prepared,), evaluate=prepared.evaluate
+    )

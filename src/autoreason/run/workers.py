@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from autoreason.errors import AutoreasonError, JournalError, ProviderFailed, WritingFailed
 from autoreason.events import RunStarted
+from autoreason.job_types import Lab
 from autoreason.journal import Journal, codec
 from autoreason.journal.leases import Rows
 from autoreason.journal.run_names import suite_name
@@ -41,7 +42,6 @@ from autoreason.run.cells import (
 from autoreason.run.leases import BASE, Lease, LeasedBudget, Leases, as_row, total
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget, Settings
-from autoreason.studies.lab.lab_job import LabTerms
 
 _STOP = b"stop\n"
 """In place of a cell: no new calls, but replies on their way are still taken in."""
@@ -259,7 +259,7 @@ class WorkerExecutor:
     """Runs cells in workers on this machine. When one dies, the journal says what its cells have used."""
 
     def __init__(
-        self, terms: LabTerms, journal: Journal, settings: Settings, switch: StopSwitch
+        self, terms: Lab, journal: Journal, settings: Settings, switch: StopSwitch
     ) -> None:
         self._terms, self._journal = terms, journal
         self._settings, self._switch = settings, switch

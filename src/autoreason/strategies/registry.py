@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from autoreason.errors import InvalidInput
-from autoreason.plugins import load, short
-from autoreason.settings import ROLE_MODELS, Settings
+from autoreason.job_types import AnyJob, Refine
+from autoreason.jobs.job import Job
+from autoreason.plugins import load
+from autoreason.settings import ROLE_MODELS, SETTING_DOCS, Settings
 from autoreason.tournament.strategy import Strategy
 
 BUILT_IN = {
@@ -35,6 +37,16 @@ _NEEDS = {
 """Settings that say how another one works."""
 
 
+def job_class(job: AnyJob) -> type[Job]:
+    """The class that does a job."""
+    if isinstance(job, Refine):
+        return find_strategy(job.strategy)
+    kind = load("strategy", job.name, {job.name: job.code})
+    assert isinstance(kind, type)
+    assert issubclass(kind, Job)
+    return kind
+
+
 def find_strategy(
     name: str, others: dict[str, str] | None = None, parent: str = "Strategy"
 ) -> type[Strategy]:
@@ -55,10 +67,10 @@ def unused_setting(
     `used` is what each job that is run says it looks at.
     """
     for name in given:
-        if name not in (*Settings.__struct_fields__, *ROLE_MODELS):
+        if name not in (*SETTING_DOCS, *ROLE_MODELS):
             continue
         if all(names is not None and name not in (*_ALWAYS_USED, *names) for names in used):
-            return f"`{name}` does nothing in {short(settings.strategy)}; leave it out"
+            return f"`{name}` does nothing in {settings.job.label}; leave it out"
         needed = _NEEDS.get(name)
         if needed and not getattr(settings, needed):
             return f"`{name}` does nothing without `{needed}`; give both or leave it out"

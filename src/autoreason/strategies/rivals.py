@@ -13,7 +13,7 @@ from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import CritiqueWritten, Delivered
 from autoreason.exchange import Message, Outcome
 from autoreason.jobs.context import repeat_request, use_in_order
-from autoreason.jobs.job import Plan, panel_attempts, read_options
+from autoreason.jobs.job import Plan, own_options, panel_attempts
 from autoreason.keys import pass_key, try_key
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_DRAFTS, Settings
@@ -166,7 +166,7 @@ class Samples(Struct, frozen=True, kw_only=True):
 
 def sample_count(settings: Settings) -> int:
     """How many drafts `best_of_n` writes."""
-    return read_options(settings, Samples).n
+    return own_options(settings, Samples).n
 
 
 def name_drafts(text: str) -> str:

@@ -16,8 +16,9 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished
+from autoreason.job_types import KnowledgeTest
 from autoreason.jobs.context import use_in_order
-from autoreason.jobs.job import Job, Plan, read_options
+from autoreason.jobs.job import Job, Plan
 from autoreason.keys import PAIR, sub_key
 from autoreason.knowledge.holdout import (
     FLIPPED,
@@ -400,19 +401,11 @@ _WIDTH = 16
 """Pairs under way at once."""
 
 
-class KnowledgeTestOptions(Struct, frozen=True, kw_only=True):
-    """What was tested."""
-
-    folder: str
-    """Where it is, for the verdict to be recorded there."""
-
-
-class KnowledgeTest(Job):
+class KnowledgeTestJob(Job):
     """Judges decide recorded pairs blind: without records, with them, and with shuffled ones."""
 
     summary = "whether a folder of outcomes helps judges to see which of two texts does better"
     prompts = (*JUDGE_PROMPTS, "knowledge")
-    options_type = KnowledgeTestOptions
 
     async def run(self) -> JobFinished:
         """Every pair with every judge, in both orders, under each of the three conditions."""
@@ -470,7 +463,7 @@ class KnowledgeTest(Job):
     def check_task(cls, task: Task, settings: Settings) -> None:
         """There must be pairs."""
         if not pairs_of(task):
-            raise InvalidInput(f"{settings.strategy} has no pairs; give it a folder with outcomes")
+            raise InvalidInput(f"{settings.job.label} has no pairs; give it a folder with outcomes")
 
 
 def pairs_of(task: Task | None) -> tuple[RecordedPair, ...]:
@@ -482,7 +475,7 @@ def pairs_of(task: Task | None) -> tuple[RecordedPair, ...]:
 def keep_verdicts(story: Story, run: str) -> None:
     """Append the verdict on every judge to those of the folder, once."""
     assert story.settings is not None
-    folder = read_options(story.settings, KnowledgeTestOptions).folder
+    folder = story.settings.job_as(KnowledgeTest).folder
     if any(each.run == run for each in read_tests(folder)):
         return
     for each in knowledge_report(story).judges:

@@ -251,7 +251,7 @@ def metric(found: Metric, story: Story) -> str:
 def predictor_seat(task: Task, settings: Settings) -> str:
     """That a predictor fills one of the seats, and how often it was right about past pairs; empty where none does."""
     seat = task.knowledge.seat if task.knowledge else None
-    if seat is None or settings.strategy != "autoreason":
+    if seat is None or not settings.job.is_tournament:
         return ""
     from autoreason.stats.results import Estimate
     from autoreason.tournament.panel import code_seats

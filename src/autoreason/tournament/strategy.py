@@ -25,7 +25,7 @@ from autoreason.events import (
 )
 from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job, Product
+from autoreason.jobs.job import Job
 from autoreason.keys import Key, pass_key, sub_key, try_key
 from autoreason.tournament.challengers import admit, prepare_draft
 from autoreason.tournament.evidence import SurvivalChances, gather_evidence
@@ -40,7 +40,6 @@ class Strategy(Job):
     """A way from a task to a text: `run` asks through the context, emits events, and delivers."""
 
     common_prompts = ("system", "task", "author", "fix_leak", "fix_contract")
-    writes: ClassVar[Product | None] = "text"
     ending = "self.deliver(...)"
     max_inconclusive: ClassVar[int] = 2
     """Inconclusive passes in a row that end the run as failed."""
@@ -107,7 +106,7 @@ class Strategy(Job):
         """Refuse to work in a pass that was not started, before any request or event of it."""
         if not self.story.passes or self.story.passes[-1].number != number:
             raise StrategyError(
-                f"the strategy {self.settings.strategy} works in pass {number}, which was not started; "
+                f"the strategy {self.settings.job.name} works in pass {number}, which was not started; "
                 f"call self.begin_pass({number}) first"
             )
 
@@ -268,7 +267,7 @@ class Strategy(Job):
         """End the run with this text, or the incumbent."""
         if status not in FINISHED:
             raise InvalidInput(
-                f"{self.settings.strategy} ends as {status!r}; a run ends as converged, capped or done"
+                f"{self.settings.job.name} ends as {status!r}; a run ends as converged, capped or done"
             )
         return self._end(status, reason, text or self.incumbent)
 

@@ -30,22 +30,22 @@ from autoreason.exchange import (
     Signal,
     TextArrived,
 )
+from autoreason.job_types import Advise, Certify, Judge, JudgePairs, Rejudge
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.assignment import CodeVerdict, Examined
 from autoreason.programs.events import ProgramExamined, solved_in
-from autoreason.run.kinds import OTHER_JOBS
 from autoreason.settings import Settings
 from autoreason.strategies.registry import BUILT_IN
 from autoreason.strategies.rivals import sample_count
+from autoreason.studies.certify.questions import SUITE
 from autoreason.studies.panels.panel_jobs import make_entries
 from autoreason.task import Task
 
 ENTRIES = make_entries({f"{name}.md": f"{name} is a text." for name in ("one", "two", "three")})
 SCRIPT = {**WRITING, "judge": vote("reviser", "two", "one")}
 WIDTHS = (30, 80)
-_OF_ITS_OWN = ("solve", "research", "knowledge", "lab")
-TEXTS = [*BUILT_IN, *(name for name in OTHER_JOBS if not name.startswith(_OF_ITS_OWN))]
+TEXTS = [*BUILT_IN, "judge", "judge_pairs", "rejudge", "certify", "advise"]
 """What writes or judges texts."""
 
 
@@ -87,16 +87,16 @@ def case(name: str) -> tuple[Task, Settings]:
     if name in BUILT_IN:
         return TASK, settings(**options(name))
     if name == "certify":
-        return TASK, settings(strategy=name, strategy_options={"model": "scripted/scripted"})
+        return TASK, settings(job=Certify(model="scripted/scripted", suite=SUITE))
     if name == "advise":
         # Of a shorter run it says at once that pilots cost as much.
-        return TASK, settings(strategy=name, k=3)
+        return TASK, settings(job=Advise(), k=3)
     texts = Task(brief=TASK.brief, entries=ENTRIES)
     if name == "rejudge":
         again = tuple(type(e)(name=e.name, text=e.text, stage="again/pass/1") for e in ENTRIES)
         texts = Task(brief=TASK.brief, entries=again)
-    own = {"of": "some-run"} if name == "rejudge" else {}
-    return texts, settings(strategy=name, strategy_options=own, judges=2)
+    jobs = {"judge": Judge(), "judge_pairs": JudgePairs(), "rejudge": Rejudge(of="some-run")}
+    return texts, settings(job=jobs[name], judges=2)
 
 
 @pytest.mark.parametrize("name", TEXTS)

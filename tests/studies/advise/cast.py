@@ -14,8 +14,8 @@ from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import Answer, ScriptedModel
-from autoreason.run.advice import advise
 from autoreason.run.result import StudyResult
+from autoreason.run.studies import advise
 from autoreason.studies.advise.advice_job import AdviceReport
 from autoreason.task import Task
 

@@ -13,10 +13,11 @@ from tests.studies.certify.judges import Habit, erratic, first_come, garbled
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Refine
 from autoreason.journal import Journal
-from autoreason.run.advice import advise, advise_from
 from autoreason.run.export import export
 from autoreason.run.recorded import fork, replay, resume
+from autoreason.run.studies import advise, advise_from
 from autoreason.settings import Models, make_settings
 from autoreason.studies.advise.advice_job import asks_for_fact, conclude, notes_on, run_calls
 from autoreason.studies.advise.measures import Pilot, PilotFinished, check_questions, judge_findings
@@ -117,8 +118,8 @@ async def test_the_command_goes_on_from_the_best_pilot(journal: Journal) -> None
     result = await advised(journal, cast(by_grade), k=2)
     forked = fork.prepare(result.run, journal=journal)
     best = result.story.of(PilotFinished)[0].text
-    assert (forked.task.draft, forked.settings.strategy) == (best, "autoreason")
-    assert (forked.settings.k, forked.settings.strategy_options) == (2, {})
+    assert (forked.task.draft, forked.settings.job) == (best, Refine())
+    assert forked.settings.k == 2
     assert forked.settings.budget.calls is None, "that limit was for the advice"
     assert result.text == best
     assert result.origin.startswith("pilot 1: pass ")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.tournament.stage import USUAL, document, play, vote
 
 from autoreason.contract import Contract
+from autoreason.job_types import Advise
 from autoreason.settings import Models, make_settings
 from autoreason.story import build_story
 from autoreason.studies.advise.measures import (
@@ -146,8 +147,8 @@ def test_many_records_are_weighed_together_as_closely_as_few() -> None:
 
 
 def test_a_pilot_is_one_revision_before_two_fresh_judges() -> None:
-    chosen = pilot_settings(make_settings(Models.everywhere("a/b"), 1, strategy="advise"))
-    assert (chosen.strategy, chosen.passes, chosen.confirmation) == ("critique_revise", 1, 2)
+    chosen = pilot_settings(make_settings(Models.everywhere("a/b"), 1, job=Advise()))
+    assert (chosen.job.name, chosen.passes, chosen.confirmation) == ("critique_revise", 1, 2)
     assert PilotRun.plans(chosen)[1] == {"author": 1, "critic": 1, "reviser": 1, "judge": 2}
 
 

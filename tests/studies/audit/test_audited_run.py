@@ -13,6 +13,7 @@ from tests.tournament.stage import critique, cut_off, document
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Certify, Judge
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel
 from autoreason.studies.audit.audit import audit_runs
@@ -134,7 +135,7 @@ async def test_each_cell_of_a_comparison_is_audited_and_its_panels_are_panels(
 
 
 async def test_questions_of_a_certificate_decide_nothing(journal: Journal) -> None:
-    asked = settings("echo/echo", strategy="certify", strategy_options={"model": "echo/echo"})
+    asked = settings("echo/echo", job=Certify(model="echo/echo", suite=2))
     result = await start_run(journal, settings=asked)
     (run,) = read_run(result.run, journal)
     assert any(panel.seats == 1 for panel in run.panels)
@@ -148,7 +149,7 @@ async def test_texts_that_came_with_the_task_were_not_written_to_keep_its_limits
 ) -> None:
     entries = (Entry(name="long", text="A text of five words."), Entry(name="short", text="Two."))
     task = Task(brief="Write.", contract=Contract(min_words=9), entries=entries)
-    result = await start_run(journal, task=task, changes={"strategy": "judge"})
+    result = await start_run(journal, task=task, changes={"job": Judge()})
     (run,) = read_run(result.run, journal)
     assert finding(run, "contract").level == "unknown"
 

@@ -12,6 +12,7 @@ from typing import Any
 from autoreason.errors import CallFailed, Failure
 from autoreason.events import AnyEvent
 from autoreason.exchange import Query, Request
+from autoreason.job_types import Certify
 from autoreason.jobs.context import JobContext
 from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.prompts import built_in
@@ -24,7 +25,7 @@ from autoreason.studies.certify.certificate import (
     certificate_of,
 )
 from autoreason.studies.certify.properties import CertificateFinding, CertificateVerdict
-from autoreason.studies.certify.questions import pairs
+from autoreason.studies.certify.questions import SUITE, pairs
 from autoreason.task import Task
 
 ADDRESS = "scripted/judge"
@@ -118,8 +119,7 @@ def settings(seed: int = 7, repeats: int = 1) -> Settings:
     return make_settings(
         Models.everywhere(ADDRESS),
         seed,
-        strategy="certify",
-        strategy_options={"model": ADDRESS, "repeats": repeats},
+        job=Certify(model=ADDRESS, suite=SUITE, repeats=repeats),
     )
 
 

@@ -34,6 +34,8 @@ from tests.studies.certify.judges import (
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished, PanelDecided
 from autoreason.exchange import Request
+from autoreason.fields import make_struct
+from autoreason.job_types import Certify
 from autoreason.journal import Journal
 from autoreason.paths import certificates_folder
 from autoreason.run.estimate import estimate_run
@@ -241,18 +243,18 @@ async def test_the_estimate_counts_every_question() -> None:
 @pytest.mark.parametrize(
     ("options", "output"),
     [
-        ({"model": ADDRESS, "repeats": 0}, "`repeats` is 0; give a number from 1 to 20"),
+        ({"repeats": 0}, "`repeats` is 0; give a number from 1 to 20"),
         ({"model": "other/judge"}, "this run certifies other/judge"),
-        ({"model": ADDRESS, "suite": 0}, "questions of suite 0"),
-        ({"model": ADDRESS, "speed": 1}, "no option `speed`"),
+        ({"suite": 0}, "questions of suite 0"),
     ],
 )
 def test_what_cannot_be_certified_is_refused(options: dict[str, object], output: str) -> None:
-    chosen = make_settings(
-        Models.everywhere(ADDRESS), 7, strategy="certify", strategy_options=options
-    )
+    def check() -> None:
+        job = make_struct(Certify, {"model": ADDRESS, "suite": SUITE} | options)
+        Certification.check(make_settings(Models.everywhere(ADDRESS), 7, job=job))
+
     with pytest.raises(InvalidInput, match=output):
-        Certification.check(chosen)
+        check()
 
 
 async def test_the_estimate_counts_the_texts_once() -> None:

@@ -17,8 +17,8 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.run.cells import measure_cell
 from autoreason.run.export import export, make_result_patch
 from autoreason.run.recorded import replay, resume
-from autoreason.run.research_rules import compare_rules
 from autoreason.run.result import StudyResult
+from autoreason.run.studies import compare_rules
 from autoreason.studies.lab.lab_report import LabReport
 
 TASK = "---\nartifact: knob.txt\n---\nTurn it."

@@ -99,7 +99,7 @@ WRONG = {
     "repeats: 2\n": ("repeats: 2\nbudget: {calls: 0}\n", "line 9, column 10: `calls` is 0"),
     "repeats: 2\ncomp": (
         "repeats: 2\npanel: {judges: 99999}\ncomp",
-        "line 9, column 9: `judges` is 99999; give a number from 2 to 99",
+        "line 9, column 9: `judges` is 99999; give a number from 1 to 99",
     ),
     "repeats: 2\nc": (
         "repeats: 2\nbudget: {cost: .nan}\nc",

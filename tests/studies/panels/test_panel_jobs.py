@@ -19,6 +19,7 @@ from autoreason.contract import Contract, count_words
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import BallotCast, PanelDecided
 from autoreason.exchange import Request
+from autoreason.job_types import AnyJob, Judge, JudgePairs, Rejudge
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import built_in
@@ -178,11 +179,11 @@ DEAD: dict[str, Any] = {"judge": "I would rather not say."}
 
 def judging(**changes: Any) -> Any:
     """Settings of a panel."""
-    return settings(strategy="judge", **{"judges": 3, **changes})
+    return settings(job=Judge(), **{"judges": 3, **changes})
 
 
 async def test_every_judge_sees_every_text_under_labels_of_its_own() -> None:
-    played = await play(JUDGING, entries=ENTRIES, strategy="judge", judges=6)
+    played = await play(JUDGING, entries=ENTRIES, job=Judge(), judges=6)
     judges = played.asked("judge")
     assert len(judges) == len(played.requests) == 6
     for judge in judges:
@@ -196,14 +197,14 @@ async def test_every_judge_sees_every_text_under_labels_of_its_own() -> None:
 @pytest.mark.parametrize("count", [2, 3, 4])
 async def test_every_text_stands_in_every_place_equally_often(count: int) -> None:
     entries = make_entries({f"{n}": f"Text number {n} here." for n in range(count)})
-    played = await play(JUDGING, entries=entries, strategy="judge", judges=2 * count)
+    played = await play(JUDGING, entries=entries, job=Judge(), judges=2 * count)
     orders = [ballot.order for ballot in played.of(BallotCast)]
     for place in range(count):
         assert set(Counter(order[place] for order in orders).values()) == {2}
 
 
 async def test_the_panel_delivers_the_text_it_prefers() -> None:
-    played = await play(JUDGING, entries=ENTRIES, strategy="judge", judges=3)
+    played = await play(JUDGING, entries=ENTRIES, job=Judge(), judges=3)
     assert played.end is not None
     assert (played.end.status, played.end.origin) == ("done", "rival.md")
     assert played.end.text == TEXTS["rival.md"]
@@ -214,7 +215,7 @@ async def test_the_panel_delivers_the_text_it_prefers() -> None:
 
 async def test_a_mixed_panel_takes_its_models_in_turn() -> None:
     models = Models(author="m/a", critic="m/a", synthesizer="m/a", judges=("m/a", "m/b", "m/c"))
-    played = await play(JUDGING, entries=ENTRIES, strategy="judge", judges=5, models=models)
+    played = await play(JUDGING, entries=ENTRIES, job=Judge(), judges=5, models=models)
     assert [judge.model for judge in played.asked("judge")] == ["m/a", "m/b", "m/c", "m/a", "m/b"]
 
 
@@ -251,12 +252,12 @@ async def hold_on(journal: Journal, run: str, script: dict[str, Any]) -> Any:
     return result
 
 
-@pytest.mark.parametrize("strategy", ["judge", "judge_pairs"])
+@pytest.mark.parametrize("job", [Judge(), JudgePairs()])
 async def test_judges_of_finished_texts_read_limits_and_not_that_breaches_are_thrown_out(
-    strategy: str,
+    job: AnyJob,
 ) -> None:
     limits = Contract(max_words=2)
-    played = await play(JUDGING, entries=ENTRIES, contract=limits, strategy=strategy, judges=3)
+    played = await play(JUDGING, entries=ENTRIES, contract=limits, job=job, judges=3)
     for request in played.asked("judge"):
         text = "\n".join(message.text for message in request.messages)
         assert "Limits that the text must keep:\n\n- At most 2 words." in text
@@ -267,7 +268,7 @@ async def test_a_panel_below_its_quorum_decides_nothing() -> None:
     def seldom(request: Request) -> str:
         return vote("Beta")(request) if "/judge/0/" in request.key else "No."
 
-    played = await play({"judge": seldom}, entries=ENTRIES, strategy="judge", judges=3)
+    played = await play({"judge": seldom}, entries=ENTRIES, job=Judge(), judges=3)
     assert isinstance(played.interruption, PanelFailed)
     assert played.of(PanelDecided) == [PanelDecided(stage="panel", verdict=None)]
 
@@ -275,16 +276,13 @@ async def test_a_panel_below_its_quorum_decides_nothing() -> None:
 async def test_judges_who_cannot_rank_many_texts_are_said_to_manage_pairs() -> None:
     many = {f"{name}.md": f"Text {name}." for name in "abcdefg"}
     for texts, output in ((many, True), (dict(list(many.items())[:3]), False)):
-        played = await play(
-            {"judge": "No."}, entries=make_entries(texts), strategy="judge", judges=3
-        )
+        played = await play({"judge": "No."}, entries=make_entries(texts), job=Judge(), judges=3)
         assert ("may compare two at a time" in str(played.interruption)) == output
 
 
 async def test_a_panel_without_texts_is_refused() -> None:
-    for strategy in ("judge", "judge_pairs", "rejudge"):
-        own = {"of": "x"} if strategy == "rejudge" else {}
-        chosen = settings("echo/echo", strategy=strategy, strategy_options=own)
+    for job in (Judge(), JudgePairs(), Rejudge(of="x")):
+        chosen = settings("echo/echo", job=job)
         with pytest.raises(InvalidInput, match="no texts to judge"):
             await check(Task(brief="x"), chosen, ModelPool(), built_in())
 
@@ -297,11 +295,11 @@ class Narrow(ModelPool):
         return 2000 if address == "scripted/scripted" else None
 
 
-@pytest.mark.parametrize("strategy", ["judge", "judge_pairs", "rejudge"])
+@pytest.mark.parametrize("job", [Judge(), JudgePairs(), Rejudge(of="x")])
 @pytest.mark.parametrize("at", [0, 1, 2])
-async def test_a_text_over_the_window_is_refused_wherever_it_stands(strategy: str, at: int) -> None:
+async def test_a_text_over_the_window_is_refused_wherever_it_stands(job: AnyJob, at: int) -> None:
     long = "word " * 3000
-    stages = ("again/pass/1", "again/pass/2") if strategy == "rejudge" else ("",)
+    stages = ("again/pass/1", "again/pass/2") if isinstance(job, Rejudge) else ("",)
     entries = [
         Entry(name=f"{n}", text=f"Text number {n}.", stage=stage)
         for stage in stages
@@ -309,14 +307,13 @@ async def test_a_text_over_the_window_is_refused_wherever_it_stands(strategy: st
     ]
     entries[-1 - at] = Entry(name=f"{2 - at}", text=long, stage=stages[-1])
     task = Task(brief="x", entries=tuple(entries))
-    own = {"of": "x"} if strategy == "rejudge" else {}
     model = Breaking(JUDGING)
     pool = Narrow()
     pool.add({model.address: model})
     with pytest.raises(InvalidInput, match="the text to be judged needs about"):
-        await check(task, settings(strategy=strategy, strategy_options=own), pool, built_in())
+        await check(task, settings(job=job), pool, built_in())
     assert not model.asked
-    await check(TASK, settings(strategy="judge"), lend(model), built_in())
+    await check(TASK, settings(job=Judge()), lend(model), built_in())
 
 
 async def test_what_is_checked_before_leaves_no_loose_ends(
@@ -349,11 +346,11 @@ def first_shown(request: Request) -> str:
 
 def pairing(**changes: Any) -> Any:
     """Settings of a panel in pairs."""
-    return settings(strategy="judge_pairs", **{"judges": 2, **changes})
+    return settings(job=JudgePairs(), **{"judges": 2, **changes})
 
 
 async def test_every_judge_sees_every_pair_both_ways_round() -> None:
-    played = await play(JUDGING, entries=ENTRIES, strategy="judge_pairs", judges=3)
+    played = await play(JUDGING, entries=ENTRIES, job=JudgePairs(), judges=3)
     assert len(played.asked("judge")) == 3 * 3 * 2
     ballots = played.of(BallotCast)
     pairs = list(combinations(TEXTS, 2))
@@ -368,7 +365,7 @@ async def test_every_judge_sees_every_pair_both_ways_round() -> None:
 
 async def test_both_orders_are_judged_by_the_same_model() -> None:
     models = Models(author="m/a", critic="m/a", synthesizer="m/a", judges=("m/a", "m/b", "m/c"))
-    played = await play(JUDGING, entries=ENTRIES, strategy="judge_pairs", judges=4, models=models)
+    played = await play(JUDGING, entries=ENTRIES, job=JudgePairs(), judges=4, models=models)
     for stage in ("pair/1", "pair/2", "pair/3"):
         asked = [b.model for b in played.of(BallotCast) if b.stage == stage]
         assert asked == ["m/a", "m/a", "m/b", "m/b", "m/c", "m/c", "m/a", "m/a"]
@@ -395,7 +392,7 @@ async def test_who_flips_with_the_order_abstains(journal: Journal) -> None:
 async def test_no_one_wins_where_all_flip_and_the_panel_can_be_run_again(
     journal: Journal,
 ) -> None:
-    played = await play({"judge": first_shown}, entries=ENTRIES, strategy="judge_pairs", judges=2)
+    played = await play({"judge": first_shown}, entries=ENTRIES, job=JudgePairs(), judges=2)
     assert isinstance(played.interruption, PanelFailed)
     assert all(held.verdict is None for held in played.of(PanelDecided))
 
@@ -487,6 +484,6 @@ async def test_too_few_judges_who_can_be_read_decide_nothing() -> None:
         return JUDGING["judge"](request) if "/judge/0/" in request.key else "no comment"
 
     script = {**JUDGING, "judge": mostly_mute}
-    played = await play(script, entries=ENTRIES, strategy="judge_pairs", judges=6)
+    played = await play(script, entries=ENTRIES, job=JudgePairs(), judges=6)
     assert isinstance(played.interruption, PanelFailed)
     assert "gave valid ballots both ways round" in str(played.interruption)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tests.run.runs import settings as run_settings
 
 from autoreason.events import BallotCast
+from autoreason.job_types import Judge
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.story import Story
 from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
@@ -143,7 +144,7 @@ def test_a_text_that_is_judged_under_another_name_is_not_said_to_be_cut() -> Non
 
     entries = tuple(Entry(name=n, text=f"{n} text") for n in ("a", "b"))
     lengths = {"a": 2, "b": 5, "same as a": 2}
-    options = run_settings(strategy="judge", strategy_options={"cut_from": lengths})
+    options = run_settings(job=Judge(cut_from=lengths))
     found = panel_report(Story(task=Task(brief="x", entries=entries), settings=options))
     assert found.words_before_cut == {"a": 2, "b": 5}
     assert dict(found.sections()[-1].sentences)["Cut"] == "b from 5 words to 2"

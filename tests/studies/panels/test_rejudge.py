@@ -13,6 +13,7 @@ from tests.tournament.stage import USUAL, shown_texts, vote
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
+from autoreason.job_types import Rejudge
 from autoreason.journal import Journal
 from autoreason.run.result import Result
 from autoreason.settings import Settings
@@ -36,7 +37,7 @@ async def recorded(journal: Journal, **changes: Any) -> Result:
 
 def again(of: str, **changes: Any) -> Settings:
     """Settings of another panel."""
-    return settings(strategy="rejudge", strategy_options={"of": of}, **{"judges": 2, **changes})
+    return settings(job=Rejudge(of=of), **{"judges": 2, **changes})
 
 
 async def held_again(

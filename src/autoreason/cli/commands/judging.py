@@ -63,7 +63,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
     """
     from autoreason.cli import arguments
     from autoreason.cli.command import shared
-    from autoreason.run.advice import advise, advise_from, command_for
+    from autoreason.run.studies import advise, advise_from, command_for
     from autoreason.studies.advise.advice_job import describe_limit, ends_by_rule
     from autoreason.task import Task
 

@@ -22,8 +22,8 @@ from autoreason.cli.command import (
 )
 from autoreason.cli.options import FILE, field_option, file, flag, group, option
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Solve
 from autoreason.models.examples import fill_examples
-from autoreason.programs.solve_job import SolveTerms
 from autoreason.report import numbers
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     from autoreason.programs.assignment import Trial
     from autoreason.report.report import Report
-    from autoreason.run.parameters import RunHooks
     from autoreason.run.prepared import PreparedRun
-    from autoreason.run.problem_sets import ProgramReport
     from autoreason.run.products import Solution
+    from autoreason.run.solve import ProgramReport
+    from autoreason.run.verbs import RunHooks
 
 NOT_RUN = 6
 """Exit status where a test could not be run, which says nothing about the program."""
@@ -74,7 +74,7 @@ A set ends with 0 where one program or more passes a public test.
     "How they are solved",
     option("--strategy NAMES", "One or several with commas between, or all. [default: search]"),
     option("--repeats N", "How often each strategy solves each problem.", type=int, usual="1"),
-    field_option(SolveTerms, "calls"),
+    field_option(Solve, "calls"),
     option("--width N", "Problems solved at once.", type=int, usual="32"),
 )
 @group(
@@ -167,7 +167,7 @@ def _left_out(run: PreparedRun[Any], values: dict[str, Any]) -> list[str]:
     suite = suite_of(run.task)
     if suite and values["output"]:
         raise InvalidInput("--output is for one program; use --report DIR for several")
-    broken = suite.broken if suite else run.settings.strategy_options["broken"]
+    broken = suite.broken if suite else run.settings.job_as(Solve).broken
     return [f"left out, {record}" for record in broken[:_SHOWN_RECORDS]]
 
 
@@ -241,7 +241,7 @@ def show(source: str, name: str | None) -> Report:
     Of one problem, or a file with only one: what is wanted, its limits, how answers are compared,
     and its public tests.
     """
-    from autoreason.run.problem_sets import describe_set
+    from autoreason.run.solve import describe_set
 
     return describe_set(source, name, as_set=shared("as_json"))
 
@@ -265,7 +265,7 @@ def convert(source: str, target: Path | None) -> None:
     from autoreason.files import check_output, write
     from autoreason.programs.problems.formats import read_problems
     from autoreason.programs.problems.problem import encode_set
-    from autoreason.run.problem_sets import SetReport
+    from autoreason.run.solve import SetReport
 
     if shared("as_json") and target is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with --to")
@@ -326,7 +326,7 @@ def check(source: str, program: str | None, unsafe: bool, **tests: Any) -> tuple
     import asyncio
 
     from autoreason.cli.views.console import ProgressLine
-    from autoreason.run.problem_sets import check_solutions
+    from autoreason.run.solve import check_solutions
 
     with ProgressLine("solutions") as progress:
         found = asyncio.run(check_solutions(source, unsafe=unsafe, on_done=progress))
@@ -349,7 +349,7 @@ def _check_program(
     from autoreason.cli.views.console import ProgressLine
     from autoreason.programs.examiner.examiner import select_tests, try_program
     from autoreason.programs.problems.formats import read_program
-    from autoreason.run.problem_sets import ProgramReport, read_problem
+    from autoreason.run.solve import ProgramReport, read_problem
 
     if problem == solution == "-":
         raise InvalidInput("only one of SOURCE and PROGRAM can be -; name a file for the other")

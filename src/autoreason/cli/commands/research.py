@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from autoreason.artifacts.acceptance import ResearchTerms
 from autoreason.cli import options
 from autoreason.cli.command import EXIT_STATUSES, RECORDED, Command, print_messages
 from autoreason.cli.options import field_option, file, flag, group, option
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Research
 from autoreason.models.examples import fill_examples
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ A check ends with 1 where an attack got through, or none could be tried.
 @click.argument("given", metavar="[check] TASK", nargs=-1, required=True)
 @group(
     "How it searches",
-    *(field_option(ResearchTerms, name) for name in ("evaluations", "parallel", "patience")),
+    *(field_option(Research, name) for name in ("evaluations", "parallel", "patience")),
     option(
         "--rule RULE[,RULE]",
         "race, greedy or independent; several are compared, each with all evaluations.  [default: race]",
@@ -106,7 +106,7 @@ def research(given: tuple[str, ...], **values: Any) -> PreparedRun[Any] | tuple[
     from autoreason.cli import arguments
     from autoreason.cli.runner import record_folder
     from autoreason.run.research import research
-    from autoreason.run.research_rules import compare_rules
+    from autoreason.run.studies import compare_rules
 
     checks = given[0] == _CHECK and len(given) == 2
     if len(given) != 1 + checks or (given == (_CHECK,) and not Path(_CHECK).exists()):

@@ -183,13 +183,12 @@ def fork(run: str, at_pass: int | None, **values: Any) -> PreparedRun[Any]:
     from autoreason.cli.runner import record_folder
     from autoreason.contract import Contract
     from autoreason.files import check_output
-    from autoreason.run.kinds import written_by
     from autoreason.run.recorded import fork
 
     contract = arguments.given(values, *Contract.__struct_fields__)
     chosen = arguments.run_options("fork", values) | {"contract": contract}
     prepared = fork.prepare(run, at_pass, **chosen)
-    if written_by(prepared.settings) == "files":
+    if prepared.settings.job.writes == "files":
         return record_folder(prepared, values["output"])
     check_output(values["output"])
     return prepared

@@ -15,7 +15,8 @@ from autoreason.contract import count_words
 from autoreason.errors import PanelFailed
 from autoreason.events import AnyEvent, JobFinished, RunPaused
 from autoreason.exchange import BudgetQuery, Spent
-from autoreason.jobs.job import Job, Plan, Plans, build_job, join_plans, read_options, run_job
+from autoreason.job_types import Advise
+from autoreason.jobs.job import Job, Plan, Plans, build_job, join_plans, run_job
 from autoreason.journal import Journal
 from autoreason.keys import sub_key
 from autoreason.report.numbers import count, money, percent
@@ -102,22 +103,12 @@ def notes_on(task: Task) -> list[str]:
 
 
 Ending = Literal["run it", "one draft", "another judge", "research", "undecided"]
-Instead = Literal["", "research", "solve"]
 SHARE_OF_RUN = 3
 """Advice takes at most one call for so many of the run it is about."""
 _JUDGE = "judge_check"
 _PILOT = "pilot"
 _SPARE_CALLS = 2
 """Kept for requests of a pilot that have to be repeated."""
-
-
-class AdviceOptions(Struct, frozen=True, kw_only=True):
-    """What is known of the brief's file."""
-
-    instead: Instead = ""
-    """The command that a file with a number or with tests is for."""
-    source: str = ""
-    """The file, or the brief itself, as it was given on a command line."""
 
 
 class Advice(Struct, frozen=True, kw_only=True):
@@ -133,8 +124,6 @@ class AdviceJob(Job):
     """Measures whether a tournament is worth its calls for this brief, and what else would do."""
 
     summary = "whether a brief should be run, and how: a short certificate and pilots"
-    steps_write = "text"
-    options_type = AdviceOptions
 
     async def run(self) -> JobFinished:
         """Go on until something is decided or the budget is too small for the next step."""
@@ -258,7 +247,7 @@ def _ignore(_: AnyEvent) -> None:
 
 def ends_by_rule(task: Task, settings: Settings) -> bool:
     """Whether the advice needs no call."""
-    instead = read_options(settings, AdviceOptions).instead
+    instead = settings.job_as(Advise).instead
     return bool(instead) or asks_for_fact(task) or is_too_dear(settings)
 
 
@@ -276,7 +265,7 @@ def advice_of(story: Story) -> Advice:
     """What the record of an advice comes to."""
     assert story.task is not None
     assert story.settings is not None
-    if instead := read_options(story.settings, AdviceOptions).instead:
+    if instead := story.settings.job_as(Advise).instead:
         exists = {"research": "a number measures the result", "solve": "tests decide"}[instead]
         return Advice(ending="research", reason=f"{exists}, so no judge is needed")
     if asks_for_fact(story.task):
@@ -504,7 +493,7 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
 
 def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tuple[str, str]:
     """The command that goes on, and what it does."""
-    options = read_options(settings, AdviceOptions)
+    options = settings.job_as(Advise)
     is_short = 0 < len(options.source) <= _LONGEST_SOURCE
     brief = shlex.quote(options.source) if is_short else _NO_BRIEF
     model = _model_options(settings)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from autoreason.events import Delivered, Event, JobFinished
 from autoreason.exchange import BudgetQuery
+from autoreason.job_types import Refine
 from autoreason.jobs.context import draw
 from autoreason.jobs.job import Plans, join_plans
 from autoreason.keys import sub_key
@@ -212,8 +213,7 @@ def pilot_settings(settings: Settings) -> Settings:
     """Those of a pilot: one draft, one pass, and two fresh judges."""
     return replace(
         settings,
-        strategy="critique_revise",
-        strategy_options={},
+        job=Refine(strategy="critique_revise"),
         passes=1,
         drafts=1,
         max_drafts=1,

@@ -13,6 +13,7 @@ from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, Verdict
 from autoreason.exchange import Outcome
+from autoreason.job_types import Certify, Research
 from autoreason.journal import Journal, RecordedEvent, ReplyText
 from autoreason.keys import judge_key, try_key
 from autoreason.programs.assignment import assignments_of
@@ -151,7 +152,7 @@ class AuditedRun:
         """Runs of one group used the same protocol, panel and author, and are comparable."""
         settings, author = self.settings, self.settings.models.author
         if self.programs:
-            strategy = next((each.strategy for each in solved_in(self.story)), settings.strategy)
+            strategy = next((each.strategy for each in solved_in(self.story)), settings.job.name)
             return f"{strategy}, {author}"
         models = author or ", ".join(settings.models.judges)
         return f"{settings.protocol}, {count(settings.judges, 'judge')}, {models}"
@@ -229,7 +230,7 @@ class AuditedRun:
         if not ballots:
             return None
         # A certificate asks questions one by one: nothing is decided by the answers.
-        decided = verdict if self.settings.strategy != "certify" else None
+        decided = verdict if not isinstance(self.settings.job, Certify) else None
         winner, rule = decided.winner if decided else None, self.settings.voting
         return Panel(ballots=ballots, verdict=verdict, rule=rule, winner=winner, **known)
 
@@ -256,7 +257,7 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     if story.task is None or story.settings is None:
         why = "was killed before anything was recorded"
         raise NotAudited(run, why, "audit another, see `autoreason runs`")
-    if story.settings.strategy == "research" and not story.panels:
+    if isinstance(story.job, Research) and not story.panels:
         why = "improves an artifact by a number, and no judge voted in it"
         raise NotAudited(run, why, f"`autoreason show {run}` has its evidence")
     answers = journal.reply_texts(run, "judge")

@@ -17,8 +17,9 @@ from msgspec import Struct, structs
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
 from autoreason.files import write
+from autoreason.job_types import Certify
 from autoreason.jobs.context import use_in_order
-from autoreason.jobs.job import Job, Plan, read_options
+from autoreason.jobs.job import Job, Plan
 from autoreason.keys import sub_key
 from autoreason.paths import certificates_folder
 from autoreason.report.numbers import listed, percent, percent_range
@@ -164,16 +165,17 @@ def certificate_of(story: Story) -> Certificate:
     """The certificate from the ballots so far."""
     settings = story.settings
     assert settings is not None
+    job = settings.job_as(Certify)
     stages = {stage: panel.ballots for stage, panel in story.panels.items()}
     ballots = [ballot for each in stages.values() for ballot in each]
     return Certificate(
         model=settings.models.judges[0],
         base_url=settings.server_of(settings.models.judges[0]),
-        suite=int(settings.strategy_options.get("suite", SUITE)),
+        suite=job.suite,
         protocol=settings.protocol,
         style=settings.style,
         temperature=settings.judge_temperature,
-        repeats=int(settings.strategy_options.get("repeats", 1)),
+        repeats=job.repeats,
         seed=settings.seed,
         ballots=sum(ballot.ranking is not None for ballot in ballots),
         invalid=sum(ballot.ranking is None for ballot in ballots),
@@ -360,23 +362,6 @@ def _read_certificate(path: Path) -> StoredCertificate | None:
         return None
 
 
-MAX_REPEATS = 20
-
-
-class CertificationOptions(Struct, frozen=True, kw_only=True):
-    """Which judge, which suite and how often each question is asked."""
-
-    model: str
-    suite: int = SUITE
-    repeats: int = 1
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.repeats <= MAX_REPEATS:
-            raise InvalidInput(
-                f"`repeats` is {self.repeats}; give a number from 1 to {MAX_REPEATS}"
-            )
-
-
 def _judged(question: Question) -> Task:
     """The task with its texts as entries, from which a prompt sees that none was thrown out for breaking a limit."""
     entries = tuple(Entry(name=name, text=text) for name, text in question.texts.items())
@@ -391,7 +376,7 @@ class Certification(Job):
 
     async def run(self) -> JobFinished:
         """Ask about planted defects first; a judge without a valid ballot is asked nothing else."""
-        options = read_options(self.settings, CertificationOptions)
+        options = self.settings.job_as(Certify)
         await self.ask_questions(defect_questions(options.repeats))
         if any(b.ranking for panel in self.story.panels.values() for b in panel.ballots):
             await self.ask_questions(other_questions(self.settings.seed, options.repeats))
@@ -426,7 +411,7 @@ class Certification(Job):
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         """One call per question, unless ballots have to be asked for again."""
-        repeats = read_options(settings, CertificationOptions).repeats
+        repeats = settings.job_as(Certify).repeats
         first = len(defect_questions(repeats))
         questions = first + len(other_questions(settings.seed, repeats))
         calls = seat_calls(settings)
@@ -442,7 +427,7 @@ class Certification(Job):
     @classmethod
     def check(cls, settings: Settings) -> None:
         """The judge and the suite must be those the run was started with."""
-        options = read_options(settings, CertificationOptions)
+        options = settings.job_as(Certify)
         if settings.models.judges != (options.model,):
             raise InvalidInput(
                 f"this run certifies {options.model}; begin another with "

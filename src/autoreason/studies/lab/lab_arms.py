@@ -84,7 +84,7 @@ def _preferences_to_draft(suite: Suite, arm: str, values: ArmValues) -> Mapping[
         unit: preference
         for arms in suite.judged
         for draft in arms
-        if arm in arms and draft != arm and suite.arms[draft].settings.strategy == "single"
+        if arm in arms and draft != arm and suite.arms[draft].settings.job.name == "single"
         for unit, preference in values.preferences(arm, draft, arms).items()
         if _same_draft(suite, unit[0], arm, draft)
     }
@@ -119,7 +119,7 @@ def _overfitting(_suite: Suite, arm: str, values: ArmValues) -> _Seen:
 
 
 def _no_convergence(suite: Suite, arm: str, values: ArmValues) -> _Seen:
-    if suite.arms[arm].settings.strategy != "autoreason":
+    if not suite.arms[arm].settings.job.is_tournament:
         return
     for each in (*values.cells[arm].values(), *values.at_limit(arm).values()):
         if each.trajectory:
@@ -240,7 +240,7 @@ def describe_arm(
     contests = [each for each in cells.values() if each.words_by_pass and each.trajectory]
     at_limit = list(values.at_limit(arm).values())
     quality = _quality(arm, values, quality_by)
-    is_contest = suite.arms[arm].settings.strategy == "autoreason"
+    is_contest = suite.arms[arm].settings.job.is_tournament
     return LabArm(
         arm=arm,
         cells=len(everything),

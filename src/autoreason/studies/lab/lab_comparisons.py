@@ -28,7 +28,6 @@ from autoreason.studies.lab.lab_suite import (
 
 Unit = tuple[str, int]
 """A task and a repeat."""
-_SAMPLING = "best_of_n"
 
 
 class ArmValues:
@@ -56,8 +55,7 @@ class ArmValues:
 
     def _without_drafts(self, finished: CellFinished) -> CellResult:
         """The result of an arm without what is recorded as a pass and is a draft."""
-        strategy = self.suite.arms[finished.cell.arms[0]].settings.strategy
-        if strategy != _SAMPLING:
+        if not self.suite.arms[finished.cell.arms[0]].settings.job.is_sampling:
             return finished.result
         return replace(finished.result, trajectory=(), words_by_pass=())
 
@@ -86,11 +84,11 @@ class ArmValues:
             return None if amount is None else float(amount)
         if measure in OF_PROGRAMS:
             return getattr(result.solved, measure, None)
-        strategy = self.suite.arms[arm].settings.strategy
+        job = self.suite.arms[arm].settings.job
         if measure == "passes":
-            return None if strategy == _SAMPLING else len(result.trajectory)
+            return None if job.is_sampling else len(result.trajectory)
         if measure == "converged":
-            return float(result.status == "converged") if strategy == "autoreason" else None
+            return float(result.status == "converged") if job.is_tournament else None
         value: float | None = getattr(result, measure, None)
         return value
 

@@ -8,15 +8,15 @@ from decimal import Decimal
 from functools import cached_property, partial, reduce
 from typing import NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, PanelFailed, ProviderFailed
 from autoreason.events import JobFinished
 from autoreason.exchange import Spent
+from autoreason.job_types import Lab
 from autoreason.jobs.allowance import amount_spent
 from autoreason.jobs.context import run_in_windows, use_in_order
-from autoreason.jobs.job import Job, panel_attempts, read_options
+from autoreason.jobs.job import Job, panel_attempts
 from autoreason.keys import attempt_stage
 from autoreason.report.numbers import count, duration
 from autoreason.settings import Settings
@@ -39,31 +39,11 @@ from autoreason.studies.lab.lab_suite import (
 from autoreason.studies.panels.panel_jobs import distinct, same_texts
 from autoreason.task import Task
 
-MAX_PARALLEL = 1000
-MAX_WORKERS = 1000
 _MAX_GROUPS_AHEAD = 2
 """Windows of groups that may start while an earlier group is still running."""
 
 
-class LabTerms(Struct, frozen=True, kw_only=True):
-    """How a suite is run."""
-
-    parallel: int = 16
-    """Cells at a time."""
-    workers: int = 0
-    """Processes that run cells; 0 runs them in this one, or on Ray in one for each processor."""
-    ray: str = ""
-    """The Ray cluster whose nodes run cells: its address, `auto`, or `local` for one that is started here."""
-    base: str = ""
-    """The suite whose finished cells this one has, too, where repeats were added."""
-
-    def __post_init__(self) -> None:
-        for name, least, most in (("parallel", 1, MAX_PARALLEL), ("workers", 0, MAX_WORKERS)):
-            if not least <= (value := getattr(self, name)) <= most:
-                raise InvalidInput(f"`{name}` is {value}; give a number from {least} to {most}")
-
-
-class Lab(Job):
+class LabJob(Job):
     """Asks for every cell, once for all comparisons that need it; which process runs it is not its concern."""
 
     summary = "a suite: tasks by arms, each cell a run of its own, and what was asked about them"
@@ -72,7 +52,7 @@ class Lab(Job):
 
     async def run(self) -> JobFinished:
         """Run all cells, and end whatever came of them; strategies that no panel could compare pause it."""
-        terms = read_options(self.settings, LabTerms)
+        terms = self.settings.job_as(Lab)
         suite = self._suite
         self._room = asyncio.Semaphore(terms.parallel)
         self._held: list[CellFinished] = []
@@ -94,7 +74,7 @@ class Lab(Job):
     @classmethod
     def check(cls, settings: Settings) -> None:
         """Check how it is run."""
-        terms = read_options(settings, LabTerms)
+        terms = settings.job_as(Lab)
         if settings.batch and (terms.workers or terms.ray):
             other = "ray" if terms.ray else "workers"
             raise InvalidInput(f"one process collects a batch; leave `batch` or `{other}` out")
@@ -104,7 +84,7 @@ class Lab(Job):
         """There must be a suite."""
         if suite_of(task) is None:
             raise InvalidInput(
-                f"{settings.strategy} runs suites and was given none; use `autoreason lab run`"
+                f"{settings.job.name} runs suites and was given none; use `autoreason lab run`"
             )
 
     @property

@@ -14,13 +14,15 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.events import Event, Status
 from autoreason.exchange import Query, Spent
+from autoreason.fields import make_struct
+from autoreason.job_types import Refine, Research, Solve
 from autoreason.jobs.context import draw
 from autoreason.keys import PartName, sub_key
 from autoreason.models.prices import rates
 from autoreason.programs.assignment import Assignment, assignments_of
 from autoreason.programs.events import Solved, describe_solved
 from autoreason.settings import MAX_PASSES, Matched, Models, Settings, Unit
-from autoreason.studies.panels.panel_jobs import cut_options, cut_to_equal_length, distinct
+from autoreason.studies.panels.panel_jobs import cut_to_equal_length, distinct, panel_job
 from autoreason.task import Task, Work
 
 Measure = Literal[
@@ -337,7 +339,7 @@ def draft_settings(settings: Settings) -> Settings:
     models = Models.everywhere(settings.models.author)
     return Settings(
         models=models,
-        strategy="single",
+        job=Refine(strategy="single"),
         base_url=servers_of(settings.base_url, models),
         **{name: getattr(settings, name) for name in names},
     )
@@ -351,7 +353,7 @@ def check_match(suite: Suite) -> None:
         other = "`add`" if suite.add else "tasks that are not texts"
         raise InvalidInput(f"`match` does not go with {other}; leave one of them out")
     first = next(iter(suite.arms.values())).settings
-    if suite.match.amount is None and first.strategy == "single":
+    if suite.match.amount is None and first.job.name == "single":
         raise InvalidInput(
             "single spends nothing but the draft, so no arm could match it; "
             "name another one first or give an amount"
@@ -401,7 +403,7 @@ def prepare_cell(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Setti
         task = replace(task, draft=query.texts[DRAFT])
     if suite.match and query.amount is not None:
         # The amount ends it, not the number of passes; a tournament may end before.
-        passes = settings.passes if settings.strategy == "autoreason" else MAX_PASSES
+        passes = settings.passes if settings.job.is_tournament else MAX_PASSES
         matched = Matched(suite.match.by, query.amount)
         settings = replace(settings, matched=matched, passes=passes)
     return task, job_settings(suite, cell.task, cell.arms[0], settings)
@@ -412,10 +414,13 @@ def job_settings(suite: Suite, task: str, arm: str, settings: Settings) -> Setti
     given = suite.tasks[task]
     if not given.job:
         return settings
-    name = settings.strategy
-    chosen = {"strategy": name, "k": settings.k} if given.job == "solve" else {"rule": name}
-    options = {**chosen, **given.terms, **suite.arms[arm].terms}
-    return replace(settings, strategy=given.job, strategy_options=options)
+    name, terms = settings.job.name, {**given.terms, **suite.arms[arm].terms}
+    job: Solve | Research
+    if given.job == "solve":
+        job = make_struct(Solve, {"strategy": name, "k": settings.k, **terms})
+    else:
+        job = make_struct(Research, {"rule": name, **terms})
+    return replace(settings, job=job)
 
 
 def _panel(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Settings]:
@@ -426,7 +431,7 @@ def _panel(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Settings]:
     settings = replace(
         panel.settings,
         seed=seed,
-        strategy_options=cut_options(query.texts, equal_length=panel.equal_length),
+        job=panel_job(query.texts, pairwise=panel.pairwise, equal_length=panel.equal_length),
     )
     return task, settings
 

@@ -68,7 +68,7 @@ def trajectory_trees(suite: Suite, finished: Sequence[CellFinished]) -> Iterator
         (task, arm): {}
         for task in suite.tasks
         for arm, each in suite.arms.items()
-        if each.settings.strategy == "autoreason"
+        if each.settings.job.is_tournament
     }
     for each in finished:
         own = repeats.get((each.cell.task, each.cell.arms[0]))

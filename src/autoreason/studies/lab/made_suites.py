@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Judge, Refine, Research, Solve
 from autoreason.plugins import absolute, short
 from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.report.numbers import count
@@ -58,16 +59,17 @@ def compare_strategies(
     for name in names.values():
         find_strategy(name)
     # The comparison's own panels do the confirming.
-    own = replace(settings, strategy_options={}, confirmation=0, budget=Budget())
-    panel = replace(
-        own, strategy="judge", judges=judges, max_judges=max(judges, settings.max_judges)
-    )
+    own = replace(settings, confirmation=0, budget=Budget())
+    panel = replace(own, job=Judge(), judges=judges, max_judges=max(judges, settings.max_judges))
     ruled = ["kept_contract"] if not task.contract.empty else []
     suite = Suite(
         name="compare",
         form="strategies",
         tasks={"brief": SuiteTask(task=task)},
-        arms={name: SuiteArm(settings=replace(own, strategy=each)) for name, each in names.items()},
+        arms={
+            name: SuiteArm(settings=replace(own, job=Refine(strategy=each)))
+            for name, each in names.items()
+        },
         repeats=check_repeats(repeats, len(names)),
         comparisons=(
             SuiteComparison(
@@ -89,14 +91,15 @@ def compare_rules(
     """Rules of research with the same evaluations and seeds, each compared with each on fresh evaluations."""
     if len(rules) < 2 or len(set(rules)) < len(rules):
         raise InvalidInput("a comparison needs two different rules or more; name them")
-    options = {name: each for name, each in settings.strategy_options.items() if name != "rule"}
-    own = replace(settings, strategy_options={}, confirmation=0, budget=Budget())
+    options = asdict(settings.job_as(Research))
+    del options["rule"]
+    own = replace(settings, confirmation=0, budget=Budget())
     question = "Which gains more on evaluations that decided nothing?"
     return Suite(
         name="rules",
         form="rules",
         tasks={"artifact": SuiteTask(task=task, job="research", terms=options)},
-        arms={rule: SuiteArm(settings=replace(own, strategy=rule)) for rule in rules},
+        arms={rule: SuiteArm(settings=replace(own, job=Refine(strategy=rule))) for rule in rules},
         repeats=check_repeats(repeats, len(rules)),
         comparisons=_every_pair(rules, question, "value"),
         measures=("value", "claimed", "kept", "evaluations"),
@@ -115,9 +118,10 @@ def solve_problems(
     names = {short(name): absolute(name) for name in strategies}
     if len(names) < len(strategies):
         raise InvalidInput("name one strategy or several different ones for the problems")
-    options = {n: each for n, each in settings.strategy_options.items() if n != "strategy"}
-    broken = options.pop("broken", ())
-    own = replace(settings, strategy_options={}, budget=Budget())
+    options = asdict(settings.job_as(Solve))
+    broken = options.pop("broken")
+    del options["strategy"]
+    own = replace(settings, budget=Budget())
     tasks: dict[str, SuiteTask] = {}
     for number, each in enumerate((each for each in assignments if not each.remark), 1):
         name = each.id if each.id not in tasks else f"{each.id} ({number})"
@@ -127,7 +131,10 @@ def solve_problems(
         name="solve",
         form="problems",
         tasks=tasks,
-        arms={name: SuiteArm(settings=replace(own, strategy=each)) for name, each in names.items()},
+        arms={
+            name: SuiteArm(settings=replace(own, job=Refine(strategy=each)))
+            for name, each in names.items()
+        },
         repeats=check_repeats(repeats, len(names)),
         comparisons=_every_pair(tuple(names), "Which passes the tests of more problems?", "passed"),
         measures=(*OF_PROGRAMS, "tokens"),

@@ -15,11 +15,13 @@ from msgspec.structs import asdict
 
 from autoreason.bounded_yaml import BoundedLoader
 from autoreason.errors import InvalidInput, plainly
+from autoreason.job_types import AnyJob, Judge, JudgePairs
 from autoreason.plugins import absolute
 from autoreason.programs.program_strategies import find_program_strategy
 from autoreason.settings import (
     PANEL_JUDGES,
     ROLE_MODELS,
+    SETTING_DOCS,
     Budget,
     Models,
     Settings,
@@ -236,7 +238,7 @@ _ROLES = ("author", "critic", "synthesizer")
 ARM_KEYS = (
     *("model", *ROLE_MODELS, DRAFT),
     *(name for names in _TERMS.values() for name in names),
-    *(name for name in Settings.__struct_fields__ if name not in _RUN_KEYS),
+    *(name for name in SETTING_DOCS if name not in _RUN_KEYS),
 )
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _FILE = re.compile(r"\S+\.\w+")
@@ -462,7 +464,7 @@ class _Reading:
         self, settings: Settings, given: Sequence[str], jobs: set[str], *, shared: bool
     ) -> None:
         """Refuse a switch that does nothing, so that no two arms do the same."""
-        name, texts = settings.strategy, len(self.sources) < len(self.keys.tasks)
+        name, texts = settings.job.name, len(self.sources) < len(self.keys.tasks)
         used = [find_strategy(name).used_settings] if texts else []
         used += [find_program_strategy(name).used_settings] if "solve" in jobs else []
         used += [PANEL_SETTINGS] if "research" in jobs else []
@@ -480,7 +482,7 @@ class _Reading:
         keys = asdict(self.keys.panel)
         judges = self._several(keys, "judge_models") or (self._default(),)
         flags = {name: keys.pop(name) for name in ("equal_length", "pairwise")}
-        keys["strategy"] = "judge_pairs" if flags["pairwise"] else "judge"
+        keys["job"] = JudgePairs() if flags["pairwise"] else Judge()
         return SuitePanel(settings=self._settings(Models.judging(*judges), keys), **flags)
 
     def _settings(self, models: Models, keys: dict[str, Any]) -> Settings:
@@ -513,10 +515,10 @@ class _Reading:
                 if len(set(comparison.arms)) < max(2, len(comparison.arms)):
                     raise InvalidInput("a comparison needs two different arms or more")
             with self.at("comparisons", at, "measure"):
-                compared = {arm: arms[arm].settings.strategy for arm in comparison.arms}
+                compared = {arm: arms[arm].settings.job for arm in comparison.arms}
                 self._check_measure(comparison.measure, compared)
 
-    def _check_measure(self, measure: Measure, compared: Mapping[str, str]) -> None:
+    def _check_measure(self, measure: Measure, compared: Mapping[str, AnyJob]) -> None:
         """Refuse what nothing in the suite can be measured by."""
         kinds = {source.job for source in self.sources.values()}
         what = _NEEDS.get(measure, "")
@@ -524,7 +526,7 @@ class _Reading:
             raise InvalidInput(
                 f"{measure} is a measure of {what or 'texts'}, and the suite runs other tasks"
             )
-        others = [arm for arm, strategy in compared.items() if strategy != "autoreason"]
+        others = [arm for arm, job in compared.items() if not job.is_tournament]
         if measure == "converged" and others:
             raise InvalidInput(
                 f"only tournaments converge, and {others[0]} is none; compare others"

@@ -7,13 +7,12 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import comb
-from typing import Any, ClassVar, NamedTuple
-
-from msgspec import Struct
+from typing import ClassVar, NamedTuple
 
 from autoreason.contract import count_words, word_starts
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
+from autoreason.job_types import Judge, JudgePairs
 from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import Job, Plan, panel_attempts
 from autoreason.keys import PAIR, Key, attempt_stage, sub_key
@@ -34,17 +33,6 @@ _FENCE = re.compile(r"[ \t]*(```+|~~~+)")
 _HEADING = re.compile(r"[ \t]*#{1,6} ")
 
 
-class Cut(Struct, frozen=True, kw_only=True):
-    """How texts were changed before they were judged."""
-
-    cut_from: dict[str, int] = {}
-    """Their words before they were cut to one length; empty where they were not."""
-
-    def __post_init__(self) -> None:
-        if any(words < 1 for words in self.cut_from.values()):
-            raise InvalidInput("a text has one word or more; give its length before it was cut")
-
-
 def same_texts(texts: Mapping[str, str | None]) -> dict[str, tuple[str, ...]]:
     """For everyone who delivered, all who delivered the same text, itself included."""
     delivered = {name: text for name, text in texts.items() if text is not None}
@@ -63,11 +51,12 @@ def distinct(texts: Mapping[str, str | None]) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def cut_options(texts: Mapping[str, str], *, equal_length: bool) -> dict[str, Any]:
-    """How long texts were, for the record of a panel that sees them cut."""
-    if not equal_length:
-        return {}
-    return {"cut_from": {name: count_words(text) for name, text in texts.items()}}
+def panel_job(texts: Mapping[str, str], *, pairwise: bool, equal_length: bool) -> Judge:
+    """The job of a panel, with the length of texts that it sees cut."""
+    kind = JudgePairs if pairwise else Judge
+    return kind(
+        cut_from={name: count_words(text) for name, text in texts.items()} if equal_length else {}
+    )
 
 
 def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tuple[Entry, ...]:
@@ -139,8 +128,6 @@ class PanelJob(Job):
     """A job over the entries of its task, in which only judges are asked."""
 
     prompts = JUDGE_PROMPTS
-    options_type: ClassVar[type[Struct] | None] = Cut
-    """Its texts may have been cut before."""
     fewer_calls = "lower `judges`"
     ballots_per_judge: ClassVar[int] = 1
     """In one panel."""
@@ -162,7 +149,7 @@ class PanelJob(Job):
         """There must be texts to judge."""
         if not task.entries:
             raise InvalidInput(
-                f"{settings.strategy} has no texts to judge; give the task its entries"
+                f"{settings.job.name} has no texts to judge; give the task its entries"
             )
 
 

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from autoreason.contract import count_words
 from autoreason.events import BallotCast
-from autoreason.jobs.job import last_panel, read_options
+from autoreason.job_types import Judge
+from autoreason.jobs.job import last_panel
 from autoreason.report.numbers import (
     UNKNOWN,
     agreement,
@@ -36,7 +37,7 @@ from autoreason.stats.ranks import Ranking
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import clustered_share, even_share_test, sign_test
 from autoreason.story import Story
-from autoreason.studies.panels.panel_jobs import STAGE, Cut, duels_of, votes_by_pair
+from autoreason.studies.panels.panel_jobs import STAGE, duels_of, votes_by_pair
 from autoreason.tournament.evidence import chance_of_win
 
 
@@ -527,7 +528,7 @@ def panel_report(story: Story) -> PanelReport:
     assert story.task is not None
     rules = story.task.contract.violations
     broken = {e.name: tuple(v.message for v in rules(e.text)) for e in story.task.entries}
-    cut_from = read_options(story.settings, Cut).cut_from if story.settings else {}
+    cut_from = story.job.cut_from if isinstance(story.job, Judge) else {}
     return replace(
         _fold(story, {entry.name: count_words(entry.text) for entry in story.task.entries}),
         violations=broken,

@@ -11,8 +11,9 @@ from msgspec import Struct, to_builtins
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import JobFinished, PanelDecided, Verdict
+from autoreason.job_types import Rejudge
 from autoreason.jobs.context import Emit, side_by_side
-from autoreason.jobs.job import last_panel, panel_attempts, read_options
+from autoreason.jobs.job import last_panel, panel_attempts
 from autoreason.keys import Key, attempt_stage, pass_key, sub_key
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
@@ -110,18 +111,10 @@ def _lead(verdict: Verdict) -> str:
     return f"{count(verdict.margin, 'point')}, {percent(verdict.chance)} by chance"
 
 
-class RejudgeOptions(Struct, frozen=True, kw_only=True):
-    """Which run's passes are judged again."""
-
-    of: str
-    """The run."""
-
-
-class Rejudge(PanelJob):
+class RejudgeJob(PanelJob):
     """Every recorded panel once more, over the same texts; no text is written."""
 
     summary = "recorded passes judged again by another panel"
-    options_type = RejudgeOptions
 
     async def run(self) -> JobFinished:
         """Run all panels side by side."""
@@ -193,7 +186,7 @@ def rejudge_report(story: Story, before: Story) -> RejudgeReport:
 def rejudged_run(story: Story) -> str:
     """The run whose decisions were put to another panel."""
     assert story.settings is not None
-    return read_options(story.settings, RejudgeOptions).of
+    return story.settings.job_as(Rejudge).of
 
 
 def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decision]:

@@ -22,7 +22,7 @@ from scipy.special import stdtrit
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
 from autoreason.exchange import Outcome, Query, Reply, Request
-from autoreason.field_docs import FieldDoc, read_docs
+from autoreason.fields import FieldDoc, read_docs
 from autoreason.jobs.context import JobContext
 from autoreason.keys import Key
 from autoreason.prompts import PromptSet

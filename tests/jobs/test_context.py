@@ -1,4 +1,4 @@
-"""Work side by side, whose story is told one after another."""
+"""Work side by side, whose story is told one after another, and a run's randomness."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from autoreason.errors import ProviderFailed, Stopped
 from autoreason.events import AnyEvent, DraftFailed
-from autoreason.jobs.context import Emit, run_in_windows, side_by_side, use_in_order
+from autoreason.jobs.context import Emit, boundary, run_in_windows, side_by_side, use_in_order
 
 
 def event(part: int, step: int) -> AnyEvent:
@@ -207,3 +207,16 @@ async def test_a_slow_part_does_not_delay_the_events_of_others() -> None:
     async with asyncio.timeout(5):
         await run_in_windows([slow, *(partial(quick, part) for part in (1, 2, 3))], 2, 8)
     assert told == [event(part, 0) for part in (1, 2, 3, 0)]
+
+
+FIRST, SECOND, THIRD = "8448fe055a1a457a", "690642e10642396c", "e40eaf895e1e2542"
+
+
+def test_a_boundary_follows_from_seed_and_purpose_as_records_have_it() -> None:
+    assert boundary(7, "pass/1/critic/0") == FIRST
+    assert boundary(7, "pass/1/critic/1") != FIRST != boundary(8, "pass/1/critic/0")
+
+
+def test_a_boundary_that_stands_in_any_of_the_texts_is_drawn_again() -> None:
+    assert boundary(7, "pass/1/critic/0", "One.", f"<<<TEXT {FIRST}>>>") == SECOND
+    assert boundary(7, "pass/1/critic/0", f"{SECOND} and", FIRST) == THIRD

@@ -13,11 +13,10 @@ import pytest
 
 import autoreason
 from autoreason import errors
-from autoreason.run import parameters
-from autoreason.run.door import check_arguments
-from autoreason.run.parameters import RefineOptions
+from autoreason.run import verbs
 from autoreason.run.recorded import resumed_settings
-from autoreason.settings import Budget, Models, Settings
+from autoreason.run.verbs import RefineOptions, check_arguments
+from autoreason.settings import SETTING_DOCS, Budget, Models
 from autoreason.testing import EchoModel
 
 BESIDES = {
@@ -32,14 +31,14 @@ BESIDES = {
     "metric_role",
     "predictor_seat",
     "prompts",
-    *parameters.RunHooks.__annotations__,
+    *verbs.RunHooks.__annotations__,
 }
 """What is no setting: the task, the prompts, and where a run is recorded and followed."""
-DICTIONARIES = [each for name, each in vars(parameters).items() if name.endswith("Options")]
+DICTIONARIES = [each for name, each in vars(verbs).items() if name.endswith("Options")]
 
 
 def test_the_settings_of_a_run_can_all_be_given_by_their_names_and_types() -> None:
-    fields = get_type_hints(Settings)
+    fields = {name: doc.type for name, doc in SETTING_DOCS.items()}
     given = get_type_hints(RefineOptions)
     models = {*(f"{role}_model" for role in _writers()), "judge_models", "reviser_models"}
     # What is matched is decided by a suite.
@@ -55,7 +54,7 @@ def _writers() -> set[str]:
 
 @pytest.mark.parametrize("dictionary", DICTIONARIES, ids=lambda each: each.__name__)
 def test_a_setting_has_the_same_type_wherever_it_can_be_given(dictionary: Any) -> None:
-    fields = get_type_hints(Settings)
+    fields = {name: doc.type for name, doc in SETTING_DOCS.items()}
     different = {"budget", *(["strategy"] if dictionary.__name__ == "SolveOptions" else [])}
     for name, kind in get_type_hints(dictionary).items():
         if name in fields and name not in different:
@@ -84,7 +83,9 @@ def test_a_budget_may_be_a_dict_and_a_judge_one_name() -> None:
     assert resumed_settings(settings, {"budget": {"calls": 20}}).budget == Budget(
         calls=20, cost=Decimal("0.5")
     )
-    with pytest.raises(errors.InvalidInput, match="`budget` has no limit `call`; known are cost, "):
+    with pytest.raises(
+        errors.InvalidInput, match="`budget`: unknown option `call`; did you mean `calls`"
+    ):
         autoreason.refine.prepare("Write.", budget={"call": 9})
     with pytest.raises(errors.InvalidInput, match="`calls` must be a whole number, not text"):
         autoreason.refine.prepare("Write.", budget={"calls": "9"})
