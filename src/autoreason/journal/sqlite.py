@@ -136,7 +136,8 @@ class _LeaseConnection(SqliteConnection):
 
 def pack(value: str) -> str | bytes:
     """A value as a file has it: compressed, where it is long."""
-    return value if len(value) < _LONG else zlib.compress(value.encode(), 1)
+    # A small window: setting up the usual one costs more than compressing a short value.
+    return value if len(value) < _LONG else zlib.compress(value.encode(), 1, wbits=12)
 
 
 def unpack(stored: str | bytes) -> str:
