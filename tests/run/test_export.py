@@ -271,12 +271,12 @@ def test_a_branch_is_refused_where_head_is_not_the_start(
     (path,) = result_of(journal, run)
     (repository / path).write_text("knob = 9\n")
     git(repository, "commit", "-qam", "moved on")
-    with pytest.raises(InvalidInput, match="differs at HEAD from the start of the run"):
+    with pytest.raises(InvalidInput, match="at HEAD is not as the run started"):
         commit_result(run, "found", repository, journal=journal)
     git(repository, "rm", "-q", path)
     git(repository, "commit", "-qm", "gone")
     repository.mkdir(exist_ok=True)
-    with pytest.raises(InvalidInput, match="is not at HEAD"):
+    with pytest.raises(InvalidInput, match="at HEAD is not as the run started"):
         commit_result(run, "found", repository, journal=journal)
     (tmp_path / "elsewhere").mkdir()
     with pytest.raises(InvalidInput, match="is in no git repository"):

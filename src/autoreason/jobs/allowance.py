@@ -106,6 +106,5 @@ def cost(spent: Spent, limit: Decimal | None = None) -> str:
 
 
 def spending(spent: Spent, seconds: float | None = None) -> str:
-    """Calls, tokens, money and time in one line."""
     parts = [count(spent.calls, "call"), tokens(spent), cost(spent)]
     return ", ".join([*parts, duration(seconds)] if seconds is not None else parts)

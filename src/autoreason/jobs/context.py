@@ -160,8 +160,6 @@ async def run_in_windows(
 
 @dataclass(frozen=True)
 class JobContext:
-    """Everything a job may use."""
-
     task: Task
     settings: Settings
     prompts: PromptSet
@@ -323,8 +321,6 @@ class JobContext:
 
 
 def counting(ask: Ask, allowance: Allowance) -> Ask:
-    """The same `ask`, with every reply counted."""
-
     async def ask_and_count(request: Request | Query[Any]) -> Any:
         answer = await ask(request)
         if isinstance(answer, Reply):
@@ -335,7 +331,6 @@ def counting(ask: Ask, allowance: Allowance) -> Ask:
 
 
 def follow_up(request: Request, key: str, answer: str, prompt: str) -> Request:
-    """The same conversation, one turn further."""
     turn = (Message("assistant", answer), Message("user", prompt))
     return request.renamed(key, messages=(*request.messages, *turn))
 

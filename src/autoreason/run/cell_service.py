@@ -30,8 +30,6 @@ from autoreason.task import Task
 
 
 class CellService:
-    """Answers what comes of a cell, from its run."""
-
     def __init__(
         self, suite: Suite, settings: Settings, journal: Journal, executor: Executor, base: str
     ) -> None:

@@ -64,14 +64,12 @@ class DryRun(Report):
 
     @property
     def conclusion(self) -> str:
-        """What a run would most likely take."""
         nothing = "nothing was called and nothing was written"
         if self.noise:
             nothing = "no model was called and no run was recorded; the start was measured"
         return f"{nothing}; {self.estimate.conclusion}"
 
     def sections(self) -> list[Section]:
-        """Estimate, settings and the first prompt."""
         numbers, *prompt = self.estimate.sections()
         if research_of(self.task) and not self.noise:
             zeros = ", with 0 for what will be measured"
@@ -85,7 +83,6 @@ class DryRun(Report):
         return [*sections, *prompt]
 
     def to_dict(self) -> dict[str, Any]:
-        """The task, the settings, the first request and the estimate as plain values."""
         fields = {
             "task": self.task,
             "settings": self.settings,
@@ -178,7 +175,6 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
 def _evaluations(
     task: Task, settings: Settings, noise: NoiseMeasured | None
 ) -> list[tuple[str, str]]:
-    """What the evaluations of research are for, how long they take, and what they can show."""
     research = research_of(task)
     if research is None:
         return []
@@ -221,14 +217,12 @@ def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured |
 
 
 def _problems(task: Task, settings: Settings) -> tuple[str, str]:
-    """What is to be solved, by whom and how often."""
     terms = settings.job_as(Solve)
     (problem,) = assignments_of(task)
     return "solves", f"{problem.id} by {short(terms.strategy)}, with at most {terms.calls} calls"
 
 
 def _advised(task: Task, settings: Settings) -> list[tuple[str, str]]:
-    """What is measured before anything is advised."""
     from autoreason.studies.advise.advice_job import describe_limit, ends_by_rule, max_pilots
     from autoreason.studies.advise.measures import JUDGES, LEAST_QUESTIONS, QUESTIONS
 

@@ -91,7 +91,6 @@ class RunEstimate(Report):
 
     @property
     def conclusion(self) -> str:
-        """What a run would most likely take."""
         parts = [
             count(self.calls.likely, "call") if self.calls else "",
             count(self.tokens.likely, "token") if self.tokens else "",
@@ -104,7 +103,6 @@ class RunEstimate(Report):
         return f"a run takes about {takes}{cut if self.paid.likely < 1 else ''}{more}{free}"
 
     def sections(self) -> list[Section]:
-        """Calls, tokens and cost, and the first prompt."""
         rows = [
             ("calls", _describe_numbers(self.calls)),
             ("tokens", _describe_numbers(self.tokens)),
@@ -124,7 +122,6 @@ class RunEstimate(Report):
         return sections
 
     def to_dict(self) -> dict[str, Any]:
-        """The spans and the first request as plain values."""
         return {
             "conclusion": self.conclusion,
             **self.spans(),
@@ -213,7 +210,6 @@ async def estimate_run(
 
 
 def describe_paid(share: float) -> str:
-    """How much of a run the budget pays for."""
     return f"pays for {percent(share)} of what it likely takes"
 
 
@@ -230,7 +226,6 @@ def share_paid(budget: Budget, needed: Mapping[str, int | Decimal]) -> Fraction:
 
 
 def _cut(whole: RunEstimate, budget: Budget) -> RunEstimate:
-    """The estimate of a run that ends at its limits."""
     spans = {name: span for name in _SPANS if (span := getattr(whole, name)) is not None}
     cut = [_within(budget, {name: span[i] for name, span in spans.items()}) for i in range(3)]
     within: Amounts = {}
@@ -254,7 +249,6 @@ def _within(budget: Budget, needed: Amounts) -> tuple[Fraction, Amounts]:
 
 
 def _part(amount: Any, share: Fraction) -> Any:
-    """A share of a number, of the same type."""
     if isinstance(amount, int):
         return round(amount * share)
     exact = Fraction(amount) * share
@@ -294,7 +288,6 @@ def _text_tokens(text: str) -> int:
 
 
 def _sizes(task: Task, settings: Settings, requests: Sequence[Request], *, shown: bool) -> Sizes:
-    """Tokens read and written in one call of each role."""
     texts = [message.text for request in requests for message in request.messages]
     prompt = sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN // len(requests)
     prompt += unseen_tokens(task, requests, settings.job)
@@ -312,7 +305,6 @@ def _sizes(task: Task, settings: Settings, requests: Sequence[Request], *, shown
 
 
 def _players(models: Models, plans: Plans) -> Iterator[tuple[Role, tuple[str, ...]]]:
-    """The models of each role that has calls."""
     players: dict[Role, tuple[str, ...]] = {
         "author": (models.author,),
         "critic": (models.critic,),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.artifacts.artifact import changes_between, make_patch
+from autoreason.artifacts.artifact import make_patch
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_history import Deliverable, TrialDecided, deliverable
 from autoreason.errors import InvalidInput
@@ -27,12 +27,8 @@ from autoreason.studies.advise.measures import PilotFinished
 from autoreason.studies.lab.lab_suite import CellFinished
 from autoreason.tournament.statements import length_check
 
-_FILE = "100644"
-
 
 class Repository:
-    """The repository that a folder belongs to."""
-
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise InvalidInput(f"there is no folder {folder}; check the name")
@@ -64,7 +60,13 @@ class Repository:
         head = self._try("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
         if head is None:
             raise InvalidInput("the repository has no commit yet; commit the start first")
-        modes = self._check_start(start, result)
+        for path, text in start.items():
+            blob = self._git("hash-object", f"--path={path}", "--stdin", text=text)
+            if self._try("rev-parse", f"HEAD:{self.prefix}{path}") != blob:
+                raise InvalidInput(
+                    f"{path} at HEAD is not as the run started from it; name the task's FOLDER where this is "
+                    "another, commit the start, or move to the commit that has it"
+                )
         if any(self._try("var", f"GIT_{who}_IDENT") is None for who in ("AUTHOR", "COMMITTER")):
             raise InvalidInput(
                 "git does not know who commits; say it with `git config user.name NAME` and "
@@ -73,43 +75,12 @@ class Repository:
         with tempfile.TemporaryDirectory() as scratch:
             self._index = str(Path(scratch, "index"))
             self._git("read-tree", head)
-            for path, text in changes_between(start, result).items():
-                if text is None:
-                    self._git("update-index", "--force-remove", "--", path)
-                else:
-                    blob = self._hash(path, text, "-w")
-                    entry = f"{modes.get(path, _FILE)},{blob},{self.prefix}{path}"
-                    self._git("update-index", "--add", "--cacheinfo", entry)
+            self._git("apply", "--cached", text=make_patch(start, result, self.prefix))
             tree = self._git("write-tree")
         commit = self._git("commit-tree", tree, "-p", head, "-m", message)
         # Only where it is still not there.
         self._git("update-ref", reference, commit, "0" * len(commit))
         return commit
-
-    def _check_start(self, start: Files, result: Files) -> dict[str, str]:
-        """The modes of the artifact's files at HEAD, which must be as they were at the start."""
-        modes = {}
-        for path in {**start, **result}:
-            listed = self._git("ls-tree", "HEAD", "--", path).split()
-            if path not in start:
-                if listed:
-                    raise InvalidInput(
-                        f"{path} is new in the result but is there at HEAD; move to the commit that "
-                        "the run started from"
-                    )
-                continue
-            if not listed or listed[2] != self._hash(path, start[path]):
-                what = "differs at HEAD from the start of the run" if listed else "is not at HEAD"
-                raise InvalidInput(
-                    f"{path} {what}; name the task's FOLDER where this is another, commit the start, "
-                    "or move to the commit that has it"
-                )
-            modes[path] = listed[0]
-        return modes
-
-    def _hash(self, path: str, text: str, *more: str) -> str:
-        """The name of a text as an object, after what the repository does to files of that path."""
-        return self._git("hash-object", *more, f"--path={path}", "--stdin", text=text)
 
     def _try(self, *arguments: str) -> str | None:
         done = self._run(arguments, "")
@@ -295,7 +266,6 @@ def _programs(story: Story) -> dict[str, str]:
 
 
 def _artifact(story: Story) -> dict[str, str]:
-    """What research started from, what came of it, and every trial."""
     result = deliverable(story)
     if result is None:
         return {}
@@ -308,7 +278,6 @@ def _artifact(story: Story) -> dict[str, str]:
 
 
 def _panels(story: Story) -> dict[str, str]:
-    """Finished texts and the ballots on them."""
     files = {}
     for entry in story.task.entries if story.task else ():
         place = f"{_folder(entry.stage)}/" if entry.stage else ""
@@ -322,7 +291,6 @@ def _panels(story: Story) -> dict[str, str]:
 
 
 def _folder(address: str) -> str:
-    """An address as folders within folders."""
     return "/".join(_file_name(step).lstrip(".") or "_" for step in address.split("/"))
 
 
@@ -380,7 +348,6 @@ def _ballot(ballot: BallotCast) -> str:
 
 
 def _calls(run: str, journal: Journal) -> dict[str, str]:
-    """Every prompt as it was sent, with its reply."""
     files = {}
     for call in journal.calls(run):
         messages = "\n\n".join(

@@ -121,7 +121,6 @@ def seat_predictor(
 
 
 def _known_text(task: Task) -> str:
-    """What is known of a text before it is written."""
     return "\n\n".join(part for part in (task.brief, task.draft) if part)
 
 
@@ -186,7 +185,6 @@ def disclose_task(task: Task, settings: Settings) -> str:
 def disclose(
     knowledge: Knowledge, models: Models, base_url: str | Mapping[str, str] | None = None
 ) -> str:
-    """What is sent where, in one sentence."""
     number, away = len(knowledge.shown), destinations(models, base_url)
     shown = f"{count(number, 'record')}, {count(knowledge.words, 'word')} of {knowledge.source}"
     texts = "its texts"
@@ -251,7 +249,6 @@ def find_origin(texts: Collection[str], place: JournalPlace) -> Knowledge | None
 
 
 def _written(story: Story) -> set[str]:
-    """Every text that a run wrote."""
     texts = [
         story.text,
         *(each.text for each in story.drafts),

@@ -45,7 +45,6 @@ _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Anoth
 def choose_problems(
     assignments: Sequence[Assignment], options: Mapping[str, Any]
 ) -> Sequence[Assignment]:
-    """The problems of the difficulty and number that are asked for."""
     difficulty = options.get("difficulty")
     chosen = assignments
     if difficulty is not None:
@@ -66,8 +65,6 @@ class NothingToAdd(Exception):
 
 
 class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True):
-    """A suite with everything decided."""
-
     evaluators: tuple[PreparedResearch, ...] = ()
     anyway: bool = False
     notes: tuple[str, ...] = ()
@@ -79,7 +76,6 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
 
     @property
     def suite(self) -> Suite:
-        """What is run."""
         suite = suite_of(self.task)
         assert suite is not None
         return suite
@@ -89,12 +85,10 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
         return compute(lambda: plan_cells(self.suite, self.settings))
 
     def check_plan(self, plan: LabPlan) -> None:
-        """Refuse a suite that could show nothing."""
         if plan.refusal and not self.anyway:
             raise InvalidInput(plan.refusal)
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[LabReport]:
-        """Check everything, then run all cells until the end or a pause; hooks given here come first."""
         self._check_terms()
         if not self.anyway:
             self.check_plan(await plan_cells(self.suite, self.settings))

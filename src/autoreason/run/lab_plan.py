@@ -103,7 +103,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """Cells, calls and cost."""
         parts = [count(self.cells, "cell")]
         parts.append(count(self.calls.likely, "call") if self.calls else "calls unknown")
         if self.cost is None:
@@ -116,7 +115,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         return f"{self.suite} takes about {', '.join(parts)}; nothing was called"
 
     def names(self) -> Sequence[str]:
-        """That of the suite."""
         return [self.suite]
 
     @property
@@ -137,7 +135,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         )
 
     def sections(self) -> list[Section]:
-        """Cells and what they may take, then what can be shown."""
         rows = [
             (
                 *(each.name, each.cells, _span(each.calls), _span(each.tokens)),
@@ -154,7 +151,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         return parts
 
     def _limits(self) -> list[tuple[str, str]]:
-        """What its limits allow."""
         rows = []
         if self.share_paid < 1:
             rows.append(("Budget", describe_paid(self.share_paid)))
@@ -286,7 +282,6 @@ def _matched(
 
 
 def _scaled(estimate: RunEstimate, share: float) -> RunEstimate:
-    """From nothing to a share of the likely and of the most."""
     spans = {
         name: span
         and type(span)(
@@ -314,7 +309,6 @@ def _planned(name: str, cells: Sequence[_Estimated]) -> PlannedArm:
 
 
 def _sum(spans: Sequence[Span[Number] | None]) -> Span[Number] | None:
-    """All of them together; None where one is not known."""
     known = [each for each in spans if each is not None]
     if not known or len(known) < len(spans):
         return None

@@ -42,8 +42,6 @@ class RunningCell(Struct, frozen=True, kw_only=True):
 
 
 class LabStatus(Report, Struct, frozen=True, kw_only=True):
-    """How far a suite is."""
-
     run: str
     suite: str
     status: str
@@ -69,7 +67,6 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """Cells done, running and left."""
         state = _KILLED if self.status == "killed" else self.status
         state = f"paused ({state})" if self.resume else state
         return f"{self.run} ({self.suite}) is {state}: {self._progress.so_far}"
@@ -80,11 +77,9 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
         return LabProgress(*counted, self.spent, self.seconds, self.missing)
 
     def names(self) -> Sequence[str]:
-        """A run's name is written as it is."""
         return [self.run]
 
     def sections(self) -> list[Section]:
-        """What it took, and how long the rest may take."""
         rows = [("Took", spending(self.spent, self.seconds))]
         if self.base:
             rows.append(("Adds to", f"{self.base}, whose cells are counted"))
@@ -109,7 +104,6 @@ class FoundReport(NamedTuple):
     """The suite's, and those that it adds repeats to."""
 
     def files(self) -> dict[str, str]:
-        """All files of the report."""
         from autoreason.studies.lab.lab_report import lab_files
 
         return lab_files(self.report, self.cells)

@@ -61,7 +61,6 @@ class ModelChoice:
 
     @classmethod
     def judging(cls, model: str | Model, options: Mapping[str, Any]) -> Self:
-        """Judges alone."""
         choice = cls()
         judges = choice._several("judge", options) or (choice.address(model),)
         choice.models = Models.judging(*judges)
@@ -206,16 +205,9 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
             hooks["stop_switch"] = hooks.get("stop_switch") or StopSwitch()
             service = await self._open_service(journal, pool, hooks, exits)
             result = await start(
-                self.task,
-                self.settings,
-                journal=journal,
+                *(self.task, self.settings, journal, {**hooks, "pool": pool}),
                 prompts=self.prompts,
-                pool=pool,
-                on_event=hooks.get("on_event"),
-                on_signal=hooks.get("on_signal"),
-                switch=hooks["stop_switch"],
                 forked_from=self.forked_from,
-                on_started=hooks.get("on_started"),
                 service=service,
             )
             store_verdict(result, hooks.get("on_warning"))
@@ -286,7 +278,6 @@ def job_in(kind: type[AnyStruct], options: Mapping[str, Any], **own: Any) -> Any
 
 
 def hooks_in(options: Mapping[str, Any]) -> RunHooks:
-    """The hooks among the options of a function."""
     hooks = {name: value for name, value in options.items() if name in RunHooks.__annotations__}
     return cast(RunHooks, hooks)
 

@@ -71,20 +71,16 @@ def _save_here(files: Mapping[str, bytes]) -> None:
 
 
 class CellActor:
-    """A worker as an actor."""
-
     def __init__(self, opening: Opening, files: Sequence[Awaitable[Mapping[str, bytes]]]) -> None:
         self._opening, self._files = opening, files
         self._worker: CellWorker | None = None
 
     async def run(self, cell: SentCell) -> CellOutcome:
-        """Run a cell to its end or a pause."""
         for files in self._files:
             _save_here(await files)
         return await self._open().run(cell)
 
     async def stop(self) -> None:
-        """No new calls from now on."""
         self._open().stop()
 
     def _open(self) -> CellWorker:
@@ -159,7 +155,6 @@ class RayExecutor(WorkerExecutor):
         return _RayWorker(actors.remote(opening, self._files))
 
     async def close(self) -> None:
-        """End all workers, and the cluster where it was started here."""
         await super().close()
         if self._ours:
             await asyncio.to_thread(_ray().shutdown)

@@ -87,7 +87,6 @@ def name_and_journal(run: RecordedRun, place: JournalPlace) -> tuple[str, Journa
 
 
 def find_story(run: RecordedRun, place: JournalPlace) -> tuple[str, Story]:
-    """The full name of a run, and what happened in it."""
     name, place = name_and_journal(run, place)
     with use_journal(place) as journal:
         found = journal.find(name).id
@@ -111,7 +110,6 @@ def task_and_settings(
 
 
 def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
-    """The result of a recorded run, as its process returned it."""
     return Result(
         run=row.id,
         status=story.status,
@@ -138,7 +136,6 @@ class Memory:
         self._recalled: set[str] = set()
 
     def recall(self, request: Request) -> Reply | None:
-        """The recorded reply, if a model was asked this before."""
         recorded = self._replies.get(request.key)
         if recorded is None:
             return None
@@ -148,7 +145,6 @@ class Memory:
         return recorded.reply
 
     def recall_answer(self, query: Query[A]) -> A | None:
-        """The recorded answer, if there is one."""
         recorded = self._answers.get(query.key)
         if recorded is None:
             return query.read_answer("") if self._was_affordable(query) else None
@@ -170,7 +166,6 @@ class Memory:
         )
 
     def questions(self, kind: type[AnyQuery]) -> list[AnyQuery]:
-        """Every recorded query of a kind."""
         return [
             convert(recorded.question, kind)
             for recorded in self._answers.values()
@@ -211,7 +206,6 @@ class EventRecorder:
         """Events that came again as recorded."""
 
     def __call__(self, event: AnyEvent) -> None:
-        """Emit one event."""
         expected = self._recorded.get(event.closed_part)
         if not expected:
             self._append(event)

@@ -27,7 +27,14 @@ from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.run import driver
 from autoreason.run.estimate import check
-from autoreason.run.prepared import ModelChoice, PreparedRun, change_servers, prepare_with, use_pool
+from autoreason.run.prepared import (
+    ModelChoice,
+    PreparedRun,
+    change_servers,
+    hooks_in,
+    prepare_with,
+    use_pool,
+)
 from autoreason.run.record import Memory, name_and_journal, rerun, task_and_settings, use_journal
 from autoreason.run.refine import strategy_name
 from autoreason.run.reports import reported_result, store_verdict
@@ -39,6 +46,7 @@ from autoreason.run.verbs import (
     RecordedRun,
     ResearchOptions,
     ResumeOptions,
+    RunHooks,
     door,
     verb,
 )
@@ -109,16 +117,10 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
             on_ready()
         if on_started := options.get("on_started"):
             on_started(run)
+        hooks: RunHooks = {**hooks_in(options), "pool": pool, "stop_switch": switch}
+        changes = _difference(before, settings)
         result = await driver.resume(
-            run,
-            journal=journal,
-            changes=_difference(before, settings),
-            pool=pool,
-            on_event=options.get("on_event"),
-            on_signal=options.get("on_signal"),
-            switch=switch,
-            service=service,
-            locked=True,
+            run, journal, hooks, changes=changes, service=service, locked=True
         )
         store_verdict(result, options.get("on_warning"))
         return reported_result(result, journal)
@@ -147,7 +149,6 @@ def _check_evaluate(run: str, task: Task, evaluate: Evaluate | None) -> None:
 def resumed_settings(
     before: Settings, options: Mapping[str, Any], choice: ModelChoice | None = None
 ) -> Settings:
-    """The settings of a run from here on."""
     models = (choice or ModelChoice()).change(before.models, options)
     plain = {name: options.get(name) for name in _CHANGES}
     return replace(
@@ -247,7 +248,6 @@ def _check_research_options(run: str, options: ForkOptions, *, is_research: bool
 
 
 def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str, Any]) -> Settings:
-    """Those of the run it comes from, but for what is given."""
     models = choice.change(before.models, options)
     seed = options.get("seed")
     changes = {
@@ -346,22 +346,18 @@ class ReplayResult(Report):
 
     @property
     def conclusion(self) -> str:
-        """Whether it is the same, or where it differs."""
         events = count(self.events, "event")
         if self.same:
             return f"{self.run}: the same, {events}"
         return f"{self.run}: differs after {events}: {self.difference}"
 
     def names(self) -> list[str]:
-        """A run's name is written as it is."""
         return [self.run]
 
     def sections(self) -> list[Section]:
-        """None: the conclusion says it all."""
         return []
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
         return {**super().to_dict(), "same": self.same}
 
 

@@ -111,7 +111,6 @@ def strategy_name(name: str) -> str:
 
 
 def task_in(brief: str | Task, options: TaskOptions) -> Task:
-    """A task from its parts, or the task itself where it is one already."""
     parts = {name: options.get(name) for name in ("draft", "facts", "contract")}
     if isinstance(brief, Task):
         for name, value in parts.items():

@@ -47,7 +47,6 @@ def reported_result(result: Result, journal: Journal) -> Result:
 
 
 def suite_report(result: Result, journal: Journal) -> LabReport:
-    """The report of a suite, so far as it has come."""
     from autoreason.run.lab_status import origin_of
     from autoreason.studies.lab.lab_report import lab_report
 

@@ -60,7 +60,6 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
     """What a person should know before it starts, in sentences."""
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> R_co:
-        """Save what measures, then run until the end or a pause."""
         hooks = {**self.hooks, **hooks}
         on_ready, on_started = hooks.get("on_ready"), hooks.get("on_started")
         evaluator = self._open()
@@ -86,7 +85,6 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
 
     @property
     def evaluate(self) -> Evaluate | None:
-        """The caller's function, where one measures."""
         return self._evaluate
 
     def _open(self) -> CallerEvaluator | None:
@@ -144,8 +142,6 @@ class MeasuredStart(NamedTuple):
 
 
 class PreparedResearch(PreparedMeasuring[ResearchResult], frozen=True, kw_only=True):
-    """A research run with everything decided."""
-
     async def measure_start_async(self) -> MeasuredStart:
         """Measure the start as the run would; its evaluator is saved, no model is asked, no run recorded."""
         self._save()
@@ -242,7 +238,6 @@ def research(
 def caller_evaluator(
     task: Task, settings: Settings, evaluate: Evaluate, source: EvaluationSource, run: str = ""
 ) -> CallerEvaluator:
-    """The caller's function over the items of a task."""
     research = research_of(task)
     assert research is not None
     source = replace(source, metric=research.metric)
@@ -267,7 +262,6 @@ def caller_service(
 
 
 def needs_function(run: str) -> str:
-    """Why a run cannot go on without the caller's function."""
     return (
         f"run {run} is measured by a Python function, which is not recorded; go on from Python with "
         f'`autoreason.resume("{run}", evaluate=function)`'
@@ -317,7 +311,6 @@ def read_recorded(
 
 
 def _measured_by(task: Task, source: EvaluationSource) -> Task:
-    """A task with what measures it, by digest."""
     work, digest = research_of(task), digest_of(source)
     assert work is not None
     opened = count_openings(source.sealed) if source.sealed else 0

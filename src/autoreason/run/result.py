@@ -121,23 +121,18 @@ class Result(Report):
         return self.status in FINISHED
 
     def __repr__(self) -> str:
-        """The run, how it stands and what it came to; `print` shows the report."""
         return f"<{type(self).__name__} {self.run}, {self.status}: {self.sentence}>"
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        """What was written, and in which run."""
         title = self.story.task.title.rstrip(".") if self.story.task else ""
         return f"{title}: run {self.run}" if title else f"Run {self.run}"
 
     @property
     def conclusion(self) -> str:
-        """How it ended or paused, and why."""
         return ending(self)
 
     def sections(self) -> list[Section]:
-        """The text's origin and cost, the evidence and what comes next; on a page the passes and the text."""
-
         rows = self._summary()
         if ended := self.story.delivered:
             found = ended.evidence, self.story, ended.violations, self.origin
@@ -157,7 +152,6 @@ class Result(Report):
         return sections
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain values, without the story behind it."""
         delivered = self.story.delivered
         fields = {
             "conclusion": self.conclusion,
@@ -172,13 +166,11 @@ class Result(Report):
         return plain_values(fields)
 
     def about(self) -> dict[str, str]:
-        """How the run worked, for a page."""
         models = self.story.settings.models.all() if self.story.settings else ()
         return {"Run": self.run, "Models": ", ".join(models), "Seed": str(self.seed)}
 
     @property
     def spending(self) -> str:
-        """Calls, tokens, cost and time, in words."""
         return spending(self.spent, self.seconds)
 
     def _missing(self, what: str) -> AutoreasonError:
@@ -215,7 +207,6 @@ class Result(Report):
         return [*rows, ("Took", self.spending)]
 
     def _brief(self) -> list[Section]:
-        """What was to be written, for a page."""
         brief = self.story.task.brief if self.story.task else ""
         return [Section("Brief", text=brief, detail=True)] if brief else []
 
@@ -244,7 +235,6 @@ class Result(Report):
         )
 
     def next_steps(self) -> list[tuple[str, str]]:
-        """Which command goes on from here."""
         if self.finished:
             of_program = " [--text]" if self.story.text else ""
             more = " [--text | --diff | --html FILE]" if self.story.draft else of_program
@@ -284,7 +274,6 @@ def _with_higher_limit(run: str, story: Story) -> str:
 
 
 def run_fields(result: Result) -> dict[str, Any]:
-    """What the JSON of every run has."""
     names = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
     return {name: getattr(result, name) for name in names}
 
@@ -370,7 +359,6 @@ def plot_passes(passes: Sequence[PassDecided]) -> Plot:
 
 
 def passes_of(story: Story) -> list[PassDecided]:
-    """The passes that are over."""
     return [each.decided for each in story.passes if each.decided]
 
 
@@ -390,24 +378,19 @@ class StudyResult(Result, Generic[AnyReport]):
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        """That of the report."""
         return self.final_report.heading if self.final_report else super().heading
 
     @property
     def conclusion(self) -> str:
-        """That of the report, or why there is none."""
         return self.final_report.conclusion if self.final_report else ending(self)
 
     def names(self) -> Sequence[str]:
-        """Those of the report."""
         return self.final_report.names() if self.final_report else ()
 
     def about(self) -> dict[str, str]:
-        """How the run worked, and what the report says of it."""
         return super().about() | dict(self.final_report.about() if self.final_report else {})
 
     def sections(self) -> list[Section]:
-        """Those of the report, then what the run took, and on a page what was to be written."""
         if self.final_report is None:
             return super().sections()
         last = Section(sentences=[("Took", self.spending), *self.next_steps()])
@@ -416,6 +399,5 @@ class StudyResult(Result, Generic[AnyReport]):
         return [*self.final_report.sections(), last, *brief]
 
     def to_dict(self) -> dict[str, Any]:
-        """The end of the run, and the report under the names of its kind."""
         found = self.final_report.run_fields() if self.final_report else {}
         return plain_values({"conclusion": self.conclusion} | run_fields(self) | found)

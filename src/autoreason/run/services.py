@@ -32,7 +32,6 @@ class LazyService:
         self._opening: asyncio.Task[tuple[Service, _Client]] | None = None
 
     async def answer(self, query: Query[Any]) -> Any:
-        """The answer of the process."""
         if self._opening is None:
             # Opened once for all callers; where that fails, all of them get the error.
             self._opening = asyncio.create_task(_open(self._work, self._settings, self._run))
@@ -40,7 +39,6 @@ class LazyService:
         return await service.answer(query)
 
     async def close(self) -> None:
-        """Close the process, if it was opened."""
         if self._opening is None:
             return
         if not self._opening.done():

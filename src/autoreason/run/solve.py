@@ -62,12 +62,10 @@ class SetReport(Report):
 
     @property
     def conclusion(self) -> str:
-        """How many problems there are, of which format, and their digest."""
         size = count(len(self.found.problems), "problem")
         return f"{size} ({self.found.format}), digest {self.found.digest[:12]}"
 
     def sections(self) -> list[Section]:
-        """Problems and tests by kind and difficulty, and what cannot be used."""
         sizes = figures("problems", "public tests", "private tests")
         columns = [*words("kind", "difficulty"), *sizes, *words("notes")]
         rows = [
@@ -84,14 +82,12 @@ class SetReport(Report):
         return [Section(tables=[Table(columns, rows)], sentences=_labelled(self.left_out()))]
 
     def left_out(self) -> list[str]:
-        """Records that cannot be used, the first of them."""
         every = [*map(str, self.found.broken)]
         more = len(every) - _MAX_LEFT_OUT
         shown = every[:_MAX_LEFT_OUT]
         return [*shown, f"{more:,} more; --json names all"] if more > 0 else shown
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, and everything that cannot be used."""
         return {
             "conclusion": self.conclusion,
             "problems": len(self.found.problems),
@@ -115,16 +111,13 @@ class ProblemReport(Report):
 
     @property
     def conclusion(self) -> str:
-        """Its name."""
         title = self.assignment.title
         return f"{self.assignment.id}: {title}" if title else self.assignment.id
 
     def names(self) -> list[str]:
-        """An id is written as it is."""
         return [self.assignment.id]
 
     def sections(self) -> list[Section]:
-        """What is wanted, within which limits, and the public tests."""
         one = self.assignment
         wanted = f"that defines {one.entry_point}" if one.entry_point else "that reads and prints"
         public = count(len(one.public), "public test")
@@ -148,7 +141,6 @@ class ProblemReport(Report):
         return [Section(sentences=[row for row in rows if row[1]]), statement, *tests]
 
     def to_dict(self) -> dict[str, Any]:
-        """All that may be known of it."""
         fields: dict[str, Any] = msgspec.to_builtins(self.assignment)
         return {"conclusion": self.conclusion} | fields | {"compared": self.comparison}
 
@@ -156,7 +148,6 @@ class ProblemReport(Report):
 def read_problem(
     source: str, name: str | None, seconds: float | None = None, megabytes: int | None = None
 ) -> Problem:
-    """One problem of a file, under these limits where they are given."""
     problems = read_problems(source).problems
     if name is None and len(problems) > 1:
         raise InvalidInput(
@@ -207,13 +198,11 @@ class SolutionsReport(Report):
 
     @property
     def failed(self) -> list[ProgramResult]:
-        """Those that fail a test, by problem."""
         failed = (one for one in self.tried if one.verdict != "accepted")
         return sorted(failed, key=lambda one: one.problem)
 
     @property
     def conclusion(self) -> str:
-        """How many are accepted, and what was left out."""
         solutions = count(len(self.tried), "known solution")
         accepted = f"{len(self.tried) - len(self.failed):,} of {solutions} accepted"
         parts = [f"{accepted}, {count(sum(one.tests_run for one in self.tried), 'test')}"]
@@ -224,7 +213,6 @@ class SolutionsReport(Report):
         return "; ".join([*parts, describe_sandbox(self.tried[0].sandbox_level)])
 
     def sections(self) -> list[Section]:
-        """Every failure, and what was left out."""
         rows = [(one.problem, _verdict(one), _why(one)) for one in self.failed]
         table = Table(words("problem", "verdict", "why"), rows)
         left_out = [("Left out", str(broken)) for broken in self.found.broken]
@@ -235,7 +223,6 @@ class SolutionsReport(Report):
         return [*sections, Section(sentences=left_out)] if left_out else sections
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, and every failure test by test."""
         return {
             "conclusion": self.conclusion,
             "problems": len(self.found.problems),
@@ -277,7 +264,6 @@ class ProgramReport(Report):
 
     @property
     def conclusion(self) -> str:
-        """Its verdict, and how many tests it passed."""
         result, failed = self.result, self.result.failed
         # Where an answer differs is shown with its test.
         why = describe_failure(failed) if failed else ""
@@ -292,11 +278,9 @@ class ProgramReport(Report):
         return f"{result.problem}: {'; '.join([*parts, describe_sandbox(result.sandbox_level)])}"
 
     def names(self) -> list[str]:
-        """An id is written as it is."""
         return [self.result.problem]
 
     def sections(self) -> list[Section]:
-        """Every test that was run, and what the first that failed was given and gave."""
         if not self.result.tests_run:
             return []
         columns = [*words("test", "verdict"), *figures("time", "memory"), *words("")]
@@ -322,7 +306,6 @@ class ProgramReport(Report):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, and every test that was run."""
         return {"conclusion": self.conclusion} | program_fields(self.result, self.problem)
 
     def _name(self, trial: Trial) -> str:
@@ -433,7 +416,6 @@ def prepare_solve(
 
 
 def _names(options: SolveOptions) -> Sequence[str]:
-    """The strategies that are asked for."""
     given = options.get("strategy") or DEFAULT
     return strategies_named(given) if isinstance(given, str) else tuple(given)
 
@@ -465,7 +447,6 @@ async def open_problems(
 
 @contextmanager
 def _problem_file(problem: Problems) -> Iterator[Path]:
-    """The file of problems; one problem as a mapping is written to a temporary file."""
     if not isinstance(problem, Mapping):
         yield Path(problem)
         return

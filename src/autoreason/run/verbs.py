@@ -385,17 +385,13 @@ _RAISES = """    Raises:
 class Runnable(typing.Protocol[R_co]):
     """A run with everything decided."""
 
-    async def run_async(self) -> R_co:
-        """Drive it to its end or a pause."""
-        ...
+    async def run_async(self) -> R_co: ...
 
 
 class Verb(typing.Protocol[P, R_co]):
     """A function that waits for models; `await verb.aio(...)` does the same in an event loop."""
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Wait for the result."""
-        ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
     async def aio(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """The same, in an event loop."""
@@ -409,9 +405,7 @@ class Verb(typing.Protocol[P, R_co]):
 class Door(typing.Protocol[P, K_co]):
     """A `Verb` whose run can be prepared: looked at, estimated and run later."""
 
-    def __call__(self: Door[P, Runnable[R]], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Wait for the result."""
-        ...
+    def __call__(self: Door[P, Runnable[R]], *args: P.args, **kwargs: P.kwargs) -> R: ...
 
     async def aio(self: Door[P, Runnable[R]], *args: P.args, **kwargs: P.kwargs) -> R:
         """The same, in an event loop."""

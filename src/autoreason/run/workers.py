@@ -55,8 +55,6 @@ _MAX_DEATHS = 20
 
 
 class Opening(Struct, frozen=True, kw_only=True):
-    """What a worker is started with."""
-
     worker: str
     """Its name, under which it is locked in the journal while it lives."""
     suite: str
@@ -69,8 +67,6 @@ class Opening(Struct, frozen=True, kw_only=True):
 
 
 class SentCell(Struct, frozen=True):
-    """A cell as it is sent to a worker."""
-
     run: str
     started: str
     """Its task, settings and prompts, as the journal writes them."""
@@ -80,15 +76,12 @@ class SentCell(Struct, frozen=True):
 
 
 def send_cell(cell: CellRun, seconds_left: float = inf) -> SentCell:
-    """A cell for a worker."""
     started = RunStarted(task=cell.task, settings=cell.settings, prompts=cell.prompts, version="")
     seconds = min(seconds_left, _LONGEST)
     return SentCell(cell.run, codec.write(started), cell.again, seconds)
 
 
 class CellWorker:
-    """Runs cells of one suite side by side."""
-
     def __init__(self, opening: Opening) -> None:
         self._suite = opening.suite
         self.journal = Journal.open(opening.journal, create=False)
@@ -311,7 +304,6 @@ class WorkerExecutor:
         )
 
     def _wanted(self) -> int:
-        """How many workers there should be now."""
         return self._terms.workers
 
     async def _start(self, opening: Opening) -> Worker:
@@ -385,7 +377,6 @@ class WorkerExecutor:
         await self._table.update(accounts, decide)
 
     async def close(self) -> None:
-        """End all workers."""
         if self._watching:
             self._watching.cancel()
         for each in self._workers:
