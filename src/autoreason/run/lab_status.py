@@ -12,7 +12,7 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.exchange import Spent
 from autoreason.job_types import Lab
-from autoreason.jobs.allowance import spending
+from autoreason.jobs.context import spending
 from autoreason.journal import Journal, RunRow
 from autoreason.journal.listing import find_suite
 from autoreason.journal.run_names import cell_name, suite_name

@@ -1,4 +1,4 @@
-"""A run's record: its journal and story, its replies by key, its events in order, and running it again."""
+"""A run's record: its journal and story, its replies by key, its events in order; running it again, or not yet."""
 
 from __future__ import annotations
 
@@ -325,3 +325,21 @@ def _same_question(recorded: Request, request: Request) -> bool:
         request.messages,
         request.schema,
     )
+
+
+async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> list[Request]:
+    """The requests that would be sent before any model has answered: often one, or those of a whole panel."""
+    requests: list[Request] = []
+    kind = job_class(settings.job)
+
+    async def ask(request: Request | Query[Any]) -> Any:
+        if isinstance(request, Request):
+            requests.append(request)
+        elif (answer := kind.sample_answer(task, request)) is not None:
+            return answer
+        raise _EndOfRecord(request.key)
+
+    job = build_job(kind, JobContext(task, settings, prompts, ask, lambda _: None))
+    with suppress(_EndOfRecord):
+        await run_job(job)
+    return requests

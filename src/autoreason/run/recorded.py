@@ -26,18 +26,20 @@ from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.run import driver
-from autoreason.run.estimate import check
 from autoreason.run.prepared import (
     ModelChoice,
     PreparedRun,
+    change_budget,
     change_servers,
+    check,
     hooks_in,
     prepare_with,
+    reported_result,
+    store_verdict,
     use_pool,
 )
 from autoreason.run.record import Memory, name_and_journal, rerun, task_and_settings, use_journal
 from autoreason.run.refine import strategy_name
-from autoreason.run.reports import reported_result, store_verdict
 from autoreason.run.research import PreparedResearch, caller_service, needs_function, read_recorded
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.verbs import (
@@ -50,7 +52,7 @@ from autoreason.run.verbs import (
     door,
     verb,
 )
-from autoreason.settings import Budget, Settings, make_settings, read_budget, single_judge_changes
+from autoreason.settings import Settings, make_settings, single_judge_changes
 from autoreason.story import Story, build_story
 from autoreason.task import Task, check_task, make_contract
 
@@ -103,8 +105,8 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         service: Service | None
         await check(task, settings, pool, PromptSet(story.prompts))
         if isinstance(before.job, Lab):
-            from autoreason.run.cell_service import open_cells
             from autoreason.run.cells import CellServices
+            from autoreason.run.lab import open_cells
 
             services = CellServices(options.get("evaluate"))
             signals = options.get("on_signal")
@@ -159,12 +161,6 @@ def resumed_settings(
         **change_servers(before, models, options),
         **{name: value for name, value in plain.items() if value is not None},
     )
-
-
-def change_budget(before: Budget, budget: Budget | Mapping[str, Any] | None) -> Budget:
-    """Limits that are not set stay as they were."""
-    limits = asdict(read_budget(budget)) if budget else {}
-    return replace(before, **{name: value for name, value in limits.items() if value is not None})
 
 
 def _difference(before: Settings, after: Settings) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from autoreason.errors import (
 from autoreason.events import FINISHED, EndedBy, Evidence, PassDecided, Status
 from autoreason.exchange import Spent
 from autoreason.job_types import Certify
-from autoreason.jobs.allowance import spending
+from autoreason.jobs.context import spending
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.paths import Place
 from autoreason.report.numbers import UNKNOWN, count, lines, percent
