@@ -37,7 +37,6 @@ from autoreason.exchange import (
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel
-from autoreason.prompts import PromptSet
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 
@@ -345,22 +344,6 @@ async def test_a_stop_waits_for_a_reply_that_is_on_its_way(journal: Journal) -> 
     )
     result = await start_run(journal, slow, stop_switch=switch)
     assert (result.status, result.calls) == ("stopped", 1)
-
-
-async def test_prompts_are_compiled_while_the_first_reply_is_awaited(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    happened: list[str] = []
-    monkeypatch.setattr(PromptSet, "compile_all", lambda _: happened.append("compiled"))
-    slow = scripted(latency=0.15)
-    await start_run(
-        journal,
-        slow,
-        changes={"budget": Budget(calls=2)},
-        on_signal=lambda signal: happened.append(type(signal).__name__),
-    )
-    first = happened[: happened.index("CallEnded")]
-    assert [each for each in first if each != "TextArrived"] == ["CallStarted", "compiled"]
 
 
 async def test_events_and_signals_can_be_followed(journal: Journal) -> None:

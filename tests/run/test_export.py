@@ -303,7 +303,7 @@ async def test_other_runs_and_those_without_a_keep_have_nothing_to_hand_over(
     journal: Journal,
 ) -> None:
     text = await start_run(journal)
-    with pytest.raises(InvalidInput, match="is no research run"):
+    with pytest.raises(InvalidInput, match="is not a research run"):
         make_result_patch(text.run, Path(), journal=journal)
     kept_none = await start_run(
         journal,

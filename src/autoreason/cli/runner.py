@@ -130,7 +130,7 @@ def disclosure(task: Task, settings: Settings, *, quiet: bool) -> list[str]:
 
     sent, known = disclose_task(task, settings), task.knowledge
     if quiet:
-        leaves = destinations(settings.models, settings.base_url)
+        leaves = destinations(settings)
         return [sent] if sent and leaves and (not known or known.shown or known.withheld) else []
     return [each for each in (sent, predictor_seat(task, settings)) if each]
 

@@ -55,8 +55,6 @@ ACCEPTED = "a person accepted it as it stands"
 
 
 class Asker:
-    """Answers the tournament's requests for one run."""
-
     def __init__(
         self,
         run: str,

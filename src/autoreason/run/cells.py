@@ -15,7 +15,7 @@ from autoreason.artifacts.research_task import research_of
 from autoreason.contract import count_words
 from autoreason.errors import BudgetReached, RunLocked
 from autoreason.events import FINISHED
-from autoreason.exchange import OnSignal, Reply, Service, Signal, Spent
+from autoreason.exchange import OnSignal, Service, Signal, Spent
 from autoreason.job_types import Solve
 from autoreason.jobs.job import last_panel
 from autoreason.journal import Journal
@@ -127,8 +127,11 @@ def usage(
 
 
 class CellBudget:
+    """The budget of all cells, as one of them draws on it."""
+
     def __init__(self, whole: SharedBudget) -> None:
         self._whole = whole
+        self.settle, self.release = whole.settle, whole.release
         self.reached: BudgetReached | None = None
         """Why a call of this cell could not be paid."""
 
@@ -138,12 +141,6 @@ class CellBudget:
         except BudgetReached as reached:
             self.reached = reached
             raise
-
-    def settle(self, reservation: Reservation, reply: Reply) -> None:
-        self._whole.settle(reservation, reply)
-
-    def release(self, reservation: Reservation) -> None:
-        self._whole.release(reservation)
 
     def time_reached(self, failure: str = "") -> BudgetReached | None:
         reached = self._whole.time_reached(failure)
@@ -163,8 +160,6 @@ class SharedExaminer:
 
 
 class CellServices:
-    """The services of all cells that run in this process."""
-
     def __init__(self, evaluate: Evaluate | None = None, examiner: Service | None = None) -> None:
         self._evaluate = evaluate
         self._examiner = SharedExaminer(examiner) if examiner else None
@@ -222,8 +217,6 @@ async def lock_when_free(journal: Journal, run: str) -> AsyncIterator[None]:
 
 
 class LocalExecutor:
-    """Runs cells in this process, over one pool of models."""
-
     def __init__(
         self,
         journal: Journal,

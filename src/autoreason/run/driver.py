@@ -64,8 +64,6 @@ from autoreason.version import __version__
 NO_HOOKS: RunHooks = {}
 End = Delivered | JobFinished | RunPaused
 _STALE_COMMANDS: tuple[CommandKind, ...] = ("stop",)
-_COMPILE_DELAY = 0.05
-"""Seconds after which a run's first request has been sent."""
 
 
 async def start(
@@ -191,8 +189,6 @@ def _recover(story: Story) -> Recovery:
 
 
 class _Drive(Struct, frozen=True):
-    """A job joined to journal and models."""
-
     run: str
     journal: Journal
     hooks: RunHooks
@@ -235,15 +231,10 @@ class _Drive(Struct, frozen=True):
             )
             job = build_job(job_class(self.settings.job), context)
             watcher = asyncio.create_task(asker.watch())
-            # While the first reply is awaited there is time to compile the other prompts.
-            compiling = asyncio.get_running_loop().call_later(
-                _COMPILE_DELAY, self.prompts.compile_all
-            )
             try:
                 await self._run_job(job, asker)
             finally:
                 watcher.cancel()
-                compiling.cancel()
                 await self.journal.flush()
         # The events of a job say nothing of where its run comes from.
         job.story.forked_from = self.forked_from

@@ -179,7 +179,6 @@ def _describe(low: str, likely: str, high: str) -> str:
 async def estimate_run(
     task: Task, settings: Settings, prompts: PromptSet | None = None
 ) -> RunEstimate:
-    """Calls, tokens and cost of a run, from the least to the most, without calling anything."""
     kind = job_class(settings.job)
     prompts = prompts or built_in(writes=settings.job.writes or settings.job.steps_write)
     requests = await first_requests(task, settings, prompts)
@@ -221,7 +220,6 @@ def describe_paid(share: float) -> str:
 
 
 def describe_time_limit(seconds: float) -> str:
-    """A limit of time, of which no estimate knows what it pays for."""
     return f"{duration(seconds)}; what that allows is not known beforehand"
 
 
@@ -240,7 +238,7 @@ def _cut(whole: RunEstimate, budget: Budget) -> RunEstimate:
         for at in range(3)
     ]
     within = {name: list(map(_part, span, paid)) for name, span in spans.items()}
-    for unit in ("tokens", "cost"):
+    for unit in _SPANS[:3]:
         limit, reasoning = getattr(budget, unit), f"reasoning_{unit}"
         if limit is not None and reasoning in within:
             left = [limit - taken for taken in within[unit]]
@@ -318,22 +316,15 @@ def _tokens(sizes: Sizes, plans: Plans) -> Span[int]:
 def _cost(settings: Settings, sizes: Sizes, plans: Plans) -> Span[Decimal] | None:
     prices: dict[str, Decimal] = {}
     for role, addresses in _players(settings.models, plans):
-        known = [_price(address, sizes[role], batch=settings.batch) for address in addresses]
-        priced = [price for price in known if price is not None]
-        if len(priced) < len(known):
+        known = [rates(address, batch=settings.batch) for address in addresses]
+        if None in known:
             return None
+        read, written = sizes[role]
         # A mixed panel is priced by its most expensive member.
-        prices[role] = max(priced)
+        prices[role] = max((read * p.input + written * p.output) / _MILLION for p in known if p)
     return Span(
         *(sum((calls * prices[role] for role, calls in plan.items()), Decimal(0)) for plan in plans)
     )
-
-
-def _price(address: str, size: tuple[int, int], *, batch: bool) -> Decimal | None:
-    price = rates(address, batch=batch)
-    if price is None:
-        return None
-    return (size[0] * price.input + size[1] * price.output) / _MILLION
 
 
 _DESCRIBED = (
@@ -433,6 +424,11 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     from autoreason.run.knowledge_choice import disclose_task
 
     contract = " ".join(task.contract.rules())
+    budget = settings.budget
+    limits = [money(budget.cost)] if budget.cost is not None else []
+    limits += [count(budget.tokens, "token")] if budget.tokens is not None else []
+    limits += [count(budget.calls, "call")] if budget.calls is not None else []
+    limits += [describe_time_limit(budget.seconds)] if budget.seconds is not None else []
     # Programs are written by other rules, which no protocol has a say in.
     texts = isinstance(settings.job, Refine | Advise)
     rows = [
@@ -440,7 +436,7 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
         ("contract", contract or ("none" if texts else "")),
         *_work(task, settings),
         ("knowledge", disclose_task(task, settings)),
-        ("limits", _limits(settings.budget)),
+        ("limits", ", ".join(limits) or "none"),
         ("protocol", settings.protocol if texts else ""),
         ("seed", str(settings.seed)),
         ("changed", " · ".join(changed_settings(settings))),
@@ -600,16 +596,6 @@ def _ends(settings: Settings) -> str:
         f"when A {survived}, {little if settings.plateau else ''}"
         f"after {count(settings.passes, 'pass', 'passes')} at most"
     )
-
-
-def _limits(budget: Budget) -> str:
-    limits = (
-        money(budget.cost) if budget.cost is not None else "",
-        count(budget.tokens, "token") if budget.tokens is not None else "",
-        count(budget.calls, "call") if budget.calls is not None else "",
-        describe_time_limit(budget.seconds) if budget.seconds is not None else "",
-    )
-    return ", ".join(filter(None, limits)) or "none"
 
 
 def changed_settings(settings: Settings) -> list[str]:

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -43,7 +42,6 @@ class Repository:
 
     @classmethod
     def find(cls, folder: Path) -> Repository | None:
-        """The repository of a folder; None where it is in none."""
         try:
             return cls(folder)
         except InvalidInput:
@@ -127,11 +125,6 @@ def export(
         The files: brief, settings, prompts, every text, critique and ballot by pass, every call,
         `final.md` and `run.json`; of a suite those of each cell in a folder of its own.
 
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: The folder is not empty, or cannot be written.
-        JournalError: The journal cannot be read.
-
     Example:
         >>> from autoreason import export, refine
         >>> result = refine("Explain tides.", "echo/echo", passes=1)
@@ -158,11 +151,7 @@ def export(
 
 
 def _files(run: str, story: Story, journal: Journal) -> dict[str, str]:
-    return {
-        **_texts(story),
-        **_calls(run, journal),
-        "run.json": _run_json(run, story, journal),
-    }
+    return {**_texts(story), **_calls(run, journal), "run.json": _run_json(run, story, journal)}
 
 
 def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -> str:
@@ -196,7 +185,7 @@ def _delivered(run: str, journal: Journal) -> Deliverable:
     story = journal.story(run)
     result = deliverable(story)
     if result is None:
-        raise InvalidInput(f"{run} is no research run; name a folder to export it to")
+        raise InvalidInput(f"{run} is not a research run; name a folder to export it to")
     if result.files == result.start:
         raise InvalidInput(f"{run} has kept no change, so there is nothing to hand over")
     return result
@@ -207,18 +196,10 @@ def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:
         raise InvalidInput(
             f"{folder} is not empty; name a new folder, or set `force` to write into it"
         )
-    created: list[Path] = []
-    try:
-        for name, text in files.items():
-            path = folder / name
-            created += [up for up in (path, *path.parents) if not up.exists()]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text if text.endswith("\n") else text + "\n", "utf-8", newline="")
-    except OSError:
-        for made in sorted(set(created), key=lambda path: len(path.parts), reverse=True):
-            with suppress(OSError):
-                made.rmdir() if made.is_dir() else made.unlink(missing_ok=True)
-        raise
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text if text.endswith("\n") else text + "\n", "utf-8", newline="")
     return [folder / name for name in files]
 
 
@@ -248,20 +229,14 @@ def _texts(story: Story) -> dict[str, str]:
     for each in story.of(PilotFinished):
         texts = {"draft": each.draft, "final": each.text}
         files |= {f"pilot/{each.number}/{name}.md": text for name, text in texts.items() if text}
-    files |= _programs(story)
+    # Problems as every role saw them.
+    for assigned in assignments_of(story.task) if story.task else ():
+        files[f"problems/{_file_name(assigned.id)}.md"] = assigned.statement
+    if solved := solved_in(story):
+        files |= program_files(solved) | {"solved.json": _pretty(solved)}
     files |= _artifact(story)
     if story.text:
-        files["final.py" if solved_in(story) else "final.md"] = story.text
-    return files
-
-
-def _programs(story: Story) -> dict[str, str]:
-    """The problems as every role saw them, the programs handed in, and their results."""
-    assigned = assignments_of(story.task) if story.task else ()
-    files = {f"problems/{_file_name(each.id)}.md": each.statement for each in assigned}
-    files |= program_files(solved_in(story))
-    if solved_in(story):
-        files["solved.json"] = _pretty(solved_in(story))
+        files["final.py" if solved else "final.md"] = story.text
     return files
 
 

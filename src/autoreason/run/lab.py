@@ -82,7 +82,6 @@ class CellService:
         """The suite's; known once it is started."""
 
     async def answer(self, query: Query[Any]) -> Any:
-        """The result of a cell; raises what keeps it from ending."""
         assert isinstance(query, CellQuery)
         if known := self._known.get(query.key):
             return known
@@ -278,10 +277,6 @@ def lab(
         `report` then raises the `Interruption`, and `resume` goes on. `lab.prepare(...).plan()` says beforehand
         what a suite would take, and what it could show.
 
-    Raises:
-        InvalidInput: Something is wrong with the suite, or it could not show anything.
-        JournalError: The journal cannot be read or written.
-
     Example:
         >>> from pathlib import Path
         >>> from autoreason import lab
@@ -428,7 +423,7 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     task, settings = task_and_settings(row.id, story)
     suite = suite_of(task)
     if suite is None:
-        raise InvalidInput(f"run {row.id} is no suite; name one, see `autoreason runs`")
+        raise InvalidInput(f"run {row.id} is not a suite; name one, see `autoreason runs`")
     if story.status not in FINISHED:
         raise InvalidInput(f"{row.id} is not finished; go on with `autoreason resume {row.id}`")
     if suite.add is None:
@@ -496,7 +491,6 @@ def _suite_task(suite: Suite) -> Task:
 
 
 def _all_models(suite: Suite) -> Models:
-    """Every model that is asked, for the record and for what is checked before."""
     settings = [arm.settings for arm in suite.arms.values()]
     settings += [suite.panel.settings] if suite.panel else []
     return Models.judging(*dict.fromkeys(a for each in settings for a in each.models.all()))

@@ -145,8 +145,16 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         columns = [*words("arm"), *figures("cells", "calls", "tokens", "cost")]
         parts = [Section("Cells", self._limits(), [Table(columns, rows)])]
         if self.tests:
+            shown = []
+            for test in self.tests:
+                shows = f"nothing: {test.detectable.reason}"
+                if (share := test.detectable.value) is not None:
+                    better = "prefer one arm" if test.measure == "preferred" else "favour one arm"
+                    shows = f"{percent(share)} or more {better}"
+                measure = test.measure.replace("_", " ")
+                shown.append((test.comparison, test.arms, measure, f"{test.units:,}", shows))
             heads = [*words("comparison", "arms", "measure"), *figures(f"{self.clusters}s")]
-            table = Table([*heads, *words("shows")], [_test_row(each) for each in self.tests])
+            table = Table([*heads, *words("shows")], shown)
             parts.append(Section("What it can show", tables=[table], sentences=self._notes()))
         return parts
 
@@ -181,15 +189,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         if self.refusal:
             rows.append(("Refused", self.refusal))
         return rows
-
-
-def _test_row(test: PlannedTest) -> tuple[str, ...]:
-    share = test.detectable
-    shows = f"nothing: {share.reason}"
-    if share.value is not None:
-        better = "prefer one arm" if test.measure == "preferred" else "favour one arm"
-        shows = f"{percent(share.value)} or more {better}"
-    return test.comparison, test.arms, test.measure.replace("_", " "), f"{test.units:,}", shows
 
 
 def _span(span: Span[Any] | None, show: Callable[[Any], str] = "{:,}".format) -> Figure:

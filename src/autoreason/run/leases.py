@@ -151,7 +151,6 @@ class _Account:
         waiting.turn.set_result(None)
 
     def snapshot(self) -> Self:
-        """What is to be decided on. Meanwhile calls may start with what is surely held afterwards."""
         now, spent = self.used.plus(self.out), self.used.plus(self.before, -1)
         # About what was needed since the last decision.
         self.spare = total((self.peak, spent, spent))
@@ -224,8 +223,6 @@ class _Account:
 
 
 class LeasedBudget(_Account):
-    """The budget of a suite, for the trackers of its cells."""
-
     def __init__(self, leases: Leases, budget: Budget) -> None:
         super().__init__(leases)
         self._budget = budget
@@ -252,8 +249,6 @@ class LeasedBudget(_Account):
 
 
 class LeasedLimiter(_Account):
-    """The places of a provider, for the layers of models."""
-
     limit = None
 
     def __init__(self, leases: Leases, provider: str) -> None:
@@ -327,7 +322,6 @@ class Leases:
             self.wake()
 
     def check(self) -> None:
-        """Raise why nothing can be leased any more."""
         if self._failure:
             raise type(self._failure)(*self._failure.args)
 

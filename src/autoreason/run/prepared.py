@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
 
 def reported_result(result: Result, journal: Journal) -> Result:
-    """The result of any run as the report on what it was for."""
     product = result.story.writes
     if product == "programs":
         from autoreason.run.products import Solution
@@ -377,7 +376,6 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
             return cast(R_co, reported_result(result, journal))
 
     async def _check(self, pool: ModelPool) -> None:
-        """Raise `InvalidInput` for what would only fail later; spends nothing."""
         await check(self.task, self.settings, pool, self.prompts)
         check_call_limit(self.task, self.settings)
 
@@ -388,7 +386,6 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
         hooks: RunHooks,  # noqa: ARG002
         exits: AsyncExitStack,  # noqa: ARG002
     ) -> Service | None:
-        """What answers the queries of the run; closed with `exits`."""
         return self.service
 
 

@@ -40,7 +40,7 @@ from autoreason.run.prepared import (
 )
 from autoreason.run.record import Memory, name_and_journal, rerun, task_and_settings, use_journal
 from autoreason.run.refine import strategy_name
-from autoreason.run.research import PreparedResearch, caller_service, needs_function, read_recorded
+from autoreason.run.research import PreparedResearch, caller_service, check_function, read_recorded
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.verbs import (
     ForkOptions,
@@ -97,9 +97,12 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         task, before = task_and_settings(run, story)
         driver.check_unfinished(run, story)
         settings = resumed_settings(before, options, choice)
-        if isinstance(before.job, Lab):
-            _check_suite(before, settings)
-            _check_evaluate(run, task, options.get("evaluate"))
+        changes, evaluate = _difference(before, settings), options.get("evaluate")
+        check_function(run, task, evaluate)
+        if isinstance(before.job, Lab) and changes.keys() - {"budget", "base_url", "allow_http"}:
+            raise InvalidInput(
+                "a suite goes on as it was begun, but for its budget; leave other models and settings out"
+            )
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
         switch = options.get("stop_switch") or StopSwitch()
         service: Service | None
@@ -108,44 +111,22 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
             from autoreason.run.cells import CellServices
             from autoreason.run.lab import open_cells
 
-            services = CellServices(options.get("evaluate"))
-            signals = options.get("on_signal")
-            cells = open_cells(task, settings, journal, pool, switch, signals, services)
-            service = cell_service = await exits.enter_async_context(cells)
-            cell_service.run = run
+            terms = (task, settings, journal, pool, switch, options.get("on_signal"))
+            opened = open_cells(*terms, CellServices(evaluate))
+            service = cells = await exits.enter_async_context(opened)
+            cells.run = run
         else:
-            service = caller_service(task, settings, options.get("evaluate"), run)
+            service = caller_service(task, settings, evaluate, run)
         if on_ready := options.get("on_ready"):
             on_ready()
         if on_started := options.get("on_started"):
             on_started(run)
         hooks: RunHooks = {**hooks_in(options), "pool": pool, "stop_switch": switch}
-        changes = _difference(before, settings)
         result = await driver.resume(
             run, journal, hooks, changes=changes, service=service, locked=True
         )
         store_verdict(result, options.get("on_warning"))
         return reported_result(result, journal)
-
-
-def _check_suite(before: Settings, settings: Settings) -> None:
-    """Refuse what the arms of a suite decided before its first call."""
-    if _difference(before, settings).keys() - {"budget", "base_url", "allow_http"}:
-        raise InvalidInput(
-            "a suite goes on as it was begun, but for its budget; leave other models and settings out"
-        )
-
-
-def _check_evaluate(run: str, task: Task, evaluate: Evaluate | None) -> None:
-    """Refuse a suite whose function is missing, or that needs none."""
-    from autoreason.studies.lab.lab_suite import suite_of
-
-    suite = suite_of(task)
-    works = [research_of(each.task) for each in suite.tasks.values()] if suite else []
-    if evaluate and not any(work and not work.evaluate for work in works):
-        raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
-    if not evaluate and any(work and not work.evaluate for work in works):
-        raise InvalidInput(needs_function(run))
 
 
 def resumed_settings(
@@ -188,11 +169,6 @@ def fork(
 
     Returns:
         As of `refine`.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: The old run has no such text, or something else cannot be used.
-        JournalError: The journal cannot be read or written.
 
     Example:
         >>> from autoreason import fork, refine
@@ -296,13 +272,7 @@ def _forked_research(
     """The same task with the result's files as its start."""
     if at_pass is not None:
         raise InvalidInput(f"run {run} has no passes; a fork starts from its result")
-    if research.evaluate and evaluate:
-        raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
-    if not research.evaluate and not evaluate:
-        raise InvalidInput(
-            f"run {run} is measured by a Python function, which is not recorded; fork it from Python "
-            f'with `autoreason.fork("{run}", evaluate=function)`'
-        )
+    check_function(run, task, evaluate, "fork")
     if evaluate:
         check_evaluate(evaluate)
     delivered = deliverable(story)
@@ -367,11 +337,6 @@ async def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayRes
 
     Returns:
         Whether the replay gave the events of the record, and where it first differed.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: Nothing was recorded of the run.
-        JournalError: The journal cannot be read.
 
     Example:
         >>> from autoreason import refine, replay

@@ -46,6 +46,7 @@ from autoreason.run.verbs import (
     door,
 )
 from autoreason.settings import DEFAULT_MODEL, Settings
+from autoreason.studies.lab.lab_suite import suite_of
 from autoreason.task import Task
 
 
@@ -94,7 +95,6 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
         return caller_evaluator(self.task, self.settings, self._evaluate, self._source)
 
     async def save_evaluator(self) -> None:
-        """Save what measures, once it is known that the artifact cannot write its own score."""
         await self._check_score()
         self._save()
 
@@ -134,8 +134,6 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
 
 
 class MeasuredStart(NamedTuple):
-    """What a dry run that measures finds out."""
-
     noise: NoiseMeasured
     request: Request
     """The first one, with what was measured."""
@@ -251,21 +249,26 @@ def caller_service(
 ) -> EvaluationService | None:
     """What measures a run that goes on; None where its own evaluator is saved, or it measures nothing."""
     research = research_of(task)
-    if research is None or research.evaluate:
-        if evaluate:
-            raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
+    if research is None or evaluate is None:
         return None
-    if evaluate is None:
-        raise InvalidInput(needs_function(run))
     source = SavedEvaluation(research.evaluation).source
     return EvaluationService(caller_evaluator(task, settings, evaluate, source, run))
 
 
-def needs_function(run: str) -> str:
-    return (
-        f"run {run} is measured by a Python function, which is not recorded; go on from Python with "
-        f'`autoreason.resume("{run}", evaluate=function)`'
+def check_function(run: str, task: Task, evaluate: Evaluate | None, verb: str = "resume") -> None:
+    """Refuse a run, or a suite, whose function is missing, or that needs none."""
+    suite = suite_of(task)
+    works = (
+        [research_of(each.task) for each in suite.tasks.values()] if suite else [research_of(task)]
     )
+    needed = any(work and not work.evaluate for work in works)
+    if evaluate and not needed:
+        raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
+    if needed and not evaluate:
+        raise InvalidInput(
+            f"run {run} is measured by a Python function, which is not recorded; go on from Python with "
+            f'`autoreason.{verb}("{run}", evaluate=function)`'
+        )
 
 
 def _read(

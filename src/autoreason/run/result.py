@@ -203,25 +203,21 @@ class Result(Report):
         if seat := statements.predictor(self.story):
             rows.append(("Predictor", seat))
         if self.story.text is not None:
-            rows.append(("Text", self._origin(self.story.text)))
+            is_program = work is not None and not isinstance(work, Metric)
+            text, draft = self.story.text, self.story.draft
+            origin = (
+                f"{self.origin}, {lines(text) if is_program else count(count_words(text), 'word')}"
+            )
+            if draft and self.origin != "draft":
+                origin += f"; {statements.first_draft(draft)} had {draft.words:,}"
+            rows.append(("Text", origin))
         return [*rows, ("Took", self.spending)]
 
     def _brief(self) -> list[Section]:
         brief = self.story.task.brief if self.story.task else ""
         return [Section("Brief", text=brief, detail=True)] if brief else []
 
-    def _origin(self, text: str) -> str:
-        work = self.story.task.work if self.story.task else None
-        is_program = work is not None and not isinstance(work, Metric)
-        length = lines(text) if is_program else count(count_words(text), "word")
-        origin = f"{self.origin}, {length}"
-        draft = self.story.draft
-        if draft is None or self.origin == "draft":
-            return origin
-        return f"{origin}; {statements.first_draft(draft)} had {draft.words:,}"
-
     def broken_contract(self) -> str:
-        """That the delivered text breaks its contract, whether any text kept it, and the remedy."""
         if not self.violations:
             return ""
         texts = self.story.breaches
@@ -246,7 +242,6 @@ class Result(Report):
 
 
 def ending(result: Result) -> str:
-    """How a run ended or paused, and why; the conclusion of its report may be another."""
     return f"{statements.ENDINGS[result.status]}: {result.reason}"
 
 
@@ -258,7 +253,6 @@ def how_to_go_on(run: str, story: Story, *, has_text: bool, options: str = "") -
 
 
 def resume_command(run: str, story: Story) -> str:
-    """The command that goes on with a run, and which limit must be higher."""
     return f"autoreason resume {owning_run(run)}{_with_higher_limit(run, story)}"
 
 
@@ -279,7 +273,6 @@ def run_fields(result: Result) -> dict[str, Any]:
 
 
 def result_fields(result: Result) -> dict[str, Any]:
-    """What every result has, to make one of a kind from it."""
     return {each.name: getattr(result, each.name) for each in fields(Result)}
 
 
@@ -305,7 +298,6 @@ _OPEN = "inconclusive"
 
 
 def passes_table(passes: Sequence[PassDecided]) -> Table:
-    """One row per pass: who won, by how much, and how long the text is then."""
     measured = figures("margin", "by chance", "ballots", "words")
     columns = [*figures("pass"), *words("winner", "points"), *measured]
     return Table(columns, [_row(each) for each in passes])
@@ -327,7 +319,6 @@ def _row(decided: PassDecided) -> tuple[str, ...]:
 
 
 def plot_passes(passes: Sequence[PassDecided]) -> Plot:
-    """The margin of each pass in its winner's colour, and the length of the text beneath."""
     from autoreason.report.plot import Chart, Point, Series, colours, plot_charts
 
     shades = colours(slots_and(_OPEN))

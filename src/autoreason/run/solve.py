@@ -25,7 +25,6 @@ from autoreason.programs.problems.problem import (
     NO_CHECKER,
     Problem,
     ProblemSet,
-    Share,
     check_test_limits,
     describe_comparison,
     find_problem,
@@ -55,8 +54,6 @@ _TONES: dict[str, Tone] = {**_BAD, "accepted": "good", "sandbox error": "warning
 
 @dataclass(frozen=True, repr=False)
 class SetReport(Report):
-    """What is in a set of problems."""
-
     heading: ClassVar[str] = "A set of problems"
     found: ProblemSet
 
@@ -68,17 +65,16 @@ class SetReport(Report):
     def sections(self) -> list[Section]:
         sizes = figures("problems", "public tests", "private tests")
         columns = [*words("kind", "difficulty"), *sizes, *words("notes")]
-        rows = [
-            (
-                share.kind,
-                share.difficulty or UNKNOWN,
-                f"{share.problems:,}",
-                f"{share.public_tests:,}",
-                f"{share.private_tests:,}",
-                _remarks(share),
-            )
-            for share in shares(self.found.problems)
-        ]
+        rows = []
+        for share in shares(self.found.problems):
+            sized = (share.problems, share.public_tests, share.private_tests)
+            unusual = {
+                "without public tests": share.without_public_tests,
+                "cannot be judged": share.unfair,
+            }
+            notes = ", ".join(f"{number:,} {name}" for name, number in unusual.items() if number)
+            shown = (f"{number:,}" for number in sized)
+            rows.append((share.kind, share.difficulty or UNKNOWN, *shown, notes))
         return [Section(tables=[Table(columns, rows)], sentences=_labelled(self.left_out()))]
 
     def left_out(self) -> list[str]:
@@ -100,8 +96,6 @@ class SetReport(Report):
 
 @dataclass(frozen=True, repr=False)
 class ProblemReport(Report):
-    """One problem without its private tests."""
-
     heading: ClassVar[str] = "A problem"
     assignment: Assignment
     comparison: str
@@ -178,18 +172,8 @@ def _labelled(left_out: Sequence[str]) -> list[tuple[str, str]]:
     return [("Left out", record) for record in left_out]
 
 
-def _remarks(share: Share) -> str:
-    counted = (
-        (share.without_public_tests, "without public tests"),
-        (share.unfair, "cannot be judged"),
-    )
-    return ", ".join(f"{number:,} {remark}" for number, remark in counted if number)
-
-
 @dataclass(frozen=True, repr=False)
 class SolutionsReport(Report):
-    """How the known solutions of a set did."""
-
     heading: ClassVar[str] = "Known solutions on their tests"
     found: ProblemSet
     tried: tuple[ProgramResult, ...]
@@ -256,8 +240,6 @@ async def check_solutions(
 
 @dataclass(frozen=True, repr=False)
 class ProgramReport(Report):
-    """How one program did on the tests of its problem."""
-
     heading: ClassVar[str] = "A program on its tests"
     problem: Problem
     result: ProgramResult
@@ -366,10 +348,6 @@ async def solve(
     Returns:
         The program, its verdicts and what it took; for a set, those of every problem.
 
-    Raises:
-        InvalidInput: Something cannot be used, or there is no sandbox.
-        JournalError: The journal cannot be read or written.
-
     Example:
         >>> from autoreason import solve
         >>> from autoreason.testing import ScriptedModel
@@ -392,7 +370,6 @@ async def solve(
 def prepare_solve(
     model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> PreparedRun[Solution]:
-    """The run that `solve` would drive, before the problems are assigned."""
     check_test_limits(options.get("test_time_limit"), options.get("test_memory_limit"))
     limit = options.get("limit")
     if limit is not None and limit <= 0:
@@ -452,7 +429,12 @@ def _problem_file(problem: Problems) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
         path = Path(folder, "problem.json")
-        path.write_bytes(_encoded(problem))
+        try:
+            path.write_bytes(msgspec.json.encode(dict(problem)))
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(
+                f"the problem cannot be written as JSON ({error}); give texts, numbers and lists"
+            ) from None
         try:
             yield path
         except InvalidInput as error:
@@ -492,12 +474,3 @@ def assign(
     width = options.get("width", WIDTH)
     base = replace(prepared, settings=settings)
     return prepare_suite(suite, base, (), width, examiner=service)
-
-
-def _encoded(problem: Mapping[str, Any]) -> bytes:
-    try:
-        return msgspec.json.encode(dict(problem))
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"the problem cannot be written as JSON ({error}); give texts, numbers and lists"
-        ) from None
