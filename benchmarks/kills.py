@@ -134,9 +134,9 @@ def _run(path: str, seed: int, passes: int) -> str:
         pool.add({"echo/echo": CarefulModel(journal.replies(run) if run else ())})
         if run is not None and started:
             if rows[0].status == "running":
-                asyncio.run(resume(run, journal=journal, pool=pool))
+                asyncio.run(resume(run, journal, {"pool": pool}))
         else:
-            asyncio.run(start(_TASK, settings, journal=journal, prompts=built_in(), pool=pool))
+            asyncio.run(start(_TASK, settings, journal, {"pool": pool}, prompts=built_in()))
     return path
 
 

@@ -130,9 +130,8 @@ async def _drive(evaluator: EvaluatorClient, evaluations: int, journal: Journal)
     result = await start(
         Task(brief="Gain.", work=work),
         settings,
-        journal=journal,
-        pool=pool,
-        on_signal=between.note,
+        journal,
+        {"pool": pool, "on_signal": between.note},
         service=EvaluationService(evaluator),
     )
     evaluating.cancel()

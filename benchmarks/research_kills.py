@@ -135,10 +135,10 @@ def _run(
         async def drive() -> None:
             try:
                 if run:
-                    await resume(run, journal=journal, pool=pool, service=service)
+                    await resume(run, journal, {"pool": pool}, service=service)
                 else:
                     task = Task(brief="Turn the knob.", work=work)
-                    await start(task, settings, journal=journal, pool=pool, service=service)
+                    await start(task, settings, journal, {"pool": pool}, service=service)
             finally:
                 await lazy.close()
 

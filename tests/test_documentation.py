@@ -32,7 +32,7 @@ from autoreason.programs.assignment import Assignment, Example, Trial
 from autoreason.programs.events import solved_in
 from autoreason.programs.examiner.examiner import ProgramResult
 from autoreason.programs.problems.problem import BrokenRecord, Share
-from autoreason.run.dry_run import DryRun
+from autoreason.run.estimate import DryRun
 from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
 from autoreason.run.research import research

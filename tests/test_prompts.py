@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autoreason.errors import InvalidInput
-from autoreason.prompts import PromptSet, built_in, load, takes
+from autoreason.prompts import built_in, load, takes
 from autoreason.prompts.overrides import VARIABLES
 
 
@@ -120,15 +120,6 @@ def test_a_prompt_for_a_very_small_author_needs_no_more_than_ours_shows(tmp_path
     for small in (True, False):
         with pytest.raises(InvalidInput, match="does not show `critique`"):
             load(tmp_path, small=small)
-
-
-def test_a_prompt_is_compiled_when_it_is_rendered_or_asked_for() -> None:
-    from jinja2 import TemplateSyntaxError
-
-    prompts = PromptSet({"good": "Write {{ text }}.", "bad": "{% if %}"})
-    assert prompts.render("good", text="it") == "Write it."
-    with pytest.raises(TemplateSyntaxError):
-        prompts.compile_all()
 
 
 def test_a_folder_without_prompts_that_can_be_read_is_refused(tmp_path: Path) -> None:

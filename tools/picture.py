@@ -48,11 +48,13 @@ def main() -> None:
             start(
                 read_task(brief),
                 settings,
-                journal=journal,
+                journal,
+                {
+                    "on_event": watch,
+                    "on_signal": live.on_signal,
+                    "on_started": lambda run: setattr(live, "run", run),
+                },
                 prompts=built_in(small=model == DEFAULT_MODEL),
-                on_event=watch,
-                on_signal=live.on_signal,
-                on_started=lambda run: setattr(live, "run", run),
             )
         )
 

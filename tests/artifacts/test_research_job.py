@@ -198,7 +198,7 @@ async def test_whatever_ends_the_search_what_was_kept_is_tested_and_the_run_is_o
             research_settings(parallel=parallel, evaluations=40), budget=Budget(calls=900)
         ),
         service=meter,
-        switch=switch,
+        stop_switch=switch,
     )
     assert result.status == "done"
     assert ("stopped" if limit == "stop" else limit) in result.reason

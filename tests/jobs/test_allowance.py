@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Outcome, Reply, Spent, Usage
-from autoreason.jobs import allowance
-from autoreason.jobs.allowance import Allowance
+from autoreason.jobs.context import Allowance, show_tokens, spending
 from autoreason.settings import Unit
 from autoreason.tournament.voting import PanelSize
 
@@ -113,11 +112,9 @@ def test_the_seats_of_a_panel_share_its_calls(judges: int, calls: int) -> None:
 def test_tokens_that_no_provider_counted_are_unknown(
     spent: Spent, limit: int | None, sentence: str
 ) -> None:
-    assert allowance.tokens(spent, limit) == sentence
+    assert show_tokens(spent, limit) == sentence
 
 
 def test_calls_of_unknown_price_are_counted_beside_what_is_known() -> None:
-    assert allowance.spending(Spent(calls=2, unpriced=2), 4.06) == (
-        "2 calls, 0 tokens, cost unknown, 4.1 s"
-    )
-    assert allowance.spending(Spent(calls=2, input=5)) == "2 calls, 5 tokens, $0.00"
+    assert spending(Spent(calls=2, unpriced=2), 4.06) == ("2 calls, 0 tokens, cost unknown, 4.1 s")
+    assert spending(Spent(calls=2, input=5)) == "2 calls, 5 tokens, $0.00"

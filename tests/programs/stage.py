@@ -13,8 +13,7 @@ from tests.tournament.stage import E, critique, shown_texts, vote
 from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, Delivered
 from autoreason.exchange import Outcome, Query, Reply, Request
-from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import JobContext
+from autoreason.jobs.context import Allowance, JobContext
 from autoreason.programs.assignment import (
     Assignment,
     Assignments,

@@ -16,6 +16,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.programs.examination import ExaminerService
 from autoreason.run.driver import resume, start
 from autoreason.run.result import Result
+from autoreason.run.verbs import RunHooks
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
 
@@ -61,21 +62,21 @@ async def start_run(journal: Journal, model: Model | None = None, **options: Any
     """A run from the start, on the echo model unless another is given."""
     model = model or EchoModel()
     chosen = options.pop("settings", None) or settings(model.address, **options.pop("changes", {}))
-    return await start(
-        options.pop("task", TASK), chosen, journal=journal, pool=lend(model), **_served(options)
-    )
+    hooks = _hooks(options, model)
+    return await start(options.pop("task", TASK), chosen, journal, hooks, **options)
 
 
 async def go_on(journal: Journal, run: str, model: Model | None = None, **options: Any) -> Result:
     """The same run taken up again."""
-    return await resume(run, journal=journal, pool=lend(model or EchoModel()), **_served(options))
+    return await resume(run, journal, _hooks(options, model or EchoModel()), **options)
 
 
-def _served(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a run; a test gives an examiner as it is."""
+def _hooks(options: dict[str, Any], model: Model) -> RunHooks:
+    """The hooks among the options; a test gives an examiner as it is."""
     if examiner := options.pop("examiner", None):
         options["service"] = ExaminerService(examiner)
-    return options
+    names = [name for name in options if name in RunHooks.__annotations__]
+    return {**{name: options.pop(name) for name in names}, "pool": lend(model)}  # type: ignore[typeddict-item]
 
 
 def open_journal(folder: Path) -> Journal:

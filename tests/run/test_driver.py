@@ -37,7 +37,6 @@ from autoreason.exchange import (
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel
-from autoreason.prompts import PromptSet
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 
@@ -147,7 +146,7 @@ async def test_a_person_in_another_terminal_can_stop_a_run(journal: Journal) -> 
         return vote("First", "Second", "Third")(request)
 
     paused = await start_run(
-        journal, scripted({"pass/1/judge/2/try/0": stop}, latency=0.01), switch=switch
+        journal, scripted({"pass/1/judge/2/try/0": stop}, latency=0.01), stop_switch=switch
     )
     assert paused.status == "stopped"
     # The panel was on its way and is taken in whole; nothing new is asked.
@@ -308,7 +307,7 @@ async def test_a_stop_does_not_wait_for_a_call_that_only_waits_to_be_tried_again
             switch.stop()
 
     started = time.monotonic()
-    result = await start_run(journal, patient, switch=switch, on_signal=hear)
+    result = await start_run(journal, patient, stop_switch=switch, on_signal=hear)
     assert result.status == "stopped"
     assert time.monotonic() - started < PATIENCE
 
@@ -326,7 +325,7 @@ async def test_a_stop_ends_such_a_wait_without_a_listener(journal: Journal, plac
         down, limiter=ConcurrencyLimiter(places), breaker=CircuitBreaker("scripted")
     )
     started = time.monotonic()
-    result = await start_run(journal, patient, switch=switch)
+    result = await start_run(journal, patient, stop_switch=switch)
     assert result.status == "stopped"
     assert time.monotonic() - started < PATIENCE
 
@@ -343,24 +342,8 @@ async def test_a_stop_waits_for_a_reply_that_is_on_its_way(journal: Journal) -> 
         limiter=ConcurrencyLimiter(),
         breaker=CircuitBreaker("scripted"),
     )
-    result = await start_run(journal, slow, switch=switch)
+    result = await start_run(journal, slow, stop_switch=switch)
     assert (result.status, result.calls) == ("stopped", 1)
-
-
-async def test_prompts_are_compiled_while_the_first_reply_is_awaited(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    happened: list[str] = []
-    monkeypatch.setattr(PromptSet, "compile_all", lambda _: happened.append("compiled"))
-    slow = scripted(latency=0.15)
-    await start_run(
-        journal,
-        slow,
-        changes={"budget": Budget(calls=2)},
-        on_signal=lambda signal: happened.append(type(signal).__name__),
-    )
-    first = happened[: happened.index("CallEnded")]
-    assert [each for each in first if each != "TextArrived"] == ["CallStarted", "compiled"]
 
 
 async def test_events_and_signals_can_be_followed(journal: Journal) -> None:
@@ -440,7 +423,7 @@ async def test_a_price_of_a_mixed_panel_goes_to_each_model_in_turn(journal: Jour
         judges=(one.address, two.address),
     )
     chosen = replace(settings(), models=models)
-    result = await start(TASK, chosen, journal=journal, pool=pool)
+    result = await start(TASK, chosen, journal, {"pool": pool})
     assert result.status == "converged"
     assert {r.key for r in two.requests} == {f"pass/{n}/judge/1/try/0" for n in (1, 2)}
 

@@ -271,12 +271,12 @@ def test_a_branch_is_refused_where_head_is_not_the_start(
     (path,) = result_of(journal, run)
     (repository / path).write_text("knob = 9\n")
     git(repository, "commit", "-qam", "moved on")
-    with pytest.raises(InvalidInput, match="differs at HEAD from the start of the run"):
+    with pytest.raises(InvalidInput, match="at HEAD is not as the run started"):
         commit_result(run, "found", repository, journal=journal)
     git(repository, "rm", "-q", path)
     git(repository, "commit", "-qm", "gone")
     repository.mkdir(exist_ok=True)
-    with pytest.raises(InvalidInput, match="is not at HEAD"):
+    with pytest.raises(InvalidInput, match="at HEAD is not as the run started"):
         commit_result(run, "found", repository, journal=journal)
     (tmp_path / "elsewhere").mkdir()
     with pytest.raises(InvalidInput, match="is in no git repository"):
@@ -303,7 +303,7 @@ async def test_other_runs_and_those_without_a_keep_have_nothing_to_hand_over(
     journal: Journal,
 ) -> None:
     text = await start_run(journal)
-    with pytest.raises(InvalidInput, match="is no research run"):
+    with pytest.raises(InvalidInput, match="is not a research run"):
         make_result_patch(text.run, Path(), journal=journal)
     kept_none = await start_run(
         journal,

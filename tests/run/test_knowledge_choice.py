@@ -11,7 +11,7 @@ import pytest
 from tests.run.leaving import leave_when_asked
 from tests.run.runs import go_on, scripted
 
-from autoreason import judge, measure_knowledge, rejudge
+from autoreason import measure_knowledge, rejudge
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.journal import Journal
@@ -19,11 +19,12 @@ from autoreason.knowledge.holdout import TestResult, Verdict, record_test
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.models.doubles import EchoModel
 from autoreason.models.pool import ModelPool
-from autoreason.run.knowledge_choice import disclose, disclose_task
+from autoreason.run.knowledge_choice import disclose_task
 from autoreason.run.recorded import fork, replay, resume
 from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch
-from autoreason.settings import Budget, Models
+from autoreason.settings import Budget, Models, make_settings
+from autoreason.task import Task
 
 BRIEF = "Write a subject line for a night by the sea."
 ROWS = [
@@ -255,24 +256,22 @@ def test_what_is_sent_where_is_one_sentence() -> None:
         critic=ShownOutcomes(well=(record,)),
         left_out={"private": 3},
     )
-    assert (
-        disclose(knowledge, Models.everywhere("anthropic/claude"))
-        == "2 records, 8 words of kb/ go to anthropic; 3 private records stay here"
-    )
-    assert (
-        disclose(knowledge, Models.everywhere("echo/echo"))
-        == "2 records, 8 words of kb/ stay on this machine; 3 private records stay here"
-    )
-    openai = Models.everywhere("openai/gpt-5")
-    assert (
-        disclose(knowledge, openai, "https://intranet.corp/v1")
-        == "2 records, 8 words of kb/ go to the server at intranet.corp; 3 private records stay here"
-    )
-    assert disclose(knowledge, openai, "http://localhost:4000/v1") == (
-        "2 records, 8 words of kb/ go to the server at localhost:4000; 3 private records stay here "
-        "(if the server at localhost:4000 runs the model itself, call the model vllm/NAME)"
-    )
-    assert "go to ollama's cloud;" in disclose(knowledge, Models.everywhere("ollama/glm-4.6:cloud"))
+    task = Task(brief=BRIEF, knowledge=knowledge)
+    shown, stays = "2 records, 8 words of kb/", "3 private records stay here"
+    near = "the server at localhost:4000"
+    for model, base_url, sentence in (
+        ("anthropic/claude", None, f"{shown} go to anthropic; {stays}"),
+        ("echo/echo", None, f"{shown} stay on this machine; {stays}"),
+        ("openai/gpt-5", "https://a.corp/v1", f"{shown} go to the server at a.corp; {stays}"),
+        (
+            "openai/gpt-5",
+            "http://localhost:4000/v1",
+            f"{shown} go to {near}; {stays} (if {near} runs the model itself, call the model vllm/NAME)",
+        ),
+        ("ollama/glm-4.6:cloud", None, f"{shown} go to ollama's cloud; {stays}"),
+    ):
+        settings = make_settings(Models.everywhere(model), 1, base_url=base_url)
+        assert disclose_task(task, settings) == sentence
 
 
 def test_a_test_of_records_says_what_it_sends_where(folder: Path) -> None:
@@ -358,23 +357,14 @@ async def test_private_records_of_a_run_go_nowhere_with_other_models(
     assert knowledge is not None
     assert knowledge.shown
     assert not any(each.private for each in knowledge.shown)
-    said = disclose(knowledge, prepared.settings.models)
+    said = disclose_task(prepared.task, prepared.settings)
     assert "2 private records stay here" in said
     assert f"its texts were written with 2 private records of {folder} at hand" in said
     texts = f"the texts go to openai; they were written with 2 private records of {folder} at hand"
     again = rejudge.prepare(ended.run, **away)  # type: ignore[arg-type]
     assert texts in disclose_task(again.task, again.settings)
-    files = {"a": f"{ended.text}\n", "b": "Another text."}
-    judged = judge.prepare(BRIEF, files, **away)  # type: ignore[arg-type]
-    assert texts in disclose_task(judged.task, judged.settings)
-    strangers = {"a": "A third text.", "b": "Another text."}
-    judged = judge.prepare(BRIEF, strangers, **away)  # type: ignore[arg-type]
-    assert not disclose_task(judged.task, judged.settings)
-    for here in (
-        rejudge.prepare(ended.run, "echo/echo", journal=journal),
-        judge.prepare(BRIEF, files, "echo/echo", journal=journal),
-    ):
-        assert not disclose_task(here.task, here.settings)
+    here = rejudge.prepare(ended.run, "echo/echo", journal=journal)
+    assert not disclose_task(here.task, here.settings)
     known = fork.prepare(ended.run, journal=journal).task.knowledge
     assert known is not None
     assert len(known.facts) == len(known.style) == 1

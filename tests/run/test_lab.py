@@ -107,7 +107,7 @@ async def test_a_suite_that_is_stopped_goes_on(tmp_path: Path, journal: Journal)
     assert stopped.run not in stopped.reason
     status = lab_status(stopped.run, journal=journal)
     assert status.status == "stopped"
-    assert status.done + status.left == CELLS
+    assert status.progress.done + status.progress.left == CELLS
     result = await _resume(journal, stopped.run, model)
     whole = await run_suite(tmp_path, journal)
     assert result.report.pairs == whole.report.pairs
@@ -314,10 +314,12 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
                 status = lab_status(None, journal=journal)
                 seen.append(status.conclusion)
                 assert status.running
-                assert report_of(None, journal=journal).report.cells == status.done
+                assert report_of(None, journal=journal).report.cells == status.progress.done
                 assert live.lab is not None
                 assert status.conclusion.endswith(live.lab.so_far)
-                assert live.lab.spent == replace(status.spent, seconds=live.lab.spent.seconds)
+                assert live.lab.spent == replace(
+                    status.progress.spent, seconds=live.lab.spent.seconds
+                )
                 assert live.lab.spent.calls > 0
                 watched = View(Live())
                 read_new(journal, status.run, watched, working_time(status.run, journal=journal), 0)
@@ -331,7 +333,7 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
                 assert running.name == next(iter(live.under_way()))
                 assert watched.live.age(call) >= running.seconds > 0
                 assert f"{running.name} (" in str(status)
-                assert watched.live.lab.spent == status.spent
+                assert watched.live.lab.spent == status.progress.spent
             return reply
 
     result = await run_suite(
@@ -344,7 +346,7 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
     )
     assert "is live" in seen[0]
     status = lab_status(result.run, journal=journal)
-    assert (status.done, status.left, status.running) == (CELLS, 0, ())
+    assert (status.progress.done, status.progress.left, status.running) == (CELLS, 0, ())
 
 
 async def test_a_suite_that_goes_on_counts_what_was_done_before(
@@ -377,8 +379,8 @@ async def test_a_suite_that_goes_on_counts_what_was_done_before(
     read_new(journal, stopped.run, watched, working_time(stopped.run, journal=journal), 0)
     for view in (recorded, watched.live):
         assert view.lab is not None
-        assert view.lab.spent == status.spent
-        assert view.lab.seconds >= status.seconds > 0
+        assert view.lab.spent == status.progress.spent
+        assert view.lab.seconds >= status.progress.seconds > 0
     recorded.on_signal(QueryStarted("1/revised/1/cell", kind="cell"))
     worked = working_time(f"{stopped.run}.0003", journal=journal).seconds
     assert recorded.age(recorded.calls["1/revised/1/cell"]) >= worked > 0
@@ -387,7 +389,7 @@ async def test_a_suite_that_goes_on_counts_what_was_done_before(
     ended = await resume.aio(stopped.run, journal=journal, pool=lend(model), **options)
     status = lab_status(stopped.run, journal=journal)
     assert live.lab is not None
-    assert live.lab.spent.calls == status.spent.calls == len(model.asked) == ended.calls
+    assert live.lab.spent.calls == status.progress.spent.calls == len(model.asked) == ended.calls
 
 
 async def test_a_cell_that_is_not_in_the_journal_is_not_done(
@@ -396,7 +398,7 @@ async def test_a_cell_that_is_not_in_the_journal_is_not_done(
     result = await run_suite(tmp_path, journal, SMALL)
     journal.delete_run(f"{result.run}.0002")
     status = lab_status(result.run, journal=journal)
-    assert (status.done, status.missing, status.left) == (3, 1, 0)
+    assert (status.progress.done, status.progress.missing, status.progress.left) == (3, 1, 0)
     assert "3 of 4 cells done, 1 not in this journal, 0 running, 0 left" in status.conclusion
 
 
@@ -409,16 +411,16 @@ async def test_what_a_suite_spent_that_was_added_to_counts_in_its_status(
     prepared = prepare_add(first.run, journal=journal, named_models={"": model})
     added = await prepared.run_async(on_event=View(live).on_event, on_signal=live.on_signal)
     status = lab_status(added.run, journal=journal)
-    assert status.spent.calls == len(model.asked) > added.calls
+    assert status.progress.spent.calls == len(model.asked) > added.calls
     assert live.lab is not None
-    assert live.lab.spent.calls == status.spent.calls
+    assert live.lab.spent.calls == status.progress.spent.calls
     again = recorded_live(added.run, journal)
     again.on_event(journal.events(added.run)[0].event)
     assert again.lab is not None
-    assert again.lab.seconds >= status.seconds
+    assert again.lab.seconds >= status.progress.seconds
     assert status.base == first.run
     took = [working_time(run, journal=journal).seconds for run in (first.run, added.run)]
-    assert status.seconds == pytest.approx(sum(took))
+    assert status.progress.seconds == pytest.approx(sum(took))
     assert min(took) > 0
 
 

@@ -28,7 +28,7 @@ from tools.postgres import Server
 
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
-from autoreason.run import ray_cells
+from autoreason.run import workers
 from autoreason.run.lab_status import lab_status
 from autoreason.run.recorded import resume
 from autoreason.run.result import StopSwitch, StudyResult
@@ -370,7 +370,7 @@ def test_rays_own_lines_are_not_printed(
     monkeypatch.setattr(logging_module, "RAY_DEDUP_LOGS", False)
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with pytest.raises(InvalidInput, match="no Ray cluster"):
-        ray_cells.connect("127.0.0.1:1")
+        workers.connect("127.0.0.1:1")
     line = {"lines": ["Task CellActor.run failed."], "pid": "raylet", "is_err": False}
     worker.print_to_stdstream(line, ignore_prefix=False)
     assert capsys.readouterr() == ("", "")

@@ -19,7 +19,8 @@ from autoreason.errors import CallFailed, Failure, InvalidInput, UnknownRun
 from autoreason.events import AnyEvent, RunResumed
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run.recorded import change_budget, copy_journal, fork, replay, resume
+from autoreason.run.prepared import change_budget
+from autoreason.run.recorded import copy_journal, fork, replay, resume
 from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget

@@ -29,11 +29,11 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.paths import data_folder
 from autoreason.programs.sandbox import levels
 from autoreason.programs.sandbox.levels import DetectedLevel
-from autoreason.run.dry_run import DryRun
+from autoreason.run.estimate import DryRun
+from autoreason.run.prepared import reported_result
 from autoreason.run.products import ResearchResult
 from autoreason.run.record import recorded_result
 from autoreason.run.recorded import fork, replay, resume
-from autoreason.run.reports import reported_result
 from autoreason.run.research import research
 from autoreason.run.result import StopSwitch
 from autoreason.run.studies import compare_rules

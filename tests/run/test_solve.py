@@ -21,9 +21,10 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.events import ProgramExamined, program_files, solved_in
 from autoreason.prompts import built_in
-from autoreason.run.estimate import check, estimate_run
+from autoreason.run.estimate import estimate_run
 from autoreason.run.export import export
 from autoreason.run.lab import PreparedLab
+from autoreason.run.prepared import check
 from autoreason.run.products import Solution
 from autoreason.run.recorded import fork, replay
 from autoreason.run.solve import assign, open_problems, prepare_solve

@@ -144,7 +144,7 @@ async def test_a_run_that_is_stopped_does_not_wait_for_tests(journal: Journal) -
             task=task(),
             settings=terms("single"),
             examiner=Slow(),
-            switch=switch,
+            stop_switch=switch,
         )
     assert paused.status == "stopped"
     result = await go_on(journal, paused.run, ScriptedModel(SCRIPT), examiner=MadeUpExaminer())

@@ -11,10 +11,10 @@ from autoreason.errors import BudgetReached, Stopped
 from autoreason.job_types import Certify
 from autoreason.journal import Journal
 from autoreason.run.export import export
+from autoreason.run.prepared import reported_result, store_verdict
 from autoreason.run.record import recorded_result
 from autoreason.run.recorded import replay, resume
 from autoreason.run.refine import refine
-from autoreason.run.reports import reported_result, store_verdict
 from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.run.studies import certify, compare, judge, rejudge
 from autoreason.settings import Budget

@@ -14,8 +14,7 @@ from tests.tournament.stage import critique, vote
 from autoreason.contract import Contract
 from autoreason.events import Delivered
 from autoreason.exchange import Outcome, Query, Reply, Request
-from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import JobContext
+from autoreason.jobs.context import Allowance, JobContext
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
 from autoreason.strategies.registry import find_strategy

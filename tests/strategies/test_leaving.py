@@ -136,7 +136,9 @@ async def test_a_person_can_stop_a_strategy_before_it_asks_anything(
     switch = StopSwitch()
     switch.stop()
     model = Breaking(SCRIPT)
-    stopped = await start_run(journal, model, settings=settings(**options(strategy)), switch=switch)
+    stopped = await start_run(
+        journal, model, settings=settings(**options(strategy)), stop_switch=switch
+    )
     assert (stopped.status, model.asked) == ("stopped", [])
     result = await go_on(journal, stopped.run, model)
     assert result.text

@@ -12,7 +12,7 @@ from tests.strategies.test_leaving import SCRIPT
 from autoreason.errors import InvalidInput, StrategyError
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
-from autoreason.run.estimate import check
+from autoreason.run.prepared import check
 
 BODY = """
 from autoreason.extend import Strategy

@@ -30,7 +30,7 @@ from autoreason.events import (
     Slot,
     Verdict,
 )
-from autoreason.jobs import allowance
+from autoreason.jobs.context import count_within, show_cost, show_tokens
 from autoreason.keys import is_in_pass
 from autoreason.report import numbers
 from autoreason.settings import Budget
@@ -304,8 +304,8 @@ def describe_spending(story: Story, spent: Spent) -> str:
     limits = story.settings.budget if story.settings else Budget()
     return " · ".join(
         (
-            allowance.count_within(spent.calls, limits.calls, "call"),
-            allowance.tokens(spent, limits.tokens),
-            allowance.cost(spent, limits.cost),
+            count_within(spent.calls, limits.calls, "call"),
+            show_tokens(spent, limits.tokens),
+            show_cost(spent, limits.cost),
         )
     )

@@ -130,7 +130,7 @@ def disclosure(task: Task, settings: Settings, *, quiet: bool) -> list[str]:
 
     sent, known = disclose_task(task, settings), task.knowledge
     if quiet:
-        leaves = destinations(settings.models, settings.base_url)
+        leaves = destinations(settings)
         return [sent] if sent and leaves and (not known or known.shown or known.withheld) else []
     return [each for each in (sent, predictor_seat(task, settings)) if each]
 
@@ -357,8 +357,8 @@ def resume_run(book: Journal, run: str, chosen: dict[str, Any], values: dict[str
 def follow(book: Journal, run: str, progress: str | None) -> int:
     """Show a run until it ends, then how it ended; Ctrl-C ends the watching, not the run."""
     from autoreason.cli.views.console import stderr_console
+    from autoreason.run.prepared import reported_result
     from autoreason.run.record import recorded_result, working_time
-    from autoreason.run.reports import reported_result
 
     console = stderr_console()
     view = choose_view(recorded_live(run, book), OutputOptions(progress=progress), console)

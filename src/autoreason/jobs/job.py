@@ -136,7 +136,6 @@ class Job:
 
 
 def join_plans(*plans: Plan) -> Plan:
-    """Several plans as one."""
     joined: Counter[str] = Counter()
     for plan in plans:
         joined.update(plan)
@@ -144,7 +143,6 @@ def join_plans(*plans: Plan) -> Plan:
 
 
 def repeat_plans(plans: Plans, times: int) -> Plans:
-    """Plans carried out so many times."""
     low, likely, high = ({role: calls * times for role, calls in plan.items()} for plan in plans)
     return low, likely, high
 
@@ -160,14 +158,12 @@ Kind = TypeVar("Kind", bound=Job)
 
 
 def check_job(task: Task, settings: Settings, kind: type[Job]) -> None:
-    """Raise `InvalidInput` where the job cannot run this task with these settings."""
     kind.check_task(task, settings)
     with user_code_errors(kind, settings.job.name):
         kind.check(settings)
 
 
 def plan_calls(kind: type[Job], settings: Settings) -> Plans | None:
-    """The plans of a job: calls by role, from the least to the most; None where it does not say."""
     name = settings.job.name
     with user_code_errors(kind, name):
         # A user's class may return anything.
@@ -189,7 +185,6 @@ def plan_calls(kind: type[Job], settings: Settings) -> Plans | None:
 
 
 def build_job(kind: type[Kind], context: JobContext) -> Kind:
-    """A job that is ready to run."""
     name = context.settings.job.name
     with user_code_errors(kind, name):
         job = kind(context)
@@ -201,7 +196,6 @@ def build_job(kind: type[Kind], context: JobContext) -> Kind:
 
 
 async def run_job(job: Job) -> Delivered | JobFinished:
-    """Run a job to its end."""
     name = job.settings.job.name
     with user_code_errors(type(job), name):
         # A user's class may return anything.
@@ -236,6 +230,5 @@ def panel_attempts(context: JobContext) -> range:
 
 
 def last_panel(panels: Mapping[str, RecordedPanel], stage: str) -> RecordedPanel | None:
-    """The last attempt of a panel."""
     matching = [panel for name, panel in panels.items() if first_attempt(name) == stage]
     return matching[-1] if matching else None

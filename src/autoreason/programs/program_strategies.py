@@ -23,8 +23,7 @@ from autoreason.events import (
     Status,
 )
 from autoreason.exchange import Message, Outcome, Query, Reply, Request, Role, Schema
-from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import JobContext, draw, repeat_request
+from autoreason.jobs.context import Allowance, JobContext, draw, repeat_request
 from autoreason.jobs.job import Plan
 from autoreason.keys import pass_key, sub_key, try_key
 from autoreason.parsing.critiques import describe

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, Delivered, JobFinished
 from autoreason.job_types import Refine, Solve
-from autoreason.jobs.allowance import Allowance
-from autoreason.jobs.context import JobContext, counting
+from autoreason.jobs.context import Allowance, JobContext, counting
 from autoreason.jobs.job import Job, Plan, build_job, run_job, user_code_errors
 from autoreason.plugins import short
 from autoreason.programs.assignment import Assignment, Examined, assignments_of

@@ -40,11 +40,6 @@ class PromptSet:
         )
         return "".join(template.root_render_func(context)).strip()
 
-    def compile_all(self) -> None:
-        """Compile what has not been rendered yet, while the run waits for a reply."""
-        for source in self.sources.values():
-            _compiled(source)
-
     @property
     def small(self) -> PromptSet | None:
         """The set with its short prompts in place of the long ones; None where there are none."""

@@ -55,8 +55,6 @@ ACCEPTED = "a person accepted it as it stands"
 
 
 class Asker:
-    """Answers the tournament's requests for one run."""
-
     def __init__(
         self,
         run: str,
@@ -99,7 +97,6 @@ class Asker:
         return await self._reply(request)
 
     async def _answer(self, query: Query[Any]) -> Any:
-        """The answer to a query: recorded, or from this process."""
         if not isinstance(query, BudgetQuery | GuidanceQuery):
             self._local_answers.note(query)
         known = self._memory.recall_answer(query)
@@ -130,7 +127,6 @@ class Asker:
         return LocalAnswers(self._memory, getattr(self._service, "policy", None))
 
     async def _reply(self, request: Request) -> Reply:
-        """A model's reply: recorded, or paid for within the budget."""
         key = Key.parse(request.key)
         if key.part is None and key.head == "pass":
             self._calls_by_pass[key.number("pass")] += 1

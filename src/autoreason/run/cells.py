@@ -15,7 +15,7 @@ from autoreason.artifacts.research_task import research_of
 from autoreason.contract import count_words
 from autoreason.errors import BudgetReached, RunLocked
 from autoreason.events import FINISHED
-from autoreason.exchange import OnSignal, Reply, Service, Signal, Spent
+from autoreason.exchange import OnSignal, Service, Signal, Spent
 from autoreason.job_types import Solve
 from autoreason.jobs.job import last_panel
 from autoreason.journal import Journal
@@ -33,6 +33,7 @@ from autoreason.run.prepared import choose_prompts
 from autoreason.run.record import recorded_result
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.services import LazyService
+from autoreason.run.verbs import RunHooks
 from autoreason.settings import Budget, Settings
 from autoreason.story import Story
 from autoreason.studies.audit.check_writing import share_kept
@@ -53,8 +54,6 @@ _PATIENCE, _PAUSE = 600.0, 0.2
 
 
 class CellRun(Struct, frozen=True, kw_only=True):
-    """The run of a cell, with everything decided."""
-
     run: str
     part: str
     task: Task
@@ -66,8 +65,6 @@ class CellRun(Struct, frozen=True, kw_only=True):
 
 
 class CellOutcome(Struct, frozen=True):
-    """What came of a cell."""
-
     result: CellResult | None
     reached: str = ""
     """Why a call could not be paid from the budget of all cells."""
@@ -134,27 +131,18 @@ class CellBudget:
 
     def __init__(self, whole: SharedBudget) -> None:
         self._whole = whole
+        self.settle, self.release = whole.settle, whole.release
         self.reached: BudgetReached | None = None
         """Why a call of this cell could not be paid."""
 
     async def reserve(self, upper: CostBound) -> Reservation:
-        """Reserve a call's upper bound from what is left for all."""
         try:
             return await self._whole.reserve(upper)
         except BudgetReached as reached:
             self.reached = reached
             raise
 
-    def settle(self, reservation: Reservation, reply: Reply) -> None:
-        """Pay for a reply."""
-        self._whole.settle(reservation, reply)
-
-    def release(self, reservation: Reservation) -> None:
-        """Give back all of it."""
-        self._whole.release(reservation)
-
     def time_reached(self, failure: str = "") -> BudgetReached | None:
-        """That the time for all cells is over; None before."""
         reached = self._whole.time_reached(failure)
         self.reached = reached or self.reached
         return reached
@@ -172,8 +160,6 @@ class SharedExaminer:
 
 
 class CellServices:
-    """The services of all cells that run in this process."""
-
     def __init__(self, evaluate: Evaluate | None = None, examiner: Service | None = None) -> None:
         self._evaluate = evaluate
         self._examiner = SharedExaminer(examiner) if examiner else None
@@ -207,7 +193,6 @@ class CellServices:
         return self._shared[key]
 
     async def close(self) -> None:
-        """Close the processes that were opened."""
         for each in self._opened.values():
             await each.close()
 
@@ -232,8 +217,6 @@ async def lock_when_free(journal: Journal, run: str) -> AsyncIterator[None]:
 
 
 class LocalExecutor:
-    """Runs cells in this process, over one pool of models."""
-
     def __init__(
         self,
         journal: Journal,
@@ -259,37 +242,31 @@ class LocalExecutor:
 
     async def _drive(self, cell: CellRun, budget: CellBudget | None) -> Result:
         journal = self._journal
-        common: dict[str, Any] = {
-            "journal": journal,
+        hooks: RunHooks = {
             "pool": self._pool,
-            "switch": self._switch,
+            "stop_switch": self._switch,
             "on_signal": prefix_signals(self._on_signal, cell.part),
-            "shared_budget": budget,
-            "service": self._services.of(cell.run, cell.task, cell.settings, journal),
-            "locked": True,
         }
+        service = self._services.of(cell.run, cell.task, cell.settings, journal)
+        shared: dict[str, Any] = {"service": service, "shared_budget": budget, "locked": True}
         if not journal.has(cell.run):
             prompts = PromptSet(cell.prompts) if cell.prompts else cell_prompts(cell.settings)
-            return await driver.start(
-                cell.task, cell.settings, name=cell.run, prompts=prompts, **common
-            )
+            new = (cell.task, cell.settings, journal, hooks)
+            return await driver.start(*new, name=cell.run, prompts=prompts, **shared)
         row = journal.row(cell.run)
         if row.status in (*FINISHED, *(() if cell.again else LEFT_OUT)):
             return recorded_result(row, journal.story(row.id), journal)
-        return await driver.resume(cell.run, **common)
+        return await driver.resume(cell.run, journal, hooks, **shared)
 
     async def close(self) -> None:
-        """Close what cells share; journal and models are the suite's."""
         await self._services.close()
 
 
 def cell_prompts(settings: Settings) -> PromptSet:
-    """The prompts of a cell."""
     return choose_prompts(settings, writes=settings.job.writes or settings.job.steps_write)
 
 
 def prefix_signals(on_signal: OnSignal | None, part: str) -> OnSignal | None:
-    """Signals of a cell under keys that no other cell has."""
     if on_signal is None:
         return None
 
@@ -337,7 +314,6 @@ def measure_cell(result: Result) -> CellResult:
 
 
 def _product(story: Story) -> dict[str, Any]:
-    """What a finished cell delivered."""
     if story.writes == "programs":
         from autoreason.programs.events import solved_in
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -26,13 +27,12 @@ from autoreason.events import (
     AnyEvent,
     Delivered,
     JobFinished,
-    OnEvent,
     Recovery,
     RunPaused,
     RunResumed,
     RunStarted,
 )
-from autoreason.exchange import OnSignal, Service
+from autoreason.exchange import Service
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, build_job, run_job
 from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
@@ -48,35 +48,32 @@ from autoreason.run.record import (
     EventRecorder,
     Memory,
     cut_of,
+    recorded_result,
     rerun,
     task_and_settings,
     working_time,
 )
 from autoreason.run.result import Result, StopSwitch
+from autoreason.run.verbs import RunHooks
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, build_story
 from autoreason.strategies.registry import job_class
 from autoreason.task import Task
 from autoreason.version import __version__
 
+NO_HOOKS: RunHooks = {}
 End = Delivered | JobFinished | RunPaused
 _STALE_COMMANDS: tuple[CommandKind, ...] = ("stop",)
-_COMPILE_DELAY = 0.05
-"""Seconds after which a run's first request has been sent."""
 
 
 async def start(
     task: Task,
     settings: Settings,
-    *,
     journal: Journal,
+    hooks: RunHooks = NO_HOOKS,
+    *,
     prompts: PromptSet | None = None,
-    pool: ModelPool | None = None,
-    on_event: OnEvent | None = None,
-    on_signal: OnSignal | None = None,
-    switch: StopSwitch | None = None,
     forked_from: str | None = None,
-    on_started: Callable[[str], None] | None = None,
     service: Service | None = None,
     name: str | None = None,
     shared_budget: SharedBudget | None = None,
@@ -100,23 +97,20 @@ async def start(
     check_event(started)
     run = await journal.begin_run(task.title, __version__, started, name)
     async with _naming(run), nullcontext() if locked else journal.lock_async(run):
-        if on_started:
+        if on_started := hooks.get("on_started"):
             on_started(run)
-        if on_event:
+        if on_event := hooks.get("on_event"):
             on_event(started)
-        drive = _Drive(run, journal, task, settings, prompts, on_event, forked_from)
-        return await drive.go(pool, on_signal, switch, service, shared_budget)
+        drive = _Drive(run, journal, hooks, task, settings, prompts, forked_from)
+        return await drive.go(service, shared_budget)
 
 
 async def resume(
     run: str,
-    *,
     journal: Journal,
+    hooks: RunHooks = NO_HOOKS,
+    *,
     changes: Mapping[str, Any] | None = None,
-    pool: ModelPool | None = None,
-    on_event: OnEvent | None = None,
-    on_signal: OnSignal | None = None,
-    switch: StopSwitch | None = None,
     service: Service | None = None,
     shared_budget: SharedBudget | None = None,
     locked: bool = False,
@@ -150,27 +144,17 @@ async def resume(
         journal.take_command(run, kinds=_STALE_COMMANDS)
         journal.append(run, resumed)
         journal.set_status(run, "running")
-        if on_event:
+        if on_event := hooks.get("on_event"):
             on_event(recorded[0])
             on_event(resumed)
         drive = _Drive(
-            run,
-            journal,
-            task,
-            changed,
-            prompts,
-            on_event,
-            story.forked_from,
-            recovery,
-            emitted,
-            replies,
-            answers,
+            *(run, journal, hooks, task, changed, prompts, story.forked_from),
+            *(recovery, emitted, replies, answers),
         )
-        return await drive.go(pool, on_signal, switch, service, shared_budget)
+        return await drive.go(service, shared_budget)
 
 
 def check_unfinished(run: str, story: Story) -> None:
-    """Refuse to go on with a run that has ended."""
     if story.status in FINISHED:
         fix = f"`autoreason show {run}` shows its result"
         if story.incumbents or cut_of(story.others):
@@ -205,32 +189,22 @@ def _recover(story: Story) -> Recovery:
 
 
 class _Drive(Struct, frozen=True):
-    """A job joined to journal and models."""
-
     run: str
     journal: Journal
+    hooks: RunHooks
     task: Task
     settings: Settings
     prompts: PromptSet
-    on_event: OnEvent | None
     forked_from: str | None
     recovery: Recovery = Recovery()
     recorded: Sequence[AnyEvent] = ()
     replies: Mapping[str, RecordedReply] = {}
     answers: Mapping[str, RecordedAnswer] = {}
 
-    async def go(
-        self,
-        pool: ModelPool | None,
-        on_signal: OnSignal | None,
-        switch: StopSwitch | None,
-        service: Service | None,
-        shared_budget: SharedBudget | None = None,
-    ) -> Result:
-        """Drive the run until it ends or pauses."""
+    async def go(self, service: Service | None, shared_budget: SharedBudget | None) -> Result:
         budget_tracker = self._track_budget(shared_budget)
         async with AsyncExitStack() as exits:
-            if pool is None:
+            if (pool := self.hooks.get("pool")) is None:
                 pool = ModelPool.of(self.settings)
                 exits.push_async_callback(pool.close)
             if service is None and self.task.work:
@@ -245,30 +219,26 @@ class _Drive(Struct, frozen=True):
                 Memory(self.replies, self.answers),
                 pool,
                 budget_tracker,
-                switch or StopSwitch(),
-                on_signal,
+                self.hooks.get("stop_switch") or StopSwitch(),
+                self.hooks.get("on_signal"),
                 service,
                 cut_of(self.recorded),
             )
-            emit = EventRecorder(
-                self.recorded, lambda event: self.journal.append(self.run, event), self.on_event
-            )
+            append = partial(self.journal.append, self.run)
+            emit = EventRecorder(self.recorded, append, self.hooks.get("on_event"))
             context = JobContext.open(
                 self.task, self.settings, self.prompts, asker, emit, self.recovery
             )
             job = build_job(job_class(self.settings.job), context)
             watcher = asyncio.create_task(asker.watch())
-            # While the first reply is awaited there is time to compile the other prompts.
-            compiling = asyncio.get_running_loop().call_later(
-                _COMPILE_DELAY, self.prompts.compile_all
-            )
             try:
-                end = await self._run_job(job, asker)
+                await self._run_job(job, asker)
             finally:
                 watcher.cancel()
-                compiling.cancel()
                 await self.journal.flush()
-        return self._result(job.story, end, budget_tracker)
+        # The events of a job say nothing of where its run comes from.
+        job.story.forked_from = self.forked_from
+        return recorded_result(self.journal.row(self.run), job.story, self.journal)
 
     def _track_budget(self, shared: SharedBudget | None) -> BudgetTracker:
         """The budget that is left; what earlier processes spent counts."""
@@ -283,7 +253,7 @@ class _Drive(Struct, frozen=True):
             budget_tracker.carry(reply, budget_tracker.bound(request, most))
         return budget_tracker
 
-    async def _run_job(self, job: Job, asker: Asker) -> End:
+    async def _run_job(self, job: Job, asker: Asker) -> None:
         try:
             try:
                 end: End = await run_job(job)
@@ -318,23 +288,9 @@ class _Drive(Struct, frozen=True):
         else:
             self.journal.set_status(self.run, end.status)
         self.journal.take_command(self.run)
-        return end
 
     def _pause(self, paused: RunPaused) -> None:
         self.journal.append(self.run, paused)
-        if self.on_event:
-            self.on_event(paused)
+        if on_event := self.hooks.get("on_event"):
+            on_event(paused)
         self.journal.set_status(self.run, paused.status)
-
-    def _result(self, story: Story, end: End, budget_tracker: BudgetTracker) -> Result:
-        # The events of a job say nothing of where its run comes from.
-        story.forked_from = self.forked_from
-        return Result(
-            run=self.run,
-            status=end.status,
-            reason=end.reason,
-            spent=budget_tracker.spent,
-            story=story,
-            seconds=working_time(self.run, journal=self.journal).seconds,
-            journal=self.journal.place,
-        )

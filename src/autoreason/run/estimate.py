@@ -1,44 +1,58 @@
-"""Before anything is spent: what a run may take, its first request, and what would only fail later."""
+"""What a run would do and take, without doing any of it."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from math import comb
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from msgspec.json import encode
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from autoreason.contract import count_words
-from autoreason.errors import AutoreasonError, InvalidInput
-from autoreason.exchange import Query, Request, Role
-from autoreason.job_types import JobType
-from autoreason.jobs.context import JobContext
+from autoreason.exchange import Request, Role
+from autoreason.job_types import (
+    Advise,
+    JobType,
+    Judge,
+    JudgePairs,
+    Refine,
+    Rejudge,
+    Research,
+    Solve,
+)
 from autoreason.jobs.job import (
     Plans,
-    build_job,
-    check_job,
     plan_calls,
-    run_job,
-    user_code_errors,
 )
-from autoreason.models.budget import require_prices
-from autoreason.models.pool import ModelPool, require_batches
+from autoreason.knowledge_records import Knowledge
 from autoreason.models.prices import rates
+from autoreason.plugins import short
 from autoreason.prompts import PromptSet, built_in
 from autoreason.reasoning import reasoning_tokens_for
 from autoreason.report.numbers import count, duration, listed, money, percent
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.settings import Budget, Models, Settings
+from autoreason.report.table import Column, Table
+from autoreason.run.record import first_requests
+from autoreason.run.verbs import PanelOptions
+from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.strategies.registry import job_class
 from autoreason.task import Task
 from autoreason.tournament.candidates import ballot_size
 from autoreason.tournament.loop import without_drafts
+from autoreason.tournament.metric import Metric
+from autoreason.tournament.panel import code_seats
+from autoreason.tournament.statements import ONE_VOTE, predictor_seat
+
+if TYPE_CHECKING:
+    from autoreason.artifacts.acceptance import BudgetPlan
+    from autoreason.artifacts.research_history import NoiseMeasured
+    from autoreason.artifacts.research_task import ResearchTask
 
 _TOKENS_PER_WORD = 1.4
 _BYTES_PER_TOKEN = 4
@@ -51,10 +65,7 @@ _MILLION = 1_000_000
 Number = TypeVar("Number", int, Decimal, float)
 Sizes = dict[str, tuple[int, int]]
 """Tokens read and written in one call, by role."""
-Amounts = dict[str, Any]
-"""What is taken, by the names of spans."""
 _SPANS = ("calls", "tokens", "cost", "reasoning_tokens", "reasoning_cost")
-_REASONING = {"tokens": "reasoning_tokens", "cost": "reasoning_cost"}
 
 
 class Span(NamedTuple, Generic[Number]):
@@ -91,7 +102,6 @@ class RunEstimate(Report):
 
     @property
     def conclusion(self) -> str:
-        """What a run would most likely take."""
         parts = [
             count(self.calls.likely, "call") if self.calls else "",
             count(self.tokens.likely, "token") if self.tokens else "",
@@ -104,7 +114,6 @@ class RunEstimate(Report):
         return f"a run takes about {takes}{cut if self.paid.likely < 1 else ''}{more}{free}"
 
     def sections(self) -> list[Section]:
-        """Calls, tokens and cost, and the first prompt."""
         rows = [
             ("calls", _describe_numbers(self.calls)),
             ("tokens", _describe_numbers(self.tokens)),
@@ -124,7 +133,6 @@ class RunEstimate(Report):
         return sections
 
     def to_dict(self) -> dict[str, Any]:
-        """The spans and the first request as plain values."""
         return {
             "conclusion": self.conclusion,
             **self.spans(),
@@ -168,14 +176,9 @@ def _describe(low: str, likely: str, high: str) -> str:
     return low if low == high else f"{low} to {high}, most likely about {likely}"
 
 
-class _NoReply(AutoreasonError):
-    """Raised in place of the first reply."""
-
-
 async def estimate_run(
     task: Task, settings: Settings, prompts: PromptSet | None = None
 ) -> RunEstimate:
-    """Calls, tokens and cost of a run, from the least to the most, without calling anything."""
     kind = job_class(settings.job)
     prompts = prompts or built_in(writes=settings.job.writes or settings.job.steps_write)
     requests = await first_requests(task, settings, prompts)
@@ -213,12 +216,10 @@ async def estimate_run(
 
 
 def describe_paid(share: float) -> str:
-    """How much of a run the budget pays for."""
     return f"pays for {percent(share)} of what it likely takes"
 
 
 def describe_time_limit(seconds: float) -> str:
-    """A limit of time, of which no estimate knows what it pays for."""
     return f"{duration(seconds)}; what that allows is not known beforehand"
 
 
@@ -230,55 +231,30 @@ def share_paid(budget: Budget, needed: Mapping[str, int | Decimal]) -> Fraction:
 
 
 def _cut(whole: RunEstimate, budget: Budget) -> RunEstimate:
-    """The estimate of a run that ends at its limits."""
+    """The estimate of a run that ends at its limits, of which reasoning may take what is left."""
     spans = {name: span for name in _SPANS if (span := getattr(whole, name)) is not None}
-    cut = [_within(budget, {name: span[i] for name, span in spans.items()}) for i in range(3)]
-    within: Amounts = {}
-    for name in spans:
-        parts = [each[name] for _, each in cut]
-        # Roles differ, so that as many calls may take less in a longer run.
-        within[name] = Span(*(parts if name in _REASONING.values() else accumulate(parts, max)))
-    paid = Span(*(float(share) for share, _ in cut))
-    return dataclasses.replace(whole, paid=paid, **within)
-
-
-def _within(budget: Budget, needed: Amounts) -> tuple[Fraction, Amounts]:
-    """The share that is paid for, and what is taken up to the first limit; reasoning may take what is left."""
-    paid = share_paid(budget, {unit: needed[unit] for unit in _SPANS[:3] if unit in needed})
-    taken = {name: _part(amount, paid) for name, amount in needed.items()}
-    reasoning = {unit: taken[name] for unit, name in _REASONING.items() if name in taken}
-    limits = {unit: getattr(budget, unit) for unit in reasoning}
-    left = {unit: limit - taken[unit] for unit, limit in limits.items() if limit is not None}
-    more = share_paid(Budget(**left), reasoning)
-    return paid, taken | {_REASONING[u]: _part(amount, more) for u, amount in reasoning.items()}
+    paid = [
+        share_paid(budget, {unit: spans[unit][at] for unit in _SPANS[:3] if unit in spans})
+        for at in range(3)
+    ]
+    within = {name: list(map(_part, span, paid)) for name, span in spans.items()}
+    for unit in _SPANS[:3]:
+        limit, reasoning = getattr(budget, unit), f"reasoning_{unit}"
+        if limit is not None and reasoning in within:
+            left = [limit - taken for taken in within[unit]]
+            within[reasoning] = list(map(min, within[reasoning], left))
+        if unit in within:
+            # Roles differ, so that as many calls may take less in a longer run.
+            within[unit] = list(accumulate(within[unit], max))
+    cut: dict[str, Any] = {name: Span(*parts) for name, parts in within.items()}
+    return dataclasses.replace(whole, paid=Span(*map(float, paid)), **cut)
 
 
 def _part(amount: Any, share: Fraction) -> Any:
-    """A share of a number, of the same type."""
     if isinstance(amount, int):
         return round(amount * share)
     exact = Fraction(amount) * share
     return Decimal(exact.numerator) / exact.denominator
-
-
-async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> list[Request]:
-    """The requests that would be sent before any model has answered: often one, or those of a whole panel."""
-    requests: list[Request] = []
-
-    kind = job_class(settings.job)
-
-    async def ask(request: Request | Query[Any]) -> Any:
-        if isinstance(request, Request):
-            requests.append(request)
-        elif (answer := kind.sample_answer(task, request)) is not None:
-            return answer
-        raise _NoReply(request.key)
-
-    context = JobContext(task, settings, prompts, ask, lambda _: None)
-    job = build_job(kind, context)
-    with suppress(_NoReply):
-        await run_job(job)
-    return requests
 
 
 def unseen_tokens(task: Task, requests: Sequence[Request], job: JobType) -> int:
@@ -286,15 +262,14 @@ def unseen_tokens(task: Task, requests: Sequence[Request], job: JobType) -> int:
     texts = [message.text for request in requests for message in request.messages]
     if not job.steps_write or any(task.brief in text for text in texts):
         return 0
-    return _text_tokens(f"{task.brief}{task.facts or ''}")
+    return text_tokens(f"{task.brief}{task.facts or ''}")
 
 
-def _text_tokens(text: str) -> int:
+def text_tokens(text: str) -> int:
     return len(text.encode()) // _BYTES_PER_TOKEN
 
 
 def _sizes(task: Task, settings: Settings, requests: Sequence[Request], *, shown: bool) -> Sizes:
-    """Tokens read and written in one call of each role."""
     texts = [message.text for request in requests for message in request.messages]
     prompt = sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN // len(requests)
     prompt += unseen_tokens(task, requests, settings.job)
@@ -312,7 +287,6 @@ def _sizes(task: Task, settings: Settings, requests: Sequence[Request], *, shown
 
 
 def _players(models: Models, plans: Plans) -> Iterator[tuple[Role, tuple[str, ...]]]:
-    """The models of each role that has calls."""
     players: dict[Role, tuple[str, ...]] = {
         "author": (models.author,),
         "critic": (models.critic,),
@@ -342,88 +316,313 @@ def _tokens(sizes: Sizes, plans: Plans) -> Span[int]:
 def _cost(settings: Settings, sizes: Sizes, plans: Plans) -> Span[Decimal] | None:
     prices: dict[str, Decimal] = {}
     for role, addresses in _players(settings.models, plans):
-        known = [_price(address, sizes[role], batch=settings.batch) for address in addresses]
-        priced = [price for price in known if price is not None]
-        if len(priced) < len(known):
+        known = [rates(address, batch=settings.batch) for address in addresses]
+        if None in known:
             return None
+        read, written = sizes[role]
         # A mixed panel is priced by its most expensive member.
-        prices[role] = max(priced)
+        prices[role] = max((read * p.input + written * p.output) / _MILLION for p in known if p)
     return Span(
         *(sum((calls * prices[role] for role, calls in plan.items()), Decimal(0)) for plan in plans)
     )
 
 
-def _price(address: str, size: tuple[int, int], *, batch: bool) -> Decimal | None:
-    price = rates(address, batch=batch)
-    if price is None:
-        return None
-    return (size[0] * price.input + size[1] * price.output) / _MILLION
+_DESCRIBED = (
+    "drafts",
+    "max_drafts",
+    "k",
+    "passes",
+    "judges",
+    "single_judge",
+    "extra_judges",
+    "max_judges",
+    "required_lead",
+    "plateau",
+    "playoff",
+    "confirmation",
+    "seed",
+    "protocol",
+)
+"""Settings that the plan describes in words."""
+_SHOWN_TEXT = 60
+"""Characters of a record that are listed."""
 
 
-async def check(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
-    """Raise `InvalidInput` for what would only fail later; spends nothing."""
-    check_settings(task, settings)
-    if task.knowledge or task.work:
-        from autoreason.run.knowledge_choice import check_destinations
+@dataclass(frozen=True, repr=False)
+class DryRun(Report):
+    """The estimate, the settings and the first prompt of a run that was not started."""
 
-        check_destinations(task, settings, pool)
-    await check_models(task, settings, pool, prompts)
-    for address in settings.models.all():
-        result = await pool.check(address)
-        if False in (result.reachable, result.key_accepted, result.model_known):
-            raise InvalidInput(result.problem)
+    heading: ClassVar[str] = "Dry run"
+    task: Task
+    settings: Settings
+    estimate: RunEstimate
+    noise: NoiseMeasured | None = None
+    """The noise of a research task's evaluator, where it was measured."""
 
+    @property
+    def conclusion(self) -> str:
+        nothing = "nothing was called and nothing was written"
+        if self.noise:
+            nothing = "no model was called and no run was recorded; the start was measured"
+        return f"{nothing}; {self.estimate.conclusion}"
 
-def check_settings(task: Task, settings: Settings) -> None:
-    """Refuse what no model and no machine could run."""
-    check_job(task, settings, job_class(settings.job))
-    if settings.batch:
-        for address in settings.models.all():
-            require_batches(address)
-
-
-def check_call_limit(task: Task, settings: Settings) -> None:
-    """Refuse a limit of calls that would be spent without coming to anything."""
-    kind = job_class(settings.job)
-    limit = settings.budget.calls
-    with user_code_errors(kind, settings.job.name):
-        least = kind.min_calls(task, settings)
-    if limit is not None and limit < least:
-        raise InvalidInput(
-            f"`budget.calls` is {limit}, and this run needs at least {least}; "
-            f"give so many{kind.fewer_calls and f', or {kind.fewer_calls}'}"
+    def sections(self) -> list[Section]:
+        numbers, *prompt = self.estimate.sections()
+        if isinstance(self.settings.job, Research) and not self.noise:
+            zeros = ", with 0 for what will be measured"
+            prompt = [each._replace(title=f"{each.title}{zeros}") for each in prompt]
+        numbers = numbers._replace(
+            sentences=[*numbers.sentences, *_evaluations(self.task, self.settings, self.noise)]
         )
+        sections = [numbers, Section("Settings", _plan(self.task, self.settings))]
+        if self.task.knowledge and self.task.knowledge.digest:
+            sections.append(_shown_records(self.task.knowledge))
+        return [*sections, *prompt]
+
+    def to_dict(self) -> dict[str, Any]:
+        fields = {
+            "task": self.task,
+            "settings": self.settings,
+            "request": self.estimate.request,
+            "estimate": self.estimate.spans(),
+            "noise": self.noise,
+        }
+        return {"conclusion": self.conclusion, **plain_values(fields)}
 
 
-async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
-    """Refuse what these models cannot do, as far as that is known without reaching any of them."""
-    require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
-    largest = "text to be judged" if task.entries else "draft" if task.draft else "brief"
-    if settings.job.writes == "programs":
-        from autoreason.programs.assignment import Assignments, assignments_of
-
-        largest = "longest problem"
-        longest = max(assignments_of(task), key=lambda each: len(encode(each)))
-        task = replace(task, work=Assignments((longest,)))
-    needed = await _tokens_needed(task, settings, prompts)
-    for address in settings.models.all():
-        # All are opened before the first is asked: a key may be missing, or not meant for its server.
-        pool.check_here(address)
-    for address in settings.models.all():
-        room = pool.window(address)
-        if room is not None and needed > room:
-            raise InvalidInput(
-                f"the {largest} needs about {needed:,} tokens and {address} has room for {room:,}; "
-                "shorten it or choose a model with a larger window"
-            )
-
-
-async def _tokens_needed(task: Task, settings: Settings, prompts: PromptSet) -> int:
-    requests = await first_requests(task, settings, prompts)
-    longest_request = max(
-        (sum(_text_tokens(message.text) for message in each.messages) for each in requests),
-        default=0,
+def _shown_records(knowledge: Knowledge) -> Section:
+    """Every record that is sent, and who is shown it."""
+    shown = [
+        *((record, "all") for record in knowledge.facts),
+        *((record, "authors and critics") for record in knowledge.style),
+        *((record, "critics") for record in (*knowledge.feedback, *knowledge.critic.all)),
+        *((record, "judges") for record in knowledge.judges.all),
+    ]
+    rows = [
+        (
+            record.id,
+            who,
+            record.figure,
+            shorten(" ".join(record.text.split()), _SHOWN_TEXT, placeholder=" …"),
+        )
+        for record, who in shown
+    ]
+    left_out = "; ".join(
+        f"{count(number, 'record')} ({why})" for why, number in knowledge.left_out.items()
     )
-    # The first request contains a given draft once; a synthesizer reads two texts and writes a third.
-    unseen = unseen_tokens(task, requests, settings.job)
-    return longest_request + unseen + 2 * _text_tokens(task.draft or "")
+    leasts = {"record": 0, "shown to": 0, "figure": 18, "text": 24}
+    columns = [Column(title, figures=False, least=least) for title, least in leasts.items()]
+    return Section(
+        "Records",
+        [("left out", left_out or "none")],
+        tables=[Table(columns, rows)],
+    )
+
+
+def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
+    """What would be done, as far as a person decides it."""
+    from autoreason.run.knowledge_choice import disclose_task
+
+    contract = " ".join(task.contract.rules())
+    budget = settings.budget
+    limits = [money(budget.cost)] if budget.cost is not None else []
+    limits += [count(budget.tokens, "token")] if budget.tokens is not None else []
+    limits += [count(budget.calls, "call")] if budget.calls is not None else []
+    limits += [describe_time_limit(budget.seconds)] if budget.seconds is not None else []
+    # Programs are written by other rules, which no protocol has a say in.
+    texts = isinstance(settings.job, Refine | Advise)
+    rows = [
+        *_models(settings.models),
+        ("contract", contract or ("none" if texts else "")),
+        *_work(task, settings),
+        ("knowledge", disclose_task(task, settings)),
+        ("limits", ", ".join(limits) or "none"),
+        ("protocol", settings.protocol if texts else ""),
+        ("seed", str(settings.seed)),
+        ("changed", " · ".join(changed_settings(settings))),
+    ]
+    return [(label, text) for label, text in rows if text]
+
+
+def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
+    """What is done, in the words of its job; nothing for a strategy of the user's own."""
+    from autoreason.artifacts.research_task import research_of
+    from autoreason.programs.assignment import assignments_of
+
+    judges = count(settings.judges, "judge")
+    match settings.job:
+        case Refine(strategy="autoreason"):
+            metric = ""
+            if isinstance(task.work, Metric):
+                among = "is one judge among others, on every panel but the confirmation"
+                does = "guards the candidates" if task.work.role == "guard" else among
+                metric = f"{task.work.evaluate} {does}"
+            return [
+                ("metric", metric),
+                ("drafts", _drafts(task, settings)),
+                ("predictor", predictor_seat(task, settings)),
+                ("panel", _panel(settings, code_seats(task))),
+                ("ends", _ends(settings)),
+            ]
+        case JudgePairs():
+            pairs = count(comb(len(task.entries), 2), "pair")
+            return [("panel", f"{judges} over {pairs} of texts, each pair in both orders")]
+        case Judge():
+            return [("panel", f"{judges}, each ranks {count(len(task.entries), 'text')}")]
+        case Rejudge(of=of):
+            panels = len({entry.stage for entry in task.entries})
+            return [("panel", f"{judges} over {count(panels, 'recorded panel')} of run {of}")]
+        case Advise():
+            return _advised(task, settings)
+        case Solve(strategy=strategy, calls=calls):
+            (problem,) = assignments_of(task)
+            by = f"by {short(strategy)}, with at most {calls} calls"
+            return [("solves", f"{problem.id} {by}")]
+        case Research() if research := research_of(task):
+            measure = research.evaluate or "a function of the caller"
+            files = ", ".join(research.artifact)
+            return [("improves", f"{files}: {research.better} {research.metric} by {measure}")]
+    return []
+
+
+def _evaluations(
+    task: Task, settings: Settings, noise: NoiseMeasured | None
+) -> list[tuple[str, str]]:
+    if not isinstance(settings.job, Research):
+        return []
+    from autoreason.artifacts.acceptance import FINALISTS, budget_plan
+    from autoreason.artifacts.research_task import research_of
+
+    research = research_of(task)
+    assert research is not None
+
+    terms = settings.job
+    plan = budget_plan(terms)
+    parts = [
+        f"{plan.floor} for the noise floor",
+        f"{plan.search} for proposals",
+        f"{FINALISTS * plan.playoff} for the playoff" if plan.playoff else "",
+        f"{2 * plan.end} for the end test",
+    ]
+    rows = [("evaluations", f"{terms.evaluations}: {', '.join(filter(None, parts))}")]
+    wide = 1 if research.timed else terms.parallel
+    if noise is None:
+        longest = duration(terms.evaluations * research.limits.seconds / wide)
+        rows.append(("time", f"{longest} at most for evaluations; --measure tells more"))
+    else:
+        takes = duration(terms.evaluations * noise.seconds / wide)
+        rows.append(("time", f"about {takes} for evaluations, and what the model takes"))
+        rows.append(("noise", noise.describe(research.metric)))
+    return [*rows, ("least gain", _least_gain(research, plan, noise))]
+
+
+def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured | None) -> str:
+    """The smallest gain that the end test can be expected to show."""
+    from autoreason.artifacts.research_history import figure
+
+    shown = "which the end test shows four times in five"
+    if noise is None:
+        return f"{plan.least_gain(1.0):.1f} times the spread of one evaluation, {shown}"
+    if research.sealed and not noise.drawn:
+        return "unknown until the end test opens the sealed items, which differ from each other"
+    if noise.spread:
+        return f"{figure(plan.least_gain(noise.spread), noise.spread)}, {shown}"
+    if noise.drawn:
+        return "unknown: items are drawn for each evaluation, and no noise was seen yet"
+    return "any, if no noise comes up: none was seen yet"
+
+
+def _advised(task: Task, settings: Settings) -> list[tuple[str, str]]:
+    from autoreason.studies.advise.advice_job import describe_limit, ends_by_rule, max_pilots
+    from autoreason.studies.advise.measures import JUDGES, LEAST_QUESTIONS, QUESTIONS
+
+    if ends_by_rule(task, settings):
+        return [("advises", "by a rule that needs no call")]
+    judge = f"the judge on {LEAST_QUESTIONS} to {QUESTIONS} questions"
+    pilots = count(max_pilots(settings), "pilot")
+    revised = f"up to {pilots}, each a draft and a revision before {JUDGES} judges"
+    return [("measures", f"{judge}, {revised}"), ("costs", describe_limit(settings))]
+
+
+def _models(models: Models) -> list[tuple[str, str]]:
+    if models.author and len(models.all()) == 1:
+        return [("model", f"{models.author} in every role")]
+    return [
+        ("author", models.author),
+        ("critic", models.critic),
+        ("revisions", ", ".join(models.revisers)),
+        ("synthesis", models.synthesizer),
+        ("judges", ", ".join(models.judges)),
+    ]
+
+
+def _drafts(task: Task, settings: Settings) -> str:
+    if task.draft is not None:
+        return "one, given"
+    if settings.drafts == 1:
+        text = "one"
+    else:
+        text = f"{settings.drafts}, one of them chosen by {count(settings.judges, 'judge')}"
+    if task.contract.empty or settings.max_drafts == settings.drafts:
+        return text
+    return f"{text}; {settings.max_drafts} at most while too few keep the contract"
+
+
+def _panel(settings: Settings, code: Sequence[str]) -> str:
+    text = ONE_VOTE if settings.judges == 1 else count(settings.judges, "judge")
+    beside = "".join(f" and the {name}" for name in code)
+    if code:
+        can = "it" if len(code) == 1 else "they"
+        ballots = settings.judges + len(code)
+        text += f"{beside}, {ballots} ballots where {can} can rank the texts"
+    if settings.extra_judges and settings.max_judges > settings.judges:
+        text += (
+            f", {settings.extra_judges} more while the vote is close, {settings.max_judges} at most"
+        )
+    if settings.required_lead > 1:
+        text += f"; a challenger must lead A by {settings.required_lead} points"
+    ends = (("playoff", settings.playoff), ("confirmation", settings.confirmation))
+    last = [f"a {name} of {judges}" if judges else f"no {name}" for name, judges in ends]
+    if settings.playoff:
+        last[0] += beside
+    return "; ".join([text, *last])
+
+
+def _ends(settings: Settings) -> str:
+    survived = "survives" if settings.k == 1 else f"survives {settings.k} passes in a row"
+    least = f"at most {percent(settings.plateau_change)} of the words"
+    little = f"after {count(settings.plateau, 'pass', 'passes')} in a row that change {least}, "
+    return (
+        f"when A {survived}, {little if settings.plateau else ''}"
+        f"after {count(settings.passes, 'pass', 'passes')} at most"
+    )
+
+
+def changed_settings(settings: Settings) -> list[str]:
+    """Settings that are not the usual ones of the protocol, apart from those described in words."""
+    usual = every_setting(make_settings(settings.models, settings.seed, settings.protocol))
+    judged = None if settings.models.author else PanelOptions.__annotations__
+    return [
+        f"{name} {text}"
+        for name, text in every_setting(settings).items()
+        if name not in _DESCRIBED and (judged is None or name in judged) and usual.get(name) != text
+    ]
+
+
+def every_setting(settings: Settings) -> dict[str, str]:
+    plain = asdict(settings)
+    for name in ("job", "models", "budget"):
+        plain.pop(name)
+    if isinstance(settings.job, Refine):
+        plain |= asdict(settings.job)
+    return {name: _in_words(value) for name, value in plain.items() if value is not None}
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ">".join(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={each}" for name, each in value.items())
+    if isinstance(value, Decimal):
+        return money(value)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

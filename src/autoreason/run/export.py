@@ -6,12 +6,11 @@ import os
 import re
 import subprocess
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from autoreason.artifacts.artifact import changes_between, make_patch
+from autoreason.artifacts.artifact import make_patch
 from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.research_history import Deliverable, TrialDecided, deliverable
 from autoreason.errors import InvalidInput
@@ -27,12 +26,8 @@ from autoreason.studies.advise.measures import PilotFinished
 from autoreason.studies.lab.lab_suite import CellFinished
 from autoreason.tournament.statements import length_check
 
-_FILE = "100644"
-
 
 class Repository:
-    """The repository that a folder belongs to."""
-
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise InvalidInput(f"there is no folder {folder}; check the name")
@@ -47,7 +42,6 @@ class Repository:
 
     @classmethod
     def find(cls, folder: Path) -> Repository | None:
-        """The repository of a folder; None where it is in none."""
         try:
             return cls(folder)
         except InvalidInput:
@@ -64,7 +58,13 @@ class Repository:
         head = self._try("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
         if head is None:
             raise InvalidInput("the repository has no commit yet; commit the start first")
-        modes = self._check_start(start, result)
+        for path, text in start.items():
+            blob = self._git("hash-object", f"--path={path}", "--stdin", text=text)
+            if self._try("rev-parse", f"HEAD:{self.prefix}{path}") != blob:
+                raise InvalidInput(
+                    f"{path} at HEAD is not as the run started from it; name the task's FOLDER where this is "
+                    "another, commit the start, or move to the commit that has it"
+                )
         if any(self._try("var", f"GIT_{who}_IDENT") is None for who in ("AUTHOR", "COMMITTER")):
             raise InvalidInput(
                 "git does not know who commits; say it with `git config user.name NAME` and "
@@ -73,43 +73,12 @@ class Repository:
         with tempfile.TemporaryDirectory() as scratch:
             self._index = str(Path(scratch, "index"))
             self._git("read-tree", head)
-            for path, text in changes_between(start, result).items():
-                if text is None:
-                    self._git("update-index", "--force-remove", "--", path)
-                else:
-                    blob = self._hash(path, text, "-w")
-                    entry = f"{modes.get(path, _FILE)},{blob},{self.prefix}{path}"
-                    self._git("update-index", "--add", "--cacheinfo", entry)
+            self._git("apply", "--cached", text=make_patch(start, result, self.prefix))
             tree = self._git("write-tree")
         commit = self._git("commit-tree", tree, "-p", head, "-m", message)
         # Only where it is still not there.
         self._git("update-ref", reference, commit, "0" * len(commit))
         return commit
-
-    def _check_start(self, start: Files, result: Files) -> dict[str, str]:
-        """The modes of the artifact's files at HEAD, which must be as they were at the start."""
-        modes = {}
-        for path in {**start, **result}:
-            listed = self._git("ls-tree", "HEAD", "--", path).split()
-            if path not in start:
-                if listed:
-                    raise InvalidInput(
-                        f"{path} is new in the result but is there at HEAD; move to the commit that "
-                        "the run started from"
-                    )
-                continue
-            if not listed or listed[2] != self._hash(path, start[path]):
-                what = "differs at HEAD from the start of the run" if listed else "is not at HEAD"
-                raise InvalidInput(
-                    f"{path} {what}; name the task's FOLDER where this is another, commit the start, "
-                    "or move to the commit that has it"
-                )
-            modes[path] = listed[0]
-        return modes
-
-    def _hash(self, path: str, text: str, *more: str) -> str:
-        """The name of a text as an object, after what the repository does to files of that path."""
-        return self._git("hash-object", *more, f"--path={path}", "--stdin", text=text)
 
     def _try(self, *arguments: str) -> str | None:
         done = self._run(arguments, "")
@@ -156,11 +125,6 @@ def export(
         The files: brief, settings, prompts, every text, critique and ballot by pass, every call,
         `final.md` and `run.json`; of a suite those of each cell in a folder of its own.
 
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: The folder is not empty, or cannot be written.
-        JournalError: The journal cannot be read.
-
     Example:
         >>> from autoreason import export, refine
         >>> result = refine("Explain tides.", "echo/echo", passes=1)
@@ -187,11 +151,7 @@ def export(
 
 
 def _files(run: str, story: Story, journal: Journal) -> dict[str, str]:
-    return {
-        **_texts(story),
-        **_calls(run, journal),
-        "run.json": _run_json(run, story, journal),
-    }
+    return {**_texts(story), **_calls(run, journal), "run.json": _run_json(run, story, journal)}
 
 
 def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -> str:
@@ -225,7 +185,7 @@ def _delivered(run: str, journal: Journal) -> Deliverable:
     story = journal.story(run)
     result = deliverable(story)
     if result is None:
-        raise InvalidInput(f"{run} is no research run; name a folder to export it to")
+        raise InvalidInput(f"{run} is not a research run; name a folder to export it to")
     if result.files == result.start:
         raise InvalidInput(f"{run} has kept no change, so there is nothing to hand over")
     return result
@@ -236,18 +196,10 @@ def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:
         raise InvalidInput(
             f"{folder} is not empty; name a new folder, or set `force` to write into it"
         )
-    created: list[Path] = []
-    try:
-        for name, text in files.items():
-            path = folder / name
-            created += [up for up in (path, *path.parents) if not up.exists()]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text if text.endswith("\n") else text + "\n", "utf-8", newline="")
-    except OSError:
-        for made in sorted(set(created), key=lambda path: len(path.parts), reverse=True):
-            with suppress(OSError):
-                made.rmdir() if made.is_dir() else made.unlink(missing_ok=True)
-        raise
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text if text.endswith("\n") else text + "\n", "utf-8", newline="")
     return [folder / name for name in files]
 
 
@@ -277,25 +229,18 @@ def _texts(story: Story) -> dict[str, str]:
     for each in story.of(PilotFinished):
         texts = {"draft": each.draft, "final": each.text}
         files |= {f"pilot/{each.number}/{name}.md": text for name, text in texts.items() if text}
-    files |= _programs(story)
+    # Problems as every role saw them.
+    for assigned in assignments_of(story.task) if story.task else ():
+        files[f"problems/{_file_name(assigned.id)}.md"] = assigned.statement
+    if solved := solved_in(story):
+        files |= program_files(solved) | {"solved.json": _pretty(solved)}
     files |= _artifact(story)
     if story.text:
-        files["final.py" if solved_in(story) else "final.md"] = story.text
-    return files
-
-
-def _programs(story: Story) -> dict[str, str]:
-    """The problems as every role saw them, the programs handed in, and their results."""
-    assigned = assignments_of(story.task) if story.task else ()
-    files = {f"problems/{_file_name(each.id)}.md": each.statement for each in assigned}
-    files |= program_files(solved_in(story))
-    if solved_in(story):
-        files["solved.json"] = _pretty(solved_in(story))
+        files["final.py" if solved else "final.md"] = story.text
     return files
 
 
 def _artifact(story: Story) -> dict[str, str]:
-    """What research started from, what came of it, and every trial."""
     result = deliverable(story)
     if result is None:
         return {}
@@ -308,7 +253,6 @@ def _artifact(story: Story) -> dict[str, str]:
 
 
 def _panels(story: Story) -> dict[str, str]:
-    """Finished texts and the ballots on them."""
     files = {}
     for entry in story.task.entries if story.task else ():
         place = f"{_folder(entry.stage)}/" if entry.stage else ""
@@ -322,7 +266,6 @@ def _panels(story: Story) -> dict[str, str]:
 
 
 def _folder(address: str) -> str:
-    """An address as folders within folders."""
     return "/".join(_file_name(step).lstrip(".") or "_" for step in address.split("/"))
 
 
@@ -380,7 +323,6 @@ def _ballot(ballot: BallotCast) -> str:
 
 
 def _calls(run: str, journal: Journal) -> dict[str, str]:
-    """Every prompt as it was sent, with its reply."""
     files = {}
     for call in journal.calls(run):
         messages = "\n\n".join(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace as changed
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,7 +39,6 @@ from autoreason.run.verbs import (
     door,
 )
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.story import Story
 from autoreason.studies.ab import (
     AbPlan,
     AbReport,
@@ -76,10 +75,6 @@ def measure_knowledge(
         folder, and only where it is `helps` are judges of later runs shown outcomes. So are the judges'
         weights, by which a mixed panel counts ballots in the playoff of later runs.
 
-    Raises:
-        InvalidInput: Something cannot be used, or the folder has no pairs.
-        JournalError: The journal cannot be read or written.
-
     Example:
         >>> from pathlib import Path
         >>> Path("kb").mkdir(exist_ok=True)
@@ -100,49 +95,40 @@ def measure_knowledge(
         KnowledgeTest(folder=str(Path(folder).resolve())),
     )
     check_private(folder)
-    servers = options.get("base_url"), choice.objects, options.get("pool")
-    at_home = not destinations(choice.models, *servers)
+    at_home = not destinations(prepared.settings, choice.objects, options.get("pool"))
     known = spread_private(read_folder(folder).records)
     records = [each for each in known if at_home or not each.private]
-    work = _draw_pairs(folder, records, options, prepared.settings.seed, private=at_home)
-    brief = f"Choose the text that does better{_measured_by(records)}."
-    private = any(each.private for each in records)
-    work = replace(work, withheld=len(known) - len(records), private=private)
-    return replace(prepared, task=Task(brief=brief, work=work))
-
-
-def _draw_pairs(
-    folder: str | Path,
-    records: list[Record],
-    options: KnowledgeTestOptions,
-    seed: int,
-    *,
-    private: bool,
-) -> RecordedPairs:
-    """Some of a folder's pairs, drawn by the seed, each with what judges will be shown."""
-    pairs = find_testable(records).pairs
-    if not pairs:
+    testable = find_testable(records).pairs
+    if not testable:
         raise InvalidInput(
             f"{folder} has no pairs that can be tested; `autoreason knowledge check {folder}` says why"
         )
-    drawn = draw(seed, "pairs").sample(pairs, min(options.get("pairs") or PAIRS, len(pairs)))
+    seed = prepared.settings.seed
+    drawn = draw(seed, "pairs").sample(testable, min(number or PAIRS, len(testable)))
     answers = retrieval_answers(records, drawn)
-    seeds = [draw(seed, f"placebo/{at}").getrandbits(31) for at in range(len(drawn))]
     with Index.open(folder) as index:
-        chosen = [
-            replace(recorded_pair(index, pair, own_seed, private=private), retrieval=answer)
-            for pair, own_seed, answer in zip(drawn, seeds, answers, strict=True)
-        ]
-    return RecordedPairs(source=str(folder), pairs=tuple(chosen), of=len(pairs))
-
-
-def _measured_by(records: list[Record]) -> str:
-    """What doing better means, where all outcomes say the same."""
+        pairs = tuple(
+            replace(
+                recorded_pair(
+                    index, pair, draw(seed, f"placebo/{at}").getrandbits(31), private=at_home
+                ),
+                retrieval=answer,
+            )
+            for at, (pair, answer) in enumerate(zip(drawn, answers, strict=True))
+        )
     metrics = {(each.result.metric, each.result.better) for each in records if each.result}
-    if len(metrics) != 1:
-        return ""
-    ((metric, better),) = metrics
-    return f": {better} {metric}"
+    means = (
+        "".join(f": {better} {metric}" for metric, better in metrics) if len(metrics) == 1 else ""
+    )
+    work = RecordedPairs(
+        source=str(folder),
+        pairs=pairs,
+        of=len(testable),
+        withheld=len(known) - len(records),
+        private=any(each.private for each in records),
+    )
+    brief = f"Choose the text that does better{means}."
+    return replace(prepared, task=Task(brief=brief, work=work))
 
 
 @checked
@@ -166,10 +152,6 @@ def plan_ab(
 
     Returns:
         The plan; its `write` puts it into a folder.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: The run has too few texts, or a number is out of range.
 
     Example:
         >>> from autoreason import plan_ab, refine
@@ -214,10 +196,6 @@ def report_ab(
         Whether the split was equal, which text does better by an interval that may be looked at any
         time, and, where the folder has enough other tests, what each is expected to reach when it is tried again.
 
-    Raises:
-        InvalidInput: The table does not fit the plan, or a file cannot be read.
-        UnknownRun: No run has the name of one that was judged.
-
     Example:
         >>> from pathlib import Path
         >>> from autoreason import plan_ab, refine, report_ab
@@ -240,28 +218,24 @@ def report_ab(
     if knowledge and not found.is_unequal:
         today = datetime.now(UTC).date().isoformat()
         dated = [replace(record, when=today) for record in found.records]
-        new, old = replace_outcomes(knowledge, dated, _test_of)
+        # Two readings of one arm of a test share all but the numbers.
+        new, old = replace_outcomes(
+            knowledge,
+            dated,
+            lambda each: (
+                each.text,
+                each.group,
+                each.result.metric if each.result else "",
+                each.note,
+            ),
+        )
         found = changed(found, appended=len(new), replaced=old)
     if judged and not found.is_unequal:
         known = read_folder(knowledge).records if knowledge else found.records
-        found = changed(found, effect=effect_over_runs(_stories(judged, journal), known, metric))
+        # One after another: all there are may be many.
+        stories = (find_story(run, journal) for run in judged)
+        found = changed(found, effect=effect_over_runs(stories, known, metric))
     return found
-
-
-def _test_of(record: Record) -> tuple[str, ...]:
-    """What two looks at one arm of a test share."""
-    metric = record.result.metric if record.result else ""
-    return record.text, record.group, metric, record.note
-
-
-def _stories(runs: Sequence[RecordedRun], journal: JournalPlace) -> Iterator[tuple[str, Story]]:
-    """What is recorded of runs, each once, one after another: all there are may be many."""
-    seen: set[str] = set()
-    for run in runs:
-        name, story = find_story(run, journal)
-        if name not in seen:
-            seen.add(name)
-            yield name, story
 
 
 @checked
@@ -285,10 +259,6 @@ def add_outcome(
     Returns:
         The record's id; None where the folder had it.
 
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: The run has no text, or the folder cannot be used.
-
     Example:
         >>> from pathlib import Path
         >>> from autoreason import add_outcome, refine
@@ -302,37 +272,33 @@ def add_outcome(
     name, story = find_story(run, options.get("journal"))
     if not story.text:
         raise InvalidInput(f"run {name} has no text yet; name one that has delivered its text")
+    n, se = options.get("n"), options.get("se")
+    if (n is not None and n < 1) or (se is not None and se < 0):
+        raise InvalidInput("`n` must be at least 1 and `se` at least 0")
+    if n is not None and se is None and value > 1:
+        raise InvalidInput(
+            f"`value` is {value:g} of {n:,}, and a share lies between 0 and 1; give {value / 100:g} for per cent, or "
+            "`se` for a number that is not a share"
+        )
+    try:
+        when = read_date(options.get("when") or datetime.now(UTC).date().isoformat())
+    except ValueError as error:
+        raise InvalidInput(f"{error}; give `when` as YYYY-MM-DD") from None
     record = Record(
         text=story.text,
         kind="outcome",
-        result=_read_outcome(value, options),
+        result=RecordedOutcome(
+            metric=(options.get("metric") or "result").casefold(),
+            value=float(value),
+            n=n,
+            se=se,
+            better=options.get("better") or "higher",
+        ),
         group=group,
-        when=_read_day(options.get("when")),
+        when=when,
         audience=options.get("audience") or "",
         chosen=options.get("chosen") or "picked",
         private=options.get("private") or False,
         note=options.get("note") or f"run {name}",
     )
     return record.id if append_outcomes(knowledge, [record]) else None
-
-
-def _read_outcome(value: float, options: OutcomeOptions) -> RecordedOutcome:
-    n, se = options.get("n"), options.get("se")
-    if n is not None and n < 1:
-        raise InvalidInput(f"`n` must be at least 1, not {n}")
-    if se is not None and se < 0:
-        raise InvalidInput(f"`se` must be at least 0, not {se}")
-    if n is not None and se is None and value > 1:
-        raise InvalidInput(
-            f"`value` is {value:g} of {n:,}, and a share lies between 0 and 1; give {value / 100:g} for per cent, or "
-            "`se` for a number that is no share"
-        )
-    metric, better = options.get("metric") or "result", options.get("better") or "higher"
-    return RecordedOutcome(metric=metric.casefold(), value=float(value), n=n, se=se, better=better)
-
-
-def _read_day(when: str | None) -> str:
-    try:
-        return read_date(when) if when else datetime.now(UTC).date().isoformat()
-    except ValueError as error:
-        raise InvalidInput(f"{error}; give `when` as YYYY-MM-DD") from None

@@ -1,43 +1,147 @@
-"""Suites, prepared and run: from a file, or made by other functions."""
+"""Suites, prepared and run, each cell in whichever process it runs."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Unpack
 
+from msgspec import convert
 from msgspec.structs import asdict, replace
 
 from autoreason.artifacts.evaluator.evaluators import Evaluate
-from autoreason.errors import InvalidInput, UnknownRun
+from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, Stopped, UnknownRun
 from autoreason.events import FINISHED
-from autoreason.exchange import Model, Service
+from autoreason.exchange import Model, OnSignal, Query, Service
 from autoreason.job_types import MAX_PARALLEL, Lab
 from autoreason.journal import Journal
 from autoreason.journal.listing import SUITE_TITLE
 from autoreason.journal.location import locate
+from autoreason.journal.run_names import cell_name
 from autoreason.models.pool import ModelPool
 from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
-from autoreason.run.cell_service import open_cells
-from autoreason.run.cells import CellServices, cell_prompts
-from autoreason.run.estimate import check_call_limit, check_models, check_settings
+from autoreason.run.cells import (
+    LEFT_OUT,
+    CellRun,
+    CellServices,
+    Executor,
+    LocalExecutor,
+    cell_prompts,
+    open_budget,
+)
 from autoreason.run.lab_plan import LabPlan, plan_cells
-from autoreason.run.prepared import ModelChoice, PreparedRun, hooks_in, job_in, use_pool
+from autoreason.run.prepared import (
+    ModelChoice,
+    PreparedRun,
+    change_budget,
+    check_call_limit,
+    check_models,
+    check_settings,
+    hooks_in,
+    job_in,
+    use_pool,
+)
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
-from autoreason.run.recorded import change_budget
 from autoreason.run.research import PreparedResearch, research
-from autoreason.run.result import StudyResult
+from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.run.verbs import LabOptions, RecordedRun, RunHooks, checked, compute, door
 from autoreason.settings import DEFAULT_MODEL, Models, Settings
 from autoreason.studies.lab.lab_comparisons import add_repeats, repeats_to_add
 from autoreason.studies.lab.lab_report import LabReport, lab_report
-from autoreason.studies.lab.lab_suite import Suite, SuiteTask, SuiteWork, arm_runs, suite_of
+from autoreason.studies.lab.lab_suite import (
+    CellQuery,
+    CellResult,
+    Suite,
+    SuiteTask,
+    SuiteWork,
+    arm_runs,
+    prepare_cell,
+    suite_of,
+)
 from autoreason.studies.lab.suite_file import SuiteFile, TaskSource, read_suite
 from autoreason.task import Entry, Task
+
+
+class CellService:
+    def __init__(
+        self, suite: Suite, settings: Settings, journal: Journal, executor: Executor, base: str
+    ) -> None:
+        self._suite, self._settings, self._executor = suite, settings, executor
+        # What is recorded of the suite that this one adds to.
+        self._known = {
+            key: convert(each.answer, CellResult)
+            for key, each in (journal.answers(base) if base else {}).items()
+            if each.kind == CellQuery.kind
+        }
+        self.run = ""
+        """The suite's; known once it is started."""
+
+    async def answer(self, query: Query[Any]) -> Any:
+        assert isinstance(query, CellQuery)
+        if known := self._known.get(query.key):
+            return known
+        task, settings = prepare_cell(self._suite, query, self._settings.seed)
+        cell = CellRun(
+            run=cell_name(self.run, query.cell.number),
+            part=query.cell.part,
+            task=task,
+            settings=settings,
+            prompts=self._suite.prompts,
+            again=query.attempt > 0,
+        )
+        outcome = await self._executor.run(cell)
+        if not (result := outcome.result):
+            raise InvalidInput(outcome.refusal)
+        if result.finished or result.status in LEFT_OUT:
+            return result
+        if result.status == "provider_failed":
+            raise ProviderFailed(f"{result.run}: {result.reason}")
+        if result.status != "budget":
+            # All cells stop for the same reason.
+            raise Stopped(result.reason)
+        if outcome.reached:
+            raise BudgetReached(f"all cells together: {outcome.reached}", outcome.limit)
+        # At its own limit a cell is over; more would not be the same for all.
+        return result
+
+
+@asynccontextmanager
+async def open_cells(
+    task: Task,
+    settings: Settings,
+    journal: Journal,
+    pool: ModelPool,
+    switch: StopSwitch,
+    on_signal: OnSignal | None,
+    services: CellServices | None = None,
+) -> AsyncIterator[CellService]:
+    """The service of a suite's run; its processes end with it. `services` are those of cells in this process."""
+    suite = suite_of(task)
+    assert suite is not None
+    terms = settings.job_as(Lab)
+    executor: Executor
+    if terms.ray:
+        from autoreason.run.workers import RayExecutor
+
+        executor = await RayExecutor.connect(suite, terms, journal, settings, switch)
+    elif terms.workers:
+        from autoreason.run.workers import WorkerExecutor
+
+        executor = WorkerExecutor(terms, journal, settings, switch)
+    else:
+        budget_of = cache(partial(open_budget, journal, settings.budget))
+        services = services or CellServices()
+        executor = LocalExecutor(journal, pool, switch, on_signal, budget_of, services)
+    try:
+        yield CellService(suite, settings, journal, executor, terms.base)
+    finally:
+        await executor.close()
+
 
 _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Another text."))
 
@@ -45,7 +149,6 @@ _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Anoth
 def choose_problems(
     assignments: Sequence[Assignment], options: Mapping[str, Any]
 ) -> Sequence[Assignment]:
-    """The problems of the difficulty and number that are asked for."""
     difficulty = options.get("difficulty")
     chosen = assignments
     if difficulty is not None:
@@ -66,8 +169,6 @@ class NothingToAdd(Exception):
 
 
 class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True):
-    """A suite with everything decided."""
-
     evaluators: tuple[PreparedResearch, ...] = ()
     anyway: bool = False
     notes: tuple[str, ...] = ()
@@ -79,7 +180,6 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
 
     @property
     def suite(self) -> Suite:
-        """What is run."""
         suite = suite_of(self.task)
         assert suite is not None
         return suite
@@ -89,12 +189,10 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
         return compute(lambda: plan_cells(self.suite, self.settings))
 
     def check_plan(self, plan: LabPlan) -> None:
-        """Refuse a suite that could show nothing."""
         if plan.refusal and not self.anyway:
             raise InvalidInput(plan.refusal)
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> StudyResult[LabReport]:
-        """Check everything, then run all cells until the end or a pause; hooks given here come first."""
         self._check_terms()
         if not self.anyway:
             self.check_plan(await plan_cells(self.suite, self.settings))
@@ -103,7 +201,7 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
     async def _check_models(self) -> None:
         self._check_terms()
         if self.settings.job_as(Lab).ray:
-            from autoreason.run.ray_cells import require_server
+            from autoreason.run.workers import require_server
 
             journal = self.hooks.get("journal")
             require_server(journal.place if isinstance(journal, Journal) else locate(journal))
@@ -178,10 +276,6 @@ def lab(
         Its `report` has a table and a sentence for every comparison. A run that paused has none yet:
         `report` then raises the `Interruption`, and `resume` goes on. `lab.prepare(...).plan()` says beforehand
         what a suite would take, and what it could show.
-
-    Raises:
-        InvalidInput: Something is wrong with the suite, or it could not show anything.
-        JournalError: The journal cannot be read or written.
 
     Example:
         >>> from pathlib import Path
@@ -329,7 +423,7 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     task, settings = task_and_settings(row.id, story)
     suite = suite_of(task)
     if suite is None:
-        raise InvalidInput(f"run {row.id} is no suite; name one, see `autoreason runs`")
+        raise InvalidInput(f"run {row.id} is not a suite; name one, see `autoreason runs`")
     if story.status not in FINISHED:
         raise InvalidInput(f"{row.id} is not finished; go on with `autoreason resume {row.id}`")
     if suite.add is None:
@@ -397,7 +491,6 @@ def _suite_task(suite: Suite) -> Task:
 
 
 def _all_models(suite: Suite) -> Models:
-    """Every model that is asked, for the record and for what is checked before."""
     settings = [arm.settings for arm in suite.arms.values()]
     settings += [suite.panel.settings] if suite.panel else []
     return Models.judging(*dict.fromkeys(a for each in settings for a in each.models.all()))

@@ -103,7 +103,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """Cells, calls and cost."""
         parts = [count(self.cells, "cell")]
         parts.append(count(self.calls.likely, "call") if self.calls else "calls unknown")
         if self.cost is None:
@@ -116,7 +115,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         return f"{self.suite} takes about {', '.join(parts)}; nothing was called"
 
     def names(self) -> Sequence[str]:
-        """That of the suite."""
         return [self.suite]
 
     @property
@@ -137,7 +135,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         )
 
     def sections(self) -> list[Section]:
-        """Cells and what they may take, then what can be shown."""
         rows = [
             (
                 *(each.name, each.cells, _span(each.calls), _span(each.tokens)),
@@ -148,13 +145,20 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         columns = [*words("arm"), *figures("cells", "calls", "tokens", "cost")]
         parts = [Section("Cells", self._limits(), [Table(columns, rows)])]
         if self.tests:
+            shown = []
+            for test in self.tests:
+                shows = f"nothing: {test.detectable.reason}"
+                if (share := test.detectable.value) is not None:
+                    better = "prefer one arm" if test.measure == "preferred" else "favour one arm"
+                    shows = f"{percent(share)} or more {better}"
+                measure = test.measure.replace("_", " ")
+                shown.append((test.comparison, test.arms, measure, f"{test.units:,}", shows))
             heads = [*words("comparison", "arms", "measure"), *figures(f"{self.clusters}s")]
-            table = Table([*heads, *words("shows")], [_test_row(each) for each in self.tests])
+            table = Table([*heads, *words("shows")], shown)
             parts.append(Section("What it can show", tables=[table], sentences=self._notes()))
         return parts
 
     def _limits(self) -> list[tuple[str, str]]:
-        """What its limits allow."""
         rows = []
         if self.share_paid < 1:
             rows.append(("Budget", describe_paid(self.share_paid)))
@@ -185,15 +189,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         if self.refusal:
             rows.append(("Refused", self.refusal))
         return rows
-
-
-def _test_row(test: PlannedTest) -> tuple[str, ...]:
-    share = test.detectable
-    shows = f"nothing: {share.reason}"
-    if share.value is not None:
-        better = "prefer one arm" if test.measure == "preferred" else "favour one arm"
-        shows = f"{percent(share.value)} or more {better}"
-    return test.comparison, test.arms, test.measure.replace("_", " "), f"{test.units:,}", shows
 
 
 def _span(span: Span[Any] | None, show: Callable[[Any], str] = "{:,}".format) -> Figure:
@@ -286,7 +281,6 @@ def _matched(
 
 
 def _scaled(estimate: RunEstimate, share: float) -> RunEstimate:
-    """From nothing to a share of the likely and of the most."""
     spans = {
         name: span
         and type(span)(
@@ -314,7 +308,6 @@ def _planned(name: str, cells: Sequence[_Estimated]) -> PlannedArm:
 
 
 def _sum(spans: Sequence[Span[Number] | None]) -> Span[Number] | None:
-    """All of them together; None where one is not known."""
     known = [each for each in spans if each is not None]
     if not known or len(known) < len(spans):
         return None

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.exchange import Spent
 from autoreason.job_types import Lab
-from autoreason.jobs.allowance import spending
+from autoreason.jobs.context import spending
 from autoreason.journal import Journal, RunRow
 from autoreason.journal.listing import find_suite
 from autoreason.journal.run_names import cell_name, suite_name
 from autoreason.report.numbers import duration
-from autoreason.report.report import Report, Section
+from autoreason.report.report import Report, Section, plain_values
 from autoreason.run.record import working_time
 from autoreason.run.result import resume_command
 from autoreason.studies.lab.lab_job import LabProgress
@@ -32,8 +33,6 @@ _KILLED = "its process was killed, or could not reach the journal"
 
 
 class RunningCell(Struct, frozen=True, kw_only=True):
-    """A cell that a process drives now."""
-
     run: str
     name: str
     """What people call it: `letter, tournament 2`."""
@@ -42,24 +41,12 @@ class RunningCell(Struct, frozen=True, kw_only=True):
 
 
 class LabStatus(Report, Struct, frozen=True, kw_only=True):
-    """How far a suite is."""
-
     run: str
     suite: str
     status: str
-    cells: int
-    done: int
+    progress: LabProgress
+    """Spending and time are also those of the suite that this one adds repeats to, whose cells it has."""
     running: tuple[RunningCell, ...]
-    """Cells that a process drives now."""
-    left_out: int
-    left: int
-    missing: int = 0
-    """Cells that have ended and whose runs are not in this journal, as after a copy that left them out."""
-    spent: Spent
-    """Also what the suite spent that this one adds repeats to, whose cells it has."""
-    seconds: float
-    """Worked on them, that suite included."""
-    seconds_left: float | None
     base: str = ""
     """The suite that this one adds repeats to."""
     resume: str = ""
@@ -69,27 +56,19 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """Cells done, running and left."""
         state = _KILLED if self.status == "killed" else self.status
         state = f"paused ({state})" if self.resume else state
-        return f"{self.run} ({self.suite}) is {state}: {self._progress.so_far}"
-
-    @property
-    def _progress(self) -> LabProgress:
-        counted = (self.cells, self.done, self.left_out, len(self.running))
-        return LabProgress(*counted, self.spent, self.seconds, self.missing)
+        return f"{self.run} ({self.suite}) is {state}: {self.progress.so_far}"
 
     def names(self) -> Sequence[str]:
-        """A run's name is written as it is."""
         return [self.run]
 
     def sections(self) -> list[Section]:
-        """What it took, and how long the rest may take."""
-        rows = [("Took", spending(self.spent, self.seconds))]
+        rows = [("Took", spending(self.progress.spent, self.progress.seconds))]
         if self.base:
             rows.append(("Adds to", f"{self.base}, whose cells are counted"))
-        if self.seconds_left is not None:
-            rows.append(("Left", f"about {duration(self.seconds_left)} at the same pace"))
+        if (left := self.progress.seconds_left) is not None:
+            rows.append(("Left", f"about {duration(left)} at the same pace"))
         if self.running:
             running = (
                 f"{each.name} ({each.run}, {duration(each.seconds)})" for each in self.running
@@ -99,17 +78,22 @@ class LabStatus(Report, Struct, frozen=True, kw_only=True):
             rows.append(("Resume", self.resume))
         return [Section(sentences=rows)]
 
+    def to_dict(self) -> dict[str, Any]:
+        numbers = self.progress._asdict()
+        numbers["cells"] = numbers.pop("total")
+        more = {"left": self.progress.left, "seconds_left": self.progress.seconds_left}
+        fields = {"conclusion": self.conclusion, **asdict(self), **numbers, **more}
+        del fields["progress"]
+        return plain_values(fields | {"running": self.running})
+
 
 class FoundReport(NamedTuple):
-    """The report of a suite, and the cells it rests on."""
-
     report: LabReport
     cells: Sequence[CellFinished]
     runs: Sequence[str]
     """The suite's, and those that it adds repeats to."""
 
     def files(self) -> dict[str, str]:
-        """All files of the report."""
         from autoreason.studies.lab.lab_report import lab_files
 
         return lab_files(self.report, self.cells)
@@ -119,7 +103,14 @@ def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
     """How far a suite is; the newest one without a name."""
     row, suite, story = find_suite_run(run, journal)
     done, left_out, missing = journal.cells_done(row.id)
-    running = tuple(_running(row.id, suite, journal))
+    names, now = set(running_cells(row.id, journal)), datetime.now(UTC)
+    running = tuple(
+        RunningCell(
+            run=name, name=cell.name, seconds=working_time(name, journal=journal).until(now)
+        )
+        for cell in (all_cells(suite) if names else ())
+        if (name := cell_name(row.id, cell.number)) in names
+    )
     chain = list(with_bases(row, journal))
     progress = LabProgress(
         total=count_cells(suite),
@@ -134,16 +125,9 @@ def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
         run=row.id,
         suite=suite.name,
         status=row.state,
-        cells=progress.total,
-        done=progress.done,
+        progress=progress,
         running=running,
-        left_out=left_out,
-        left=progress.left,
-        missing=missing,
-        spent=progress.spent,
-        seconds=progress.seconds,
-        seconds_left=progress.seconds_left,
-        base=next((each.id for each in with_bases(row, journal) if each.id != row.id), ""),
+        base=chain[1].id if chain[1:] else "",
         resume="" if row.live or row.finished else resume_command(row.id, story),
     )
 
@@ -162,21 +146,12 @@ def time_worked(suite: RunRow, journal: Journal) -> float:
     return sum(working_time(each.id, journal=journal).seconds for each in chain)
 
 
-def _running(run: str, suite: Suite, journal: Journal) -> Iterator[RunningCell]:
-    runs = set(running_cells(run, journal))
-    for cell in all_cells(suite) if runs else ():
-        if (name := cell_name(run, cell.number)) in runs:
-            seconds = working_time(name, journal=journal).until(datetime.now(UTC))
-            yield RunningCell(run=name, name=cell.name, seconds=seconds)
-
-
 def running_cells(suite: str, journal: Journal) -> Iterator[str]:
     """Runs of a suite's cells that a process drives now."""
     return (each for each in journal.locked_runs() if suite_name(each) == suite)
 
 
 def report_of(run: str | None, *, journal: Journal) -> FoundReport:
-    """The report of a suite, so far as it has come; the newest one without a name."""
     # How far a suite is can be said without it.
     from autoreason.studies.lab.lab_report import lab_report
 
@@ -207,7 +182,7 @@ def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite, St
     story = journal.outline(row.id)
     suite = suite_of(story.task)
     if suite is None:
-        raise InvalidInput(f"run {row.id} is no suite; `autoreason show {row.id}` shows it")
+        raise InvalidInput(f"run {row.id} is not a suite; `autoreason show {row.id}` shows it")
     return row, suite, story
 
 

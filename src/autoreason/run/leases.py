@@ -60,12 +60,10 @@ class Lease(Struct, frozen=True, array_like=True):
 
 
 def as_row(held: Lease | Width) -> str:
-    """What the table has of it."""
     return msgspec.json.encode(held).decode()
 
 
 def total(bounds: Iterable[CostBound]) -> CostBound:
-    """All together."""
     return reduce(CostBound.plus, bounds, NOTHING_USED)
 
 
@@ -153,7 +151,6 @@ class _Account:
         waiting.turn.set_result(None)
 
     def snapshot(self) -> Self:
-        """What is to be decided on. Meanwhile calls may start with what is surely held afterwards."""
         now, spent = self.used.plus(self.out), self.used.plus(self.before, -1)
         # About what was needed since the last decision.
         self.spare = total((self.peak, spent, spent))
@@ -226,8 +223,6 @@ class _Account:
 
 
 class LeasedBudget(_Account):
-    """The budget of a suite, for the trackers of its cells."""
-
     def __init__(self, leases: Leases, budget: Budget) -> None:
         super().__init__(leases)
         self._budget = budget
@@ -235,22 +230,18 @@ class LeasedBudget(_Account):
         """On the clock of this process."""
 
     async def reserve(self, upper: CostBound) -> Reservation:
-        """Reserve a call's upper bound from what is left for all."""
         if reached := self.time_reached():
             raise reached
         await self.take(upper)
         return Reservation(upper)
 
     def settle(self, reservation: Reservation, reply: Reply) -> None:
-        """Pay for a reply."""
         self.give_back(reservation.upper, charge(reply, reservation.upper))
 
     def release(self, reservation: Reservation) -> None:
-        """Give back all of it."""
         self.give_back(reservation.upper)
 
     def time_reached(self, failure: str = "") -> BudgetReached | None:
-        """That the time for all cells is over; None before."""
         return out_of_time("the time limit", failure) if monotonic() >= self.time_ends else None
 
     def _limits(self, rows: dict[str, str], now: float) -> tuple[Budget, bool]:  # noqa: ARG002
@@ -258,8 +249,6 @@ class LeasedBudget(_Account):
 
 
 class LeasedLimiter(_Account):
-    """The places of a provider, for the layers of models."""
-
     limit = None
 
     def __init__(self, leases: Leases, provider: str) -> None:
@@ -270,15 +259,12 @@ class LeasedLimiter(_Account):
         """For how long it asked to be left alone, since the last decision."""
 
     async def enter(self) -> None:
-        """Wait for a place."""
         await self.take(_PLACE)
 
     def leave(self) -> None:
-        """Give the place back."""
         self.give_back(_PLACE)
 
     def widen(self) -> None:
-        """A call succeeded."""
         self._succeeded += self.full
 
     def narrow(self, retry_after: float | None = None) -> None:
@@ -289,7 +275,6 @@ class LeasedLimiter(_Account):
         self.leases.wake()
 
     def snapshot(self) -> Self:
-        """What is to be decided on, with what the provider has said."""
         question = super().snapshot()
         self._succeeded, self._refused = 0, None
         return question
@@ -323,12 +308,10 @@ class Leases:
         """Whether this worker may start calls."""
 
     def limiter(self, provider: str) -> LeasedLimiter:
-        """The places of a provider."""
         limiter = self._accounts[provider_account(provider)] = LeasedLimiter(self, provider)
         return limiter
 
     def budget(self, suite: str, budget: Budget) -> LeasedBudget:
-        """The budget of a suite."""
         account = self._accounts[suite] = LeasedBudget(self, budget)
         return account
 
@@ -339,12 +322,10 @@ class Leases:
             self.wake()
 
     def check(self) -> None:
-        """Raise why nothing can be leased any more."""
         if self._failure:
             raise type(self._failure)(*self._failure.args)
 
     def wake(self) -> None:
-        """Decide soon."""
         self._asked.set()
         if self._deciding is None:
             self._deciding = asyncio.create_task(self._decide_always())

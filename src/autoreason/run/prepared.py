@@ -1,45 +1,135 @@
-"""A run with everything decided: its models and prompts are chosen, it can be estimated, and driven to its end."""
+"""A run with everything decided: its models and prompts are chosen, it is estimated, driven and reported on."""
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
 
 from msgspec import Struct
+from msgspec.json import encode
+from msgspec.structs import asdict, replace
 
 from autoreason.errors import InvalidInput
+from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service
 from autoreason.fields import AnyStruct, make_struct
-from autoreason.job_types import JobType, Refine
+from autoreason.job_types import Advise, Certify, JobType, KnowledgeTest, Lab, Refine, Rejudge
+from autoreason.jobs.job import check_job, user_code_errors
 from autoreason.journal import Journal
-from autoreason.models.pool import ModelPool
+from autoreason.models.budget import require_prices
+from autoreason.models.pool import ModelPool, require_batches
+from autoreason.models.prices import rates
 from autoreason.paths import certificates_folder
 from autoreason.prompts import PromptSet, load
+from autoreason.report.report import Report
 from autoreason.run.driver import start
 from autoreason.run.estimate import (
     RunEstimate,
-    check,
-    check_call_limit,
-    check_models,
-    check_settings,
     estimate_run,
+    text_tokens,
+    unseen_tokens,
 )
-from autoreason.run.record import use_journal
-from autoreason.run.reports import reported_result, store_verdict
-from autoreason.run.result import StopSwitch
+from autoreason.run.record import first_requests, use_journal
+from autoreason.run.result import Result, StopSwitch, StudyResult, result_fields
 from autoreason.run.verbs import RunHooks, check_arguments, compute, wait_for
 from autoreason.settings import (
     DEFAULT_MODEL,
+    Budget,
     Models,
     Settings,
     make_settings,
     providers_of,
     read_budget,
 )
+from autoreason.strategies.registry import job_class
 from autoreason.task import Task
+
+if TYPE_CHECKING:
+    from autoreason.studies.lab.lab_report import LabReport
+
+
+def reported_result(result: Result, journal: Journal) -> Result:
+    product = result.story.writes
+    if product == "programs":
+        from autoreason.run.products import Solution
+
+        return Solution(**result_fields(result))
+    if product == "files":
+        from autoreason.run.products import research_result
+
+        return research_result(result)
+    if product == "text":
+        return result
+    if isinstance(result.story.job, Lab):
+        from autoreason.studies.lab.lab_suite import suite_of
+
+        # Its calls are those of its cells, which are runs of their own.
+        result = dataclasses.replace(result, spent=journal.cells_spent(result.run))
+        suite = suite_of(result.story.task)
+        if suite and suite.form == "problems":
+            from autoreason.run.products import Solution
+
+            found = suite_report(result, journal) if result.finished else None
+            return Solution(**result_fields(result), final_report=found)
+    report = _report_of(result, journal) if result.finished else None
+    return StudyResult(**result_fields(result), final_report=report)
+
+
+def suite_report(result: Result, journal: Journal) -> LabReport:
+    from autoreason.run.lab_status import origin_of
+    from autoreason.studies.lab.lab_report import lab_report
+
+    return lab_report(result.story, origin_of(journal.row(result.run), result.story))
+
+
+def _report_of(result: Result, journal: Journal) -> Report:
+    """What a finished job found; its modules are loaded when they are needed."""
+    story = result.story
+    match story.job:
+        case Rejudge():
+            from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
+
+            return rejudge_report(story, journal.story(rejudged_run(story)))
+        case Advise():
+            from autoreason.studies.advise.advice_job import advice_report, spent_by_role
+
+            return advice_report(result.run, story, spent_by_role(journal, result.run))
+        case Lab():
+            return suite_report(result, journal)
+        case JobType(report=place):
+            module, _, name = place.partition(":")
+            report: Report = getattr(import_module(module), name)(story)
+            return report
+    raise AssertionError
+
+
+def store_verdict(
+    result: Result, on_warning: Callable[[str], None] | None = None, *, if_missing: bool = False
+) -> None:
+    """Store what a run ended with, if that is a verdict; `if_missing`, only where there is none."""
+    settings = result.story.settings
+    if settings is None or result.status not in FINISHED:
+        return
+    try:
+        if isinstance(settings.job, Certify):
+            from autoreason.studies.certify.certificate import keep_certificate
+
+            keep_certificate(result.story, result.run, if_missing=if_missing)
+        elif isinstance(settings.job, KnowledgeTest) and not if_missing:
+            from autoreason.studies.knowledge_test import keep_verdicts
+
+            keep_verdicts(result.story, result.run)
+    except OSError as error:
+        what = "certificate" if isinstance(settings.job, Certify) else "verdict"
+        message = f"the {what} cannot be kept ({error.strerror}); the run has it"
+        (on_warning or warnings.warn)(f"{message}: `autoreason show {result.run}`")
+
 
 _ROLES = ("author", "critic", "synthesizer")
 
@@ -61,7 +151,6 @@ class ModelChoice:
 
     @classmethod
     def judging(cls, model: str | Model, options: Mapping[str, Any]) -> Self:
-        """Judges alone."""
         choice = cls()
         judges = choice._several("judge", options) or (choice.address(model),)
         choice.models = Models.judging(*judges)
@@ -122,6 +211,77 @@ def change_servers(before: Settings, models: Models, options: Mapping[str, Any])
         "base_url": given or None,
         "allow_http": bool(options.get("allow_http")) or (same and before.allow_http),
     }
+
+
+def change_budget(before: Budget, budget: Budget | Mapping[str, Any] | None) -> Budget:
+    """Limits that are not set stay as they were."""
+    limits = asdict(read_budget(budget)) if budget else {}
+    return replace(before, **{name: value for name, value in limits.items() if value is not None})
+
+
+async def check(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
+    """Raise `InvalidInput` for what would only fail later; spends nothing."""
+    check_settings(task, settings)
+    if task.knowledge or task.work:
+        from autoreason.run.knowledge_choice import check_destinations
+
+        check_destinations(task, settings, pool)
+    await check_models(task, settings, pool, prompts)
+    for address in settings.models.all():
+        result = await pool.check(address)
+        if False in (result.reachable, result.key_accepted, result.model_known):
+            raise InvalidInput(result.problem)
+
+
+def check_settings(task: Task, settings: Settings) -> None:
+    """Refuse what no model and no machine could run."""
+    check_job(task, settings, job_class(settings.job))
+    if settings.batch:
+        for address in settings.models.all():
+            require_batches(address)
+
+
+def check_call_limit(task: Task, settings: Settings) -> None:
+    """Refuse a limit of calls that would be spent without coming to anything."""
+    kind = job_class(settings.job)
+    limit = settings.budget.calls
+    with user_code_errors(kind, settings.job.name):
+        least = kind.min_calls(task, settings)
+    if limit is not None and limit < least:
+        raise InvalidInput(
+            f"`budget.calls` is {limit}, and this run needs at least {least}; "
+            f"give so many{kind.fewer_calls and f', or {kind.fewer_calls}'}"
+        )
+
+
+async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
+    """Refuse what these models cannot do, as far as that is known without reaching any of them."""
+    require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
+    largest = "text to be judged" if task.entries else "draft" if task.draft else "brief"
+    if settings.job.writes == "programs":
+        from autoreason.programs.assignment import Assignments, assignments_of
+
+        largest = "longest problem"
+        problem = max(assignments_of(task), key=lambda each: len(encode(each)))
+        task = replace(task, work=Assignments((problem,)))
+    requests = await first_requests(task, settings, prompts)
+    longest = max(
+        (sum(text_tokens(part.text) for part in each.messages) for each in requests), default=0
+    )
+    # The first request contains a given draft once; a synthesizer reads two texts and writes a third.
+    needed = (
+        longest + unseen_tokens(task, requests, settings.job) + 2 * text_tokens(task.draft or "")
+    )
+    for address in settings.models.all():
+        # All are opened before the first is asked: a key may be missing, or not meant for its server.
+        pool.check_here(address)
+    for address in settings.models.all():
+        room = pool.window(address)
+        if room is not None and needed > room:
+            raise InvalidInput(
+                f"the {largest} needs about {needed:,} tokens and {address} has room for {room:,}; "
+                "shorten it or choose a model with a larger window"
+            )
 
 
 def choose_prompts(
@@ -203,26 +363,19 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
 
                 save_ridge(self._fit)
             journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))
+            hooks["pool"] = pool
             hooks["stop_switch"] = hooks.get("stop_switch") or StopSwitch()
             service = await self._open_service(journal, pool, hooks, exits)
             result = await start(
-                self.task,
-                self.settings,
-                journal=journal,
+                *(self.task, self.settings, journal, hooks),
                 prompts=self.prompts,
-                pool=pool,
-                on_event=hooks.get("on_event"),
-                on_signal=hooks.get("on_signal"),
-                switch=hooks["stop_switch"],
                 forked_from=self.forked_from,
-                on_started=hooks.get("on_started"),
                 service=service,
             )
             store_verdict(result, hooks.get("on_warning"))
             return cast(R_co, reported_result(result, journal))
 
     async def _check(self, pool: ModelPool) -> None:
-        """Raise `InvalidInput` for what would only fail later; spends nothing."""
         await check(self.task, self.settings, pool, self.prompts)
         check_call_limit(self.task, self.settings)
 
@@ -233,7 +386,6 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
         hooks: RunHooks,  # noqa: ARG002
         exits: AsyncExitStack,  # noqa: ARG002
     ) -> Service | None:
-        """What answers the queries of the run; closed with `exits`."""
         return self.service
 
 
@@ -286,7 +438,6 @@ def job_in(kind: type[AnyStruct], options: Mapping[str, Any], **own: Any) -> Any
 
 
 def hooks_in(options: Mapping[str, Any]) -> RunHooks:
-    """The hooks among the options of a function."""
     hooks = {name: value for name, value in options.items() if name in RunHooks.__annotations__}
     return cast(RunHooks, hooks)
 

@@ -85,24 +85,20 @@ class Solution(StudyResult[LabReport]):
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        """The same for one problem and for a set."""
         return "Programs"
 
     @property
     def conclusion(self) -> str:
-        """What came of the one problem or of the set; before anything is solved, how the run ended."""
         if self.one and self.solved:
             return events.describe_ending(self.solved[-1])
         return super().conclusion
 
     def sections(self) -> list[Section]:
-        """Of one problem its tests and what the run took; of a set the report."""
         if not self.one:
             return super().sections()
         return [Section(sentences=[*self.summary(), ("Took", self.spending), *self.next_steps()])]
 
     def summary(self) -> list[tuple[str, str]]:
-        """The tests of the one problem, what was left out, and the sandbox, as labelled sentences."""
         rows = [("Status", ending(self))] if self.solved and not self.finished else []
         for each in self.solved[-1:]:
             rows += events.solved_rows(each)
@@ -113,7 +109,6 @@ class Solution(StudyResult[LabReport]):
         return [*rows, ("Sandbox", events.describe_level(self.level))] if self.level else rows
 
     def to_dict(self) -> dict[str, Any]:
-        """The end of the run; of one problem what was handed in, of a set its report."""
         if not self.one:
             return super().to_dict()
         fields = run_fields(self) | {
@@ -126,7 +121,6 @@ class Solution(StudyResult[LabReport]):
         return plain_values(fields)
 
     def to_files(self, about: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Those of the report, of a set with one row for each cell, and every program."""
         if self.one:
             return super().to_files(about) | events.program_files(self.solved)
         return lab_files(self.report, self.story.of(CellFinished))
@@ -201,11 +195,9 @@ class ResearchResult(Result):
 
     @property
     def conclusion(self) -> str:
-        """What is claimed, and what is not."""
         return self.report.conclusion
 
     def sections(self) -> list[Section]:
-        """Those of the report, what the run took, and on a page what changed."""
         ended = [("Ended", self.reason)] if self.finished else []
         first = "gains are against its result; the patch leads from the start of the first run, as it is on disk"
         fork = [("Fork", f"of {self.story.forked_from}; {first}")] if self.story.forked_from else []
@@ -214,7 +206,6 @@ class ResearchResult(Result):
         return [*self.report.sections(), last, *changes]
 
     def to_dict(self) -> dict[str, Any]:
-        """The end of the run, the claim, the patch and the report."""
         fields = {"conclusion": self.conclusion, **run_fields(self), "patch": self.patch}
         return plain_values({**fields, "report": self.report})
 
@@ -230,7 +221,6 @@ class ResearchResult(Result):
         return f"{text}; {again} of the calls asked again after an unusable reply"
 
     def next_steps(self) -> list[tuple[str, str]]:
-        """Which command goes on from here."""
         if not self.finished:
             return super().next_steps()
         steps = [("More", f"autoreason show {self.run} [--text | --diff | --html FILE]")]
@@ -253,5 +243,4 @@ class ResearchResult(Result):
 
 
 def research_result(result: Result) -> ResearchResult:
-    """A research run, as its caller sees it."""
     return result if isinstance(result, ResearchResult) else ResearchResult(**vars(result))

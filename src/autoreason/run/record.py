@@ -1,4 +1,4 @@
-"""A run's record: its journal and story, its replies by key, its events in order, and running it again."""
+"""A run's record: its journal and story, its replies by key, its events in order; running it again, or not yet."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from autoreason.errors import Interruption, InvalidInput, ReplayMismatch
 from autoreason.events import AnyEvent, Delivered, JobFinished, OnEvent, Recovery
 from autoreason.exchange import BudgetQuery, Query, Reply, Request
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import Job, build_job, run_job
+from autoreason.jobs.job import build_job, run_job
 from autoreason.journal import Journal, RecordedAnswer, RecordedReply, RecordedTime, RunRow
 from autoreason.journal.location import locate
 from autoreason.keys import Key
 from autoreason.models.batch_interface import BatchNote
-from autoreason.paths import Place, data_folder
+from autoreason.paths import data_folder
 from autoreason.plugins import is_own, short
 from autoreason.prompts import PromptSet
 from autoreason.run.result import Result
@@ -46,12 +46,10 @@ class WorkingTime(Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        """All of it, as far as it is recorded."""
         return sum((end - start).total_seconds() for start, end in self.spans)
 
 
 def working_time(run: str, *, journal: Journal) -> WorkingTime:
-    """When a run was worked on, by the times in its record."""
     return working_time_of(journal.times(run))
 
 
@@ -74,7 +72,12 @@ def use_journal(place: JournalPlace, *, create: bool = False) -> Iterator[Journa
         return
     located = locate(place)
     if create:
-        _check_folder(located)
+        # Another than the usual one may be a typing error.
+        folder = located.parent if isinstance(located, Path) else data_folder()
+        if folder != data_folder() and not folder.is_dir():
+            raise InvalidInput(
+                f"no folder {folder} for the journal; make it first or correct its name"
+            )
     with Journal.open(located, create=create) as journal:
         yield journal
 
@@ -87,18 +90,10 @@ def name_and_journal(run: RecordedRun, place: JournalPlace) -> tuple[str, Journa
 
 
 def find_story(run: RecordedRun, place: JournalPlace) -> tuple[str, Story]:
-    """The full name of a run, and what happened in it."""
     name, place = name_and_journal(run, place)
     with use_journal(place) as journal:
         found = journal.find(name).id
         return found, journal.story(found)
-
-
-def _check_folder(place: Place) -> None:
-    """Refuse a folder that is not there, which may be a typing error; the usual one is created."""
-    folder = place.parent if isinstance(place, Path) else data_folder()
-    if folder != data_folder() and not folder.is_dir():
-        raise InvalidInput(f"no folder {folder} for the journal; make it first or correct its name")
 
 
 def task_and_settings(
@@ -111,7 +106,6 @@ def task_and_settings(
 
 
 def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
-    """The result of a recorded run, as its process returned it."""
     return Result(
         run=row.id,
         status=story.status,
@@ -138,17 +132,21 @@ class Memory:
         self._recalled: set[str] = set()
 
     def recall(self, request: Request) -> Reply | None:
-        """The recorded reply, if a model was asked this before."""
         recorded = self._replies.get(request.key)
         if recorded is None:
             return None
-        if not _same_question(recorded.request, request):
+        asked = recorded.request
+        # Model, temperature and length may differ.
+        if (asked.role, asked.messages, asked.schema) != (
+            request.role,
+            request.messages,
+            request.schema,
+        ):
             raise _other_question(request.key)
         self._recalled.add(request.key)
         return recorded.reply
 
     def recall_answer(self, query: Query[A]) -> A | None:
-        """The recorded answer, if there is one."""
         recorded = self._answers.get(query.key)
         if recorded is None:
             return query.read_answer("") if self._was_affordable(query) else None
@@ -170,7 +168,6 @@ class Memory:
         )
 
     def questions(self, kind: type[AnyQuery]) -> list[AnyQuery]:
-        """Every recorded query of a kind."""
         return [
             convert(recorded.question, kind)
             for recorded in self._answers.values()
@@ -211,7 +208,6 @@ class EventRecorder:
         """Events that came again as recorded."""
 
     def __call__(self, event: AnyEvent) -> None:
-        """Emit one event."""
         expected = self._recorded.get(event.closed_part)
         if not expected:
             self._append(event)
@@ -232,8 +228,6 @@ class EventRecorder:
 
 
 class RerunResult(NamedTuple):
-    """The result of running a record again, from its replies alone."""
-
     events: int
     """Events that came again as recorded."""
     difference: str | None
@@ -255,8 +249,6 @@ async def rerun(
     memory: Memory,
     recovery: Recovery,
 ) -> RerunResult:
-    """Run a record again; offline, for nothing."""
-
     async def ask(request: Request | Query[Any]) -> Any:
         answer = (
             memory.recall_answer(request) if isinstance(request, Query) else memory.recall(request)
@@ -276,7 +268,10 @@ async def rerun(
         if cut := cut_of(recorded):
             with suppress(_EndOfRecord):
                 await job.conclude(cut)
-        _repeat_acceptance(job, recorded)
+        last = recorded[-1] if recorded else None
+        if isinstance(last, Delivered | JobFinished) and last.status == "accepted":
+            # A person's acceptance is not a reply of a model.
+            job.accept(last.reason)
     except Interruption:
         pass
     except ReplayMismatch as diverged:
@@ -300,13 +295,6 @@ def cut_of(recorded: Sequence[AnyEvent]) -> str:
     return next((event.cut for event in recorded if event.cut), "")
 
 
-def _repeat_acceptance(job: Job, recorded: Sequence[AnyEvent]) -> None:
-    """A person's acceptance is no reply of a model; it is repeated where the record has it."""
-    last = recorded[-1] if recorded else None
-    if isinstance(last, Delivered | JobFinished) and last.status == "accepted":
-        job.accept(last.reason)
-
-
 def _difference(
     recorded: Sequence[AnyEvent], recorder: EventRecorder, extra: list[AnyEvent], memory: Memory
 ) -> str | None:
@@ -324,10 +312,19 @@ def _other_question(key: str) -> ReplayMismatch:
     return ReplayMismatch(f"{key} asks something else than the record answers")
 
 
-def _same_question(recorded: Request, request: Request) -> bool:
-    """Whether the same is asked; model, temperature and length may differ."""
-    return (recorded.role, recorded.messages, recorded.schema) == (
-        request.role,
-        request.messages,
-        request.schema,
-    )
+async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> list[Request]:
+    """The requests that would be sent before any model has answered: often one, or those of a whole panel."""
+    requests: list[Request] = []
+    kind = job_class(settings.job)
+
+    async def ask(request: Request | Query[Any]) -> Any:
+        if isinstance(request, Request):
+            requests.append(request)
+        elif (answer := kind.sample_answer(task, request)) is not None:
+            return answer
+        raise _EndOfRecord(request.key)
+
+    job = build_job(kind, JobContext(task, settings, prompts, ask, lambda _: None))
+    with suppress(_EndOfRecord):
+        await run_job(job)
+    return requests

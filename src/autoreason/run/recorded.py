@@ -26,12 +26,21 @@ from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.run import driver
-from autoreason.run.estimate import check
-from autoreason.run.prepared import ModelChoice, PreparedRun, change_servers, prepare_with, use_pool
+from autoreason.run.prepared import (
+    ModelChoice,
+    PreparedRun,
+    change_budget,
+    change_servers,
+    check,
+    hooks_in,
+    prepare_with,
+    reported_result,
+    store_verdict,
+    use_pool,
+)
 from autoreason.run.record import Memory, name_and_journal, rerun, task_and_settings, use_journal
 from autoreason.run.refine import strategy_name
-from autoreason.run.reports import reported_result, store_verdict
-from autoreason.run.research import PreparedResearch, caller_service, needs_function, read_recorded
+from autoreason.run.research import PreparedResearch, caller_service, check_function, read_recorded
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.verbs import (
     ForkOptions,
@@ -39,10 +48,11 @@ from autoreason.run.verbs import (
     RecordedRun,
     ResearchOptions,
     ResumeOptions,
+    RunHooks,
     door,
     verb,
 )
-from autoreason.settings import Budget, Settings, make_settings, read_budget, single_judge_changes
+from autoreason.settings import Settings, make_settings, single_judge_changes
 from autoreason.story import Story, build_story
 from autoreason.task import Task, check_task, make_contract
 
@@ -87,67 +97,41 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         task, before = task_and_settings(run, story)
         driver.check_unfinished(run, story)
         settings = resumed_settings(before, options, choice)
-        if isinstance(before.job, Lab):
-            _check_suite(before, settings)
-            _check_evaluate(run, task, options.get("evaluate"))
+        changes, evaluate = _difference(before, settings), options.get("evaluate")
+        check_function(run, task, evaluate)
+        if isinstance(before.job, Lab) and changes.keys() - {"budget", "base_url", "allow_http"}:
+            raise InvalidInput(
+                "a suite goes on as it was begun, but for its budget; leave other models and settings out"
+            )
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
         switch = options.get("stop_switch") or StopSwitch()
         service: Service | None
         await check(task, settings, pool, PromptSet(story.prompts))
         if isinstance(before.job, Lab):
-            from autoreason.run.cell_service import open_cells
             from autoreason.run.cells import CellServices
+            from autoreason.run.lab import open_cells
 
-            services = CellServices(options.get("evaluate"))
-            signals = options.get("on_signal")
-            cells = open_cells(task, settings, journal, pool, switch, signals, services)
-            service = cell_service = await exits.enter_async_context(cells)
-            cell_service.run = run
+            terms = (task, settings, journal, pool, switch, options.get("on_signal"))
+            opened = open_cells(*terms, CellServices(evaluate))
+            service = cells = await exits.enter_async_context(opened)
+            cells.run = run
         else:
-            service = caller_service(task, settings, options.get("evaluate"), run)
+            service = caller_service(task, settings, evaluate, run)
         if on_ready := options.get("on_ready"):
             on_ready()
         if on_started := options.get("on_started"):
             on_started(run)
+        hooks: RunHooks = {**hooks_in(options), "pool": pool, "stop_switch": switch}
         result = await driver.resume(
-            run,
-            journal=journal,
-            changes=_difference(before, settings),
-            pool=pool,
-            on_event=options.get("on_event"),
-            on_signal=options.get("on_signal"),
-            switch=switch,
-            service=service,
-            locked=True,
+            run, journal, hooks, changes=changes, service=service, locked=True
         )
         store_verdict(result, options.get("on_warning"))
         return reported_result(result, journal)
 
 
-def _check_suite(before: Settings, settings: Settings) -> None:
-    """Refuse what the arms of a suite decided before its first call."""
-    if _difference(before, settings).keys() - {"budget", "base_url", "allow_http"}:
-        raise InvalidInput(
-            "a suite goes on as it was begun, but for its budget; leave other models and settings out"
-        )
-
-
-def _check_evaluate(run: str, task: Task, evaluate: Evaluate | None) -> None:
-    """Refuse a suite whose function is missing, or that needs none."""
-    from autoreason.studies.lab.lab_suite import suite_of
-
-    suite = suite_of(task)
-    works = [research_of(each.task) for each in suite.tasks.values()] if suite else []
-    if evaluate and not any(work and not work.evaluate for work in works):
-        raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
-    if not evaluate and any(work and not work.evaluate for work in works):
-        raise InvalidInput(needs_function(run))
-
-
 def resumed_settings(
     before: Settings, options: Mapping[str, Any], choice: ModelChoice | None = None
 ) -> Settings:
-    """The settings of a run from here on."""
     models = (choice or ModelChoice()).change(before.models, options)
     plain = {name: options.get(name) for name in _CHANGES}
     return replace(
@@ -158,12 +142,6 @@ def resumed_settings(
         **change_servers(before, models, options),
         **{name: value for name, value in plain.items() if value is not None},
     )
-
-
-def change_budget(before: Budget, budget: Budget | Mapping[str, Any] | None) -> Budget:
-    """Limits that are not set stay as they were."""
-    limits = asdict(read_budget(budget)) if budget else {}
-    return replace(before, **{name: value for name, value in limits.items() if value is not None})
 
 
 def _difference(before: Settings, after: Settings) -> dict[str, Any]:
@@ -191,11 +169,6 @@ def fork(
 
     Returns:
         As of `refine`.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: The old run has no such text, or something else cannot be used.
-        JournalError: The journal cannot be read or written.
 
     Example:
         >>> from autoreason import fork, refine
@@ -247,7 +220,6 @@ def _check_research_options(run: str, options: ForkOptions, *, is_research: bool
 
 
 def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str, Any]) -> Settings:
-    """Those of the run it comes from, but for what is given."""
     models = choice.change(before.models, options)
     seed = options.get("seed")
     changes = {
@@ -300,13 +272,7 @@ def _forked_research(
     """The same task with the result's files as its start."""
     if at_pass is not None:
         raise InvalidInput(f"run {run} has no passes; a fork starts from its result")
-    if research.evaluate and evaluate:
-        raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
-    if not research.evaluate and not evaluate:
-        raise InvalidInput(
-            f"run {run} is measured by a Python function, which is not recorded; fork it from Python "
-            f'with `autoreason.fork("{run}", evaluate=function)`'
-        )
+    check_function(run, task, evaluate, "fork")
     if evaluate:
         check_evaluate(evaluate)
     delivered = deliverable(story)
@@ -346,22 +312,18 @@ class ReplayResult(Report):
 
     @property
     def conclusion(self) -> str:
-        """Whether it is the same, or where it differs."""
         events = count(self.events, "event")
         if self.same:
             return f"{self.run}: the same, {events}"
         return f"{self.run}: differs after {events}: {self.difference}"
 
     def names(self) -> list[str]:
-        """A run's name is written as it is."""
         return [self.run]
 
     def sections(self) -> list[Section]:
-        """None: the conclusion says it all."""
         return []
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
         return {**super().to_dict(), "same": self.same}
 
 
@@ -375,11 +337,6 @@ async def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayRes
 
     Returns:
         Whether the replay gave the events of the record, and where it first differed.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: Nothing was recorded of the run.
-        JournalError: The journal cannot be read.
 
     Example:
         >>> from autoreason import refine, replay

@@ -69,17 +69,16 @@ def refine(
             extra := next((each for each in extras if each in options), "")
         ):
             raise InvalidInput(f"`{extra}` goes with `{name}`; name the {name}, or leave it out")
-    fit = b""
+    prepared = prepare(task, choice, options, job)
     if options.get("knowledge"):
         from autoreason.run.knowledge_choice import add_knowledge, seat_predictor
 
         task = add_knowledge(
             task,
             options["knowledge"],
-            choice.models,
+            prepared.settings,
             judge_outcomes=options.get("judge_outcomes", "tested"),
             group=options.get("knowledge_group", ""),
-            base_url=options.get("base_url"),
             own=choice.objects,
             pool=options.get("pool"),
         )
@@ -90,8 +89,9 @@ def refine(
             group=options.get("knowledge_group", ""),
             strategy=job.strategy,
         )
+        prepared = replace(prepared, task=task, _fit=fit)
     if not options.get("metric"):
-        return replace(prepare(task, choice, options, job), _fit=fit)
+        return prepared
     from autoreason.artifacts.research_task import read_metric
     from autoreason.run.research import PreparedMeasuring
 
@@ -100,8 +100,8 @@ def refine(
         options.get("metric_better", "higher"),
         options.get("metric_role", "guard"),
     )
-    prepared = prepare(replace(task, work=metric), choice, options, job)
-    return PreparedMeasuring(**asdict(replace(prepared, _fit=fit)), _source=source)
+    prepared = replace(prepared, task=replace(task, work=metric))
+    return PreparedMeasuring(**asdict(prepared), _source=source)
 
 
 def strategy_name(name: str) -> str:
@@ -111,7 +111,6 @@ def strategy_name(name: str) -> str:
 
 
 def task_in(brief: str | Task, options: TaskOptions) -> Task:
-    """A task from its parts, or the task itself where it is one already."""
     parts = {name: options.get(name) for name in ("draft", "facts", "contract")}
     if isinstance(brief, Task):
         for name, value in parts.items():

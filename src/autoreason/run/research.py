@@ -46,6 +46,7 @@ from autoreason.run.verbs import (
     door,
 )
 from autoreason.settings import DEFAULT_MODEL, Settings
+from autoreason.studies.lab.lab_suite import suite_of
 from autoreason.task import Task
 
 
@@ -60,7 +61,6 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
     """What a person should know before it starts, in sentences."""
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> R_co:
-        """Save what measures, then run until the end or a pause."""
         hooks = {**self.hooks, **hooks}
         on_ready, on_started = hooks.get("on_ready"), hooks.get("on_started")
         evaluator = self._open()
@@ -86,7 +86,6 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
 
     @property
     def evaluate(self) -> Evaluate | None:
-        """The caller's function, where one measures."""
         return self._evaluate
 
     def _open(self) -> CallerEvaluator | None:
@@ -96,7 +95,6 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
         return caller_evaluator(self.task, self.settings, self._evaluate, self._source)
 
     async def save_evaluator(self) -> None:
-        """Save what measures, once it is known that the artifact cannot write its own score."""
         await self._check_score()
         self._save()
 
@@ -136,16 +134,12 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
 
 
 class MeasuredStart(NamedTuple):
-    """What a dry run that measures finds out."""
-
     noise: NoiseMeasured
     request: Request
     """The first one, with what was measured."""
 
 
 class PreparedResearch(PreparedMeasuring[ResearchResult], frozen=True, kw_only=True):
-    """A research run with everything decided."""
-
     async def measure_start_async(self) -> MeasuredStart:
         """Measure the start as the run would; its evaluator is saved, no model is asked, no run recorded."""
         self._save()
@@ -242,7 +236,6 @@ def research(
 def caller_evaluator(
     task: Task, settings: Settings, evaluate: Evaluate, source: EvaluationSource, run: str = ""
 ) -> CallerEvaluator:
-    """The caller's function over the items of a task."""
     research = research_of(task)
     assert research is not None
     source = replace(source, metric=research.metric)
@@ -256,22 +249,26 @@ def caller_service(
 ) -> EvaluationService | None:
     """What measures a run that goes on; None where its own evaluator is saved, or it measures nothing."""
     research = research_of(task)
-    if research is None or research.evaluate:
-        if evaluate:
-            raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
+    if research is None or evaluate is None:
         return None
-    if evaluate is None:
-        raise InvalidInput(needs_function(run))
     source = SavedEvaluation(research.evaluation).source
     return EvaluationService(caller_evaluator(task, settings, evaluate, source, run))
 
 
-def needs_function(run: str) -> str:
-    """Why a run cannot go on without the caller's function."""
-    return (
-        f"run {run} is measured by a Python function, which is not recorded; go on from Python with "
-        f'`autoreason.resume("{run}", evaluate=function)`'
+def check_function(run: str, task: Task, evaluate: Evaluate | None, verb: str = "resume") -> None:
+    """Refuse a run, or a suite, whose function is missing, or that needs none."""
+    suite = suite_of(task)
+    works = (
+        [research_of(each.task) for each in suite.tasks.values()] if suite else [research_of(task)]
     )
+    needed = any(work and not work.evaluate for work in works)
+    if evaluate and not needed:
+        raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
+    if needed and not evaluate:
+        raise InvalidInput(
+            f"run {run} is measured by a Python function, which is not recorded; go on from Python with "
+            f'`autoreason.{verb}("{run}", evaluate=function)`'
+        )
 
 
 def _read(
@@ -317,7 +314,6 @@ def read_recorded(
 
 
 def _measured_by(task: Task, source: EvaluationSource) -> Task:
-    """A task with what measures it, by digest."""
     work, digest = research_of(task), digest_of(source)
     assert work is not None
     opened = count_openings(source.sealed) if source.sealed else 0

@@ -22,7 +22,7 @@ from autoreason.errors import (
 from autoreason.events import FINISHED, EndedBy, Evidence, PassDecided, Status
 from autoreason.exchange import Spent
 from autoreason.job_types import Certify
-from autoreason.jobs.allowance import spending
+from autoreason.jobs.context import spending
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.paths import Place
 from autoreason.report.numbers import UNKNOWN, count, lines, percent
@@ -121,23 +121,18 @@ class Result(Report):
         return self.status in FINISHED
 
     def __repr__(self) -> str:
-        """The run, how it stands and what it came to; `print` shows the report."""
         return f"<{type(self).__name__} {self.run}, {self.status}: {self.sentence}>"
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        """What was written, and in which run."""
         title = self.story.task.title.rstrip(".") if self.story.task else ""
         return f"{title}: run {self.run}" if title else f"Run {self.run}"
 
     @property
     def conclusion(self) -> str:
-        """How it ended or paused, and why."""
         return ending(self)
 
     def sections(self) -> list[Section]:
-        """The text's origin and cost, the evidence and what comes next; on a page the passes and the text."""
-
         rows = self._summary()
         if ended := self.story.delivered:
             found = ended.evidence, self.story, ended.violations, self.origin
@@ -157,7 +152,6 @@ class Result(Report):
         return sections
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain values, without the story behind it."""
         delivered = self.story.delivered
         fields = {
             "conclusion": self.conclusion,
@@ -172,13 +166,11 @@ class Result(Report):
         return plain_values(fields)
 
     def about(self) -> dict[str, str]:
-        """How the run worked, for a page."""
         models = self.story.settings.models.all() if self.story.settings else ()
         return {"Run": self.run, "Models": ", ".join(models), "Seed": str(self.seed)}
 
     @property
     def spending(self) -> str:
-        """Calls, tokens, cost and time, in words."""
         return spending(self.spent, self.seconds)
 
     def _missing(self, what: str) -> AutoreasonError:
@@ -211,26 +203,21 @@ class Result(Report):
         if seat := statements.predictor(self.story):
             rows.append(("Predictor", seat))
         if self.story.text is not None:
-            rows.append(("Text", self._origin(self.story.text)))
+            is_program = work is not None and not isinstance(work, Metric)
+            text, draft = self.story.text, self.story.draft
+            origin = (
+                f"{self.origin}, {lines(text) if is_program else count(count_words(text), 'word')}"
+            )
+            if draft and self.origin != "draft":
+                origin += f"; {statements.first_draft(draft)} had {draft.words:,}"
+            rows.append(("Text", origin))
         return [*rows, ("Took", self.spending)]
 
     def _brief(self) -> list[Section]:
-        """What was to be written, for a page."""
         brief = self.story.task.brief if self.story.task else ""
         return [Section("Brief", text=brief, detail=True)] if brief else []
 
-    def _origin(self, text: str) -> str:
-        work = self.story.task.work if self.story.task else None
-        is_program = work is not None and not isinstance(work, Metric)
-        length = lines(text) if is_program else count(count_words(text), "word")
-        origin = f"{self.origin}, {length}"
-        draft = self.story.draft
-        if draft is None or self.origin == "draft":
-            return origin
-        return f"{origin}; {statements.first_draft(draft)} had {draft.words:,}"
-
     def broken_contract(self) -> str:
-        """That the delivered text breaks its contract, whether any text kept it, and the remedy."""
         if not self.violations:
             return ""
         texts = self.story.breaches
@@ -244,7 +231,6 @@ class Result(Report):
         )
 
     def next_steps(self) -> list[tuple[str, str]]:
-        """Which command goes on from here."""
         if self.finished:
             of_program = " [--text]" if self.story.text else ""
             more = " [--text | --diff | --html FILE]" if self.story.draft else of_program
@@ -256,7 +242,6 @@ class Result(Report):
 
 
 def ending(result: Result) -> str:
-    """How a run ended or paused, and why; the conclusion of its report may be another."""
     return f"{statements.ENDINGS[result.status]}: {result.reason}"
 
 
@@ -268,7 +253,6 @@ def how_to_go_on(run: str, story: Story, *, has_text: bool, options: str = "") -
 
 
 def resume_command(run: str, story: Story) -> str:
-    """The command that goes on with a run, and which limit must be higher."""
     return f"autoreason resume {owning_run(run)}{_with_higher_limit(run, story)}"
 
 
@@ -284,13 +268,11 @@ def _with_higher_limit(run: str, story: Story) -> str:
 
 
 def run_fields(result: Result) -> dict[str, Any]:
-    """What the JSON of every run has."""
     names = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
     return {name: getattr(result, name) for name in names}
 
 
 def result_fields(result: Result) -> dict[str, Any]:
-    """What every result has, to make one of a kind from it."""
     return {each.name: getattr(result, each.name) for each in fields(Result)}
 
 
@@ -316,7 +298,6 @@ _OPEN = "inconclusive"
 
 
 def passes_table(passes: Sequence[PassDecided]) -> Table:
-    """One row per pass: who won, by how much, and how long the text is then."""
     measured = figures("margin", "by chance", "ballots", "words")
     columns = [*figures("pass"), *words("winner", "points"), *measured]
     return Table(columns, [_row(each) for each in passes])
@@ -338,7 +319,6 @@ def _row(decided: PassDecided) -> tuple[str, ...]:
 
 
 def plot_passes(passes: Sequence[PassDecided]) -> Plot:
-    """The margin of each pass in its winner's colour, and the length of the text beneath."""
     from autoreason.report.plot import Chart, Point, Series, colours, plot_charts
 
     shades = colours(slots_and(_OPEN))
@@ -370,7 +350,6 @@ def plot_passes(passes: Sequence[PassDecided]) -> Plot:
 
 
 def passes_of(story: Story) -> list[PassDecided]:
-    """The passes that are over."""
     return [each.decided for each in story.passes if each.decided]
 
 
@@ -390,24 +369,19 @@ class StudyResult(Result, Generic[AnyReport]):
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        """That of the report."""
         return self.final_report.heading if self.final_report else super().heading
 
     @property
     def conclusion(self) -> str:
-        """That of the report, or why there is none."""
         return self.final_report.conclusion if self.final_report else ending(self)
 
     def names(self) -> Sequence[str]:
-        """Those of the report."""
         return self.final_report.names() if self.final_report else ()
 
     def about(self) -> dict[str, str]:
-        """How the run worked, and what the report says of it."""
         return super().about() | dict(self.final_report.about() if self.final_report else {})
 
     def sections(self) -> list[Section]:
-        """Those of the report, then what the run took, and on a page what was to be written."""
         if self.final_report is None:
             return super().sections()
         last = Section(sentences=[("Took", self.spending), *self.next_steps()])
@@ -416,6 +390,5 @@ class StudyResult(Result, Generic[AnyReport]):
         return [*self.final_report.sections(), last, *brief]
 
     def to_dict(self) -> dict[str, Any]:
-        """The end of the run, and the report under the names of its kind."""
         found = self.final_report.run_fields() if self.final_report else {}
         return plain_values({"conclusion": self.conclusion} | run_fields(self) | found)

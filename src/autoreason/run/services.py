@@ -32,7 +32,6 @@ class LazyService:
         self._opening: asyncio.Task[tuple[Service, _Client]] | None = None
 
     async def answer(self, query: Query[Any]) -> Any:
-        """The answer of the process."""
         if self._opening is None:
             # Opened once for all callers; where that fails, all of them get the error.
             self._opening = asyncio.create_task(_open(self._work, self._settings, self._run))
@@ -40,7 +39,6 @@ class LazyService:
         return await service.answer(query)
 
     async def close(self) -> None:
-        """Close the process, if it was opened."""
         if self._opening is None:
             return
         if not self._opening.done():
@@ -60,39 +58,29 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
             terms = settings.job_as(Solve)
             client = await ExaminerClient.open(terms.set, unsafe=terms.unsafe)
             return ExaminerService(client), client
-        case TextMetric():
-            from autoreason.artifacts.evaluator.evaluators import (
-                EvaluatorClient,
-                OpenEvaluation,
-            )
+        case TextMetric() | ResearchTask():
+            from autoreason.artifacts.evaluator.evaluators import EvaluatorClient, OpenEvaluation
             from autoreason.artifacts.measurement import EvaluationService
             from autoreason.tournament.challengers import ends_incumbent
             from autoreason.tournament.metric import EVALUATIONS
 
             opening = OpenEvaluation(digest=work.evaluation, run=run)
+            if isinstance(work, ResearchTask):
+                research = settings.job_as(Research)
+                opening = replace(
+                    opening,
+                    start=work.files,
+                    unsafe=research.unsafe,
+                    parallel=research.parallel,
+                    guards=tuple(work.guard),
+                )
             measuring = await EvaluatorClient.connect(opening)
+            if isinstance(work, ResearchTask):
+                return EvaluationService(measuring), measuring
             if work.role == "guard":
                 return EvaluationService(measuring, needs_value=ends_incumbent), measuring
             # A judge without a number for three texts in a row is broken.
             return EvaluationService(measuring, 3 * EVALUATIONS), measuring
-        case ResearchTask():
-            from autoreason.artifacts.evaluator.evaluators import (
-                EvaluatorClient,
-                OpenEvaluation,
-            )
-            from autoreason.artifacts.measurement import EvaluationService
-
-            research = settings.job_as(Research)
-            opening = OpenEvaluation(
-                digest=work.evaluation,
-                run=run,
-                start=work.files,
-                unsafe=research.unsafe,
-                parallel=research.parallel,
-                guards=tuple(work.guard),
-            )
-            measuring = await EvaluatorClient.connect(opening)
-            return EvaluationService(measuring), measuring
     raise TypeError(f"there is no service for {work.name}")
 
 
@@ -109,7 +97,6 @@ class LocalAnswers:
             self._policy.learn(query.turn)
 
     async def answer(self, query: Query[Any]) -> Any:
-        """The answer; None to what is not answered here."""
         match query:
             case PolicyQuery():
                 return self._policy.choose(query.turn)
@@ -120,11 +107,8 @@ class LocalAnswers:
             case TuningQuery():
                 return await asyncio.to_thread(suggest, query)
             case PredictionQuery():
-                return await asyncio.to_thread(_predict, query)
+                from autoreason.knowledge.predictor import load_ridge
+
+                fitted = await asyncio.to_thread(load_ridge, query.fit)
+                return Prediction(await asyncio.to_thread(fitted.predict, query.text))
         return None
-
-
-def _predict(query: PredictionQuery) -> Prediction:
-    from autoreason.knowledge.predictor import load_ridge
-
-    return Prediction(load_ridge(query.fit).predict(query.text))

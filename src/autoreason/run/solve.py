@@ -25,7 +25,6 @@ from autoreason.programs.problems.problem import (
     NO_CHECKER,
     Problem,
     ProblemSet,
-    Share,
     check_test_limits,
     describe_comparison,
     find_problem,
@@ -55,43 +54,36 @@ _TONES: dict[str, Tone] = {**_BAD, "accepted": "good", "sandbox error": "warning
 
 @dataclass(frozen=True, repr=False)
 class SetReport(Report):
-    """What is in a set of problems."""
-
     heading: ClassVar[str] = "A set of problems"
     found: ProblemSet
 
     @property
     def conclusion(self) -> str:
-        """How many problems there are, of which format, and their digest."""
         size = count(len(self.found.problems), "problem")
         return f"{size} ({self.found.format}), digest {self.found.digest[:12]}"
 
     def sections(self) -> list[Section]:
-        """Problems and tests by kind and difficulty, and what cannot be used."""
         sizes = figures("problems", "public tests", "private tests")
         columns = [*words("kind", "difficulty"), *sizes, *words("notes")]
-        rows = [
-            (
-                share.kind,
-                share.difficulty or UNKNOWN,
-                f"{share.problems:,}",
-                f"{share.public_tests:,}",
-                f"{share.private_tests:,}",
-                _remarks(share),
-            )
-            for share in shares(self.found.problems)
-        ]
+        rows = []
+        for share in shares(self.found.problems):
+            sized = (share.problems, share.public_tests, share.private_tests)
+            unusual = {
+                "without public tests": share.without_public_tests,
+                "cannot be judged": share.unfair,
+            }
+            notes = ", ".join(f"{number:,} {name}" for name, number in unusual.items() if number)
+            shown = (f"{number:,}" for number in sized)
+            rows.append((share.kind, share.difficulty or UNKNOWN, *shown, notes))
         return [Section(tables=[Table(columns, rows)], sentences=_labelled(self.left_out()))]
 
     def left_out(self) -> list[str]:
-        """Records that cannot be used, the first of them."""
         every = [*map(str, self.found.broken)]
         more = len(every) - _MAX_LEFT_OUT
         shown = every[:_MAX_LEFT_OUT]
         return [*shown, f"{more:,} more; --json names all"] if more > 0 else shown
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, and everything that cannot be used."""
         return {
             "conclusion": self.conclusion,
             "problems": len(self.found.problems),
@@ -104,8 +96,6 @@ class SetReport(Report):
 
 @dataclass(frozen=True, repr=False)
 class ProblemReport(Report):
-    """One problem without its private tests."""
-
     heading: ClassVar[str] = "A problem"
     assignment: Assignment
     comparison: str
@@ -115,16 +105,13 @@ class ProblemReport(Report):
 
     @property
     def conclusion(self) -> str:
-        """Its name."""
         title = self.assignment.title
         return f"{self.assignment.id}: {title}" if title else self.assignment.id
 
     def names(self) -> list[str]:
-        """An id is written as it is."""
         return [self.assignment.id]
 
     def sections(self) -> list[Section]:
-        """What is wanted, within which limits, and the public tests."""
         one = self.assignment
         wanted = f"that defines {one.entry_point}" if one.entry_point else "that reads and prints"
         public = count(len(one.public), "public test")
@@ -148,7 +135,6 @@ class ProblemReport(Report):
         return [Section(sentences=[row for row in rows if row[1]]), statement, *tests]
 
     def to_dict(self) -> dict[str, Any]:
-        """All that may be known of it."""
         fields: dict[str, Any] = msgspec.to_builtins(self.assignment)
         return {"conclusion": self.conclusion} | fields | {"compared": self.comparison}
 
@@ -156,7 +142,6 @@ class ProblemReport(Report):
 def read_problem(
     source: str, name: str | None, seconds: float | None = None, megabytes: int | None = None
 ) -> Problem:
-    """One problem of a file, under these limits where they are given."""
     problems = read_problems(source).problems
     if name is None and len(problems) > 1:
         raise InvalidInput(
@@ -187,18 +172,8 @@ def _labelled(left_out: Sequence[str]) -> list[tuple[str, str]]:
     return [("Left out", record) for record in left_out]
 
 
-def _remarks(share: Share) -> str:
-    counted = (
-        (share.without_public_tests, "without public tests"),
-        (share.unfair, "cannot be judged"),
-    )
-    return ", ".join(f"{number:,} {remark}" for number, remark in counted if number)
-
-
 @dataclass(frozen=True, repr=False)
 class SolutionsReport(Report):
-    """How the known solutions of a set did."""
-
     heading: ClassVar[str] = "Known solutions on their tests"
     found: ProblemSet
     tried: tuple[ProgramResult, ...]
@@ -207,13 +182,11 @@ class SolutionsReport(Report):
 
     @property
     def failed(self) -> list[ProgramResult]:
-        """Those that fail a test, by problem."""
         failed = (one for one in self.tried if one.verdict != "accepted")
         return sorted(failed, key=lambda one: one.problem)
 
     @property
     def conclusion(self) -> str:
-        """How many are accepted, and what was left out."""
         solutions = count(len(self.tried), "known solution")
         accepted = f"{len(self.tried) - len(self.failed):,} of {solutions} accepted"
         parts = [f"{accepted}, {count(sum(one.tests_run for one in self.tried), 'test')}"]
@@ -224,7 +197,6 @@ class SolutionsReport(Report):
         return "; ".join([*parts, describe_sandbox(self.tried[0].sandbox_level)])
 
     def sections(self) -> list[Section]:
-        """Every failure, and what was left out."""
         rows = [(one.problem, _verdict(one), _why(one)) for one in self.failed]
         table = Table(words("problem", "verdict", "why"), rows)
         left_out = [("Left out", str(broken)) for broken in self.found.broken]
@@ -235,7 +207,6 @@ class SolutionsReport(Report):
         return [*sections, Section(sentences=left_out)] if left_out else sections
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, and every failure test by test."""
         return {
             "conclusion": self.conclusion,
             "problems": len(self.found.problems),
@@ -269,15 +240,12 @@ async def check_solutions(
 
 @dataclass(frozen=True, repr=False)
 class ProgramReport(Report):
-    """How one program did on the tests of its problem."""
-
     heading: ClassVar[str] = "A program on its tests"
     problem: Problem
     result: ProgramResult
 
     @property
     def conclusion(self) -> str:
-        """Its verdict, and how many tests it passed."""
         result, failed = self.result, self.result.failed
         # Where an answer differs is shown with its test.
         why = describe_failure(failed) if failed else ""
@@ -292,11 +260,9 @@ class ProgramReport(Report):
         return f"{result.problem}: {'; '.join([*parts, describe_sandbox(result.sandbox_level)])}"
 
     def names(self) -> list[str]:
-        """An id is written as it is."""
         return [self.result.problem]
 
     def sections(self) -> list[Section]:
-        """Every test that was run, and what the first that failed was given and gave."""
         if not self.result.tests_run:
             return []
         columns = [*words("test", "verdict"), *figures("time", "memory"), *words("")]
@@ -322,7 +288,6 @@ class ProgramReport(Report):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, and every test that was run."""
         return {"conclusion": self.conclusion} | program_fields(self.result, self.problem)
 
     def _name(self, trial: Trial) -> str:
@@ -383,10 +348,6 @@ async def solve(
     Returns:
         The program, its verdicts and what it took; for a set, those of every problem.
 
-    Raises:
-        InvalidInput: Something cannot be used, or there is no sandbox.
-        JournalError: The journal cannot be read or written.
-
     Example:
         >>> from autoreason import solve
         >>> from autoreason.testing import ScriptedModel
@@ -409,7 +370,6 @@ async def solve(
 def prepare_solve(
     model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> PreparedRun[Solution]:
-    """The run that `solve` would drive, before the problems are assigned."""
     check_test_limits(options.get("test_time_limit"), options.get("test_memory_limit"))
     limit = options.get("limit")
     if limit is not None and limit <= 0:
@@ -433,7 +393,6 @@ def prepare_solve(
 
 
 def _names(options: SolveOptions) -> Sequence[str]:
-    """The strategies that are asked for."""
     given = options.get("strategy") or DEFAULT
     return strategies_named(given) if isinstance(given, str) else tuple(given)
 
@@ -465,13 +424,17 @@ async def open_problems(
 
 @contextmanager
 def _problem_file(problem: Problems) -> Iterator[Path]:
-    """The file of problems; one problem as a mapping is written to a temporary file."""
     if not isinstance(problem, Mapping):
         yield Path(problem)
         return
     with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
         path = Path(folder, "problem.json")
-        path.write_bytes(_encoded(problem))
+        try:
+            path.write_bytes(msgspec.json.encode(dict(problem)))
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(
+                f"the problem cannot be written as JSON ({error}); give texts, numbers and lists"
+            ) from None
         try:
             yield path
         except InvalidInput as error:
@@ -511,12 +474,3 @@ def assign(
     width = options.get("width", WIDTH)
     base = replace(prepared, settings=settings)
     return prepare_suite(suite, base, (), width, examiner=service)
-
-
-def _encoded(problem: Mapping[str, Any]) -> bytes:
-    try:
-        return msgspec.json.encode(dict(problem))
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"the problem cannot be written as JSON ({error}); give texts, numbers and lists"
-        ) from None

@@ -16,7 +16,6 @@ from autoreason.exchange import Model, Spent
 from autoreason.files import open_input
 from autoreason.job_types import Advise, Certify, Instead, Rejudge, RuleName
 from autoreason.prompts import load
-from autoreason.run.knowledge_choice import destinations, find_origin
 from autoreason.run.lab import PreparedLab, prepare_suite
 from autoreason.run.prepared import ModelChoice, PreparedRun, job_in, prepare
 from autoreason.run.record import name_and_journal, use_journal
@@ -88,13 +87,9 @@ def judge(
     """
     equal_length = options.get("equal_length", False)
     task = replace(task_in(brief, {}), entries=make_entries(texts, equal_length=equal_length))
-    choice = ModelChoice.judging(model, options)
-    servers = options.get("base_url"), choice.objects, options.get("pool")
-    if task.knowledge is None and destinations(choice.models, *servers):
-        task = replace(task, knowledge=find_origin(texts.values(), options.get("journal")))
     return prepare(
         task,
-        choice,
+        ModelChoice.judging(model, options),
         {"judges": PANEL_JUDGES, **options},
         panel_job(texts, pairwise=bool(options.get("pairwise")), equal_length=equal_length),
     )
@@ -115,11 +110,6 @@ def rejudge(
     Returns:
         Its `report` says which decisions would have been others; a run that paused has none yet, as
         with `judge`.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: Something cannot be used.
-        JournalError: The journal cannot be read or written.
 
     Example:
         >>> from autoreason import refine, rejudge
@@ -292,11 +282,6 @@ def advise_from(runs: Sequence[RecordedRun], *, journal: JournalPlace = None) ->
 
     Returns:
         `run it`, `one draft` or `undecided`, with error rates for so many runs.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: No run says anything, or one is named twice.
-        JournalError: The journal cannot be read.
 
     Example:
         >>> from autoreason import advise_from, refine

@@ -376,54 +376,41 @@ K_co = TypeVar("K_co", covariant=True)
 _WIDTH = 96
 _RAISES = """    Raises:
         InvalidInput: Something cannot be used; nothing was written and nothing was asked.
-        JournalError: The journal cannot be read or written.
+        JournalError: The journal cannot be read or written.{unknown}
 
 """
-"""What a function raises that does not say otherwise."""
+_UNKNOWN = "\n        UnknownRun: No run has that name."
+"""What a function raises that does not say otherwise; those that are given a run raise the last one, too."""
 
 
 class Runnable(typing.Protocol[R_co]):
     """A run with everything decided."""
 
-    async def run_async(self) -> R_co:
-        """Drive it to its end or a pause."""
-        ...
+    async def run_async(self) -> R_co: ...
 
 
 class Verb(typing.Protocol[P, R_co]):
     """A function that waits for models; `await verb.aio(...)` does the same in an event loop."""
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Wait for the result."""
-        ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
-    async def aio(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """The same, in an event loop."""
-        ...
+    async def aio(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
-    def options(self) -> str:
-        """Every option, with its type, its default and what it means."""
-        ...
+    def options(self) -> str: ...
 
 
 class Door(typing.Protocol[P, K_co]):
     """A `Verb` whose run can be prepared: looked at, estimated and run later."""
 
-    def __call__(self: Door[P, Runnable[R]], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Wait for the result."""
-        ...
+    def __call__(self: Door[P, Runnable[R]], *args: P.args, **kwargs: P.kwargs) -> R: ...
 
-    async def aio(self: Door[P, Runnable[R]], *args: P.args, **kwargs: P.kwargs) -> R:
-        """The same, in an event loop."""
-        ...
+    async def aio(self: Door[P, Runnable[R]], *args: P.args, **kwargs: P.kwargs) -> R: ...
 
     def prepare(self, *args: P.args, **kwargs: P.kwargs) -> K_co:
         """The run that a call with these arguments would drive."""
         ...
 
-    def options(self) -> str:
-        """Every option, with its type, its default and what it means."""
-        ...
+    def options(self) -> str: ...
 
 
 def door(**defaults: object) -> Callable[[Callable[P, K]], Door[P, K]]:
@@ -468,14 +455,20 @@ def _build(function: Callable[..., Any], aio: Any, defaults: Mapping[str, object
         return wait_for(lambda: aio(*args, **kwargs), f"{name}()", f"{name}.aio(...)")
 
     verb: Any = call
-    if "Raises:" not in (doc := function.__doc__ or ""):
-        verb.__doc__ = doc.replace("    Example:", f"{_RAISES}    Example:", 1)
+    verb.__doc__ = _with_raises(function)
     verb.aio = aio
     verb.options = lambda: describe_options(verb)
     verb.__signature__ = aio.__signature__ = _signature(function, defaults)
     aio.__name__, aio.__qualname__ = "aio", f"{name}.aio"
     aio.__doc__ = f"Like `{name}`, in an event loop."
     return verb
+
+
+def _with_raises(function: Callable[..., Any]) -> str:
+    doc = function.__doc__ or ""
+    given = {"run", "runs", "judged"} & inspect.signature(function).parameters.keys()
+    raises = _RAISES.format(unknown=_UNKNOWN if given else "")
+    return doc if "Raises:" in doc else doc.replace("    Example:", f"{raises}    Example:", 1)
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -492,6 +485,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         check_arguments(function, options, **given)
         return function(*args, **kwargs)
 
+    call.__doc__ = _with_raises(function)
     return call
 
 
@@ -575,7 +569,6 @@ def _usual(options: type) -> dict[str, Any]:
 
 
 def describe_options(function: Any) -> str:
-    """Every option of a verb, with its type, its default and what it means."""
     texts, lines = option_texts(options_class(function)), []
     for name, parameter in inspect.signature(function).parameters.items():
         if name in texts:

@@ -24,7 +24,7 @@ from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.prompts import built_in
 from autoreason.report.numbers import listed
-from autoreason.run.estimate import check
+from autoreason.run.prepared import check
 from autoreason.run.recorded import replay
 from autoreason.settings import Models
 from autoreason.studies.panels.panel_jobs import (

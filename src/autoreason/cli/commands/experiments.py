@@ -273,8 +273,8 @@ def _run_more(run: str | None, values: dict[str, Any]) -> int:
     from autoreason.cli.views.outcome import show_report
     from autoreason.run.lab import NothingToAdd, prepare_add
     from autoreason.run.lab_status import find_suite_run, time_worked
+    from autoreason.run.prepared import reported_result
     from autoreason.run.record import recorded_result
-    from autoreason.run.reports import reported_result
 
     live = Live()
     with open_journal(values["journal"]) as book:

@@ -132,7 +132,7 @@ def _show_whole(book: Journal, row: RunRow, result: Result, *, short: bool) -> N
     """What happened, unless it is to be short, and how it ended; of a study its report."""
     from autoreason.cli.views.outcome import print_json, show_report, write_page
     from autoreason.cli.views.transcript import print_end, print_run
-    from autoreason.run.reports import reported_result, store_verdict
+    from autoreason.run.prepared import reported_result, store_verdict
 
     story, as_json, html = result.story, shared("as_json"), shared("html")
     reported = not writes_texts(story) and (
@@ -166,7 +166,7 @@ def _write_report(book: Journal, result: Result, folder: Path) -> None:
     """The report of any run as files; of a suite so far as it has come, with a row for each cell."""
     from autoreason.report.report import check_folder, write_folder
     from autoreason.run.lab_status import report_of
-    from autoreason.run.reports import reported_result
+    from autoreason.run.prepared import reported_result
 
     if is_suite(result.story):
         files = report_of(result.run, journal=book).files()

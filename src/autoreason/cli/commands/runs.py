@@ -20,7 +20,7 @@ from autoreason.cli.lookup import (
 )
 from autoreason.cli.options import FILE, Number, flag, group, moment, option
 from autoreason.errors import InvalidInput, JournalError, RunLocked
-from autoreason.jobs import allowance
+from autoreason.jobs.context import spending
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
 from autoreason.tournament import statements
@@ -129,7 +129,7 @@ def _total(rows: list[RunRow], *, more: bool) -> str:
     spent = reduce(Spent.joined, counted, Spent())
     number = numbers.count(len(rows), "run")
     rest = f"; -n {10 * len(rows):,} shows more" if more else ""
-    return f"{number}: {allowance.spending(spent)}{rest}"
+    return f"{number}: {spending(spent)}{rest}"
 
 
 @runs.command(shares="as_json book")

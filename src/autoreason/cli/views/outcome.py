@@ -158,7 +158,7 @@ def preview(prepared: PreparedRun[Any], measured: MeasuredStart | None = None) -
     """`--dry-run`: estimate, settings and first prompt, of a suite its plan; and why a real run would be refused."""
     from dataclasses import replace
 
-    from autoreason.run.dry_run import DryRun
+    from autoreason.run.estimate import DryRun
     from autoreason.run.lab import PreparedLab
 
     report: Report

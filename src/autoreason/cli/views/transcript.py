@@ -129,7 +129,7 @@ class Transcript:
 
     def opening(self, row: RunRow, lines: list[Line], story: Story) -> None:
         """What was to be written, by whom, and under which rules."""
-        from autoreason.run.dry_run import changed_settings
+        from autoreason.run.estimate import changed_settings
 
         name = row.id
         for each in wrap(row.title, max(_MIN_WIDTH, self.width - len(row.id) - 2)) or [""]:

@@ -14,8 +14,7 @@ from autoreason.errors import InvalidInput, PanelFailed, ProviderFailed
 from autoreason.events import JobFinished
 from autoreason.exchange import Spent
 from autoreason.job_types import Lab
-from autoreason.jobs.allowance import amount_spent
-from autoreason.jobs.context import run_in_windows, use_in_order
+from autoreason.jobs.context import amount_spent, run_in_windows, use_in_order
 from autoreason.jobs.job import Job, panel_attempts
 from autoreason.keys import attempt_stage
 from autoreason.report.numbers import count, duration
