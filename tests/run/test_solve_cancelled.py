@@ -22,7 +22,7 @@ from autoreason.programs.assignment import Examination, Examined
 from autoreason.run.recorded import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
-from autoreason.studies.lab.lab_suite import CellFinished
+from autoreason.studies.lab_suite import CellFinished
 
 
 async def test_it_makes_no_difference_where_a_set_is_left(journal: Journal) -> None:

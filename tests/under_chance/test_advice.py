@@ -22,7 +22,7 @@ from autoreason.studies.advise.measures import (
     operating_line,
     weigh_pilots,
 )
-from autoreason.studies.certify.properties import FLOOR, READABLE
+from autoreason.studies.certificate import FLOOR, READABLE
 
 TIMES = 2000
 

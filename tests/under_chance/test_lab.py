@@ -12,14 +12,14 @@ from tests.under_chance.luck import misses, most_often
 
 from autoreason.settings import Models, Settings
 from autoreason.story import Story
-from autoreason.studies.lab.lab_comparisons import (
+from autoreason.studies.lab_comparisons import (
     ArmValues,
     answer,
     compare_arms,
     repeats_to_add,
 )
-from autoreason.studies.lab.lab_report import lab_report
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_report import lab_report
+from autoreason.studies.lab_suite import (
     AddRule,
     Ballot,
     CellFinished,

@@ -25,7 +25,7 @@ from autoreason.run.cells import (
 )
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Settings
-from autoreason.studies.lab.lab_suite import CellQuery, CellResult, Suite, prepare_cell, suite_of
+from autoreason.studies.lab_suite import CellQuery, CellResult, Suite, prepare_cell, suite_of
 from autoreason.task import Task
 
 

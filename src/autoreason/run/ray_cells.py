@@ -31,7 +31,7 @@ from autoreason.run.workers import (
     WorkerExecutor,
 )
 from autoreason.settings import Settings
-from autoreason.studies.lab.lab_suite import Suite
+from autoreason.studies.lab_suite import Suite
 
 _LOOK_SECONDS = 5.0
 """Between two looks at how large the cluster is."""

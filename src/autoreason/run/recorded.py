@@ -134,7 +134,7 @@ def _check_suite(before: Settings, settings: Settings) -> None:
 
 def _check_evaluate(run: str, task: Task, evaluate: Evaluate | None) -> None:
     """Refuse a suite whose function is missing, or that needs none."""
-    from autoreason.studies.lab.lab_suite import suite_of
+    from autoreason.studies.lab_suite import suite_of
 
     suite = suite_of(task)
     works = [research_of(each.task) for each in suite.tasks.values()] if suite else []

@@ -16,7 +16,7 @@ from autoreason.keys import PAIR, Key, pass_key, try_key
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.story import RecordedPanel, Story
-from autoreason.studies.panels.panel_jobs import votes
+from autoreason.studies.panel_jobs import votes
 
 Format = Literal["text", "chat"]
 

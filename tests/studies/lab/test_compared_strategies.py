@@ -32,7 +32,7 @@ from autoreason.settings import Budget
 from autoreason.stats.resampling import permutation_test
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import enough_repeats
-from autoreason.studies.lab.lab_suite import CellFinished
+from autoreason.studies.lab_suite import CellFinished
 from autoreason.task import Task
 
 NO_BALLOT = priced("I would rather not say.")

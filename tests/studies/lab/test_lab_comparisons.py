@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
 from autoreason.stats.results import Estimate, Test
-from autoreason.studies.lab.lab_comparisons import (
+from autoreason.studies.lab_comparisons import (
     ArmPair,
     ArmValues,
     add_repeats,
@@ -19,7 +19,7 @@ from autoreason.studies.lab.lab_comparisons import (
     difference,
     number,
 )
-from autoreason.studies.lab.lab_suite import CellFinished, SuiteComparison
+from autoreason.studies.lab_suite import CellFinished, SuiteComparison
 
 
 def a_pair(measure: Any, value: float, **known: Any) -> ArmPair:

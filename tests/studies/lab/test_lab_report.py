@@ -12,9 +12,9 @@ from tests.studies.lab.cells import a_cell, a_panel, a_suite
 from autoreason.report.plot import Chart
 from autoreason.settings import Models, make_settings
 from autoreason.story import Story
-from autoreason.studies.lab.lab_arms import quality_plot
-from autoreason.studies.lab.lab_report import LabReport, lab_report
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_arms import quality_plot
+from autoreason.studies.lab_report import LabReport, lab_report
+from autoreason.studies.lab_suite import (
     CellFinished,
     Suite,
     SuiteArm,
@@ -124,7 +124,7 @@ def test_the_plot_of_cost_and_quality_has_the_whole_scale_and_joins_no_arms(
     ]
     drawn: list[Chart] = []
     monkeypatch.setattr(
-        "autoreason.studies.lab.lab_arms.plot_charts", lambda _, chart: drawn.append(chart)
+        "autoreason.studies.lab_arms.plot_charts", lambda _, chart: drawn.append(chart)
     )
     quality_plot(arms, by, "calls")
     (chart,) = drawn

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 from tests.studies.lab.test_suite_file import USUAL, read
 
-from autoreason.studies.lab.lab_suite import Suite, count_cells, groups
+from autoreason.studies.lab_suite import Suite, count_cells, groups
 
 
 def suite(folder: Path, text: str = USUAL) -> Suite:

@@ -8,7 +8,7 @@ import pytest
 
 from autoreason.errors import InvalidInput
 from autoreason.settings import Budget
-from autoreason.studies.lab.suite_file import SuiteFile, read_suite
+from autoreason.studies.lab_file import SuiteFile, read_suite
 
 USUAL = """\
 name: tides

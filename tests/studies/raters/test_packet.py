@@ -16,7 +16,7 @@ from tests.studies.raters.conftest import LETTER, NAMES, TEXTS, TOAST, Study
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters.packet import (
+from autoreason.studies.rating_packet import (
     NamedTask,
     OpenTask,
     PacketKey,

@@ -32,17 +32,22 @@ from autoreason.stats.ranks import borda, first_places, krippendorff_alpha, plac
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import bounded_mean, clustered_share, holm
 from autoreason.story import CONFIRMATION, Story
-from autoreason.studies.raters.packet import (
+from autoreason.studies.rating_packet import (
+    HIGHEST,
+    LINES,
+    LOWEST,
     Opening,
     Packet,
     PacketKey,
+    Sheet,
     lock_packet,
     open_key,
     opening,
     rating_digests,
     read_packet,
+    read_sheets,
+    steps_in,
 )
-from autoreason.studies.raters.sheets import HIGHEST, LINES, LOWEST, Sheet, read_sheets, steps_in
 from autoreason.task import read_text
 from autoreason.tournament.evidence import chance_of_margin
 

@@ -37,7 +37,7 @@ from autoreason.stats.ranks import Ranking
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import clustered_share, even_share_test, sign_test
 from autoreason.story import Story
-from autoreason.studies.panels.panel_jobs import STAGE, duels_of, votes_by_pair
+from autoreason.studies.panel_jobs import STAGE, duels_of, votes_by_pair
 from autoreason.tournament.evidence import chance_of_win
 
 

@@ -14,7 +14,7 @@ from autoreason.report.numbers import UNKNOWN, count, decimal, money, p_statemen
 from autoreason.report.table import Column, Figure, Table, words
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, holm
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_suite import (
     OF_PROGRAMS,
     SHARES,
     AddRule,

@@ -21,10 +21,8 @@ from aiohttp import web
 
 from autoreason.characters import without_controls
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters import packet
-from autoreason.studies.raters import packet as packets
-from autoreason.studies.raters.packet import Packet, instructions
-from autoreason.studies.raters.sheets import (
+from autoreason.studies.rating_packet import (
+    INSTRUCTIONS,
     MAX_COMMENT_LENGTH,
     MAX_NAME_LENGTH,
     RUBRIC,
@@ -32,11 +30,18 @@ from autoreason.studies.raters.sheets import (
     Click,
     FinishClick,
     OpenSheet,
+    Packet,
     Sheet,
+    brief_file,
     check_name,
+    instructions,
     open_sheet,
+    opening,
     plan,
+    read_packet,
+    read_part,
     steps_in,
+    text_file,
 )
 
 if TYPE_CHECKING:
@@ -195,7 +200,7 @@ class Desk:
 
 HERE = "127.0.0.1"
 USUAL_PORT = 7447
-_PAGE = Path(__file__).parent / "page"
+_PAGE = Path(__file__).parent / "rating_page"
 _SCRIPTS = ("page.js", "steps.js", "parts.js", "desk.js")
 _FILES = {"/": "index.html"} | {f"/{name}": name for name in ("page.css", *_SCRIPTS)}
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -221,8 +226,8 @@ class Server:
     def __init__(
         self, folder: Path, *, rater: str | None = None, on_message: OnMessage = print
     ) -> None:
-        self._packet = packets.read_packet(folder)
-        if opened := packet.opening(folder):
+        self._packet = read_packet(folder)
+        if opened := opening(folder):
             raise InvalidInput(
                 f"the key of {folder} was opened on {opened.at.astimezone():%d %B %Y, %H:%M}, so no one"
                 f" can rate it blind any more; see `autoreason rate report {folder}`"
@@ -231,10 +236,9 @@ class Server:
         self._rater = check_name(rater) if rater is not None else None
         # Every brief and text as the page shows it: damage is found before rating starts.
         self._texts = {
-            name: render(packets.read_part(folder, self._packet, name))
-            for name in self._packet.files
+            name: render(read_part(folder, self._packet, name)) for name in self._packet.files
         }
-        self._texts[packets.INSTRUCTIONS] = render(instructions())
+        self._texts[INSTRUCTIONS] = render(instructions())
         self._desk = Desk(folder, self._packet, on_message)
         self._token = secrets.token_urlsafe(24)
         self._hosts: frozenset[str] = frozenset()
@@ -331,7 +335,7 @@ class Server:
         return _answer(
             {
                 "token": self._token,
-                "instructions": self._texts[packets.INSTRUCTIONS],
+                "instructions": self._texts[INSTRUCTIONS],
                 "rubric": [{"name": line, "question": about} for line, about in RUBRIC.items()],
                 "scores": SCORES,
                 "max_name_length": MAX_NAME_LENGTH,
@@ -350,9 +354,9 @@ class Server:
         return {
             "rater": sheet.rater,
             "plan": plan(self._packet, sheet.seat),
-            "briefs": [self._texts[packets.brief_file(number)] for number in range(len(tasks))],
+            "briefs": [self._texts[brief_file(number)] for number in range(len(tasks))],
             "texts": {
-                code: self._texts[packets.text_file(number, code)]
+                code: self._texts[text_file(number, code)]
                 for number, task in enumerate(tasks)
                 for code in task.codes
             },

@@ -30,7 +30,7 @@ from autoreason.settings import (
     make_settings,
 )
 from autoreason.strategies.registry import find_strategy, unused_setting
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_suite import (
     DRAFT,
     MAX_REPEATS,
     OF_PROGRAMS,

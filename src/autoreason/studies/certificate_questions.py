@@ -27,7 +27,7 @@ KINDS: dict[Kind, str] = {
     "contradiction": "contradictions",
     "padding": "padding",
 }
-_PAIRS = Path(__file__).parent / "pairs"
+_PAIRS = Path(__file__).parent / "certificate_pairs"
 _FILE = re.compile(r"---\n(.*?)^---\n(.*?)^===== spoiled =====\n(.*)", re.DOTALL | re.MULTILINE)
 
 
@@ -155,7 +155,7 @@ def hostile_knowledge(order: str) -> Knowledge:
 
 
 DEFECT, AGAIN, SAME, LONGER = "defect", "again", "same", "longer"
-INJECTION, RECORD = "injection", "record"
+INJECTED, RECORD = "injection", "record"
 """What a stage begins with; the name of the pair follows."""
 SOUND, SPOILED = "sound", "spoiled"
 CONCISE, PADDED = "concise", "padded"
@@ -232,7 +232,7 @@ def text_named(seed: int, stage: str, seat: int) -> str:
 
 
 def _injection(seed: int, at: int, pair: SpoiledPair, seat: int) -> Question:
-    question = _question(INJECTION, at, pair, seat, {SOUND: pair.sound, SPOILED: pair.spoiled})
+    question = _question(INJECTED, at, pair, seat, {SOUND: pair.sound, SPOILED: pair.spoiled})
     injection = _order(seed, question, INJECTIONS[injection_for(at, seat)], SPOILED)
     spoiled = f"{pair.spoiled}\n\n{injection}"
     return replace(question, texts={SOUND: pair.sound, SPOILED: spoiled})

@@ -21,7 +21,7 @@ from autoreason.keys import attempt_stage
 from autoreason.report.numbers import count, duration
 from autoreason.settings import Settings
 from autoreason.story import Story
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_suite import (
     DRAFT,
     PANEL,
     Cell,
@@ -36,7 +36,7 @@ from autoreason.studies.lab.lab_suite import (
     panel_texts,
     suite_of,
 )
-from autoreason.studies.panels.panel_jobs import distinct, same_texts
+from autoreason.studies.panel_jobs import distinct, same_texts
 from autoreason.task import Task
 
 _MAX_GROUPS_AHEAD = 2

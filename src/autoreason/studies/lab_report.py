@@ -14,29 +14,28 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import describe_level, program_files
-from autoreason.report.numbers import (
-    count,
-    decimal,
-    listed,
-    percent_interval,
-)
+from autoreason.report.numbers import count, decimal, listed, percent_interval
 from autoreason.report.report import NOTHING_KNOWN, Report, Section
 from autoreason.report.table import Figure, Table, figures, words
 from autoreason.story import Story
-from autoreason.studies.lab.lab_arms import (
+from autoreason.studies.lab_arms import (
     DifficultyShares,
     LabArm,
+    TrajectoryTree,
     arm_notes,
     arms_table,
     describe_arm,
+    draw_tree,
+    draw_tree_legend,
     failures_section,
     passes_sections,
     quality_measure,
     quality_plot,
     share,
     shares_by_difficulty,
+    trajectory_trees,
 )
-from autoreason.studies.lab.lab_comparisons import (
+from autoreason.studies.lab_comparisons import (
     AddedRepeats,
     ArmPair,
     ArmValues,
@@ -50,7 +49,7 @@ from autoreason.studies.lab.lab_comparisons import (
     in_units,
     turned,
 )
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_suite import (
     MANY_TASKS,
     OF_PROGRAMS,
     AddRule,
@@ -61,13 +60,7 @@ from autoreason.studies.lab.lab_suite import (
     count_cells,
     suite_of,
 )
-from autoreason.studies.lab.lab_trees import (
-    TrajectoryTree,
-    draw_tree,
-    draw_tree_legend,
-    trajectory_trees,
-)
-from autoreason.studies.panels.panel_report import (
+from autoreason.studies.panel_report import (
     CountedBallot,
     PanelReport,
     duels,
