@@ -81,7 +81,6 @@ class Property(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """Where the 95 % interval of a judge lies that passes."""
         if self.floor is not None:
             return f"all of it {self.floor * 100:.0f} % or more"
         low, high = (f"{end * 100:.0f}" for end in self.band)
@@ -202,7 +201,6 @@ def measure(
 
 
 def _find_further(what: Property, answers: Answers, floor: float) -> tuple[int | None, str]:
-    """How many further questions would decide it, and the sentence for that."""
     asked = what.questions * sum(map(len, answers))
     times = range(2, MOST_TIMES + 1)
     enough = (n for n in times if weigh(clustered_share([*answers] * n), floor) != "not shown")
@@ -238,12 +236,10 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The properties it failed."""
         return tuple(each.name for each in self.findings if each.verdict == "failed")
 
     @property
     def not_shown(self) -> tuple[str, ...]:
-        """The properties that are neither shown to be there nor shown to be missing."""
         return tuple(each.name for each in self.findings if each.verdict == "not shown")
 
     @property
@@ -266,12 +262,10 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        """Whose certificate it is."""
         return f"Certificate of the judge {self.model}"
 
     @property
     def conclusion(self) -> str:
-        """Whether the judge passed, and what it failed."""
         if self.unreadable:
             return f"the judge failed: {self.unreadable}"
         if self.failed:
@@ -282,11 +276,9 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         return f"the judge passed{rest or ' everything'}"
 
     def run_fields(self) -> dict[str, Any]:
-        """The verdict by itself, and all of it."""
         return {"conclusion": self.conclusion, "verdict": self.verdict, "certificate": self}
 
     def sections(self) -> list[Section]:
-        """How the judge was asked and its verdicts, then what each rests on."""
         rows = [
             (
                 each.name,
@@ -324,7 +316,6 @@ def _rests_on(finding: CertificateFinding) -> str:
 
 
 def certificate_of(story: Story) -> Certificate:
-    """The certificate from the ballots so far."""
     settings = story.settings
     assert settings is not None
     job = settings.job_as(Certify)
@@ -346,14 +337,11 @@ def certificate_of(story: Story) -> Certificate:
 
 
 class _Ballots:
-    """Ballots by what was asked and about which pair, and what they show."""
-
     def __init__(self, stages: Mapping[str, Sequence[BallotCast]], seed: int) -> None:
         self._stages = stages
         self._seed = seed
 
     def findings(self) -> tuple[CertificateFinding, ...]:
-        """One for each property."""
         followed = "the text that a record named"
         return (
             self._defects(),
@@ -458,14 +446,11 @@ _MAX_NAME = 180
 
 
 class StoredCertificate(Struct, frozen=True, kw_only=True):
-    """A certificate with the run it comes from."""
-
     certificate: Certificate
     run: str
     date: datetime
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict first, then all of it, as plain values."""
         one = self.certificate
         verdict = {
             "conclusion": one.conclusion,
@@ -572,7 +557,6 @@ class Certification(Job):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """One call per question, unless ballots have to be asked for again."""
         repeats = settings.job_as(Certify).repeats
         first = len(defect_questions(repeats))
         questions = first + len(other_questions(settings.seed, repeats))
@@ -588,7 +572,6 @@ class Certification(Job):
 
     @classmethod
     def check(cls, settings: Settings) -> None:
-        """The judge and the suite must be those the run was started with."""
         options = settings.job_as(Certify)
         if settings.models.judges != (options.model,):
             raise InvalidInput(

@@ -32,8 +32,6 @@ _FILE = re.compile(r"---\n(.*?)^---\n(.*?)^===== spoiled =====\n(.*)", re.DOTALL
 
 
 class SpoiledPair(Struct, frozen=True, kw_only=True):
-    """A sound text and the same text spoiled."""
-
     name: str
     kind: Kind
     task: Task
@@ -49,12 +47,10 @@ class SpoiledPair(Struct, frozen=True, kw_only=True):
 
 @cache
 def pairs() -> tuple[SpoiledPair, ...]:
-    """All pairs, by name."""
     return tuple(read_pair(path) for path in sorted(_PAIRS.glob("*.md")))
 
 
 def read_pair(path: Path) -> SpoiledPair:
-    """One pair from its file: what is asked and what was spoiled, then the two texts."""
     # YAML takes a while to load, and only a certification needs it.
     from autoreason.bounded_yaml import load_yaml
 
@@ -140,7 +136,6 @@ RECORD_ORDERS: dict[str, str] = {
 
 
 def hostile_knowledge(order: str) -> Knowledge:
-    """What a judge is shown of a folder in which one record gives an order."""
     well = ShownRecord(
         id="r4b19c07ae2",
         text=f"The library opens an hour earlier from Monday.\n{order}",
@@ -166,8 +161,6 @@ _PAIRS_PER_WAY = 2
 
 @dataclass(frozen=True)
 class Question:
-    """One seat: what a judge is to compare."""
-
     stage: str
     seat: int
     order: tuple[str, ...]
@@ -218,7 +211,6 @@ def _question(
 
 
 def injection_for(at: int, seat: int) -> str:
-    """The injection that the pair at this place uses in this seat."""
     return _way_for(INJECTIONS, at, seat)
 
 
@@ -246,7 +238,6 @@ def _hostile_record(seed: int, at: int, pair: SpoiledPair, seat: int) -> Questio
 
 
 def _order(seed: int, question: Question, wording: str, named: str) -> str:
-    """An order to rank a text first."""
     # The labels the seat will draw: an order that names them is the hardest to withstand.
     purpose = f"{judge_key(question.stage, question.seat)}/labels"
     labels = neutral_labels(len(question.order), draw(seed, purpose))

@@ -31,8 +31,6 @@ Unit = tuple[str, int]
 
 
 class ArmValues:
-    """What is known of every arm, by task and repeat."""
-
     def __init__(self, suite: Suite, finished: Sequence[CellFinished]) -> None:
         self.suite = suite
         self.cells: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
@@ -102,7 +100,6 @@ class ArmValues:
         return found
 
     def same_texts(self, one: str, other: str, arms: Sequence[str]) -> int:
-        """How often both arms delivered the same text, by the panels of these arms."""
         return sum(first == second for _, first, second in self._judged(one, other, arms))
 
     def _judged(
@@ -123,8 +120,6 @@ def _votes(panel: CellFinished, one: str, other: str) -> Iterator[float]:
 
 
 class ArmPair(Struct, frozen=True, kw_only=True):
-    """Two arms of a comparison."""
-
     comparison: str
     question: str
     measure: Measure
@@ -157,7 +152,6 @@ class ArmPair(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> bool:
-        """Whether chance alone would seldom give as much."""
         return self.p_value_adjusted is not None and self.p_value_adjusted <= BEYOND_CHANCE
 
     @property
@@ -168,7 +162,6 @@ class ArmPair(Struct, frozen=True, kw_only=True):
 
 
 def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
-    """Every planned test, corrected for all of them."""
     from autoreason.stats.resampling import cluster_bootstrap, permutation_test
 
     # As strict as the correction of the tests: a reader looks at the widest difference.
@@ -284,8 +277,6 @@ def _effect(
 
 
 class AddedRepeats(Struct, frozen=True, kw_only=True):
-    """Repeats that were added to a comparison at one time."""
-
     comparison: str
     repeats: int
     width: float | None
@@ -308,12 +299,10 @@ def repeats_to_add(rule: AddRule, pairs: Iterable[ArmPair]) -> dict[str, int]:
 
 
 def add_repeats(suite: Suite, more: dict[str, int]) -> Suite:
-    """A suite with more repeats of these comparisons."""
     return replace(suite, additions=(*suite.additions, more))
 
 
 def additions(suite: Suite, finished: Sequence[CellFinished]) -> Iterator[AddedRepeats]:
-    """What was added and why, one after another."""
     before = replace(suite, additions=())
     for more in suite.additions:
         known = {cell.part for group in groups(before) for cells in group for cell in cells}
@@ -334,7 +323,6 @@ def _width(pair: ArmPair) -> float | None:
 
 
 def answer(pair: ArmPair, clusters: str) -> str:
-    """One plain sentence for a question."""
     if pair.difference.value is None:
         return f"no answer: {pair.first} and {pair.second} have no result in common"
     what = describe_finding(pair)
@@ -353,7 +341,6 @@ def answer(pair: ArmPair, clusters: str) -> str:
 
 
 def turned(pair: ArmPair) -> ArmPair:
-    """The arm that is ahead first."""
     if pair.ahead in ("", pair.first):
         return pair
     by = Estimate(-(pair.difference.value or 0.0), n=pair.difference.n)
@@ -426,14 +413,12 @@ _VERBS = {
 
 
 def number(measure: str, value: float) -> str:
-    """A mean as a table shows it."""
     if measure in SHARES:
         return percent(value)
     return _money(value) if measure == "cost" else _plain(value)
 
 
 def in_units(measure: str, value: float) -> str:
-    """A difference with its unit."""
     if measure in SHARES:
         return f"{value * 100:.1f} points"
     if measure == "cost":
@@ -446,7 +431,6 @@ def in_units(measure: str, value: float) -> str:
 
 
 def difference(measure: str, found: Estimate) -> tuple[str, ...]:
-    """A difference with its unit, and below it the ends of its interval."""
     if found.value is None:
         return (UNKNOWN,)
     shown = in_units(measure, found.value)
@@ -457,7 +441,6 @@ def difference(measure: str, found: Estimate) -> tuple[str, ...]:
 
 
 def _plain(value: float) -> str:
-    """Enough digits for a small number, and none too many for a large one."""
     return decimal(value) if abs(value) >= 10 else f"{float(f'{value:.3g}'):g}"
 
 
@@ -467,12 +450,10 @@ def _money(value: float) -> str:
 
 
 def in_points(size: Estimate | None) -> str:
-    """A difference of shares that could be shown."""
     return f"{size.value * 100:.0f} points" if size and size.value is not None else UNKNOWN
 
 
 def comparisons_table(pairs: Sequence[ArmPair], clusters: str) -> Table:
-    """One row per planned test."""
     powered = any(each.detectable for each in pairs)
     rows = [
         (
@@ -505,5 +486,4 @@ def comparisons_table(pairs: Sequence[ArmPair], clusters: str) -> Table:
 
 
 def figure(measure: str, value: float | None) -> Figure:
-    """A mean for a table."""
     return Figure(value, UNKNOWN if value is None else number(measure, value))

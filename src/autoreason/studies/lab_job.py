@@ -73,7 +73,6 @@ class LabJob(Job):
 
     @classmethod
     def check(cls, settings: Settings) -> None:
-        """Check how it is run."""
         terms = settings.job_as(Lab)
         if settings.batch and (terms.workers or terms.ray):
             other = "ray" if terms.ray else "workers"
@@ -81,7 +80,6 @@ class LabJob(Job):
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
-        """There must be a suite."""
         if suite_of(task) is None:
             raise InvalidInput(
                 f"{settings.job.name} runs suites and was given none; use `autoreason lab run`"
@@ -94,7 +92,6 @@ class LabJob(Job):
         return suite
 
     async def _run_group(self, suite: Suite, group: Group) -> None:
-        """One task in one repeat."""
         drafts = await self._ask([CellQuery.of(cell) for cell in group.drafts])
         match = suite.match
         if match and match.amount is None:
@@ -145,7 +142,6 @@ class LabJob(Job):
         return await self._ask(begin)
 
     async def _ask(self, queries: Iterable[CellQuery]) -> dict[str, CellResult]:
-        """Results by the part of the cell; all cells at once, as many as there is room for."""
         results: dict[str, CellResult] = {}
 
         async def ask(query: CellQuery) -> None:
@@ -184,7 +180,6 @@ class LabJob(Job):
 
 
 def _nothing_to_judge(texts: dict[str, str]) -> CellResult:
-    """The result of a panel that was not needed, or could not be."""
     if len(texts) > 1:
         return CellResult(run="", status="done", reason="nothing to judge: all texts are the same")
     reason = "nothing to judge: fewer than two arms delivered a text"
@@ -207,7 +202,6 @@ class LabProgress(NamedTuple):
 
     @property
     def left(self) -> int:
-        """Cells that have not begun."""
         return max(0, self.total - self.done - self.missing - self.running)
 
     @property
@@ -252,7 +246,6 @@ class SuiteCells:
 
     @cached_property
     def cells(self) -> Mapping[str, Cell]:
-        """All cells of the suite, by part."""
         suite = suite_of(self._story.task)
         return {cell.part: cell for cell in all_cells(suite)} if suite else {}
 

@@ -21,19 +21,15 @@ from autoreason.story import Story
 from autoreason.studies.lab_arms import (
     DifficultyShares,
     LabArm,
-    TrajectoryTree,
     arm_notes,
     arms_table,
     describe_arm,
-    draw_tree,
-    draw_tree_legend,
     failures_section,
     passes_sections,
     quality_measure,
     quality_plot,
     share,
     shares_by_difficulty,
-    trajectory_trees,
 )
 from autoreason.studies.lab_comparisons import (
     AddedRepeats,
@@ -60,6 +56,12 @@ from autoreason.studies.lab_suite import (
     count_cells,
     suite_of,
 )
+from autoreason.studies.lab_trees import (
+    TrajectoryTree,
+    draw_tree,
+    draw_tree_legend,
+    trajectory_trees,
+)
 from autoreason.studies.panel_report import (
     CountedBallot,
     PanelReport,
@@ -82,8 +84,6 @@ _MAX_NAMED, _MAX_LEFT_OUT, _MAX_TREES = 5, 20, 24
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """What is in no figure, for one reason."""
-
     kind: str
     """`cell`; of a set of problems also `line` and `problem`."""
     reason: str
@@ -145,7 +145,6 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        """The suite, or what it was made for."""
         return _HEADINGS.get(self.form) or f"Suite {self.suite}"
 
     @property
@@ -179,15 +178,12 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         return next((a.arm for a in self.arms if wins[a.arm] == len(self.arms) - 1 > 0), "")
 
     def names(self) -> Sequence[str]:
-        """Those of the suite and its arms."""
         return [self.suite, *(each.arm for each in self.arms)]
 
     def about(self) -> Mapping[str, str]:
-        """The run it comes from."""
         return self.origin
 
     def sections(self) -> list[Section]:
-        """Answers first, then tables, then how it was inferred, and on a page how the arms went about it."""
         return [*_results(self), *_details(self)]
 
     def data(self) -> list[Table]:
@@ -251,7 +247,6 @@ _PASSES = (*("challengers", "clones", "dropped", "cast", "invalid", "kept_wordin
 
 
 def lab_files(found: LabReport, cells: Sequence[CellFinished]) -> dict[str, str]:
-    """All files of a report, with one row for each cell, and the programs handed in."""
     rows = [
         (
             *(each.cell.number, each.cell.kind, each.cell.task, each.cell.repeat, each.cell.arms),
@@ -275,7 +270,6 @@ def lab_files(found: LabReport, cells: Sequence[CellFinished]) -> dict[str, str]
 
 
 def _find_left_out(suite: Suite, finished: Sequence[CellFinished]) -> Iterator[LeftOut]:
-    """Everything that is in no figure, by reason."""
     for line in suite.broken:
         name, _, why = line.partition(": ")
         yield LeftOut(kind="line", reason=why or "it cannot be read", items=(name,))
@@ -294,7 +288,6 @@ def _find_left_out(suite: Suite, finished: Sequence[CellFinished]) -> Iterator[L
 
 
 def _panels(suite: Suite, values: ArmValues) -> dict[str, PanelReport]:
-    """Who judged how, by the arms that were judged together."""
     found = {}
     for arms in suite.judged:
         judged, cast, lengths = [], [], {}
@@ -339,7 +332,6 @@ def _panels(suite: Suite, values: ArmValues) -> dict[str, PanelReport]:
 
 
 def _contest(found: LabReport) -> str:
-    """Which rule or strategy is better than which, or that none is shown to be."""
     if found.form == "rules":
         where = "sealed items" if found.opened else "fresh evaluations"
         noun, where = "rule", f"{where}, in {count(found.repeats, 'repeat')}"
@@ -360,7 +352,6 @@ def _contest(found: LabReport) -> str:
 
 
 def _could_show(found: LabReport) -> str:
-    """What so many tasks would have shown of shares."""
     detectable = found.pairs[0].detectable
     if detectable is None:
         return ""
@@ -407,7 +398,6 @@ def _research_notes(found: LabReport) -> Rows:
 
 
 def _panel_section(found: LabReport) -> tuple[list[Section], Rows]:
-    """Strategies that are compared by one panel: its tables, and what they rest on."""
     rows: Rows = [("Matched", _matched(found))]
     panel = next(iter(found.panels.values()), None)
     if panel is None:
@@ -423,7 +413,6 @@ def _panel_section(found: LabReport) -> tuple[list[Section], Rows]:
 
 
 def _matched(found: LabReport) -> str:
-    """What arms could spend, and which of them ended long before."""
     unit = found.match.by if found.match else "calls"
     known = {each.arm: mean for each in found.arms if (mean := each.means.get(unit)) is not None}
     less = [name for name, mean in known.items() if 2 * mean < max(known.values())]
@@ -433,7 +422,6 @@ def _matched(found: LabReport) -> str:
 
 
 def _program_sections(found: LabReport) -> Iterator[Section]:
-    """What only problems have."""
     if found.by_difficulty:
         names = ("passed_public", "passed", "recovered")
         rows = [
@@ -458,7 +446,6 @@ def _program_sections(found: LabReport) -> Iterator[Section]:
 
 
 def _columns(found: LabReport) -> Rows:
-    """What columns of the comparisons mean."""
     points = "of preferred: the share of votes for the first arm minus that for the second"
     effect = (
         "how large the difference is, whatever its unit: of shares and votes Cohen's h, else the mean "
@@ -477,7 +464,6 @@ def _columns(found: LabReport) -> Rows:
 
 
 def _method(found: LabReport) -> Rows:
-    """How the answers were inferred, and what was added to them."""
     many, enough = found.clusters == "task", f"with results of {MANY_TASKS} tasks or more"
     resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both arms)"
     answered = [each for each in found.pairs if each.difference.value is not None]
@@ -517,7 +503,6 @@ def _left_out(found: LabReport) -> Rows:
 
 
 def _details(found: LabReport) -> Iterator[Section]:
-    """What a page shows beneath."""
     for arms, panel in found.panels.items():
         # What could be shown is said by the plan, for the tests that were planned.
         rows = [row for row in notes(panel) if row[0] != "Power"]
@@ -532,7 +517,6 @@ def _details(found: LabReport) -> Iterator[Section]:
 
 
 def _trees(found: LabReport) -> Iterator[Section]:
-    """A picture for each task and arm, and the ways in it as a table."""
     if not found.trees:
         return
     shown = found.trees[:_MAX_TREES]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import partial
 from itertools import combinations
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from itertools import count as count_from
+from typing import Annotated, Any, Literal, NamedTuple
 
+import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import asdict, replace
 
@@ -68,8 +69,6 @@ PANEL: Literal["panel"] = "panel"
 
 
 class SuiteTask(Struct, frozen=True, kw_only=True):
-    """A task of a suite."""
-
     task: Task
     job: str = ""
     """The job that does it, `solve` or `research`; empty where an arm's strategy writes a text."""
@@ -78,8 +77,6 @@ class SuiteTask(Struct, frozen=True, kw_only=True):
 
 
 class SuiteArm(Struct, frozen=True, kw_only=True):
-    """A way to do the tasks."""
-
     settings: Settings
     shared_draft: bool = True
     """Whether it begins from the draft that all arms of a repeat share."""
@@ -88,8 +85,6 @@ class SuiteArm(Struct, frozen=True, kw_only=True):
 
 
 class SuitePanel(Struct, frozen=True, kw_only=True):
-    """The blind panels over what arms delivered."""
-
     settings: Settings
     equal_length: bool = False
     pairwise: bool = False
@@ -156,11 +151,9 @@ class Suite(Struct, frozen=True, kw_only=True):
 
     @property
     def added(self) -> dict[str, int]:
-        """Repeats that were added to each comparison in all."""
         return dict(sum(map(Counter, self.additions), Counter[str]()))
 
     def repeats_of(self, comparison: SuiteComparison) -> int:
-        """How often a comparison is repeated."""
         return self.repeats + self.added.get(comparison.name, 0)
 
     def arm_repeats(self, arm: str) -> int:
@@ -186,8 +179,6 @@ class Suite(Struct, frozen=True, kw_only=True):
 
 
 class SuiteWork(Work, Struct, frozen=True, tag_field="type", tag=True):
-    """A suite to be run."""
-
     name = "suites"
 
     suite: Suite
@@ -302,7 +293,6 @@ class CellQuery(Query[CellResult], frozen=True, kw_only=True):
     def of(
         cls, cell: Cell, texts: dict[str, str] | None = None, amount: Decimal | None = None
     ) -> CellQuery:
-        """The question for a cell."""
         return cls(key=sub_key(cell.part, "cell"), cell=cell, texts=texts or {}, amount=amount)
 
 
@@ -322,7 +312,6 @@ class CellFinished(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """What came of it."""
         status = self.result.status if self.result.finished else "left out"
         what = f"{status}, {self.result.reason}"
         if self.result.solved:
@@ -330,17 +319,21 @@ class CellFinished(Event, frozen=True, kw_only=True):
         return f"{self.cell.name}: {what}"
 
     def without_sentences(self) -> CellFinished:
-        """Without why the cell ended."""
         solved = self.result.solved and self.result.solved.without_sentences()
         return replace(self, result=replace(self.result, reason="", solved=solved))
 
 
 def draft_settings(settings: Settings) -> Settings:
     """What the shared draft of an arm depends on, and nothing else."""
-    names = (
-        *("seed", "max_tokens", "author_temperature", "author_effort", "budget"),
-        *("allow_http", "batch"),
-    )
+    names = [
+        "seed",
+        "max_tokens",
+        "author_temperature",
+        "author_effort",
+        "budget",
+        "allow_http",
+        "batch",
+    ]
     models = Models.everywhere(settings.models.author)
     return Settings(
         models=models,
@@ -351,7 +344,6 @@ def draft_settings(settings: Settings) -> Settings:
 
 
 def check_match(suite: Suite) -> None:
-    """Refuse budgets that cannot be matched, before anything is spent."""
     if suite.match is None:
         return
     if suite.add or any(each.job for each in suite.tasks.values()):
@@ -364,28 +356,18 @@ def check_match(suite: Suite) -> None:
             "name another one first or give an amount"
         )
     if suite.match.by == "cost":
-        _require_prices(suite)
-
-
-def _require_prices(suite: Suite) -> None:
-    addresses = {address for arm in suite.arms.values() for address in arm.settings.models.all()}
-    prices = {address: rates(address) for address in sorted(addresses)}
-    for address, price in prices.items():
-        if price is None:
+        addresses = {each for arm in suite.arms.values() for each in arm.settings.models.all()}
+        prices = [rates(address) for address in addresses]
+        if not all(prices) or not any(each and (each.input or each.output) for each in prices):
             raise InvalidInput(
-                f"budgets cannot be matched by cost, the price of {address} is not known; "
-                "match calls or tokens"
+                "budgets are matched by cost where every model has a price that is known and one of them "
+                "costs something; match calls or tokens"
             )
-    if not any(price and (price.input or price.output) for price in prices.values()):
-        raise InvalidInput(
-            "these models cost nothing, so cost matches nothing; match calls or tokens"
-        )
 
 
 def servers_of(
     base_url: str | Mapping[str, str] | None, models: Models
 ) -> dict[str, str] | str | None:
-    """Of these servers those of the providers that are asked."""
     if base_url is None or isinstance(base_url, str):
         return base_url
     used = {address.partition("/")[0] for address in models.all()}
@@ -393,7 +375,6 @@ def servers_of(
 
 
 def prepare_cell(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Settings]:
-    """The task and the settings of a cell's run."""
     cell = query.cell
     task = suite.tasks[cell.task].task
     # Arms of a repeat draw alike, so that they differ only in what they do.
@@ -442,7 +423,6 @@ def _panel(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Settings]:
 
 
 def set_of(task: SuiteTask) -> str:
-    """The set of problems that a task is one of; empty for others."""
     return str(task.terms.get("set", "")) if task.job == "solve" else ""
 
 
@@ -464,7 +444,6 @@ def arm_runs(suite: Suite) -> Iterator[tuple[str, Task, Settings]]:
 
 
 def panel_texts(panel: SuitePanel, texts: Mapping[str, str]) -> Mapping[str, str]:
-    """Texts as judges see them."""
     return cut_to_equal_length(texts) if panel.equal_length and texts else texts
 
 
@@ -476,91 +455,71 @@ class Group(NamedTuple):
     panels: tuple[Cell, ...]
 
     def draft_of(self, arm: str) -> Cell | None:
-        """The draft that an arm begins from."""
         return next((cell for cell in self.drafts if arm in cell.arms), None)
 
 
 def groups(suite: Suite) -> Iterator[Group]:
     """Repeat by repeat, so that a suite that is stopped early has run all tasks and arms equally often."""
-    number = 0
-    for repeat in _all_repeats(suite):
-        drafts, others = _drafts_and_others(suite, repeat)
+    numbers = count_from(1)
+    for repeat in range(1, max(map(suite.arm_repeats, suite.arms)) + 1):
+        arms = [arm for arm in suite.arms if suite.arm_repeats(arm) >= repeat]
+        due = [each.arms for each in suite.comparisons if suite.repeats_of(each) >= repeat]
+        drafts = _titled(DRAFT, _shared_drafts(suite, arms))
+        panels = _titled(PANEL, suite.judged)
+        panels = {title: names for title, names in panels.items() if set(names) in map(set, due)}
         for at, task in enumerate(suite.tasks, 1):
-            named = [*(drafts if needs_draft(suite.tasks[task]) else ()), *others]
-            cells = [
-                Cell(
-                    number=number + place,
-                    kind=kind,
-                    task=task,
-                    repeat=repeat,
-                    arms=names,
-                    part=str(PartName(title, repeat, problem=at)),
-                )
-                for place, (kind, title, names) in enumerate(named, 1)
-            ]
-            number += len(cells)
+            kinds: tuple[tuple[CellKind, dict[str, tuple[str, ...]]], ...] = (
+                (DRAFT, drafts if needs_draft(suite.tasks[task]) else {}),
+                ("arm", {arm: (arm,) for arm in arms}),
+                (PANEL, panels),
+            )
             yield Group(
-                *(tuple(cell for cell in cells if cell.kind == kind) for kind in get_args(CellKind))
+                *(
+                    tuple(
+                        Cell(
+                            number=next(numbers),
+                            kind=kind,
+                            task=task,
+                            repeat=repeat,
+                            arms=names,
+                            part=str(PartName(title, repeat, problem=at)),
+                        )
+                        for title, names in cells.items()
+                    )
+                    for kind, cells in kinds
+                )
             )
 
 
+def _titled(kind: str, cells: Sequence[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """`draft`, or `draft-1` and `draft-2` where there are several."""
+    titles = [kind] if len(cells) == 1 else [f"{kind}-{n}" for n in range(1, len(cells) + 1)]
+    return dict(zip(titles, cells, strict=True))
+
+
+def _shared_drafts(suite: Suite, arms: Sequence[str]) -> list[tuple[str, ...]]:
+    """Arms by the draft they share, which depends on who writes it and how."""
+    together: dict[bytes, tuple[str, ...]] = {}
+    for arm in arms:
+        if suite.arms[arm].shared_draft:
+            key = msgspec.json.encode(draft_settings(suite.arms[arm].settings))
+            together[key] = (*together.get(key, ()), arm)
+    return list(together.values())
+
+
 def all_cells(suite: Suite) -> Iterator[Cell]:
-    """Every cell, by number."""
     for group in groups(suite):
         yield from (*group.drafts, *group.arms, *group.panels)
 
 
 def count_cells(suite: Suite) -> int:
     """How many cells there are; a panel over texts that are all the same is none in the end."""
-    with_draft = sum(map(needs_draft, suite.tasks.values()))
-    return sum(
-        with_draft * len(drafts) + len(suite.tasks) * len(others)
-        for drafts, others in map(partial(_drafts_and_others, suite), _all_repeats(suite))
-    )
-
-
-def _all_repeats(suite: Suite) -> range:
-    return range(1, max(map(suite.arm_repeats, suite.arms)) + 1)
+    return sum(1 for _ in all_cells(suite))
 
 
 def needs_draft(task: SuiteTask) -> bool:
     """Whether a first draft of it is written, which arms may share."""
     return not task.job and task.task.draft is None
-
-
-_NamedCell = tuple[CellKind, str, tuple[str, ...]]
-
-
-def _drafts_and_others(suite: Suite, repeat: int) -> tuple[list[_NamedCell], list[_NamedCell]]:
-    """The cells of a repeat that each task has, drafts apart, with their titles and arms."""
-    arms = [arm for arm in suite.arms if suite.arm_repeats(arm) >= repeat]
-    shared = _shared_drafts(suite, arms)
-    drafts: list[_NamedCell] = [
-        (DRAFT, DRAFT if len(shared) == 1 else f"{DRAFT}-{place}", names)
-        for place, names in enumerate(shared, 1)
-    ]
-    others: list[_NamedCell] = [("arm", arm, (arm,)) for arm in arms]
-    for place, names in enumerate(suite.judged, 1):
-        due = [each for each in suite.comparisons if set(each.arms) == set(names)]
-        if any(suite.repeats_of(each) >= repeat for each in due):
-            title = PANEL if len(suite.judged) == 1 else f"{PANEL}-{place}"
-            others.append((PANEL, title, names))
-    return drafts, others
-
-
-def _shared_drafts(suite: Suite, arms: list[str]) -> list[tuple[str, ...]]:
-    """Arms by the draft they share, which depends on who writes it and how."""
-    together: list[tuple[Settings, list[str]]] = []
-    for arm in arms:
-        if not suite.arms[arm].shared_draft:
-            continue
-        settings = draft_settings(suite.arms[arm].settings)
-        same = next((names for known, names in together if known == settings), None)
-        if same is None:
-            together.append((settings, [arm]))
-        else:
-            same.append(arm)
-    return [tuple(names) for _, names in together]
 
 
 STRATEGIES = ("autoreason", "single", "critique_revise")
@@ -582,31 +541,26 @@ def compare_strategies(
 
     Without `repeats`, as many as it takes for a preference that is the same in all of them to show.
     """
-    names = {short(name): absolute(name) for name in strategies}
-    if len(names) < 2 or len(names) < len(strategies):
-        raise InvalidInput("a comparison needs two different strategies or more; name them")
-    if taken := names.keys() & {DRAFT, PANEL}:
+    # The comparison's own panels do the confirming.
+    own = replace(settings, confirmation=0, budget=Budget())
+    arms = _arms(strategies, own, "strategies")
+    if taken := arms.keys() & {DRAFT, PANEL}:
         raise InvalidInput(f"{min(taken)} is the name of other cells; rename that strategy")
     if not 2 <= judges <= MAX_JUDGES:
         raise InvalidInput(f"give the final panel 2 to {MAX_JUDGES} judges, not {judges}")
-    for name in names.values():
-        find_strategy(name)
-    # The comparison's own panels do the confirming.
-    own = replace(settings, confirmation=0, budget=Budget())
+    for arm in arms.values():
+        find_strategy(arm.settings.job.name)
     panel = replace(own, job=Judge(), judges=judges, max_judges=max(judges, settings.max_judges))
     ruled = ["kept_contract"] if not task.contract.empty else []
     suite = Suite(
         name="compare",
         form="strategies",
         tasks={"brief": SuiteTask(task=task)},
-        arms={
-            name: SuiteArm(settings=replace(own, job=Refine(strategy=each)))
-            for name, each in names.items()
-        },
-        repeats=check_repeats(repeats, len(names)),
+        arms=arms,
+        repeats=check_repeats(repeats, len(arms)),
         comparisons=(
             SuiteComparison(
-                name="strategies", question="Which do judges prefer?", arms=tuple(names)
+                name="strategies", question="Which do judges prefer?", arms=tuple(arms)
             ),
         ),
         measures=("tokens", *ruled),  # type: ignore[arg-type]
@@ -622,19 +576,17 @@ def compare_rules(
     task: Task, settings: Settings, *, rules: Sequence[str], repeats: int | None
 ) -> Suite:
     """Rules of research with the same evaluations and seeds, each compared with each on fresh evaluations."""
-    if len(rules) < 2 or len(set(rules)) < len(rules):
-        raise InvalidInput("a comparison needs two different rules or more; name them")
     options = asdict(settings.job_as(Research))
     del options["rule"]
-    own = replace(settings, confirmation=0, budget=Budget())
+    arms = _arms(rules, replace(settings, confirmation=0, budget=Budget()), "rules")
     question = "Which gains more on evaluations that decided nothing?"
     return Suite(
         name="rules",
         form="rules",
         tasks={"artifact": SuiteTask(task=task, job="research", terms=options)},
-        arms={rule: SuiteArm(settings=replace(own, job=Refine(strategy=rule))) for rule in rules},
-        repeats=check_repeats(repeats, len(rules)),
-        comparisons=_every_pair(rules, question, "value"),
+        arms=arms,
+        repeats=check_repeats(repeats, len(arms)),
+        comparisons=_every_pair(arms, question, "value"),
         measures=("value", "claimed", "kept", "evaluations"),
     )
 
@@ -647,14 +599,10 @@ def solve_problems(
     repeats: int,
     prompts: Mapping[str, str],
 ) -> Suite:
-    """Every problem that can be judged, by every strategy with repeats."""
-    names = {short(name): absolute(name) for name in strategies}
-    if len(names) < len(strategies):
-        raise InvalidInput("name one strategy or several different ones for the problems")
     options = asdict(settings.job_as(Solve))
     broken = options.pop("broken")
     del options["strategy"]
-    own = replace(settings, budget=Budget())
+    arms = _arms(strategies, replace(settings, budget=Budget()), "strategies", at_least=1)
     tasks: dict[str, SuiteTask] = {}
     for number, each in enumerate((each for each in assignments if not each.remark), 1):
         name = each.id if each.id not in tasks else f"{each.id} ({number})"
@@ -664,12 +612,9 @@ def solve_problems(
         name="solve",
         form="problems",
         tasks=tasks,
-        arms={
-            name: SuiteArm(settings=replace(own, job=Refine(strategy=each)))
-            for name, each in names.items()
-        },
-        repeats=check_repeats(repeats, len(names)),
-        comparisons=_every_pair(tuple(names), "Which passes the tests of more problems?", "passed"),
+        arms=arms,
+        repeats=check_repeats(repeats, len(arms)),
+        comparisons=_every_pair(arms, "Which passes the tests of more problems?", "passed"),
         measures=(*OF_PROGRAMS, "tokens"),
         prompts=dict(prompts),
         broken=tuple(broken),
@@ -677,19 +622,29 @@ def solve_problems(
     )
 
 
+def _arms(
+    names: Sequence[str], settings: Settings, noun: str, at_least: int = 2
+) -> dict[str, SuiteArm]:
+    """An arm for each strategy or rule, under its short name."""
+    arms = {
+        short(name): SuiteArm(settings=replace(settings, job=Refine(strategy=absolute(name))))
+        for name in names
+    }
+    if len(arms) < max(at_least, len(names)):
+        raise InvalidInput(f"a comparison needs two different {noun} or more; name them")
+    return arms
+
+
 def _every_pair(
-    names: Sequence[str], question: str, measure: Measure
+    arms: Iterable[str], question: str, measure: Measure
 ) -> tuple[SuiteComparison, ...]:
     return tuple(
-        SuiteComparison(
-            name=f"{one}-{other}", question=question, arms=(one, other), measure=measure
-        )
-        for one, other in combinations(names, 2)
+        SuiteComparison(name="-".join(pair), question=question, arms=pair, measure=measure)
+        for pair in combinations(arms, 2)
     )
 
 
 def check_repeats(repeats: int | None, arms: int) -> int:
-    """How often arms are run that are compared in all pairs."""
     repeats = enough_repeats(arms) if repeats is None else repeats
     if not 1 <= repeats <= MAX_COMPARED:
         raise InvalidInput(f"`repeats` is {repeats}; give a number from 1 to {MAX_COMPARED}")

@@ -62,7 +62,6 @@ def distinct(texts: Mapping[str, str | None]) -> tuple[Entry, ...]:
 
 
 def panel_job(texts: Mapping[str, str], *, pairwise: bool, equal_length: bool) -> Judge:
-    """The job of a panel, with the length of texts that it sees cut."""
     kind = JudgePairs if pairwise else Judge
     return kind(
         cut_from={name: count_words(text) for name, text in texts.items()} if equal_length else {}
@@ -144,7 +143,6 @@ class PanelJob(Job):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """The ballots of one panel, unless some have to be asked for again."""
         ballots, calls = settings.judges * cls.ballots_per_judge, seat_calls(settings)
         return {"judge": ballots}, {"judge": ballots * calls.usual}, {"judge": ballots * calls.most}
 
@@ -156,7 +154,6 @@ class PanelJob(Job):
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
-        """There must be texts to judge."""
         if not task.entries:
             raise InvalidInput(
                 f"{settings.job.name} has no texts to judge; give the task its entries"
@@ -173,7 +170,6 @@ class RankedPanel(PanelJob):
     summary = "a blind panel over finished texts"
 
     async def run(self) -> JobFinished:
-        """Run the panel and choose the text it prefers."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
         for attempt in panel_attempts(self.context):
             stage = attempt_stage(STAGE, attempt)
@@ -208,7 +204,6 @@ class PairwisePanel(PanelJob):
     ballots_per_judge = 2
 
     async def run(self) -> JobFinished:
-        """Run every duel and choose the text that wins the most votes."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
         for attempt in panel_attempts(self.context):
             await self._run_duels(texts, attempt)
@@ -232,11 +227,9 @@ class PairwisePanel(PanelJob):
 
     @classmethod
     def plan_count(cls, task: Task) -> int:
-        """Once for each pair."""
         return comb(len(task.entries), 2)
 
     async def _run_duels(self, texts: Mapping[str, str], attempt: int) -> None:
-        """All pairs, all judges, at once."""
         stages = {
             attempt_stage(sub_key(PAIR, at), attempt): pair
             for at, pair in enumerate(combinations(texts, 2), 1)
@@ -266,7 +259,6 @@ def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
 
 
 def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], list[PairVote]]:
-    """The votes of every duel, by the two names in the order in which they were given."""
     return {
         (panel.ballots[0].order[0], panel.ballots[0].order[1]): votes(panel.ballots)
         for panel in duels_of(panels)
@@ -274,7 +266,6 @@ def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], 
 
 
 def duels_of(panels: Mapping[str, RecordedPanel]) -> list[RecordedPanel]:
-    """The last duel of every pair."""
     duels = [
         panel for panel in panels.values() if Key.parse(panel.stage).head == PAIR and panel.ballots
     ]
@@ -316,8 +307,6 @@ _AGAIN = "again"
 
 
 class Decision(NamedTuple):
-    """A recorded decision and that of the other panel."""
-
     stage: str
     recorded_winner: str
     new_winner: str | None
@@ -327,7 +316,6 @@ class Decision(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether the other panel would have decided otherwise."""
         return self.new_winner is not None and self.new_winner != self.recorded_winner
 
 
@@ -342,7 +330,6 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """How many decisions would have been different."""
         judged = [each for each in self.decisions if each.new_verdict]
         changed = sum(each.changed for each in self.decisions)
         clear = sum(each.changed for each in beyond_chance(self.decisions))
@@ -358,7 +345,6 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
         )
 
     def sections(self) -> list[Section]:
-        """Each decision."""
         heads = ("recorded", "other panel", "", "its lead")
         rows = [
             (
@@ -374,7 +360,6 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
         return [Section(tables=[Table(columns, rows, tones={"changed": "warning"})])]
 
     def to_dict(self) -> dict[str, Any]:
-        """Its values, and of each decision whether it changed."""
         decisions = [to_builtins(e._asdict()) | {"changed": e.changed} for e in self.decisions]
         return {
             "rejudged_run": self.rejudged_run,
@@ -383,7 +368,6 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
         }
 
     def run_fields(self) -> dict[str, Any]:
-        """All of it."""
         return self.to_dict()
 
 
@@ -401,7 +385,6 @@ class RejudgeJob(PanelJob):
     summary = "recorded passes judged again by another panel"
 
     async def run(self) -> JobFinished:
-        """Run all panels side by side."""
         stages = stages_of(self.context.task)
         for attempt in panel_attempts(self.context):
             works = [partial(self._judge_again, stage, attempt) for stage in stages]
@@ -412,7 +395,6 @@ class RejudgeJob(PanelJob):
 
     @classmethod
     def plan_count(cls, task: Task) -> int:
-        """Once for each recorded panel."""
         return len(stages_of(task))
 
     async def _judge_again(self, stage: str, attempt: int, emit: Emit) -> Verdict | None:
@@ -426,7 +408,6 @@ class RejudgeJob(PanelJob):
 
 
 def stages_of(task: Task) -> list[str]:
-    """The stages of the panels that are run again."""
     return list(dict.fromkeys(entry.stage for entry in task.entries))
 
 
@@ -462,19 +443,16 @@ def recorded_panels(story: Story, run: str) -> Task:
 
 
 def rejudge_report(story: Story, before: Story) -> RejudgeReport:
-    """The report of another panel, whose story comes first, on the decisions of a run."""
     run = rejudged_run(story)
     return RejudgeReport(rejudged_run=run, decisions=tuple(decisions(before, story.panels)))
 
 
 def rejudged_run(story: Story) -> str:
-    """The run whose decisions were put to another panel."""
     assert story.settings is not None
     return story.settings.job_as(Rejudge).of
 
 
 def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decision]:
-    """The recorded decisions with those of the other panel."""
     verdicts = {
         sub_key(_AGAIN, pass_key(recorded.number)): recorded.verdict
         for recorded in before.passes

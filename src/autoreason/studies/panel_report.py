@@ -51,8 +51,6 @@ class CountedBallot(Struct, frozen=True, kw_only=True):
 
 
 class EntryStanding(Struct, frozen=True, kw_only=True):
-    """The result of one text."""
-
     name: str
     words: int
     points: float
@@ -63,8 +61,6 @@ class EntryStanding(Struct, frozen=True, kw_only=True):
 
 
 class EntryDuel(Struct, frozen=True, kw_only=True):
-    """Two texts against each other over all ballots."""
-
     first: str
     second: str
     wins: int
@@ -83,7 +79,6 @@ class EntryDuel(Struct, frozen=True, kw_only=True):
         return self.second if self.wins > self.losses else self.first
 
     def seen_from(self, name: str) -> EntryDuel:
-        """The same duel with this text as `first`."""
         if name == self.first:
             return self
         share = self.preferred
@@ -144,7 +139,6 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """The winner, or that there is none beyond chance: one plain sentence."""
         if self.winner:
             return f"{self.winner} wins: {self._lead()}"
         leaders = _leaders(self.standings, self.pairwise)
@@ -174,11 +168,9 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         )
 
     def sections(self) -> list[Section]:
-        """Standings, the matrix of wins, and notes."""
         return [Section(tables=[standings(self), win_matrix(self)]), Section(sentences=notes(self))]
 
     def names(self) -> list[str]:
-        """Those of the texts."""
         return [each.name for each in self.standings]
 
 
@@ -216,7 +208,6 @@ def win_matrix(found: PanelReport) -> Table:
 
 
 def duels(found: PanelReport, against: str) -> Table:
-    """Each of the others against one of them, with paired tests."""
     rows = [
         (
             each.second,
@@ -233,7 +224,6 @@ def duels(found: PanelReport, against: str) -> Table:
 
 
 def missing_intervals(found: PanelReport, name: str) -> list[tuple[str, str]]:
-    """Which rows of the table of duels have a share without an interval, and why."""
     without = [
         each
         for each in _duels_with(found, name)
@@ -250,7 +240,6 @@ def _duels_with(found: PanelReport, name: str) -> list[EntryDuel]:
 
 
 def notes(found: PanelReport) -> list[tuple[str, str]]:
-    """Agreement, position, length and what was left out, as labelled sentences."""
     noun, longer_share, share = (
         "repeat" if found.clustered else "vote",
         found.longer_preferred,
@@ -412,7 +401,6 @@ def _merit(standing: EntryStanding, pairwise: bool) -> float:
 
 
 def _leaders(ordered: Sequence[EntryStanding], pairwise: bool) -> list[str]:
-    """The texts that no other is ahead of."""
     best = _merit(ordered[0], pairwise)
     return [each.name for each in ordered if _merit(each, pairwise) == best]
 
@@ -524,7 +512,6 @@ def _longer(
 
 
 def panel_report(story: Story) -> PanelReport:
-    """The report of a panel, ranked or in pairs."""
     assert story.task is not None
     rules = story.task.contract.violations
     broken = {e.name: tuple(v.message for v in rules(e.text)) for e in story.task.entries}

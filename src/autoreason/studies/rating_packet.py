@@ -38,15 +38,11 @@ T = TypeVar("T")
 
 
 class BlindTask(Struct, frozen=True):
-    """A brief and the codes of the texts that were written for it."""
-
     title: str
     codes: tuple[str, ...]
 
 
 class Packet(Struct, frozen=True, kw_only=True):
-    """What may be known of a packet before its key is opened."""
-
     id: str
     created: datetime
     orders_seed: int
@@ -64,12 +60,10 @@ def brief_file(task: int) -> str:
 
 
 def text_file(task: int, code: str) -> str:
-    """Where a text is."""
     return f"task-{task + 1}/{code}.md"
 
 
 def read_packet(folder: Path) -> Packet:
-    """The packet in a folder."""
     path = folder / PACKET
     if not path.is_file():
         raise InvalidInput(
@@ -84,7 +78,6 @@ def read_part(folder: Path, packet: Packet, name: str) -> str:
 
 
 def _read_known(path: Path, known: str) -> bytes:
-    """A file whose digest is known."""
     data = path.read_bytes() if path.is_file() else b""
     if digest(data) != known:
         raise InvalidInput(f"{path} is not what it was; restore it from a copy")
@@ -92,7 +85,6 @@ def _read_known(path: Path, known: str) -> bytes:
 
 
 def decode(data: bytes, kind: type[T], path: Path) -> T:
-    """A JSON file of a packet; one clear sentence where it is damaged."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -100,7 +92,6 @@ def decode(data: bytes, kind: type[T], path: Path) -> T:
 
 
 def digest(data: bytes) -> str:
-    """SHA-256, in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -128,24 +119,18 @@ _COLUMNS = 76
 
 
 class NamedTask(Struct, frozen=True):
-    """A task with the names behind its codes."""
-
     source: str
     names: dict[str, str]
     """By code."""
 
 
 class PacketKey(Struct, frozen=True, kw_only=True):
-    """What no rater may know."""
-
     packet: str
     seed: int
     tasks: tuple[NamedTask, ...]
 
 
 class Opening(Struct, frozen=True, kw_only=True):
-    """When a key was opened, and on which ratings."""
-
     at: datetime
     ratings: dict[str, str]
     """The SHA-256 of every person's ratings at that moment, by file."""
@@ -160,14 +145,12 @@ def seal(key: PacketKey) -> bytes:
 
 
 def unseal(sealed: bytes) -> PacketKey:
-    """The key in a file that `seal` wrote."""
     _, _, hidden = sealed.partition(b"\n\n")
     plain = zlib.decompress(base64.b85decode(b"".join(hidden.split())))
     return msgspec.json.decode(plain, type=PacketKey)
 
 
 def opening(folder: Path) -> Opening | None:
-    """When the key of a packet was opened, if it was."""
     path = folder / OPENING
     return decode(path.read_bytes(), Opening, path) if path.exists() else None
 
@@ -184,7 +167,6 @@ def open_key(folder: Path, packet: Packet, now: datetime) -> tuple[PacketKey, Op
 
 
 def rating_digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every person's ratings as they are now, by file."""
     files = sorted((folder / RATINGS).glob("*.jsonl"))
     return {path.name: digest(path.read_bytes()) for path in files}
 
@@ -241,8 +223,6 @@ _PAGE = Path(__file__).parent / "rating_page"
 
 
 class OpenTask(Struct, frozen=True):
-    """A task whose texts still have names."""
-
     task: Task
     entries: tuple[Entry, ...]
     source: str = ""
@@ -250,7 +230,6 @@ class OpenTask(Struct, frozen=True):
 
 
 def build_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packet:
-    """Write a packet into a new or empty folder."""
     if not tasks:
         raise InvalidInput("there is nothing to rate; give a brief and two texts or more")
     for task in tasks:
@@ -290,12 +269,10 @@ def build_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packe
 
 
 def instructions() -> str:
-    """The instructions that people read first."""
     return (_PAGE / "instructions.md").read_text("utf-8")
 
 
 def brief(task: Task) -> str:
-    """What a rater must know about a task."""
     parts = [task.brief]
     if rules := task.contract.rules():
         parts.append("### Limits\n\n" + "\n".join(f"- {rule}" for rule in rules))
@@ -340,7 +317,6 @@ def _write(folder: Path, packet: Packet, files: dict[str, str], sealed: bytes) -
 
 
 def from_files(brief: str, texts: Sequence[Path]) -> OpenTask:
-    """A brief, as a file or in words, and files with texts that were written for it."""
     entries = tuple(Entry(name=name, text=text) for name, text in read_texts(texts).items())
     is_short = len(brief) <= _MAX_SOURCE and "\n" not in brief
     return OpenTask(read_task(brief), entries, source=brief if is_short else "a brief in words")
@@ -356,7 +332,6 @@ def from_pairing(pairing: str) -> OpenTask:
 
 
 def from_run(run: str, story: Story) -> OpenTask:
-    """The first draft of a run and the text it delivered."""
     draft, delivered = story.draft, story.delivered
     if not story.task or not draft or not delivered or same_text(draft.text, delivered.text):
         raise InvalidInput(
@@ -412,8 +387,6 @@ MAX_COMMENT_LENGTH = 10_000
 
 
 class ScoreClick(Struct, frozen=True, tag="scored"):
-    """One line of the rubric for one text."""
-
     code: str
     line: str
     score: int
@@ -435,8 +408,6 @@ class CommentClick(Struct, frozen=True, tag="commented"):
 
 
 class StepClick(Struct, frozen=True, tag="went"):
-    """Which step is on the screen."""
-
     step: int
 
 
@@ -450,8 +421,6 @@ Click = ScoreClick | RankingClick | CommentClick | StepClick | FinishClick
 
 @dataclass
 class Sheet:
-    """The ratings of one person so far."""
-
     rater: str
     seat: int
     scores: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -462,7 +431,6 @@ class Sheet:
     finished: bool = False
 
     def apply(self, what: Click) -> None:
-        """Apply one more click."""
         match what:
             case ScoreClick():
                 self.scores.setdefault(what.code, {})[what.line] = what.score
@@ -488,7 +456,6 @@ class Sheet:
 
     @property
     def empty(self) -> bool:
-        """Whether they sat down and did nothing."""
         return not self.scores and not any(self.rankings.values())
 
 
@@ -498,7 +465,6 @@ def steps_in(packet: Packet) -> int:
 
 
 def fits(what: Click, packet: Packet) -> bool:
-    """Whether a click is about this packet."""
     match what:
         case ScoreClick():
             is_code = any(what.code in task.codes for task in packet.tasks)
@@ -552,30 +518,23 @@ MAX_NAME_LENGTH = 60
 
 
 class SheetStart(Struct, frozen=True, tag="began"):
-    """A person started."""
-
     packet: str
     rater: str
     seat: int
 
 
 class SheetLine(Struct, frozen=True):
-    """One line of a file."""
-
     at: datetime
     what: SheetStart | Click
 
 
 class OpenSheet:
-    """A sheet that can be written on."""
-
     def __init__(self, path: Path, sheet: Sheet, packet: Packet) -> None:
         self.sheet = sheet
         self._path = path
         self._packet = packet
 
     def add(self, what: Click, now: datetime) -> None:
-        """Store a click."""
         if not fits(what, self._packet):
             raise InvalidInput(f"this does not fit the packet: {what}")
         try:
@@ -606,7 +565,6 @@ def open_sheet(folder: Path, packet: Packet, rater: str, now: datetime) -> OpenS
 
 
 def check_name(rater: str) -> str:
-    """A person's name without stray white space."""
     name = " ".join(rater.split())
     if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise InvalidInput(
@@ -616,7 +574,6 @@ def check_name(rater: str) -> str:
 
 
 def read_sheets(folder: Path, packet: Packet) -> list[Sheet]:
-    """All sheets, in the order in which people started."""
     sheets = (read_sheet(path, packet) for path in _files(folder))
     return sorted(sheets, key=lambda sheet: sheet.seat)
 

@@ -135,8 +135,6 @@ class DeskOccupied(InvalidInput):
 
 @dataclass
 class RatingSession:
-    """The person at the desk, in which browser, and since when."""
-
     browser: str
     page: OpenSheet
     since: datetime
@@ -153,12 +151,10 @@ class Desk:
         self._on_message = on_message
 
     def sheet(self, browser: str) -> Sheet | None:
-        """The sheet of the person at the desk, if it is in that browser."""
         session = self.session
         return session.page.sheet if session and session.browser == browser else None
 
     def sit(self, browser: str, rater: str) -> None:
-        """Sit down at a free desk, or again in the same browser."""
         if self.session and self.session.browser != browser:
             raise DeskOccupied(f"{self.session.page.sheet.rater} is rating now, in another window")
         now = datetime.now(UTC)
@@ -167,7 +163,6 @@ class Desk:
         self._report("sits down")
 
     def click(self, browser: str, what: Click) -> None:
-        """Store a click."""
         if self.session is None or self.session.browser != browser:
             raise DeskOccupied("this window is no longer at the desk; nothing was saved here")
         sheet = self.session.page.sheet
@@ -180,7 +175,6 @@ class Desk:
             self._report("goes on")
 
     def leave(self, browser: str) -> None:
-        """Leave the desk to the next person."""
         if self.sheet(browser):
             self._report("leaves")
             self.session = None
@@ -221,8 +215,6 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Server:
-    """Serves one packet on this machine."""
-
     def __init__(
         self, folder: Path, *, rater: str | None = None, on_message: OnMessage = print
     ) -> None:
@@ -265,7 +257,6 @@ class Server:
         return f"http://{HERE}:{bound}/"
 
     async def stop(self) -> None:
-        """Answer no more."""
         await self._runner.cleanup()
 
     def _app(self) -> web.Application:
@@ -324,7 +315,6 @@ class Server:
         return await self._show(request)
 
     async def _show(self, request: web.Request) -> web.Response:
-        """Everything the page needs to know now."""
         sheet = self._desk.sheet(request.headers.get("X-Browser", ""))
         sitting = self._desk.session
         at_desk = sitting and {

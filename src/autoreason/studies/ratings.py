@@ -56,8 +56,6 @@ Rankings = tuple[tuple[str, ...], ...]
 
 
 class TaskAgreement(Struct, frozen=True, kw_only=True):
-    """People and a panel of models on one task."""
-
     people: dict[str, float]
     """Borda points."""
     panel: dict[str, float]
@@ -67,8 +65,6 @@ class TaskAgreement(Struct, frozen=True, kw_only=True):
 
 
 class AgreementWithPanel(Struct, frozen=True, kw_only=True):
-    """How far people and a panel put the same texts in the same order."""
-
     tasks: tuple[TaskAgreement, ...]
     pairs: Estimate
     """Shown two texts, how often a person prefers the one with more points from the panel."""
@@ -77,8 +73,6 @@ class AgreementWithPanel(Struct, frozen=True, kw_only=True):
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """A rater, and how far they came."""
-
     name: str
     answered: int
     steps: int
@@ -88,8 +82,6 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """The result of one text."""
-
     name: str
     code: str | None
     """None where it is the texts of that name in several tasks."""
@@ -103,8 +95,6 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class TaskResult(Struct, frozen=True, kw_only=True):
-    """The ratings of the texts of one task."""
-
     title: str
     source: str
     texts: tuple[Standing, ...]
@@ -145,7 +135,6 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """Which text wins, or that none does beyond chance; of several tasks, in how many."""
         if len(self.tasks) > 1:
             won = [f"{name} in task {n}" for n, name in enumerate(self.winners, 1) if name]
             if not won:
@@ -165,11 +154,9 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
         return f"no text wins beyond chance: {first.name} is {ahead}, but {often}"
 
     def names(self) -> tuple[str, ...]:
-        """Names of texts."""
         return tuple(text.name for task in self.tasks for text in task.texts)
 
     def sections(self) -> list[Section]:
-        """Who rated, the results of each task's texts, and how far people agree."""
         opened = self.opened.astimezone(UTC)
         rows = [
             ("Key", f"opened {opened:%Y-%m-%d %H:%M} UTC; seed {self.seed}"),
@@ -284,7 +271,6 @@ def ratings_report(
     digests: dict[str, str],
     panel: Sequence[Rankings] = (),
 ) -> RatingsReport:
-    """The results of a packet; `digests` are those of the ratings as they are now, `panel` ranks task by task."""
     if panel:
         _check_panel(panel, [sorted(task.names.values()) for task in key.tasks])
     rated = [sheet for sheet in sheets if not sheet.empty]
@@ -447,7 +433,6 @@ class _PanelFile(Struct, forbid_unknown_fields=True):
 
 
 def read_panel(path: Path) -> Rankings:
-    """A panel's rankings of the texts of one task from a JSON file."""
     try:
         rankings = msgspec.json.decode(read_text(path, "panel"), type=_PanelFile).rankings
     except msgspec.MsgspecError:
@@ -483,7 +468,6 @@ def panel_of(run: str, story: Story) -> Rankings:
 
 
 def _check_panel(panel: Sequence[Rankings], names: Sequence[Sequence[str]]) -> None:
-    """Refuse rankings that are not of these texts, task by task."""
     if len(panel) != len(names):
         raise InvalidInput(
             f"the panel ranked texts of {len(panel)} and the packet has {len(names)} tasks;"

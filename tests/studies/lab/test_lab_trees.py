@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from tests.studies.lab.cells import a_cell, a_suite
 
-from autoreason.studies.lab_arms import (
+from autoreason.studies.lab_trees import (
     TrajectoryTree,
     draw_tree,
     draw_tree_legend,
