@@ -46,13 +46,7 @@ from autoreason.studies.lab_file import ARM_KEYS
 from autoreason.studies.lab_report import LabReport, LeftOut
 from autoreason.studies.panel_jobs import RejudgeReport
 from autoreason.studies.panel_report import EntryDuel, EntryStanding, PanelReport
-from autoreason.studies.ratings import (
-    Person,
-    RatingsReport,
-    Standing,
-    TaskAgreement,
-    TaskResult,
-)
+from autoreason.studies.ratings import Person, RatingsReport, Standing, TaskAgreement, TaskResult
 from autoreason.studies.simulate.study import Cell, Interval, Plan, SimulationReport, Summary
 from autoreason.studies.simulate.world import World
 from autoreason.task import FRONT_MATTER, read_task

@@ -12,9 +12,7 @@ from tests.run.runs import go_on, start_run
 from tests.run.solve_runs import SCRIPT, go_on_solving, number_of, solve_set, task, terms
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
-from autoreason.events import (
-    AnyEvent,
-)
+from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel

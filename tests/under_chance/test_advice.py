@@ -6,13 +6,7 @@ from math import sqrt
 from random import Random
 
 import pytest
-from benchmarks.advice import (
-    WORLDS,
-    AdviceWorld,
-    play_judge,
-    play_pilots,
-    study_advice,
-)
+from benchmarks.advice import WORLDS, AdviceWorld, play_judge, play_pilots, study_advice
 
 from autoreason.studies.advise.measures import (
     chance_to_fail,

@@ -23,10 +23,7 @@ from autoreason.studies.rating_packet import (
     Sheet,
     open_key,
 )
-from autoreason.studies.ratings import (
-    RatingsReport,
-    ratings_report,
-)
+from autoreason.studies.ratings import RatingsReport, ratings_report
 from autoreason.task import Entry, Task
 
 TIMES = 80

@@ -22,14 +22,7 @@ from autoreason.paths import Place, ServerUrl, data_folder
 from autoreason.programs.examiner.process import set_path
 from autoreason.run.cells import CellOutcome
 from autoreason.run.result import StopSwitch
-from autoreason.run.workers import (
-    CellWorker,
-    Opening,
-    SentCell,
-    Worker,
-    WorkerDied,
-    WorkerExecutor,
-)
+from autoreason.run.workers import CellWorker, Opening, SentCell, Worker, WorkerDied, WorkerExecutor
 from autoreason.settings import Settings
 from autoreason.studies.lab_suite import Suite
 

@@ -77,7 +77,6 @@ class Property(NamedTuple):
     floor: float | None = None
     band: tuple[float, float] = (0.0, COIN)
     questions: int = 1
-    """Those that one answer takes."""
 
     @property
     def rule(self) -> str:
@@ -149,7 +148,6 @@ class CertificateFinding(Struct, frozen=True, kw_only=True):
     n: int
     """How many independent things it rests on."""
     statement: str
-    """The counts in words."""
     rule: str
     """Where the interval of a judge lies that passes; one that fails has none of it there."""
     reason: str = ""
@@ -218,8 +216,6 @@ def _find_further(what: Property, answers: Answers, floor: float) -> tuple[int |
 
 
 class Certificate(Report, Struct, frozen=True, kw_only=True):
-    """The results of a judge, and how it was asked."""
-
     model: str
     base_url: str | None = None
     suite: int
@@ -229,7 +225,6 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
     repeats: int
     seed: int
     ballots: int
-    """Seats that voted."""
     invalid: int
     """Seats that gave no ballot, however often they were asked."""
     findings: tuple[CertificateFinding, ...]
@@ -496,7 +491,6 @@ def find_certificate(model: str, base_url: str | None = None) -> StoredCertifica
 
 
 def all_certificates() -> list[StoredCertificate]:
-    """Every certificate that can be read, by judge."""
     read = [_read_certificate(path) for path in certificates_folder().glob("*.json")]
     stored = [each for each in read if each]
     return sorted(stored, key=lambda s: (s.certificate.model, s.certificate.base_url or ""))
@@ -522,7 +516,6 @@ class Certification(Job):
     prompts = (*JUDGE_PROMPTS, "knowledge")
 
     async def run(self) -> JobFinished:
-        """Ask about planted defects first; a judge without a valid ballot is asked nothing else."""
         options = self.settings.job_as(Certify)
         await self.ask_questions(defect_questions(options.repeats))
         if any(b.ranking for panel in self.story.panels.values() for b in panel.ballots):
@@ -566,7 +559,6 @@ class Certification(Job):
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:  # noqa: ARG003
-        """Every question once: without all of them there is no certificate."""
         least, _, _ = cls.plans(settings)
         return sum(least.values())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from math import ceil
@@ -23,20 +24,16 @@ from autoreason.studies.lab_suite import (
     Measure,
     Suite,
     SuiteComparison,
-    groups,
 )
 
 Unit = tuple[str, int]
-"""A task and a repeat."""
 
 
 class ArmValues:
     def __init__(self, suite: Suite, finished: Sequence[CellFinished]) -> None:
         self.suite = suite
         self.cells: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
-        """Cells of each arm that have a result."""
         self.failed: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
-        """Those that have none."""
         self.panels: list[CellFinished] = []
         self._drafts: dict[tuple[str, Unit], CellResult] = {}
         for each in finished:
@@ -134,7 +131,6 @@ class ArmPair(Struct, frozen=True, kw_only=True):
     """Cohen's h of shares, else the difference in standard deviations of differences."""
     test: Test
     p_value_adjusted: float | None
-    """Corrected for every planned test (Holm)."""
     wins: int
     """Tasks on which the first has more, or where they are few pairs."""
     losses: int
@@ -276,13 +272,6 @@ def _effect(
     return fmean(differences) / spread if spread else None
 
 
-class AddedRepeats(Struct, frozen=True, kw_only=True):
-    comparison: str
-    repeats: int
-    width: float | None
-    """How wide its widest interval was before; None where it had none yet."""
-
-
 def repeats_to_add(rule: AddRule, pairs: Iterable[ArmPair]) -> dict[str, int]:
     """Repeats for each comparison with an interval wider than the rule allows, or none, within the most in all.
 
@@ -299,22 +288,7 @@ def repeats_to_add(rule: AddRule, pairs: Iterable[ArmPair]) -> dict[str, int]:
 
 
 def add_repeats(suite: Suite, more: dict[str, int]) -> Suite:
-    return replace(suite, additions=(*suite.additions, more))
-
-
-def additions(suite: Suite, finished: Sequence[CellFinished]) -> Iterator[AddedRepeats]:
-    before = replace(suite, additions=())
-    for more in suite.additions:
-        known = {cell.part for group in groups(before) for cells in group for cell in cells}
-        cells = [each for each in finished if each.cell.part in known]
-        widths: dict[str, list[float | None]] = {}
-        for pair in compare_arms(before, ArmValues(before, cells)):
-            widths.setdefault(pair.comparison, []).append(_width(pair))
-        for name, repeats in more.items():
-            found = [width for width in widths[name] if width is not None]
-            width = max(found) if len(found) == len(widths[name]) else None
-            yield AddedRepeats(comparison=name, repeats=repeats, width=width)
-        before = add_repeats(before, more)
+    return replace(suite, added=dict(Counter(suite.added) + Counter(more)))
 
 
 def _width(pair: ArmPair) -> float | None:
@@ -348,7 +322,6 @@ def turned(pair: ArmPair) -> ArmPair:
 
 
 def describe_finding(pair: ArmPair) -> str:
-    """How the arms differ, without whether that is shown."""
     value = pair.difference.value or 0.0
     first, second = pair.first, pair.second
     if pair.measure == "preferred":

@@ -51,15 +51,12 @@ from autoreason.task import Task, check_task, make_contract, read_task, read_tex
 from autoreason.tournament.judges import PANEL_SETTINGS
 
 KeyPath = tuple[str | int, ...]
-"""Keys and numbers of items, from the outside in."""
 Kind = TypeVar("Kind")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _WRONG = re.compile(r"Object (missing|contains) \w+ field `([^`]+)`|Invalid enum value '(.*)'")
 
 
 class MarkedYaml:
-    """A document, read: its value, and where everything in it is."""
-
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self._places: dict[KeyPath, yaml.Mark] = {}
@@ -198,7 +195,6 @@ class SuiteKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 _TERMS = {"solve": ("calls",), "research": ("evaluations", "patience", "parallel")}
 """Options of the jobs that do tasks which are not texts."""
 _RUN_KEYS = ("models", "seed", "budget", "matched", "base_url", "allow_http", "batch")
-"""Settings that a suite has once for all arms."""
 _ROLES = ("author", "critic", "synthesizer")
 ARM_KEYS = (
     *("model", *ROLE_MODELS, DRAFT),
@@ -212,7 +208,6 @@ _NEEDS: dict[str, str] = {
     **dict.fromkeys(OF_PROGRAMS, "problems"),
     **dict.fromkeys(("value", "claimed", "kept", "evaluations"), "research"),
 }
-"""Measures that only tasks of a kind have."""
 
 
 class TaskSource(NamedTuple):
@@ -224,8 +219,6 @@ class TaskSource(NamedTuple):
 
 
 class SuiteFile(NamedTuple):
-    """A suite as it was read; tasks that another process reads are still empty."""
-
     suite: Suite
     seed: int | None
     budget: Budget

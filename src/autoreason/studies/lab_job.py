@@ -192,11 +192,9 @@ class LabProgress(NamedTuple):
     total: int
     done: int
     left_out: int
-    """Those of them that have no result."""
     running: int
     spent: Spent
     seconds: float
-    """How long it was worked on."""
     missing: int = 0
     """Those that have ended and whose runs are not in this journal."""
 
@@ -236,7 +234,6 @@ class SuiteCells:
         self._story = story
         self._done = self._left_out = 0
         self._ended: set[str] = set()
-        """Their parts, and their runs."""
         self._spent = Spent()
 
     @cached_property

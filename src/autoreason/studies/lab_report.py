@@ -14,7 +14,7 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import describe_level, program_files
-from autoreason.report.numbers import count, decimal, listed, percent_interval
+from autoreason.report.numbers import count, decimal, percent_interval
 from autoreason.report.report import NOTHING_KNOWN, Report, Section
 from autoreason.report.table import Figure, Table, figures, words
 from autoreason.story import Story
@@ -32,10 +32,8 @@ from autoreason.studies.lab_arms import (
     shares_by_difficulty,
 )
 from autoreason.studies.lab_comparisons import (
-    AddedRepeats,
     ArmPair,
     ArmValues,
-    additions,
     answer,
     compare_arms,
     compare_recovery,
@@ -66,7 +64,6 @@ from autoreason.studies.panel_report import (
     CountedBallot,
     PanelReport,
     duels,
-    missing_intervals,
     notes,
     report,
     standings,
@@ -74,7 +71,6 @@ from autoreason.studies.panel_report import (
 )
 
 Rows = list[tuple[str, str]]
-"""Labels and sentences."""
 _HEADINGS = {
     "strategies": "A comparison of strategies",
     "rules": "Rules of research",
@@ -89,7 +85,6 @@ class LeftOut(Struct, frozen=True, kw_only=True):
     reason: str
     items: tuple[str, ...]
     runs: tuple[str, ...] = ()
-    """Those of cells that were run."""
 
     def __str__(self) -> str:
         named = ", ".join([*self.items, *self.runs][:_MAX_NAMED])
@@ -99,8 +94,6 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 
 
 class LabReport(Report, Struct, frozen=True, kw_only=True):
-    """A suite in numbers."""
-
     suite: str
     tasks: int
     repeats: int
@@ -115,7 +108,6 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     panels: dict[str, PanelReport]
     """Standings, agreement, position and length, by the arms that were judged together."""
     judged: int
-    """Panels that gave valid ballots."""
     left_out: tuple[LeftOut, ...]
     spent: Spent
     trees: tuple[TrajectoryTree, ...]
@@ -129,8 +121,6 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     `preferred` to its rivals in one panel; empty where there is nothing of it."""
     added: dict[str, int] = {}
     """Repeats that were added to a comparison by the rule of the suite."""
-    additions: tuple[AddedRepeats, ...] = ()
-    """The same one after another, and why."""
     add: AddRule | None = None
     broken: int = 0
     """Results of research that break a guard at the end, and count as no gain."""
@@ -230,7 +220,6 @@ def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabRe
         costs="calls" if spent.cost is None or not spent.cost else "cost",
         quality_by=quality_by,
         added=suite.added,
-        additions=tuple(additions(suite, finished)),
         add=suite.add,
         broken=sum(each.result.broken for each in finished),
         opened=max((each.result.opened for each in finished), default=0),
@@ -407,18 +396,13 @@ def _panel_section(found: LabReport) -> tuple[list[Section], Rows]:
     return [Section("Panel", tables=[standings(panel), win_matrix(panel), duels(panel, first)])], [
         *([("Repeats", alone)] if found.judged == 1 else []),
         *notes(panel),
-        *missing_intervals(panel, first),
         *rows,
     ]
 
 
 def _matched(found: LabReport) -> str:
     unit = found.match.by if found.match else "calls"
-    known = {each.arm: mean for each in found.arms if (mean := each.means.get(unit)) is not None}
-    less = [name for name, mean in known.items() if 2 * mean < max(known.values())]
-    fewer = "less" if unit == "cost" else "fewer"
-    needed = f"; {listed(less)} needed far {fewer}" if less else ""
-    return f"by {unit}, the most that each may take after its draft{needed}"
+    return f"by {unit}, the most that each may take after its draft"
 
 
 def _program_sections(found: LabReport) -> Iterator[Section]:
@@ -467,14 +451,9 @@ def _method(found: LabReport) -> Rows:
     many, enough = found.clusters == "task", f"with results of {MANY_TASKS} tasks or more"
     resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both arms)"
     answered = [each for each in found.pairs if each.difference.value is not None]
-    few = [each for each in answered if each.difference.n < MANY_TASKS]
-    speaks = many and len(few) < len(answered)
+    speaks = many and any(each.difference.n >= MANY_TASKS for each in answered)
     which = "tasks like these" if speaks else "these tasks only"
     rows = [("Applies to", f"{which}: {enough} they extend to others")]
-    for each in few if speaks else ():
-        what = f"{each.comparison}, {each.first} – {each.second}"
-        has = count(each.difference.n, "task")
-        rows.append(("Applies to", f"{what}: these tasks only, with results of {has}"))
     together = "95 % for all planned tests together"
     rows.append(("Intervals", f"{together}; bootstrap over {resampled}, with Student's t"))
     rows += [
@@ -485,14 +464,11 @@ def _method(found: LabReport) -> Rows:
     tests = count(len(found.pairs), "planned test")
     flipped = f"permutation of signs by {found.clusters}"
     rows.append(("Tests", f"{flipped}, corrected for {tests} (Holm)"))
-    for added in found.additions:
-        why = "it had no interval yet"
-        if added.width is not None and found.add:
-            measure = next(p.measure for p in found.pairs if p.comparison == added.comparison)
-            width, most = (in_units(measure, size) for size in (added.width, found.add.width))
-            why = f"its interval was {width} wide, wider than {most}"
-        repeats = f"{count(added.repeats, 'repeat')} to {added.comparison}"
-        rows.append(("Added", f"{repeats} by the rule of the suite, because {why}"))
+    for name, repeats in found.added.items():
+        assert found.add is not None
+        measure = next(pair.measure for pair in found.pairs if pair.comparison == name)
+        wide = f"its interval was wider than {in_units(measure, found.add.width)}"
+        rows.append(("Added", f"{count(repeats, 'repeat')} to {name} by the rule: {wide}"))
     return rows
 
 
@@ -537,12 +513,11 @@ def _trees(found: LabReport) -> Iterator[Section]:
             node.drift,
             Figure(node.words, decimal(node.words)),
             f"{len(node.converged)} of {len(node.ended)}",
-            parting or "",
         )
         for tree in shown
-        for node, parting in zip(tree.ways, tree.partings(), strict=True)
+        for node in tree.ways
     ]
-    measured = figures("drift", "words", "converged", "separates at pass")
+    measured = figures("drift", "words", "converged")
     table = Table([*words("task", "arm", "repeats", "winners"), *measured], rows)
     plots = [draw_tree_legend(shown), *map(draw_tree, shown)]
     yield Section("Trajectory trees", [("", explained)], [table], plots, detail=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations
@@ -55,7 +54,6 @@ Measure = Literal[
 OF_PROGRAMS: tuple[Measure, ...] = (
     *("passed", "passed_public", "passed_private", "overfitted", "recovered", "attempts"),
 )
-"""Measures that only problems have."""
 SHARES = ("preferred", "converged", "kept_contract", *OF_PROGRAMS[:-1])
 """Measures that lie between 0 and 1, and whose differences lie between -1 and 1."""
 Form = Literal["suite", "strategies", "rules", "problems"]
@@ -73,15 +71,12 @@ class SuiteTask(Struct, frozen=True, kw_only=True):
     job: str = ""
     """The job that does it, `solve` or `research`; empty where an arm's strategy writes a text."""
     terms: dict[str, Any] = {}
-    """What this task adds to the options of that job."""
 
 
 class SuiteArm(Struct, frozen=True, kw_only=True):
     settings: Settings
     shared_draft: bool = True
-    """Whether it begins from the draft that all arms of a repeat share."""
     terms: dict[str, Any] = {}
-    """What it adds to the options of `solve` or `research`."""
 
 
 class SuitePanel(Struct, frozen=True, kw_only=True):
@@ -118,12 +113,8 @@ class SuiteMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class AddRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When repeats are added, fixed before the first call."""
-
     width: Annotated[float, Meta(gt=0)]
-    """A comparison whose interval is wider gets more repeats."""
     repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)]
-    """The most repeats in all."""
 
 
 class Suite(Struct, frozen=True, kw_only=True):
@@ -144,20 +135,13 @@ class Suite(Struct, frozen=True, kw_only=True):
     broken: tuple[str, ...] = ()
     """Lines of a set of problems that could not be read, and why: `line 17: no statement`."""
     unfair: tuple[Assignment, ...] = ()
-    """Problems of a set that cannot be judged."""
     add: AddRule | None = None
-    additions: tuple[dict[str, int], ...] = ()
-    """Repeats that were added to comparisons by the rule, one time after another."""
-
-    @property
-    def added(self) -> dict[str, int]:
-        return dict(sum(map(Counter, self.additions), Counter[str]()))
+    added: dict[str, int] = {}
 
     def repeats_of(self, comparison: SuiteComparison) -> int:
         return self.repeats + self.added.get(comparison.name, 0)
 
     def arm_repeats(self, arm: str) -> int:
-        """How often an arm is run: as often as any comparison needs it."""
         own = [self.repeats_of(each) for each in self.comparisons if arm in each.arms]
         return max(own, default=self.repeats)
 
@@ -205,7 +189,6 @@ class Cell(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """The arm, `draft` or `panel`."""
         return PartName.parse(self.part).name
 
     @property
@@ -217,8 +200,6 @@ class Cell(Struct, frozen=True, kw_only=True):
 
 
 class Ballot(Struct, frozen=True, kw_only=True):
-    """A ballot of a panel, in names of arms."""
-
     order: tuple[str, ...]
     ranking: tuple[str, ...] | None
 
@@ -240,27 +221,21 @@ class CellResult(Struct, frozen=True, kw_only=True):
     claimed: float | None = None
     """The gain that research itself saw of its result; 0 where nothing was kept."""
     kept: int | None = None
-    """Changes that research kept."""
     evaluations: int | None = None
     broken: bool = False
-    """Whether the result of research breaks a guard at the end."""
     opened: int = 0
     """How often the sealed set of research has been opened, by this cell and before it."""
     solved: Solved | None = None
-    """The program and its verdicts."""
     kept_contract: bool | None = None
     trajectory: tuple[str, ...] = ()
-    """Winners pass by pass."""
     words_by_pass: tuple[int, ...] = ()
     """Of the first draft, then after each pass."""
     judged: tuple[tuple[str, ...], ...] = ()
     """Candidates on the ballot of each pass; none where there was no panel."""
     challengers: int = 0
-    """Those that were written, judged or not."""
     clones: int = 0
     """Those that repeated another text and were not judged."""
     dropped: int = 0
-    """Challengers that were not judged."""
     kept_wording: float | None = None
     """Share of the draft's wording that is in the text delivered."""
     confirmed: tuple[int, int] | None = None
@@ -277,15 +252,12 @@ class CellResult(Struct, frozen=True, kw_only=True):
 
 
 class CellQuery(Query[CellResult], frozen=True, kw_only=True):
-    """What comes of a cell, which is a run of its own."""
-
     kind = "cell"
     free = False
     cell: Cell
     texts: dict[str, str] = field(default_factory=dict)
     """The draft it begins from, or what it judges, by arm."""
     amount: Decimal | None = None
-    """What it may spend, where the suite matches budgets."""
     attempt: int = 0
     """How often its panels failed before."""
 
@@ -297,17 +269,13 @@ class CellQuery(Query[CellResult], frozen=True, kw_only=True):
 
 
 class CellFinished(Event, frozen=True, kw_only=True):
-    """A cell has its result, or has none."""
-
     cell: Cell
     result: CellResult
-    """Without its text, which its run has."""
     judged_as: dict[str, str] = field(default_factory=dict)
     """Of a panel: for each arm the one whose text, the same as its own, was judged."""
 
     @property
     def closed_part(self) -> str:
-        """Cells end in any order."""
         return self.cell.part
 
     @property

@@ -26,11 +26,8 @@ class TreeNode(Struct, frozen=True, kw_only=True):
     beaten: tuple[str, ...]
     """Candidates that lost the last of these passes; none where no panel voted."""
     words: float
-    """Mean length of the text."""
     ended: tuple[int, ...]
-    """Repeats that ended here."""
     converged: tuple[int, ...]
-    """Those that converged."""
 
 
 class TrajectoryTree(Struct, frozen=True, kw_only=True):
@@ -42,16 +39,6 @@ class TrajectoryTree(Struct, frozen=True, kw_only=True):
     @property
     def ways(self) -> list[TreeNode]:
         return [node for node in self.nodes if node.ended]
-
-    def partings(self) -> list[int | None]:
-        """For each way, the pass by which it has left all others; None where it never does."""
-        through = {node.way: node.repeats for node in self.nodes}
-        # Where there is one way only, all go it from the start.
-        alone = (
-            next((n for n in range(len(node.way) + 1) if through[node.way[:n]] == node.ended), None)
-            for node in self.ways
-        )
-        return [n or None for n in alone]
 
 
 def drift_of(winner: str) -> float:

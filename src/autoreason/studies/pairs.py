@@ -70,13 +70,11 @@ class Pairs:
     pairs: list[TrainingPair] = field(default_factory=list)
     runs: int = 0
     panels: int = 0
-    """Panels with a verdict."""
     undecided: int = 0
     """Panels with too few valid ballots for a verdict."""
     merged: int = 0
     """Comparisons of two texts that an earlier panel of the run had compared already."""
     ties: int = 0
-    """Pairs that as many judges preferred one way as the other."""
     below_agreement: int = 0
     """Pairs on which fewer judges agreed than were asked for."""
     not_won: int = 0

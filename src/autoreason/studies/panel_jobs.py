@@ -69,7 +69,6 @@ def panel_job(texts: Mapping[str, str], *, pairwise: bool, equal_length: bool) -
 
 
 def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tuple[Entry, ...]:
-    """Texts ready to be judged; what cannot be compared is refused in one sentence."""
     if not MIN_TEXTS <= len(texts) <= MAX_TEXTS:
         raise InvalidInput(
             f"a panel compares {MIN_TEXTS} to {MAX_TEXTS} texts, not {len(texts)}; give as many"
@@ -148,7 +147,6 @@ class PanelJob(Job):
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:
-        """Every ballot once: a panel that pauses has no result."""
         least, _, _ = cls.plans(settings)
         return sum(least.values()) * cls.plan_count(task)
 
@@ -284,7 +282,6 @@ def votes(ballots: Sequence[BallotCast]) -> list[PairVote]:
 
 
 def pair_verdict(pair_votes: Sequence[PairVote]) -> Verdict | None:
-    """The verdict on a pair; None where no judge has a preference."""
     winners = [vote.winner for vote in pair_votes if vote.winner]
     if not winners:
         return None
@@ -320,10 +317,7 @@ class Decision(NamedTuple):
 
 
 class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
-    """Recorded decisions and those of another panel."""
-
     rejudged_run: str
-    """The run whose decisions they are."""
     decisions: tuple[Decision, ...]
 
     heading = "Recorded panels, judged again"

@@ -99,9 +99,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """Everything a panel can show; None is unknown, never zero."""
 
     standings: tuple[EntryStanding, ...]
-    """The best first."""
     wins: dict[str, dict[str, int]]
-    """How many ballots put one text above another."""
     duels: tuple[EntryDuel, ...]
     ballots: int
     invalid: int
@@ -114,7 +112,6 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """How often such judges give a winner; what is then left of 5 % is for losers. 0 where duels decide."""
     cycles: tuple[tuple[str, ...], ...]
     agreement: float | None
-    """Mean Kendall tau between judges."""
     positions: tuple[int, ...]
     """First places by the position a text was shown at."""
     position_test: Test
@@ -125,7 +122,6 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     abstained: int = 0
     """Pairs of ballots whose judge flipped with the order."""
     violations: dict[str, tuple[str, ...]] = {}
-    """Rules of the contract that each text breaks."""
     words_before_cut: dict[str, int] = {}
     """Words of the texts that were cut to the length of the shortest, before that."""
     judges: tuple[str, ...] = ()
@@ -192,7 +188,6 @@ def standings(found: PanelReport) -> Table:
 
 
 def win_matrix(found: PanelReport) -> Table:
-    """How many ballots put the row above the column."""
     names = found.names()
     rows = [
         (
@@ -221,18 +216,6 @@ def duels(found: PanelReport, against: str) -> Table:
     ]
     heads = ("won", "lost", "preferred (95 % for all pairs)", "p", "p, corrected")
     return Table([*words(f"{against} against"), *figures(*heads)], rows)
-
-
-def missing_intervals(found: PanelReport, name: str) -> list[tuple[str, str]]:
-    without = [
-        each
-        for each in _duels_with(found, name)
-        if each.preferred.value is not None and each.preferred.low is None
-    ]
-    if not without:
-        return []
-    names = listed([each.second for each in without])
-    return [("Interval", f"none against {names}: {without[0].preferred.reason}")]
 
 
 def _duels_with(found: PanelReport, name: str) -> list[EntryDuel]:

@@ -6,14 +6,13 @@ import base64
 import hashlib
 import os
 import random
-import textwrap
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -25,6 +24,7 @@ from autoreason.jobs.context import draw
 from autoreason.journal.locks import lock_file
 from autoreason.parsing.documents import same_text
 from autoreason.story import Story
+from autoreason.studies.panel_jobs import make_entries
 from autoreason.task import Entry, Task, read_task, read_texts
 from autoreason.tournament.judges import balanced_orders
 
@@ -115,13 +115,11 @@ _LABEL = (
     "The sealed key of a rating packet. `autoreason rate report` opens it, and that ends the\n"
     "blind rating: no one who knows the key can rate.\n"
 )
-_COLUMNS = 76
 
 
 class NamedTask(Struct, frozen=True):
     source: str
     names: dict[str, str]
-    """By code."""
 
 
 class PacketKey(Struct, frozen=True, kw_only=True):
@@ -137,16 +135,13 @@ class Opening(Struct, frozen=True, kw_only=True):
 
 
 def seal(key: PacketKey) -> bytes:
-    """A key as a file that no one reads by accident."""
     hidden = base64.b85encode(zlib.compress(msgspec.json.encode(key), 9)).decode()
-    return "\n".join(
-        [_LABEL, *textwrap.wrap(hidden, _COLUMNS, break_on_hyphens=False), ""]
-    ).encode()
+    return f"{_LABEL}\n{hidden}\n".encode()
 
 
 def unseal(sealed: bytes) -> PacketKey:
     _, _, hidden = sealed.partition(b"\n\n")
-    plain = zlib.decompress(base64.b85decode(b"".join(hidden.split())))
+    plain = zlib.decompress(base64.b85decode(hidden.strip()))
     return msgspec.json.decode(plain, type=PacketKey)
 
 
@@ -171,28 +166,8 @@ def rating_digests(folder: Path) -> dict[str, str]:
     return {path.name: digest(path.read_bytes()) for path in files}
 
 
-_USUAL = "bdfgklmnprt"
-_RARE = "vwzxj"
-_VOWELS = "aiou"
-_WORDS = (
-    "baja bizo bova bozo buxo buzi diva dixi dova doxa doxi fava favo foxi gaza giza goza jaga"
-    " jago jaka jako jana jani jari jaro java jiga jigo jima jimi jimo jiva jiza jizu jobo jodi"
-    " jodo joga jogo jota judo juga jugo jura kaja kavu kaza kiva kiwi kova koza kuja lava lavo"
-    " laza lazo lixo loza luxa luxo maja maxi mazo mixo mojo moxa mozo naja navi navo nazi nivo"
-    " nova novo nozi pazi pija pijo pivo pixa piza pizo puja pujo puva puvi puzo raja raju razo"
-    " rizo roja rojo rova ruzo taxa taxi tiza toxo tuza vada vadi vaga vagi vago vaji vati vato"
-    " vida viki vila vili vina vino vita vito voda vola vora vuka vulo wada wagi wago waka wali"
-    " wapo wiki wino xana xota zaka zako zapo zara zina zita zito zona zoro zulu zuni"
-)
-"""Words of some language, names, and words that may offend."""
-
-
-_CODES = tuple(
-    "".join(code).upper()
-    for code in product(_USUAL + _RARE, _VOWELS, _USUAL + _RARE, _VOWELS)
-    if code[0] != code[2] and {*code} & {*_RARE} and "".join(code) not in _WORDS
-)
-"""One rare letter at least: few words of any language look like that."""
+_CODES = tuple(map("".join, product("BDFGJKLMNPRTVWXZ", "AIOU", "BDFGJKLMNPRTVWXZ", "23456789")))
+"""Easy to say, and not a word of any language."""
 
 
 def draw_codes(count: int, texts: Iterable[str], rng: random.Random) -> tuple[str, ...]:
@@ -218,7 +193,6 @@ def draw_codes(count: int, texts: Iterable[str], rng: random.Random) -> tuple[st
     return tuple(codes)
 
 
-MIN_TEXTS, MAX_TEXTS = 2, 10
 _PAGE = Path(__file__).parent / "rating_page"
 
 
@@ -233,7 +207,7 @@ def build_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packe
     if not tasks:
         raise InvalidInput("there is nothing to rate; give a brief and two texts or more")
     for task in tasks:
-        _check(task)
+        make_entries({entry.name: entry.text for entry in task.entries})
     sources = [entry.text for task in tasks for entry in task.entries]
     briefs = [brief(task.task) for task in tasks]
     codes = iter(draw_codes(len(sources), [*sources, *briefs], draw(seed, "codes")))
@@ -279,22 +253,6 @@ def brief(task: Task) -> str:
     if task.facts:
         parts.append(f"### Facts\n\n{task.facts}")
     return "\n\n".join(parts)
-
-
-def _check(task: OpenTask) -> None:
-    number, title = len(task.entries), task.task.title
-    if not MIN_TEXTS <= number <= MAX_TEXTS:
-        raise InvalidInput(
-            f"“{title}” has {number} {'text' if number == 1 else 'texts'};"
-            f" give {MIN_TEXTS} to {MAX_TEXTS} texts to compare"
-        )
-    for entry in task.entries:
-        if not entry.text.strip():
-            raise InvalidInput(f"{entry.name} is empty; write something in it or leave it out")
-    for one, other in combinations(task.entries, 2):
-        if same_text(one.text, other.text) or one.name == other.name:
-            alike = "are the same text" if one.name != other.name else "have the same name"
-            raise InvalidInput(f"{one.name} and {other.name} {alike}; leave out or rename one")
 
 
 def _write(folder: Path, packet: Packet, files: dict[str, str], sealed: bytes) -> None:
@@ -379,7 +337,6 @@ RUBRIC = {
     "concision": "Does it say what it has to say without waste?",
     "overall": "All in all, how good is this text?",
 }
-"""What people are asked about each text."""
 LINES = tuple(RUBRIC)
 
 
@@ -416,7 +373,6 @@ class FinishClick(Struct, frozen=True, tag="finished"):
 
 
 Click = ScoreClick | RankingClick | CommentClick | StepClick | FinishClick
-"""What a person can do on the page."""
 
 
 @dataclass
@@ -424,7 +380,6 @@ class Sheet:
     rater: str
     seat: int
     scores: dict[str, dict[str, int]] = field(default_factory=dict)
-    """By code, then by line of the rubric."""
     rankings: dict[int, tuple[str, ...]] = field(default_factory=dict)
     comments: dict[tuple[int, str | None], str] = field(default_factory=dict)
     step: int = 0
@@ -488,8 +443,6 @@ def _codes(packet: Packet, task: int) -> tuple[str, ...]:
 
 
 class RatingStep(Struct, frozen=True):
-    """One screen: a text to rate, or the texts of a task to rank."""
-
     kind: Literal["text", "ranking"]
     task: int
     codes: tuple[str, ...]

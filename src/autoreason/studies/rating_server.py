@@ -126,7 +126,6 @@ def _restrict(state: StateCore) -> None:
 
 
 OnMessage = Callable[[str], None]
-"""Is called with a line about what happens."""
 
 
 class DeskOccupied(InvalidInput):
@@ -137,13 +136,10 @@ class DeskOccupied(InvalidInput):
 class RatingSession:
     browser: str
     page: OpenSheet
-    since: datetime
     last: datetime
 
 
 class Desk:
-    """Lets one browser at a time write on one person's sheet."""
-
     def __init__(self, folder: Path, packet: Packet, on_message: OnMessage) -> None:
         self.session: RatingSession | None = None
         self._folder = folder
@@ -159,7 +155,7 @@ class Desk:
             raise DeskOccupied(f"{self.session.page.sheet.rater} is rating now, in another window")
         now = datetime.now(UTC)
         page = open_sheet(self._folder, self._packet, rater, now)
-        self.session = RatingSession(browser, page, now, now)
+        self.session = RatingSession(browser, page, now)
         self._report("sits down")
 
     def click(self, browser: str, what: Click) -> None:
@@ -197,7 +193,6 @@ USUAL_PORT = 7447
 _PAGE = Path(__file__).parent / "rating_page"
 _SCRIPTS = ("page.js", "steps.js", "parts.js", "desk.js")
 _FILES = {"/": "index.html"} | {f"/{name}": name for name in ("page.css", *_SCRIPTS)}
-_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 _MAX_BODY = 256 * 1024
 _HEADERS = {
     "Content-Security-Policy": (
@@ -317,11 +312,7 @@ class Server:
     async def _show(self, request: web.Request) -> web.Response:
         sheet = self._desk.sheet(request.headers.get("X-Browser", ""))
         sitting = self._desk.session
-        at_desk = sitting and {
-            "rater": sitting.page.sheet.rater,
-            "since": sitting.since,
-            "last": sitting.last,
-        }
+        at_desk = sitting and {"rater": sitting.page.sheet.rater, "last": sitting.last}
         return _answer(
             {
                 "token": self._token,
@@ -383,9 +374,8 @@ class _Name(msgspec.Struct):
     rater: str
 
 
-async def _file(request: web.Request) -> web.Response:
-    path = _PAGE / _FILES[request.path]
-    return web.Response(text=path.read_text("utf-8"), content_type=_TYPES[path.suffix])
+async def _file(request: web.Request) -> web.StreamResponse:
+    return web.FileResponse(_PAGE / _FILES[request.path])
 
 
 async def _read(request: web.Request, kind: Any) -> Any:

@@ -57,7 +57,6 @@ Rankings = tuple[tuple[str, ...], ...]
 
 class TaskAgreement(Struct, frozen=True, kw_only=True):
     people: dict[str, float]
-    """Borda points."""
     panel: dict[str, float]
     judges: int
     tau: Estimate
@@ -86,7 +85,6 @@ class Standing(Struct, frozen=True, kw_only=True):
     code: str | None
     """None where it is the texts of that name in several tasks."""
     scores: dict[str, Estimate]
-    """By line of the rubric."""
     mean_place: Estimate
     """The mean place in the rankings, 1 for the best."""
     borda: float | None
@@ -98,7 +96,6 @@ class TaskResult(Struct, frozen=True, kw_only=True):
     title: str
     source: str
     texts: tuple[Standing, ...]
-    """The best first."""
     rankings: Rankings
     agreement: float | None
     """Kendall's tau, the mean over any two people."""
@@ -107,8 +104,6 @@ class TaskResult(Struct, frozen=True, kw_only=True):
 
 
 class RatingsReport(Report, Struct, frozen=True, kw_only=True):
-    """The ratings of the texts of a packet."""
-
     heading: ClassVar[str] = "Ratings by people"
 
     packet: str
@@ -402,7 +397,6 @@ def _together(tasks: Sequence[TaskResult]) -> tuple[Standing, ...]:
 def _compare(
     people: Sequence[dict[str, tuple[str, ...]]], panel: Sequence[Rankings]
 ) -> AgreementWithPanel:
-    """Agreement with a panel; `people` are rankings by person, for each task in turn."""
     tasks, tied = [], 0
     agreed: dict[str, list[float]] = {}
     for rankings, panel_rankings in zip(people, panel, strict=True):

@@ -13,7 +13,6 @@ from autoreason.studies.lab_comparisons import (
     ArmPair,
     ArmValues,
     add_repeats,
-    additions,
     answer,
     compare_arms,
     difference,
@@ -116,15 +115,5 @@ def test_a_contract_is_missing_only_where_there_is_one() -> None:
     assert (pair.units, pair.missing) == (3, 0)
 
 
-def test_every_addition_has_its_own_reason() -> None:
-    suite = add_repeats(add_repeats(a_suite(), {"a": 1}), {"a": 2})
-    assert suite.added == {"a": 3}
-    rankings = ("revised single contest", "single contest revised", "contest revised single")
-    panels = []
-    for repeat in (3, 4):
-        panel = a_panel(*rankings[: repeat - 1], repeat=repeat)
-        panels.append(replace(panel, cell=replace(panel.cell, part=f"1/panel/{repeat}")))
-    first, second = additions(suite, panels)
-    assert (first.repeats, first.width) == (1, None)
-    assert second.repeats == 2
-    assert second.width is not None
+def test_repeats_that_are_added_are_counted_together() -> None:
+    assert add_repeats(add_repeats(a_suite(), {"a": 1}), {"a": 2, "b": 1}).added == {"a": 3, "b": 1}

@@ -21,13 +21,7 @@ from autoreason.studies.rating_packet import (
     opening,
     unseal,
 )
-from autoreason.studies.ratings import (
-    Rankings,
-    RatingsReport,
-    Standing,
-    conclude,
-    read_panel,
-)
+from autoreason.studies.ratings import Rankings, RatingsReport, Standing, conclude, read_panel
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
