@@ -24,7 +24,7 @@ from autoreason.errors import AutoreasonError, UnknownRun
 from autoreason.events import AnyEvent
 from autoreason.run.lab_status import find_suite_run, report_of
 from autoreason.run.record import recorded_result
-from autoreason.studies.lab.lab_suite import CellFinished
+from autoreason.studies.lab_suite import CellFinished
 from paper.command import make_parser
 
 SUITES = Path(__file__).parent / "suites"

@@ -39,21 +39,14 @@ from autoreason.run.research import research
 from autoreason.stats.results import Estimate, Test
 from autoreason.studies.audit.audit import Audit
 from autoreason.studies.audit.findings import AuditFinding
-from autoreason.studies.certify.certificate import Certificate
-from autoreason.studies.certify.properties import CertificateFinding
-from autoreason.studies.lab.lab_arms import DifficultyShares, LabArm
-from autoreason.studies.lab.lab_comparisons import ArmPair
-from autoreason.studies.lab.lab_report import LabReport, LeftOut
-from autoreason.studies.lab.suite_file import ARM_KEYS
-from autoreason.studies.panels.panel_report import EntryDuel, EntryStanding, PanelReport
-from autoreason.studies.panels.rejudge import RejudgeReport
-from autoreason.studies.raters.ratings import (
-    Person,
-    RatingsReport,
-    Standing,
-    TaskAgreement,
-    TaskResult,
-)
+from autoreason.studies.certificate import Certificate, CertificateFinding
+from autoreason.studies.lab_arms import DifficultyShares, LabArm
+from autoreason.studies.lab_comparisons import ArmPair
+from autoreason.studies.lab_file import ARM_KEYS
+from autoreason.studies.lab_report import LabReport, LeftOut
+from autoreason.studies.panel_jobs import RejudgeReport
+from autoreason.studies.panel_report import EntryDuel, EntryStanding, PanelReport
+from autoreason.studies.ratings import Person, RatingsReport, Standing, TaskAgreement, TaskResult
 from autoreason.studies.simulate.study import Cell, Interval, Plan, SimulationReport, Summary
 from autoreason.studies.simulate.world import World
 from autoreason.task import FRONT_MATTER, read_task

@@ -18,7 +18,7 @@ _register(
 _register("autoreason.artifacts.research_task", "ResearchTask")
 _register("autoreason.artifacts.research_task", "TextMetric")
 _register("autoreason.studies.knowledge_test", "RecordedPairs")
-_register("autoreason.studies.lab.lab_suite", "CellFinished", "SuiteWork")
+_register("autoreason.studies.lab_suite", "CellFinished", "SuiteWork")
 _register("autoreason.studies.advise.measures", "JudgeChecked", "PilotFinished")
 
 if TYPE_CHECKING:

@@ -54,11 +54,11 @@ from autoreason.settings import Settings as Settings
 from autoreason.studies.ab import AbPlan as AbPlan
 from autoreason.studies.ab import AbReport as AbReport
 from autoreason.studies.advise.advice_job import AdviceReport as AdviceReport
-from autoreason.studies.certify.certificate import Certificate as Certificate
+from autoreason.studies.certificate import Certificate as Certificate
 from autoreason.studies.knowledge_test import KnowledgeReport as KnowledgeReport
-from autoreason.studies.lab.lab_report import LabReport as LabReport
-from autoreason.studies.panels.panel_report import PanelReport as PanelReport
-from autoreason.studies.panels.rejudge import RejudgeReport as RejudgeReport
+from autoreason.studies.lab_report import LabReport as LabReport
+from autoreason.studies.panel_jobs import RejudgeReport as RejudgeReport
+from autoreason.studies.panel_report import PanelReport as PanelReport
 from autoreason.task import Task as Task
 from autoreason.task import read_task as read_task
 from autoreason.version import __version__ as __version__

@@ -92,8 +92,8 @@ class Refine(JobType, frozen=True, kw_only=True, tag="refine"):
 class Judge(JobType, frozen=True, kw_only=True, tag="judge"):
     """Finished texts ranked by a panel."""
 
-    code = "autoreason.studies.panels.panel_jobs:RankedPanel"
-    report = "autoreason.studies.panels.panel_report:panel_report"
+    code = "autoreason.studies.panel_jobs:RankedPanel"
+    report = "autoreason.studies.panel_report:panel_report"
 
     cut_from: Annotated[
         dict[str, Annotated[int, Meta(ge=1)]],
@@ -104,7 +104,7 @@ class Judge(JobType, frozen=True, kw_only=True, tag="judge"):
 class JudgePairs(Judge, frozen=True, kw_only=True, tag="judge_pairs"):
     """Finished texts compared two at a time, in both orders."""
 
-    code = "autoreason.studies.panels.panel_jobs:PairwisePanel"
+    code = "autoreason.studies.panel_jobs:PairwisePanel"
 
     @property
     def label(self) -> str:
@@ -115,7 +115,7 @@ class JudgePairs(Judge, frozen=True, kw_only=True, tag="judge_pairs"):
 class Rejudge(JobType, frozen=True, kw_only=True, tag="rejudge"):
     """The panels of a recorded run once more."""
 
-    code = "autoreason.studies.panels.rejudge:RejudgeJob"
+    code = "autoreason.studies.panel_jobs:RejudgeJob"
 
     of: Annotated[str, "The run."]
 
@@ -123,8 +123,8 @@ class Rejudge(JobType, frozen=True, kw_only=True, tag="rejudge"):
 class Certify(JobType, frozen=True, kw_only=True, tag="certify"):
     """A judge measured on questions whose answers are known."""
 
-    code = "autoreason.studies.certify.certificate:Certification"
-    report = "autoreason.studies.certify.certificate:certificate_of"
+    code = "autoreason.studies.certificate:Certification"
+    report = "autoreason.studies.certificate:certificate_of"
 
     model: Annotated[str, "The judge."]
     suite: Annotated[int, "The version of the questions."]
@@ -203,7 +203,7 @@ class Research(JobType, frozen=True, kw_only=True, tag="research"):
 class Lab(JobType, frozen=True, kw_only=True, tag="lab"):
     """A suite: tasks by arms, each cell a run of its own."""
 
-    code = "autoreason.studies.lab.lab_job:LabJob"
+    code = "autoreason.studies.lab_job:LabJob"
 
     parallel: Annotated[int, Meta(ge=1, le=MAX_PARALLEL), "Cells at a time."] = 16
     workers: Annotated[

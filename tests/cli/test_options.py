@@ -24,8 +24,7 @@ from autoreason.settings import (
     Settings,
     make_settings,
 )
-from autoreason.studies.lab.lab_suite import SuiteMatch
-from autoreason.studies.lab.made_suites import STRATEGIES
+from autoreason.studies.lab_suite import STRATEGIES, SuiteMatch
 
 
 def options_of(name: str) -> dict[str, click.Option]:

@@ -30,7 +30,7 @@ from autoreason.journal.location import locate
 from autoreason.journal.run_names import new_name
 from autoreason.paths import ServerUrl
 from autoreason.settings import Models, make_settings
-from autoreason.studies.lab.lab_suite import Cell, CellFinished, CellResult
+from autoreason.studies.lab_suite import Cell, CellFinished, CellResult
 from autoreason.task import Task
 
 STARTED = RunStarted(

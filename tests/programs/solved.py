@@ -13,15 +13,15 @@ from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Tr
 from autoreason.programs.events import Solved
 from autoreason.settings import Models, Settings
 from autoreason.story import Story
-from autoreason.studies.lab.lab_report import LabReport, lab_report
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_report import LabReport, lab_report
+from autoreason.studies.lab_suite import (
     CellFinished,
     CellResult,
     Suite,
     SuiteWork,
     all_cells,
+    solve_problems,
 )
-from autoreason.studies.lab.made_suites import solve_problems
 from autoreason.task import Task
 
 Verdicts = CodeVerdict

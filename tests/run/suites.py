@@ -11,7 +11,7 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel
 from autoreason.run.lab import lab
 from autoreason.run.result import StudyResult
-from autoreason.studies.lab.lab_report import LabReport
+from autoreason.studies.lab_report import LabReport
 
 SUITE = """\
 name: tides

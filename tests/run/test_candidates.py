@@ -26,7 +26,7 @@ from autoreason.run.result import passes_of, plot_passes
 from autoreason.settings import Settings
 from autoreason.studies.audit.audited_run import read_run
 from autoreason.studies.audit.check_writing import leaks
-from autoreason.studies.panels.rejudge import recorded_panels
+from autoreason.studies.panel_jobs import recorded_panels
 
 ADDRESS = "scripted/scripted"
 

@@ -21,7 +21,7 @@ from autoreason.journal import Journal
 from autoreason.run.export import commit_result, export, make_result_patch
 from autoreason.run.products import research_result
 from autoreason.run.record import recorded_result
-from autoreason.studies.panels.panel_jobs import make_entries
+from autoreason.studies.panel_jobs import make_entries
 from autoreason.task import Task
 from autoreason.tournament.challengers import MAX_RIVALS
 

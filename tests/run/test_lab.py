@@ -30,8 +30,8 @@ from autoreason.run.record import recorded_result, working_time
 from autoreason.run.recorded import replay, resume
 from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.settings import Budget
-from autoreason.studies.lab.lab_report import LabReport
-from autoreason.studies.lab.lab_suite import CellFinished
+from autoreason.studies.lab_report import LabReport
+from autoreason.studies.lab_suite import CellFinished
 
 CELLS = 2 * 2 * (1 + 3 + 1)
 

@@ -23,7 +23,7 @@ from autoreason.models.doubles import EchoModel
 from autoreason.run.lab import lab
 from autoreason.run.recorded import resume
 from autoreason.settings import Budget
-from autoreason.studies.lab.lab_suite import CellFinished
+from autoreason.studies.lab_suite import CellFinished
 
 _ASKED_AGAIN = """
     SELECT count(*) FROM asked JOIN replies ON replies.run = asked.run AND replies.key = asked.key

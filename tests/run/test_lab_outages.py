@@ -24,7 +24,7 @@ from autoreason.run.lab_status import lab_status
 from autoreason.run.recorded import replay, resume
 from autoreason.run.result import StudyResult
 from autoreason.settings import Budget
-from autoreason.studies.lab.lab_report import LabReport
+from autoreason.studies.lab_report import LabReport
 
 
 class Interrupted(CountedModel):

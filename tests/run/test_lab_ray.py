@@ -33,7 +33,7 @@ from autoreason.run.lab_status import lab_status
 from autoreason.run.recorded import resume
 from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.settings import Budget
-from autoreason.studies.lab.lab_report import LabReport
+from autoreason.studies.lab_report import LabReport
 
 ray: Any = pytest.importorskip("ray", reason="needs Ray; install autoreason[ray]")
 # Its types are not all to be had.

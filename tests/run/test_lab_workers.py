@@ -21,7 +21,7 @@ from autoreason.journal import Journal
 from autoreason.run import workers
 from autoreason.run.recorded import resume
 from autoreason.settings import Budget
-from autoreason.studies.lab.lab_suite import CellFinished
+from autoreason.studies.lab_suite import CellFinished
 
 TALKATIVE = """\
 import os

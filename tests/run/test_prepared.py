@@ -29,14 +29,14 @@ from autoreason.run.refine import refine
 from autoreason.run.studies import advise
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, make_settings
 from autoreason.studies.advise import measures
-from autoreason.studies.certify.certificate import write_certificate
-from autoreason.studies.certify.properties import (
+from autoreason.studies.certificate import (
     BALLOTS,
     DEFECTS,
     POSITION,
     CertificateFinding,
     CertificateVerdict,
     Property,
+    write_certificate,
 )
 from autoreason.task import Task
 

@@ -12,9 +12,7 @@ from tests.run.runs import go_on, start_run
 from tests.run.solve_runs import SCRIPT, go_on_solving, number_of, solve_set, task, terms
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
-from autoreason.events import (
-    AnyEvent,
-)
+from autoreason.events import AnyEvent
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
@@ -22,7 +20,7 @@ from autoreason.programs.assignment import Examination, Examined
 from autoreason.run.recorded import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
-from autoreason.studies.lab.lab_suite import CellFinished
+from autoreason.studies.lab_suite import CellFinished
 
 
 async def test_it_makes_no_difference_where_a_set_is_left(journal: Journal) -> None:

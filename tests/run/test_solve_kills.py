@@ -18,7 +18,7 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
 from autoreason.run.recorded import replay
-from autoreason.studies.lab.lab_suite import CellFinished, CellResult
+from autoreason.studies.lab_suite import CellFinished, CellResult
 
 
 class Leisurely(MadeUpExaminer):

@@ -18,7 +18,7 @@ from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.run.studies import certify, compare, judge, rejudge
 from autoreason.settings import Budget
-from autoreason.studies.certify.certificate import find_certificate
+from autoreason.studies.certificate import find_certificate
 from autoreason.testing import EchoModel
 
 TEXTS = {"long": "The moon pulls at the sea.", "short": "The wind."}
@@ -73,7 +73,7 @@ async def test_a_certificate_that_cannot_be_stored_is_a_warning(
     def refuse(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("autoreason.studies.certify.certificate.write_certificate", refuse)
+    monkeypatch.setattr("autoreason.studies.certificate.write_certificate", refuse)
     warnings: list[str] = []
     prepared = certify.prepare("echo/echo", seed=1, journal=tmp_path / "j.db")
     result = await prepared.run_async(on_warning=warnings.append)

@@ -25,7 +25,7 @@ from autoreason.models.providers import PROVIDERS
 from autoreason.models.wire import WireModel
 from autoreason.prompts import load
 from autoreason.settings import Models, Style, make_settings
-from autoreason.studies.panels.panel_jobs import RankedPanel
+from autoreason.studies.panel_jobs import RankedPanel
 from autoreason.task import Entry, Task
 from autoreason.tournament.judges import balanced_orders, cast_ballot, neutral_labels, random_orders
 from autoreason.tournament.loop import likely_plan

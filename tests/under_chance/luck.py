@@ -11,7 +11,7 @@ import numpy as np
 
 from autoreason.events import BallotCast, Verdict
 from autoreason.stats.results import Estimate
-from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
+from autoreason.studies.panel_report import CountedBallot, PanelReport, report
 from autoreason.tournament.evidence import chance_of_margin, chance_of_win
 from autoreason.tournament.judges import balanced_orders
 from autoreason.tournament.voting import count_votes

@@ -6,13 +6,7 @@ from math import sqrt
 from random import Random
 
 import pytest
-from benchmarks.advice import (
-    WORLDS,
-    AdviceWorld,
-    play_judge,
-    play_pilots,
-    study_advice,
-)
+from benchmarks.advice import WORLDS, AdviceWorld, play_judge, play_pilots, study_advice
 
 from autoreason.studies.advise.measures import (
     chance_to_fail,
@@ -22,7 +16,7 @@ from autoreason.studies.advise.measures import (
     operating_line,
     weigh_pilots,
 )
-from autoreason.studies.certify.properties import FLOOR, READABLE
+from autoreason.studies.certificate import FLOOR, READABLE
 
 TIMES = 2000
 

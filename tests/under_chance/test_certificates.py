@@ -13,7 +13,7 @@ from tests.studies.certify.judges import Habit, certified, luck
 
 from autoreason.exchange import Request
 from autoreason.stats.shares import clustered_share
-from autoreason.studies.certify import properties as rules
+from autoreason.studies import certificate as rules
 
 PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
 PAIRS = [16, 24]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.under_chance.luck import NAMES, ballot, judged, misses, most_often, names
 
-from autoreason.studies.panels.panel_report import PanelReport, report
+from autoreason.studies.panel_report import PanelReport, report
 
 TIMES = 60
 STUDIES = [(2, 3, 2, 0.0), (3, 7, 2, 1.0), (5, 7, 4, 8.0), (7, 7, 3, 0.0), (7, 7, 3, 8.0)]

@@ -12,14 +12,9 @@ from tests.under_chance.luck import misses, most_often
 
 from autoreason.settings import Models, Settings
 from autoreason.story import Story
-from autoreason.studies.lab.lab_comparisons import (
-    ArmValues,
-    answer,
-    compare_arms,
-    repeats_to_add,
-)
-from autoreason.studies.lab.lab_report import lab_report
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_comparisons import ArmValues, answer, compare_arms, repeats_to_add
+from autoreason.studies.lab_report import lab_report
+from autoreason.studies.lab_suite import (
     AddRule,
     Ballot,
     CellFinished,
@@ -141,7 +136,7 @@ def test_repeats_that_are_added_by_the_width_of_an_interval_show_nothing_by_chan
         suite = random_suite(2, 3)
         first = random_cells(rng, suite, 3, 1.0)
         more = repeats_to_add(rule, compare_arms(suite, ArmValues(suite, first)))
-        later = replace(suite, additions=(more,))
+        later = replace(suite, added=more)
         known = {each.cell.part: each for each in first}
         # Cells that are there are not run again.
         cells = [known.get(each.cell.part) or each for each in random_cells(rng, later, 3, 1.0)]

@@ -10,7 +10,7 @@ from tests.under_chance.luck import most_often
 
 from autoreason.models.doubles import EchoModel
 from autoreason.studies.pairs import find_pairs
-from autoreason.studies.panels.panel_report import panel_report
+from autoreason.studies.panel_report import panel_report
 from autoreason.task import Entry, Task
 
 TIMES = 25

@@ -12,8 +12,8 @@ from tests.under_chance.luck import ballot, misses, most_often, names
 
 from autoreason.events import BallotCast, PanelDecided
 from autoreason.story import RecordedPanel, Story
-from autoreason.studies.panels.panel_jobs import _orders, pair_verdict, votes
-from autoreason.studies.panels.panel_report import PanelReport, panel_report
+from autoreason.studies.panel_jobs import _orders, pair_verdict, votes
+from autoreason.studies.panel_report import PanelReport, panel_report
 from autoreason.task import Entry, Task
 
 TIMES = 100

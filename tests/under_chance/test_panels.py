@@ -19,7 +19,7 @@ from tests.under_chance.luck import (
 )
 
 from autoreason.stats.resampling import position_effect
-from autoreason.studies.panels.panel_report import PanelReport
+from autoreason.studies.panel_report import PanelReport
 
 COUNTED = [(2, 2), (3, 2), (4, 2), (5, 2), (7, 2), (12, 2), (2, 3), (3, 3), (4, 3), (5, 3), (7, 3)]
 """Judges and texts of panels that can be gone through one and all."""

@@ -14,12 +14,16 @@ import pytest
 from tests.studies.raters.conftest import Study
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.studies.raters.packet import Opening, OpenTask, Packet, PacketKey, open_key
-from autoreason.studies.raters.ratings import (
-    RatingsReport,
-    ratings_report,
+from autoreason.studies.rating_packet import (
+    LINES,
+    Opening,
+    OpenTask,
+    Packet,
+    PacketKey,
+    Sheet,
+    open_key,
 )
-from autoreason.studies.raters.sheets import LINES, Sheet
+from autoreason.studies.ratings import RatingsReport, ratings_report
 from autoreason.task import Entry, Task
 
 TIMES = 80

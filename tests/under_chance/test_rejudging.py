@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.under_chance.luck import most_often, random_rankings, verdict_of
 
-from autoreason.studies.panels.rejudge import Decision, RejudgeReport, beyond_chance
+from autoreason.studies.panel_jobs import Decision, RejudgeReport, beyond_chance
 
 TIMES = 400
 

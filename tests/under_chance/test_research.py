@@ -34,9 +34,8 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.prompts import built_in
 from autoreason.settings import Models, Settings
 from autoreason.story import build_story
-from autoreason.studies.lab.lab_comparisons import ArmValues, compare_arms
-from autoreason.studies.lab.lab_suite import CellFinished, CellResult, groups
-from autoreason.studies.lab.made_suites import compare_rules
+from autoreason.studies.lab_comparisons import ArmValues, compare_arms
+from autoreason.studies.lab_suite import CellFinished, CellResult, compare_rules, groups
 from autoreason.studies.simulate.study import mean
 from autoreason.task import Task
 

@@ -10,7 +10,7 @@ import pytest
 from tests.programs.solved import PASSED, WRONG, assignments, set_report, solved
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.studies.lab.lab_report import LabReport
+from autoreason.studies.lab_report import LabReport
 
 TIMES = 100
 SETS = [(5, 2, 1), (12, 3, 1), (12, 2, 3), (24, 4, 1)]

@@ -115,7 +115,7 @@ def writes_programs(story: Story) -> bool:
     """Whether it writes programs, for one problem or a set of them."""
     if not is_suite(story):
         return story.writes == "programs"
-    from autoreason.studies.lab.lab_suite import suite_of
+    from autoreason.studies.lab_suite import suite_of
 
     suite = suite_of(story.task)
     return bool(suite and suite.form == "problems")

@@ -105,7 +105,7 @@ def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
         return
     from autoreason.prompts import built_in
     from autoreason.strategies.registry import job_class
-    from autoreason.studies.certify.certificate import find_certificate
+    from autoreason.studies.certificate import find_certificate
 
     roles = job_class(settings.job).prompts
     if isinstance(settings.job, Certify) or (roles is not None and "judge" not in roles):

@@ -28,7 +28,7 @@ from autoreason.run.estimate import (
 )
 from autoreason.settings import Budget, Settings
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_suite import (
     CellKind,
     Suite,
     SuiteMatch,

@@ -21,12 +21,12 @@ from autoreason.report.numbers import duration
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.run.record import working_time
 from autoreason.run.result import resume_command
-from autoreason.studies.lab.lab_job import LabProgress
-from autoreason.studies.lab.lab_suite import CellFinished, Suite, all_cells, count_cells, suite_of
+from autoreason.studies.lab_job import LabProgress
+from autoreason.studies.lab_suite import CellFinished, Suite, all_cells, count_cells, suite_of
 
 if TYPE_CHECKING:
     from autoreason.story import Story
-    from autoreason.studies.lab.lab_report import LabReport
+    from autoreason.studies.lab_report import LabReport
 
 
 _KILLED = "its process was killed, or could not reach the journal"
@@ -153,7 +153,7 @@ def running_cells(suite: str, journal: Journal) -> Iterator[str]:
 
 def report_of(run: str | None, *, journal: Journal) -> FoundReport:
     # How far a suite is can be said without it.
-    from autoreason.studies.lab.lab_report import lab_report
+    from autoreason.studies.lab_report import lab_report
 
     row, *_ = find_suite_run(run, journal)
     story = journal.story(row.id)

@@ -302,8 +302,7 @@ def _fails_as_judge(settings: Settings) -> bool:
     if not certificates_folder().is_dir():
         return False
     # Certificates need imports that few commands use.
-    from autoreason.studies.certify.certificate import find_certificate
-    from autoreason.studies.certify.properties import BALLOTS, DEFECTS
+    from autoreason.studies.certificate import BALLOTS, DEFECTS, find_certificate
 
     judges = dict.fromkeys(settings.models.judges)
     stored = [find_certificate(judge, settings.server_of(judge)) for judge in judges]

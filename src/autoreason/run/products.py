@@ -20,8 +20,8 @@ from autoreason.programs.assignment import Assignment, Examined, assignments_of
 from autoreason.programs.events import Solved, solved_in
 from autoreason.report.report import Section, plain_values
 from autoreason.run.result import Result, StudyResult, ending, run_fields
-from autoreason.studies.lab.lab_report import LabReport, lab_files
-from autoreason.studies.lab.lab_suite import CellFinished, suite_of
+from autoreason.studies.lab_report import LabReport, lab_files
+from autoreason.studies.lab_suite import CellFinished, suite_of
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -41,7 +41,7 @@ from autoreason.run.prepared import ModelChoice, PreparedRun, job_in, prepare
 from autoreason.run.products import Solution
 from autoreason.run.verbs import SolveOptions, checked, verb
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.studies.lab.made_suites import MAX_COMPARED, solve_problems
+from autoreason.studies.lab_suite import MAX_COMPARED, solve_problems
 from autoreason.task import Task
 
 _MAX_LEFT_OUT = 20

@@ -46,14 +46,12 @@ from autoreason.studies.advise.advice_job import (
     spent_by_role,
 )
 from autoreason.studies.advise.measures import Pilot, read_pilot
-from autoreason.studies.certify.certificate import Certificate, Certification
-from autoreason.studies.certify.questions import SUITE
-from autoreason.studies.lab.lab_suite import SuiteMatch
-from autoreason.studies.lab.made_suites import STRATEGIES, compare_strategies, few_repeats
-from autoreason.studies.lab.made_suites import compare_rules as rules_suite
-from autoreason.studies.panels.panel_jobs import make_entries, panel_job
-from autoreason.studies.panels.panel_report import PanelReport
-from autoreason.studies.panels.rejudge import RejudgeReport, recorded_panels
+from autoreason.studies.certificate import Certificate, Certification
+from autoreason.studies.certificate_questions import SUITE
+from autoreason.studies.lab_suite import STRATEGIES, SuiteMatch, compare_strategies, few_repeats
+from autoreason.studies.lab_suite import compare_rules as rules_suite
+from autoreason.studies.panel_jobs import RejudgeReport, make_entries, panel_job, recorded_panels
+from autoreason.studies.panel_report import PanelReport
 from autoreason.task import Task, read_source, split_front_matter
 
 

@@ -45,7 +45,7 @@ from autoreason.stats.power import (
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import exact_share
 from autoreason.story import Story
-from autoreason.studies.raters.packet import draw_codes
+from autoreason.studies.rating_packet import draw_codes
 
 FILE = "ab.json"
 RESULTS = "results.csv"

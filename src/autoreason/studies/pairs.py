@@ -16,15 +16,13 @@ from autoreason.keys import PAIR, Key, pass_key, try_key
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
 from autoreason.story import RecordedPanel, Story
-from autoreason.studies.panels.panel_jobs import votes
+from autoreason.studies.panel_jobs import votes
 
 Format = Literal["text", "chat"]
 
 
 @dataclass(frozen=True)
 class TrainingPair:
-    """Two texts for one prompt, and the judges who preferred either."""
-
     prompt: str
     chosen: str
     rejected: str
@@ -69,18 +67,14 @@ class TrainingPair:
 
 @dataclass
 class Pairs:
-    """The pairs of some runs, and what was left out."""
-
     pairs: list[TrainingPair] = field(default_factory=list)
     runs: int = 0
     panels: int = 0
-    """Panels with a verdict."""
     undecided: int = 0
     """Panels with too few valid ballots for a verdict."""
     merged: int = 0
     """Comparisons of two texts that an earlier panel of the run had compared already."""
     ties: int = 0
-    """Pairs that as many judges preferred one way as the other."""
     below_agreement: int = 0
     """Pairs on which fewer judges agreed than were asked for."""
     not_won: int = 0
@@ -90,12 +84,10 @@ class Pairs:
 
     @property
     def counts(self) -> dict[str, int]:
-        """All of it in numbers."""
         return {**vars(self), "pairs": len(self.pairs)}
 
     @property
     def conclusion(self) -> str:
-        """How many pairs there are, from where, and what was left out."""
         counts = (
             (self.merged, "repeated comparison", "added to the first"),
             (self.ties, "tie", "left out"),
@@ -125,8 +117,6 @@ class _Panel(NamedTuple):
 
 @dataclass
 class _Duel:
-    """Two texts of a run, and the votes of all its panels on them."""
-
     texts: tuple[_NamedText, _NamedText]
     votes: list[int] = field(default_factory=lambda: [0, 0])
     stages: list[str] = field(default_factory=list)
@@ -135,7 +125,6 @@ class _Duel:
 
     @property
     def by_votes(self) -> tuple[_NamedText, _NamedText]:
-        """The text that more judges prefer, then the other."""
         first, second = self.texts
         return (second, first) if self.votes[1] > self.votes[0] else (first, second)
 

@@ -19,8 +19,7 @@ from autoreason.cli.runner import warn_of_failed_judges
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
-from autoreason.studies.certify.certificate import write_certificate
-from autoreason.studies.certify.properties import MIN_PAIRS, PROPERTIES
+from autoreason.studies.certificate import MIN_PAIRS, PROPERTIES, write_certificate
 
 ECHO = ("certify", "echo/echo", "--seed", "7")
 QUESTIONS = 168

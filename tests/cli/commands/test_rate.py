@@ -12,8 +12,15 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.test_terminal import Terminal
 
-from autoreason.studies.raters.packet import opening, read_packet, unseal
-from autoreason.studies.raters.sheets import LINES, RankingClick, ScoreClick, open_sheet
+from autoreason.studies.rating_packet import (
+    LINES,
+    RankingClick,
+    ScoreClick,
+    open_sheet,
+    opening,
+    read_packet,
+    unseal,
+)
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 TEXTS = {"a.md": "The first text.", "b.md": "A second text.", "c.md": "And a third."}

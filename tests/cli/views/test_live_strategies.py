@@ -38,8 +38,8 @@ from autoreason.programs.events import ProgramExamined, solved_in
 from autoreason.settings import Settings
 from autoreason.strategies.registry import BUILT_IN
 from autoreason.strategies.rivals import sample_count
-from autoreason.studies.certify.questions import SUITE
-from autoreason.studies.panels.panel_jobs import make_entries
+from autoreason.studies.certificate_questions import SUITE
+from autoreason.studies.panel_jobs import make_entries
 from autoreason.task import Task
 
 ENTRIES = make_entries({f"{name}.md": f"{name} is a text." for name in ("one", "two", "three")})

@@ -34,8 +34,8 @@ from autoreason.studies.advise.measures import (
     read_pilot,
     weigh_pilots,
 )
-from autoreason.studies.certify.properties import DEFECTS, measure
-from autoreason.studies.certify.questions import KINDS, pairs
+from autoreason.studies.certificate import DEFECTS, measure
+from autoreason.studies.certificate_questions import KINDS, pairs
 
 PAIR = st.tuples(st.booleans(), st.booleans())
 SEEN, MISSED, TURNED = (True, True), (False, False), (True, False)

@@ -18,14 +18,15 @@ from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.prompts import built_in
 from autoreason.settings import Models, Settings, make_settings
 from autoreason.story import Story
-from autoreason.studies.certify.certificate import (
+from autoreason.studies.certificate import (
     Certificate,
+    CertificateFinding,
+    CertificateVerdict,
     Certification,
     StoredCertificate,
     certificate_of,
 )
-from autoreason.studies.certify.properties import CertificateFinding, CertificateVerdict
-from autoreason.studies.certify.questions import SUITE, pairs
+from autoreason.studies.certificate_questions import SUITE, pairs
 from autoreason.task import Task
 
 ADDRESS = "scripted/judge"

@@ -42,7 +42,8 @@ from autoreason.run.estimate import estimate_run
 from autoreason.run.recorded import replay
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.story import Story
-from autoreason.studies.certify.certificate import (
+from autoreason.studies.certificate import (
+    PROPERTIES,
     Certification,
     all_certificates,
     certificate_of,
@@ -50,8 +51,7 @@ from autoreason.studies.certify.certificate import (
     find_certificate,
     write_certificate,
 )
-from autoreason.studies.certify.properties import PROPERTIES
-from autoreason.studies.certify.questions import (
+from autoreason.studies.certificate_questions import (
     INJECTIONS,
     SUITE,
     defect_questions,

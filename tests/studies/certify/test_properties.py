@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoreason.studies.certify.properties import (
+from autoreason.studies.certificate import (
     BALLOTS,
     DEFECTS,
     FLOOR,

@@ -12,7 +12,7 @@ from tests.studies.certify.judges import ideal, judge, reported
 
 from autoreason.contract import Contract, count_words
 from autoreason.knowledge.words import lines_to_models
-from autoreason.studies.certify.questions import (
+from autoreason.studies.certificate_questions import (
     FILLERS,
     INJECTIONS,
     KINDS,

@@ -6,7 +6,7 @@ from typing import Any
 
 from autoreason.contract import Contract
 from autoreason.settings import Models, make_settings
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_suite import (
     Ballot,
     Cell,
     CellFinished,

@@ -19,8 +19,8 @@ from autoreason.run.recorded import resume
 from autoreason.run.result import StudyResult
 from autoreason.run.studies import compare
 from autoreason.story import Story
-from autoreason.studies.lab.lab_report import LabReport
-from autoreason.studies.lab.lab_suite import CellFinished
+from autoreason.studies.lab_report import LabReport
+from autoreason.studies.lab_suite import CellFinished
 from autoreason.task import Task
 
 A_CALL = {"calls": Decimal(1), "tokens": Decimal(100), "cost": Decimal("0.01")}

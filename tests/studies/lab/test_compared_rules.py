@@ -19,7 +19,7 @@ from autoreason.run.export import export, make_result_patch
 from autoreason.run.recorded import replay, resume
 from autoreason.run.result import StudyResult
 from autoreason.run.studies import compare_rules
-from autoreason.studies.lab.lab_report import LabReport
+from autoreason.studies.lab_report import LabReport
 
 TASK = "---\nartifact: knob.txt\n---\nTurn it."
 RULES = ("race", "greedy", "independent")

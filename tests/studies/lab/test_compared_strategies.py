@@ -32,7 +32,7 @@ from autoreason.settings import Budget
 from autoreason.stats.resampling import permutation_test
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import enough_repeats
-from autoreason.studies.lab.lab_suite import CellFinished
+from autoreason.studies.lab_suite import CellFinished
 from autoreason.task import Task
 
 NO_BALLOT = priced("I would rather not say.")
@@ -113,11 +113,11 @@ async def test_best_of_n_writes_its_usual_number_where_it_sets_the_budget(journa
         (["improve", "single"], {"allowance": -1}, "the amount to match is -1"),
         (["improve", "single"], {"match": "time"}, "match"),
         (["single", "improve"], {}, "single spends nothing"),
-        (["improve", "single"], {"match": "cost"}, "cost nothing"),
+        (["improve", "single"], {"match": "cost"}, "costs something"),
         (
             ["improve", "single"],
             {"match": "cost", "author_model": "openai/no-such-model"},
-            "the price of openai/no-such-model is not known",
+            "where every model has a price that is known",
         ),
     ],
 )

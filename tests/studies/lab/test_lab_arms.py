@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from tests.programs.solved import WRONG, solved
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
-from autoreason.studies.lab.lab_arms import MODES, diagnose
-from autoreason.studies.lab.lab_comparisons import ArmValues
-from autoreason.studies.lab.lab_suite import CellFinished, Suite, SuiteTask
+from autoreason.studies.lab_arms import MODES, diagnose
+from autoreason.studies.lab_comparisons import ArmValues
+from autoreason.studies.lab_suite import CellFinished, Suite, SuiteTask
 from autoreason.task import Task
 
 SELF, DRIFT, OVERFITTING, CONVERGENCE, WEAK = (mode.name for mode in MODES)

@@ -9,17 +9,16 @@ from msgspec.structs import replace
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
 from autoreason.stats.results import Estimate, Test
-from autoreason.studies.lab.lab_comparisons import (
+from autoreason.studies.lab_comparisons import (
     ArmPair,
     ArmValues,
     add_repeats,
-    additions,
     answer,
     compare_arms,
     difference,
     number,
 )
-from autoreason.studies.lab.lab_suite import CellFinished, SuiteComparison
+from autoreason.studies.lab_suite import CellFinished, SuiteComparison
 
 
 def a_pair(measure: Any, value: float, **known: Any) -> ArmPair:
@@ -116,15 +115,5 @@ def test_a_contract_is_missing_only_where_there_is_one() -> None:
     assert (pair.units, pair.missing) == (3, 0)
 
 
-def test_every_addition_has_its_own_reason() -> None:
-    suite = add_repeats(add_repeats(a_suite(), {"a": 1}), {"a": 2})
-    assert suite.added == {"a": 3}
-    rankings = ("revised single contest", "single contest revised", "contest revised single")
-    panels = []
-    for repeat in (3, 4):
-        panel = a_panel(*rankings[: repeat - 1], repeat=repeat)
-        panels.append(replace(panel, cell=replace(panel.cell, part=f"1/panel/{repeat}")))
-    first, second = additions(suite, panels)
-    assert (first.repeats, first.width) == (1, None)
-    assert second.repeats == 2
-    assert second.width is not None
+def test_repeats_that_are_added_are_counted_together() -> None:
+    assert add_repeats(add_repeats(a_suite(), {"a": 1}), {"a": 2, "b": 1}).added == {"a": 3, "b": 1}

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 from tests.studies.lab.test_suite_file import USUAL, read
 
-from autoreason.studies.lab.lab_suite import Suite, count_cells, groups
+from autoreason.studies.lab_suite import Suite, count_cells, groups
 
 
 def suite(folder: Path, text: str = USUAL) -> Suite:
@@ -49,6 +49,6 @@ def test_cells_are_numbered_in_order_and_added_repeats_come_last(tmp_path: Path)
     before = suite(tmp_path)
     numbers = [cell.number for group in groups(before) for cells in group for cell in cells]
     assert numbers == list(range(1, count_cells(before) + 1))
-    more = replace(before, additions=({"revising": 2},))
+    more = replace(before, added={"revising": 2})
     assert names(more)[:2] == names(before)
     assert len(names(more)) == 4

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from tests.studies.lab.cells import a_cell, a_suite
 
-from autoreason.studies.lab.lab_trees import (
+from autoreason.studies.lab_trees import (
     TrajectoryTree,
     draw_tree,
     draw_tree_legend,
@@ -44,19 +44,11 @@ def test_repeats_share_nodes_until_their_winners_differ() -> None:
     assert (nodes["B AB B"].drift, nodes["B AB A A"].drift, nodes["A A"].drift) == (2.5, 1.5, 0)
 
 
-def test_ends_and_partings_are_known() -> None:
+def test_ends_are_known() -> None:
     tree = trees()[0]
     ends = {" ".join(node.way): (node.ended, node.converged) for node in tree.ways}
     assert ends == {"A A": ((3,), (3,)), "B AB A A": ((1,), (1,)), "B AB B": ((2,), ())}
     assert list(ends) == ["A A", "B AB A A", "B AB B"]
-    assert tree.partings() == [1, 3, 3]
-    assert trees()[1].partings() == [None]
-
-
-def test_a_way_that_another_goes_on_from_never_parts() -> None:
-    cells = [a_cell("contest", "A A", 1), a_cell("contest", "A A B A", 2)]
-    (tree,) = trajectory_trees(a_suite(), cells)
-    assert tree.partings() == [None, 3]
 
 
 def test_every_node_is_a_dot_and_no_two_lie_on_each_other() -> None:

@@ -27,14 +27,14 @@ from autoreason.report.numbers import listed
 from autoreason.run.prepared import check
 from autoreason.run.recorded import replay
 from autoreason.settings import Models
-from autoreason.studies.panels.panel_jobs import (
+from autoreason.studies.panel_jobs import (
     cut,
     cut_to_equal_length,
     make_entries,
     pair_verdict,
     votes,
 )
-from autoreason.studies.panels.panel_report import CountedBallot, panel_report, report
+from autoreason.studies.panel_report import CountedBallot, panel_report, report
 from autoreason.task import Entry, Task
 from autoreason.tournament.voting import from_scores
 

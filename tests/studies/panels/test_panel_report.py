@@ -14,7 +14,7 @@ from autoreason.events import BallotCast
 from autoreason.job_types import Judge
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.story import Story
-from autoreason.studies.panels.panel_report import CountedBallot, PanelReport, report
+from autoreason.studies.panel_report import CountedBallot, PanelReport, report
 from autoreason.task import Entry, Task
 
 NAMES = ("a", "b", "c")
@@ -132,7 +132,7 @@ def test_without_a_ballot_everything_is_unknown_and_says_why() -> None:
 
 
 def test_a_panel_not_yet_run_has_an_empty_report() -> None:
-    from autoreason.studies.panels.panel_report import panel_report
+    from autoreason.studies.panel_report import panel_report
 
     task = Task(brief="x", entries=tuple(Entry(name=n, text=f"{n} text") for n in NAMES))
     found = panel_report(Story(task=task))
@@ -140,7 +140,7 @@ def test_a_panel_not_yet_run_has_an_empty_report() -> None:
 
 
 def test_a_text_that_is_judged_under_another_name_is_not_said_to_be_cut() -> None:
-    from autoreason.studies.panels.panel_report import panel_report
+    from autoreason.studies.panel_report import panel_report
 
     entries = tuple(Entry(name=n, text=f"{n} text") for n in ("a", "b"))
     lengths = {"a": 2, "b": 5, "same as a": 2}

@@ -18,7 +18,7 @@ from autoreason.journal import Journal
 from autoreason.run.result import Result
 from autoreason.settings import Settings
 from autoreason.story import Story
-from autoreason.studies.panels.rejudge import decisions, recorded_panels
+from autoreason.studies.panel_jobs import decisions, recorded_panels
 from autoreason.task import Task
 
 RECORDED: dict[str, Any] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.browser import browser as browser
 
-from autoreason.studies.raters.packet import OpenTask, Packet, build_packet
+from autoreason.studies.rating_packet import OpenTask, Packet, build_packet
 from autoreason.task import Entry, Task
 
 NAMES = ("a.md", "b.md", "c.md")

@@ -16,7 +16,7 @@ from tests.studies.raters.conftest import LETTER, NAMES, TEXTS, TOAST, Study
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters.packet import (
+from autoreason.studies.rating_packet import (
     NamedTask,
     OpenTask,
     PacketKey,
@@ -107,10 +107,9 @@ def with_entries(*entries: tuple[str, str]) -> OpenTask:
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        (with_entries(("a", "One.")), "has 1 text; give 2 to 10"),
-        (with_entries(*((f"{n}", f"Text {n}") for n in range(11))), "has 11 texts"),
+        (with_entries(("a", "One.")), "2 to 10 texts, not 1"),
+        (with_entries(*((f"{n}", f"Text {n}") for n in range(11))), "2 to 10 texts, not 11"),
         (with_entries(("a", "One  two."), ("b", "One\ntwo.\n")), "a and b are the same text"),
-        (with_entries(("a", "One."), ("a", "Two.")), "a and a have the same name"),
         (with_entries(("a", "One."), ("b", " \n")), "b is empty"),
     ],
 )
@@ -159,12 +158,12 @@ seeds = st.integers(0, 2**32)
 
 @steady
 @given(st.integers(1, 60), seeds)
-def test_codes_are_four_letters_and_differ_in_two_or_more(count: int, seed: int) -> None:
+def test_codes_are_four_signs_and_differ_in_two_or_more(count: int, seed: int) -> None:
     codes = draw_codes(count, [], random.Random(seed))
     assert len(codes) == count
     assert all(len(code) == 4 and code.isascii() and code.isupper() for code in codes)
     for one, other in combinations(codes, 2):
-        assert sum(a != b for a, b in zip(one, other, strict=True)) >= 2
+        assert sum(map(str.__ne__, one, other)) >= 2
 
 
 @steady
@@ -187,16 +186,6 @@ def test_a_code_occurs_in_no_text_in_whatever_letters(seed: int) -> None:
 @given(seeds)
 def test_the_same_seed_gives_the_same_codes(seed: int) -> None:
     assert draw_codes(9, ["x"], random.Random(seed)) == draw_codes(9, ["x"], random.Random(seed))
-
-
-@pytest.mark.parametrize("word", ["NAZI", "TAXI", "NOVA", "JUDO"])
-def test_words_with_a_meaning_are_no_codes(word: str) -> None:
-    # With all but words like it written somewhere, there is no code left to draw.
-    letters = "BDFGKLMNPRTVWZXJ"
-    every = (f"{a}{b}{c}{d}" for a in letters for b in "AIOU" for c in letters for d in "AIOU")
-    others = " ".join(code for code in every if code != word)
-    with pytest.raises(InvalidInput, match="two packets"):
-        draw_codes(1, [others], random.Random(1))
 
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -10,7 +10,7 @@ from tests.studies.raters.conftest import Study
 from tests.studies.raters.serving import Served, serve_packet
 from tests.studies.raters.test_server import free_port
 
-from autoreason.studies.raters.sheets import LINES, Sheet, plan, read_sheets
+from autoreason.studies.rating_packet import LINES, Sheet, plan, read_sheets
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Dialog, Page

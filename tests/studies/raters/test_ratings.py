@@ -9,23 +9,19 @@ import pytest
 from tests.studies.raters.conftest import LETTER, Study
 
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters.packet import lock_packet, opening, unseal
-from autoreason.studies.raters.ratings import (
-    Rankings,
-    RatingsReport,
-    Standing,
-    conclude,
-    read_panel,
-)
-from autoreason.studies.raters.sheets import (
+from autoreason.studies.rating_packet import (
     LINES,
     CommentClick,
     OpenSheet,
     RankingClick,
     ScoreClick,
     StepClick,
+    lock_packet,
     open_sheet,
+    opening,
+    unseal,
 )
+from autoreason.studies.ratings import Rankings, RatingsReport, Standing, conclude, read_panel
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

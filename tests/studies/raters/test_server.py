@@ -17,9 +17,15 @@ from tests.studies.raters.conftest import Study
 from tests.studies.raters.serving import Caller, Served, serve_packet, start
 
 from autoreason.characters import without_controls
-from autoreason.studies.raters.packet import open_key
-from autoreason.studies.raters.server import Desk, DeskOccupied, render
-from autoreason.studies.raters.sheets import FinishClick, RankingClick, StepClick, plan, read_sheets
+from autoreason.studies.rating_packet import (
+    FinishClick,
+    RankingClick,
+    StepClick,
+    open_key,
+    plan,
+    read_sheets,
+)
+from autoreason.studies.rating_server import Desk, DeskOccupied, render
 
 
 def free_port() -> str:

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from tests.studies.raters.conftest import Study
 
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters.packet import OpenTask
-from autoreason.studies.raters.sheets import (
+from autoreason.studies.rating_packet import (
     LINES,
     Click,
     CommentClick,
     FinishClick,
+    OpenTask,
     RankingClick,
     ScoreClick,
     Sheet,

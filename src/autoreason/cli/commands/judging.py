@@ -14,7 +14,7 @@ from autoreason.cli.options import FILE, field_option, flag, group, option
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
 from autoreason.settings import PANEL_JUDGES
-from autoreason.studies.lab.lab_suite import SuiteMatch
+from autoreason.studies.lab_suite import SuiteMatch
 
 if TYPE_CHECKING:
     from autoreason.report.report import Report

@@ -162,7 +162,7 @@ def _start(
 
 def _left_out(run: PreparedRun[Any], values: dict[str, Any]) -> list[str]:
     """Records of the file that cannot be used, the first of them; refuses one file for several programs."""
-    from autoreason.studies.lab.lab_suite import suite_of
+    from autoreason.studies.lab_suite import suite_of
 
     suite = suite_of(run.task)
     if suite and values["output"]:

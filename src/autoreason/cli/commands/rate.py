@@ -70,7 +70,7 @@ def new(
     import secrets
 
     from autoreason.parsing.documents import find_leaks
-    from autoreason.studies.raters.packet import build_packet, from_files, from_pairing, from_run
+    from autoreason.studies.rating_packet import build_packet, from_files, from_pairing, from_run
 
     if bool(texts) != bool(brief):
         missing = "the texts to rate" if brief else "the task of these texts with --brief"
@@ -104,9 +104,8 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     """
     import asyncio
 
-    from autoreason.studies.raters.packet import lock_packet, read_packet
-    from autoreason.studies.raters.server import serve_packet
-    from autoreason.studies.raters.sheets import read_sheets
+    from autoreason.studies.rating_packet import lock_packet, read_packet, read_sheets
+    from autoreason.studies.rating_server import serve_packet
 
     packet = read_packet(folder)
     with lock_packet(folder) as announce:
@@ -148,8 +147,8 @@ def report(folder: Path, yes: bool, panels: tuple[str, ...], book: Journal) -> R
     A panel is a run of `autoreason judge` over the same files, the run whose texts are rated, or a
     file that ends in .json: {"rankings": [["one.md", "two.md"], …]}, best first.
     """
-    from autoreason.studies.raters.packet import opening, read_packet
-    from autoreason.studies.raters.ratings import conclude, panel_of, read_panel
+    from autoreason.studies.rating_packet import opening, read_packet
+    from autoreason.studies.ratings import conclude, panel_of, read_panel
 
     read_packet(folder)
     rankings = []

@@ -157,7 +157,7 @@ def _show_whole(book: Journal, row: RunRow, result: Result, *, short: bool) -> N
 
 
 def _has_solved(story: Story) -> bool:
-    from autoreason.studies.lab.lab_suite import CellFinished
+    from autoreason.studies.lab_suite import CellFinished
 
     return bool(solved_in(story)) or any(each.result.solved for each in story.of(CellFinished))
 

@@ -388,7 +388,7 @@ def _score(story: Story | None) -> tuple[tuple[int, int] | None, tuple[int, int]
     if story is None or not (writes_programs(story) or writes_files(story)):
         return None, None
     from autoreason.artifacts.research_history import TrialDecided
-    from autoreason.studies.lab.lab_suite import CellFinished, count_cells, suite_of
+    from autoreason.studies.lab_suite import CellFinished, count_cells, suite_of
 
     if writes_files(story):
         trials = story.of(TrialDecided)

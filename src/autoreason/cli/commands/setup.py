@@ -205,7 +205,7 @@ def _certificates(model: str | None) -> Answer:
     from autoreason.cli.lookup import when
     from autoreason.report.numbers import UNKNOWN
     from autoreason.report.table import Column, Table, words
-    from autoreason.studies.certify.certificate import all_certificates
+    from autoreason.studies.certificate import all_certificates
 
     wanted = [one for one in all_certificates() if model in (None, one.certificate.model)]
     if model and not wanted:

@@ -31,8 +31,8 @@ from autoreason.report import numbers
 from autoreason.story import Story
 
 if TYPE_CHECKING:
-    from autoreason.studies.lab.lab_job import LabProgress, SuiteCells
-    from autoreason.studies.lab.lab_suite import Cell
+    from autoreason.studies.lab_job import LabProgress, SuiteCells
+    from autoreason.studies.lab_suite import Cell
 
 CELL = "cell"
 """The kind of query that a cell of a suite is."""
@@ -178,7 +178,7 @@ class Live:
 
     @cached_property
     def _suite_cells(self) -> SuiteCells:
-        from autoreason.studies.lab.lab_job import SuiteCells
+        from autoreason.studies.lab_job import SuiteCells
 
         return SuiteCells(self.story)
 

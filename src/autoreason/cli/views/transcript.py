@@ -18,7 +18,7 @@ from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
 from autoreason.report.table import WIDEST, wrap
-from autoreason.studies.lab.lab_suite import all_cells, suite_of
+from autoreason.studies.lab_suite import all_cells, suite_of
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow

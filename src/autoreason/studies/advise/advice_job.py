@@ -50,7 +50,7 @@ from autoreason.studies.advise.measures import (
     read_pilot,
     weigh_pilots,
 )
-from autoreason.studies.certify.properties import CertificateFinding
+from autoreason.studies.certificate import CertificateFinding
 from autoreason.task import Task
 from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.loop import Tournament

@@ -25,8 +25,7 @@ from autoreason.settings import Settings
 from autoreason.stats.shares import clustered_share
 from autoreason.story import CONFIRMATION, Story
 from autoreason.strategies.rivals import CritiqueRevise
-from autoreason.studies.certify.certificate import Certification
-from autoreason.studies.certify.properties import (
+from autoreason.studies.certificate import (
     BALLOTS,
     COIN,
     DEFECTS,
@@ -34,10 +33,11 @@ from autoreason.studies.certify.properties import (
     READABLE,
     SWAP,
     CertificateFinding,
+    Certification,
     measure,
     weigh,
 )
-from autoreason.studies.certify.questions import (
+from autoreason.studies.certificate_questions import (
     DEFECT,
     KINDS,
     SOUND,

@@ -1,4 +1,4 @@
-"""A packet: texts under codes in a folder, a sealed key, and no other trace of which is which."""
+"""A packet of texts under codes, with a sealed key, and the sheets of those who rate them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import base64
 import hashlib
 import os
 import random
-import textwrap
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -24,7 +24,9 @@ from autoreason.jobs.context import draw
 from autoreason.journal.locks import lock_file
 from autoreason.parsing.documents import same_text
 from autoreason.story import Story
+from autoreason.studies.panel_jobs import make_entries
 from autoreason.task import Entry, Task, read_task, read_texts
+from autoreason.tournament.judges import balanced_orders
 
 PACKET = "packet.json"
 INSTRUCTIONS = "INSTRUCTIONS.md"
@@ -36,15 +38,11 @@ T = TypeVar("T")
 
 
 class BlindTask(Struct, frozen=True):
-    """A brief and the codes of the texts that were written for it."""
-
     title: str
     codes: tuple[str, ...]
 
 
 class Packet(Struct, frozen=True, kw_only=True):
-    """What may be known of a packet before its key is opened."""
-
     id: str
     created: datetime
     orders_seed: int
@@ -62,12 +60,10 @@ def brief_file(task: int) -> str:
 
 
 def text_file(task: int, code: str) -> str:
-    """Where a text is."""
     return f"task-{task + 1}/{code}.md"
 
 
 def read_packet(folder: Path) -> Packet:
-    """The packet in a folder."""
     path = folder / PACKET
     if not path.is_file():
         raise InvalidInput(
@@ -82,7 +78,6 @@ def read_part(folder: Path, packet: Packet, name: str) -> str:
 
 
 def _read_known(path: Path, known: str) -> bytes:
-    """A file whose digest is known."""
     data = path.read_bytes() if path.is_file() else b""
     if digest(data) != known:
         raise InvalidInput(f"{path} is not what it was; restore it from a copy")
@@ -90,7 +85,6 @@ def _read_known(path: Path, known: str) -> bytes:
 
 
 def decode(data: bytes, kind: type[T], path: Path) -> T:
-    """A JSON file of a packet; one clear sentence where it is damaged."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -98,7 +92,6 @@ def decode(data: bytes, kind: type[T], path: Path) -> T:
 
 
 def digest(data: bytes) -> str:
-    """SHA-256, in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -122,50 +115,37 @@ _LABEL = (
     "The sealed key of a rating packet. `autoreason rate report` opens it, and that ends the\n"
     "blind rating: no one who knows the key can rate.\n"
 )
-_COLUMNS = 76
 
 
 class NamedTask(Struct, frozen=True):
-    """A task with the names behind its codes."""
-
     source: str
     names: dict[str, str]
-    """By code."""
 
 
 class PacketKey(Struct, frozen=True, kw_only=True):
-    """What no rater may know."""
-
     packet: str
     seed: int
     tasks: tuple[NamedTask, ...]
 
 
 class Opening(Struct, frozen=True, kw_only=True):
-    """When a key was opened, and on which ratings."""
-
     at: datetime
     ratings: dict[str, str]
     """The SHA-256 of every person's ratings at that moment, by file."""
 
 
 def seal(key: PacketKey) -> bytes:
-    """A key as a file that no one reads by accident."""
     hidden = base64.b85encode(zlib.compress(msgspec.json.encode(key), 9)).decode()
-    return "\n".join(
-        [_LABEL, *textwrap.wrap(hidden, _COLUMNS, break_on_hyphens=False), ""]
-    ).encode()
+    return f"{_LABEL}\n{hidden}\n".encode()
 
 
 def unseal(sealed: bytes) -> PacketKey:
-    """The key in a file that `seal` wrote."""
     _, _, hidden = sealed.partition(b"\n\n")
-    plain = zlib.decompress(base64.b85decode(b"".join(hidden.split())))
+    plain = zlib.decompress(base64.b85decode(hidden.strip()))
     return msgspec.json.decode(plain, type=PacketKey)
 
 
 def opening(folder: Path) -> Opening | None:
-    """When the key of a packet was opened, if it was."""
     path = folder / OPENING
     return decode(path.read_bytes(), Opening, path) if path.exists() else None
 
@@ -182,33 +162,12 @@ def open_key(folder: Path, packet: Packet, now: datetime) -> tuple[PacketKey, Op
 
 
 def rating_digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every person's ratings as they are now, by file."""
     files = sorted((folder / RATINGS).glob("*.jsonl"))
     return {path.name: digest(path.read_bytes()) for path in files}
 
 
-_USUAL = "bdfgklmnprt"
-_RARE = "vwzxj"
-_VOWELS = "aiou"
-_WORDS = (
-    "baja bizo bova bozo buxo buzi diva dixi dova doxa doxi fava favo foxi gaza giza goza jaga"
-    " jago jaka jako jana jani jari jaro java jiga jigo jima jimi jimo jiva jiza jizu jobo jodi"
-    " jodo joga jogo jota judo juga jugo jura kaja kavu kaza kiva kiwi kova koza kuja lava lavo"
-    " laza lazo lixo loza luxa luxo maja maxi mazo mixo mojo moxa mozo naja navi navo nazi nivo"
-    " nova novo nozi pazi pija pijo pivo pixa piza pizo puja pujo puva puvi puzo raja raju razo"
-    " rizo roja rojo rova ruzo taxa taxi tiza toxo tuza vada vadi vaga vagi vago vaji vati vato"
-    " vida viki vila vili vina vino vita vito voda vola vora vuka vulo wada wagi wago waka wali"
-    " wapo wiki wino xana xota zaka zako zapo zara zina zita zito zona zoro zulu zuni"
-)
-"""Words of some language, names, and words that may offend."""
-
-
-_CODES = tuple(
-    "".join(code).upper()
-    for code in product(_USUAL + _RARE, _VOWELS, _USUAL + _RARE, _VOWELS)
-    if code[0] != code[2] and {*code} & {*_RARE} and "".join(code) not in _WORDS
-)
-"""One rare letter at least: few words of any language look like that."""
+_CODES = tuple(map("".join, product("BDFGJKLMNPRTVWXZ", "AIOU", "BDFGJKLMNPRTVWXZ", "23456789")))
+"""Easy to say, and not a word of any language."""
 
 
 def draw_codes(count: int, texts: Iterable[str], rng: random.Random) -> tuple[str, ...]:
@@ -234,13 +193,10 @@ def draw_codes(count: int, texts: Iterable[str], rng: random.Random) -> tuple[st
     return tuple(codes)
 
 
-MIN_TEXTS, MAX_TEXTS = 2, 10
-_PAGE = Path(__file__).parent / "page"
+_PAGE = Path(__file__).parent / "rating_page"
 
 
 class OpenTask(Struct, frozen=True):
-    """A task whose texts still have names."""
-
     task: Task
     entries: tuple[Entry, ...]
     source: str = ""
@@ -248,11 +204,10 @@ class OpenTask(Struct, frozen=True):
 
 
 def build_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packet:
-    """Write a packet into a new or empty folder."""
     if not tasks:
         raise InvalidInput("there is nothing to rate; give a brief and two texts or more")
     for task in tasks:
-        _check(task)
+        make_entries({entry.name: entry.text for entry in task.entries})
     sources = [entry.text for task in tasks for entry in task.entries]
     briefs = [brief(task.task) for task in tasks]
     codes = iter(draw_codes(len(sources), [*sources, *briefs], draw(seed, "codes")))
@@ -288,34 +243,16 @@ def build_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packe
 
 
 def instructions() -> str:
-    """The instructions that people read first."""
     return (_PAGE / "instructions.md").read_text("utf-8")
 
 
 def brief(task: Task) -> str:
-    """What a rater must know about a task."""
     parts = [task.brief]
     if rules := task.contract.rules():
         parts.append("### Limits\n\n" + "\n".join(f"- {rule}" for rule in rules))
     if task.facts:
         parts.append(f"### Facts\n\n{task.facts}")
     return "\n\n".join(parts)
-
-
-def _check(task: OpenTask) -> None:
-    number, title = len(task.entries), task.task.title
-    if not MIN_TEXTS <= number <= MAX_TEXTS:
-        raise InvalidInput(
-            f"“{title}” has {number} {'text' if number == 1 else 'texts'};"
-            f" give {MIN_TEXTS} to {MAX_TEXTS} texts to compare"
-        )
-    for entry in task.entries:
-        if not entry.text.strip():
-            raise InvalidInput(f"{entry.name} is empty; write something in it or leave it out")
-    for one, other in combinations(task.entries, 2):
-        if same_text(one.text, other.text) or one.name == other.name:
-            alike = "are the same text" if one.name != other.name else "have the same name"
-            raise InvalidInput(f"{one.name} and {other.name} {alike}; leave out or rename one")
 
 
 def _write(folder: Path, packet: Packet, files: dict[str, str], sealed: bytes) -> None:
@@ -338,7 +275,6 @@ def _write(folder: Path, packet: Packet, files: dict[str, str], sealed: bytes) -
 
 
 def from_files(brief: str, texts: Sequence[Path]) -> OpenTask:
-    """A brief, as a file or in words, and files with texts that were written for it."""
     entries = tuple(Entry(name=name, text=text) for name, text in read_texts(texts).items())
     is_short = len(brief) <= _MAX_SOURCE and "\n" not in brief
     return OpenTask(read_task(brief), entries, source=brief if is_short else "a brief in words")
@@ -354,7 +290,6 @@ def from_pairing(pairing: str) -> OpenTask:
 
 
 def from_run(run: str, story: Story) -> OpenTask:
-    """The first draft of a run and the text it delivered."""
     draft, delivered = story.draft, story.delivered
     if not story.task or not draft or not delivered or same_text(draft.text, delivered.text):
         raise InvalidInput(
@@ -389,3 +324,243 @@ def lock_packet(folder: Path) -> Iterator[Callable[[str], None]]:
         raise InvalidInput(
             f"cannot write into {folder}; allow writing there, or copy the packet"
         ) from None
+
+
+LOWEST, HIGHEST = 1, 5
+SCORES = {1: "very poor", 2: "poor", 3: "fair", 4: "good", 5: "very good"}
+
+
+RUBRIC = {
+    "clarity": "Can you follow it at first reading?",
+    "usefulness": "Does it do what the task asks, for the person who asked?",
+    "correctness": "Is what it says right, as far as you can tell?",
+    "concision": "Does it say what it has to say without waste?",
+    "overall": "All in all, how good is this text?",
+}
+LINES = tuple(RUBRIC)
+
+
+MAX_COMMENT_LENGTH = 10_000
+
+
+class ScoreClick(Struct, frozen=True, tag="scored"):
+    code: str
+    line: str
+    score: int
+
+
+class RankingClick(Struct, frozen=True, tag="ranked"):
+    """The texts of a task that are placed so far, best first."""
+
+    task: int
+    codes: tuple[str, ...]
+
+
+class CommentClick(Struct, frozen=True, tag="commented"):
+    """A comment on a text, or on a task where no code is given."""
+
+    task: int
+    code: str | None
+    text: str
+
+
+class StepClick(Struct, frozen=True, tag="went"):
+    step: int
+
+
+class FinishClick(Struct, frozen=True, tag="finished"):
+    """A person is done."""
+
+
+Click = ScoreClick | RankingClick | CommentClick | StepClick | FinishClick
+
+
+@dataclass
+class Sheet:
+    rater: str
+    seat: int
+    scores: dict[str, dict[str, int]] = field(default_factory=dict)
+    rankings: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    comments: dict[tuple[int, str | None], str] = field(default_factory=dict)
+    step: int = 0
+    finished: bool = False
+
+    def apply(self, what: Click) -> None:
+        match what:
+            case ScoreClick():
+                self.scores.setdefault(what.code, {})[what.line] = what.score
+            case RankingClick():
+                self.rankings[what.task] = what.codes
+            case CommentClick():
+                self.comments[what.task, what.code] = what.text
+            case StepClick():
+                self.step = what.step
+            case FinishClick():
+                self.finished = True
+
+    def ranking(self, packet: Packet, task: int) -> tuple[str, ...] | None:
+        """The whole ranking of a task; None where texts are still to be placed."""
+        placed = self.rankings.get(task, ())
+        return placed if len(placed) == len(packet.tasks[task].codes) else None
+
+    def answered(self, packet: Packet) -> int:
+        """Steps that are complete: a text with every line rated, or a whole ranking."""
+        rated = sum(len(lines) == len(LINES) for lines in self.scores.values())
+        ranked = sum(self.ranking(packet, task) is not None for task in range(len(packet.tasks)))
+        return rated + ranked
+
+    @property
+    def empty(self) -> bool:
+        return not self.scores and not any(self.rankings.values())
+
+
+def steps_in(packet: Packet) -> int:
+    """How many steps there are to complete: every text, and one ranking for each task."""
+    return sum(len(task.codes) + 1 for task in packet.tasks)
+
+
+def fits(what: Click, packet: Packet) -> bool:
+    match what:
+        case ScoreClick():
+            is_code = any(what.code in task.codes for task in packet.tasks)
+            return is_code and what.line in LINES and LOWEST <= what.score <= HIGHEST
+        case RankingClick():
+            once = len(set(what.codes)) == len(what.codes)
+            return once and set(what.codes) <= set(_codes(packet, what.task))
+        case CommentClick():
+            codes = _codes(packet, what.task)
+            return (
+                bool(codes) and what.code in (None, *codes) and len(what.text) <= MAX_COMMENT_LENGTH
+            )
+        case StepClick():
+            return 0 <= what.step <= steps_in(packet)
+        case FinishClick():
+            return True
+
+
+def _codes(packet: Packet, task: int) -> tuple[str, ...]:
+    return packet.tasks[task].codes if 0 <= task < len(packet.tasks) else ()
+
+
+class RatingStep(Struct, frozen=True):
+    kind: Literal["text", "ranking"]
+    task: int
+    codes: tuple[str, ...]
+    """The one text, or all of the task in the order in which they were shown."""
+
+
+def plan(packet: Packet, seat: int) -> tuple[RatingStep, ...]:
+    """The steps of the person in a seat: over people, every text is equally often in every place."""
+    tasks = _order(packet, "tasks", [str(number) for number in range(len(packet.tasks))], seat)
+    steps: list[RatingStep] = []
+    for number in map(int, tasks):
+        codes = _order(packet, f"task {number}", packet.tasks[number].codes, seat)
+        steps += [RatingStep("text", number, (code,)) for code in codes]
+        steps.append(RatingStep("ranking", number, codes))
+    return tuple(steps)
+
+
+def _order(
+    packet: Packet, purpose: str, names: list[str] | tuple[str, ...], seat: int
+) -> tuple[str, ...]:
+    seed = draw(packet.orders_seed, purpose).getrandbits(32)
+    return balanced_orders(names, seat + 1, seed)[seat]
+
+
+MAX_NAME_LENGTH = 60
+
+
+class SheetStart(Struct, frozen=True, tag="began"):
+    packet: str
+    rater: str
+    seat: int
+
+
+class SheetLine(Struct, frozen=True):
+    at: datetime
+    what: SheetStart | Click
+
+
+class OpenSheet:
+    def __init__(self, path: Path, sheet: Sheet, packet: Packet) -> None:
+        self.sheet = sheet
+        self._path = path
+        self._packet = packet
+
+    def add(self, what: Click, now: datetime) -> None:
+        if not fits(what, self._packet):
+            raise InvalidInput(f"this does not fit the packet: {what}")
+        try:
+            with self._path.open("ab") as file:
+                file.write(_line(SheetLine(now, what)))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            _drop_partial_line(self._path)
+            raise
+        self.sheet.apply(what)
+
+
+def open_sheet(folder: Path, packet: Packet, rater: str, now: datetime) -> OpenSheet:
+    """The sheet of a person by name: as they left it, or a new one."""
+    name = check_name(rater)
+    sheets = {path: read_sheet(path, packet) for path in _files(folder)}
+    for path, sheet in sheets.items():
+        if sheet.rater.casefold() == name.casefold():
+            _drop_partial_line(path)
+            return OpenSheet(path, sheet, packet)
+    seat = 1 + max((sheet.seat for sheet in sheets.values()), default=-1)
+    path = folder / RATINGS / f"rater-{seat + 1:02}.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    # Whole or not at all: a sheet without its first line belongs to no one.
+    write_durably(path, _line(SheetLine(now, SheetStart(packet.id, name, seat))))
+    return OpenSheet(path, Sheet(name, seat), packet)
+
+
+def check_name(rater: str) -> str:
+    name = " ".join(rater.split())
+    if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
+        raise InvalidInput(
+            f"a rater needs a name of 1 to {MAX_NAME_LENGTH} characters; give another"
+        )
+    return name
+
+
+def read_sheets(folder: Path, packet: Packet) -> list[Sheet]:
+    sheets = (read_sheet(path, packet) for path in _files(folder))
+    return sorted(sheets, key=lambda sheet: sheet.seat)
+
+
+def read_sheet(path: Path, packet: Packet) -> Sheet:
+    """What is written on one sheet; half a last line is a click that was never confirmed."""
+    sheet = None
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+        try:
+            what = msgspec.json.decode(line, type=SheetLine).what
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            what = None
+        if number == 1 and isinstance(what, SheetStart) and what.packet == packet.id:
+            sheet = Sheet(what.rater, what.seat)
+        elif sheet and what and not isinstance(what, SheetStart) and fits(what, packet):
+            sheet.apply(what)
+        elif sheet:
+            raise InvalidInput(f"{path} is damaged in line {number}; fix that line or remove it")
+    if sheet is None:
+        raise InvalidInput(f"{path} does not belong to this packet; move it to another folder")
+    return sheet
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted((folder / RATINGS).glob("*.jsonl"))
+
+
+def _line(mark: SheetLine) -> bytes:
+    return msgspec.json.encode(mark) + b"\n"
+
+
+def _drop_partial_line(path: Path) -> None:
+    """Cut off half a last line, so that the next one starts on a line of its own."""
+    data = path.read_bytes()
+    whole = data.rfind(b"\n") + 1
+    if whole < len(data):
+        os.truncate(path, whole)

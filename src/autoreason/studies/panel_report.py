@@ -37,7 +37,7 @@ from autoreason.stats.ranks import Ranking
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import clustered_share, even_share_test, sign_test
 from autoreason.story import Story
-from autoreason.studies.panels.panel_jobs import STAGE, duels_of, votes_by_pair
+from autoreason.studies.panel_jobs import STAGE, duels_of, votes_by_pair
 from autoreason.tournament.evidence import chance_of_win
 
 
@@ -51,8 +51,6 @@ class CountedBallot(Struct, frozen=True, kw_only=True):
 
 
 class EntryStanding(Struct, frozen=True, kw_only=True):
-    """The result of one text."""
-
     name: str
     words: int
     points: float
@@ -63,8 +61,6 @@ class EntryStanding(Struct, frozen=True, kw_only=True):
 
 
 class EntryDuel(Struct, frozen=True, kw_only=True):
-    """Two texts against each other over all ballots."""
-
     first: str
     second: str
     wins: int
@@ -83,7 +79,6 @@ class EntryDuel(Struct, frozen=True, kw_only=True):
         return self.second if self.wins > self.losses else self.first
 
     def seen_from(self, name: str) -> EntryDuel:
-        """The same duel with this text as `first`."""
         if name == self.first:
             return self
         share = self.preferred
@@ -104,9 +99,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """Everything a panel can show; None is unknown, never zero."""
 
     standings: tuple[EntryStanding, ...]
-    """The best first."""
     wins: dict[str, dict[str, int]]
-    """How many ballots put one text above another."""
     duels: tuple[EntryDuel, ...]
     ballots: int
     invalid: int
@@ -119,7 +112,6 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """How often such judges give a winner; what is then left of 5 % is for losers. 0 where duels decide."""
     cycles: tuple[tuple[str, ...], ...]
     agreement: float | None
-    """Mean Kendall tau between judges."""
     positions: tuple[int, ...]
     """First places by the position a text was shown at."""
     position_test: Test
@@ -130,7 +122,6 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     abstained: int = 0
     """Pairs of ballots whose judge flipped with the order."""
     violations: dict[str, tuple[str, ...]] = {}
-    """Rules of the contract that each text breaks."""
     words_before_cut: dict[str, int] = {}
     """Words of the texts that were cut to the length of the shortest, before that."""
     judges: tuple[str, ...] = ()
@@ -144,7 +135,6 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """The winner, or that there is none beyond chance: one plain sentence."""
         if self.winner:
             return f"{self.winner} wins: {self._lead()}"
         leaders = _leaders(self.standings, self.pairwise)
@@ -174,11 +164,9 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         )
 
     def sections(self) -> list[Section]:
-        """Standings, the matrix of wins, and notes."""
         return [Section(tables=[standings(self), win_matrix(self)]), Section(sentences=notes(self))]
 
     def names(self) -> list[str]:
-        """Those of the texts."""
         return [each.name for each in self.standings]
 
 
@@ -200,7 +188,6 @@ def standings(found: PanelReport) -> Table:
 
 
 def win_matrix(found: PanelReport) -> Table:
-    """How many ballots put the row above the column."""
     names = found.names()
     rows = [
         (
@@ -216,7 +203,6 @@ def win_matrix(found: PanelReport) -> Table:
 
 
 def duels(found: PanelReport, against: str) -> Table:
-    """Each of the others against one of them, with paired tests."""
     rows = [
         (
             each.second,
@@ -232,25 +218,11 @@ def duels(found: PanelReport, against: str) -> Table:
     return Table([*words(f"{against} against"), *figures(*heads)], rows)
 
 
-def missing_intervals(found: PanelReport, name: str) -> list[tuple[str, str]]:
-    """Which rows of the table of duels have a share without an interval, and why."""
-    without = [
-        each
-        for each in _duels_with(found, name)
-        if each.preferred.value is not None and each.preferred.low is None
-    ]
-    if not without:
-        return []
-    names = listed([each.second for each in without])
-    return [("Interval", f"none against {names}: {without[0].preferred.reason}")]
-
-
 def _duels_with(found: PanelReport, name: str) -> list[EntryDuel]:
     return [each.seen_from(name) for each in found.duels if name in (each.first, each.second)]
 
 
 def notes(found: PanelReport) -> list[tuple[str, str]]:
-    """Agreement, position, length and what was left out, as labelled sentences."""
     noun, longer_share, share = (
         "repeat" if found.clustered else "vote",
         found.longer_preferred,
@@ -412,7 +384,6 @@ def _merit(standing: EntryStanding, pairwise: bool) -> float:
 
 
 def _leaders(ordered: Sequence[EntryStanding], pairwise: bool) -> list[str]:
-    """The texts that no other is ahead of."""
     best = _merit(ordered[0], pairwise)
     return [each.name for each in ordered if _merit(each, pairwise) == best]
 
@@ -524,7 +495,6 @@ def _longer(
 
 
 def panel_report(story: Story) -> PanelReport:
-    """The report of a panel, ranked or in pairs."""
     assert story.task is not None
     rules = story.task.contract.violations
     broken = {e.name: tuple(v.message for v in rules(e.text)) for e in story.task.entries}

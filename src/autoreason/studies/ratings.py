@@ -32,17 +32,22 @@ from autoreason.stats.ranks import borda, first_places, krippendorff_alpha, plac
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import bounded_mean, clustered_share, holm
 from autoreason.story import CONFIRMATION, Story
-from autoreason.studies.raters.packet import (
+from autoreason.studies.rating_packet import (
+    HIGHEST,
+    LINES,
+    LOWEST,
     Opening,
     Packet,
     PacketKey,
+    Sheet,
     lock_packet,
     open_key,
     opening,
     rating_digests,
     read_packet,
+    read_sheets,
+    steps_in,
 )
-from autoreason.studies.raters.sheets import HIGHEST, LINES, LOWEST, Sheet, read_sheets, steps_in
 from autoreason.task import read_text
 from autoreason.tournament.evidence import chance_of_margin
 
@@ -51,10 +56,7 @@ Rankings = tuple[tuple[str, ...], ...]
 
 
 class TaskAgreement(Struct, frozen=True, kw_only=True):
-    """People and a panel of models on one task."""
-
     people: dict[str, float]
-    """Borda points."""
     panel: dict[str, float]
     judges: int
     tau: Estimate
@@ -62,8 +64,6 @@ class TaskAgreement(Struct, frozen=True, kw_only=True):
 
 
 class AgreementWithPanel(Struct, frozen=True, kw_only=True):
-    """How far people and a panel put the same texts in the same order."""
-
     tasks: tuple[TaskAgreement, ...]
     pairs: Estimate
     """Shown two texts, how often a person prefers the one with more points from the panel."""
@@ -72,8 +72,6 @@ class AgreementWithPanel(Struct, frozen=True, kw_only=True):
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """A rater, and how far they came."""
-
     name: str
     answered: int
     steps: int
@@ -83,13 +81,10 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """The result of one text."""
-
     name: str
     code: str | None
     """None where it is the texts of that name in several tasks."""
     scores: dict[str, Estimate]
-    """By line of the rubric."""
     mean_place: Estimate
     """The mean place in the rankings, 1 for the best."""
     borda: float | None
@@ -98,12 +93,9 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class TaskResult(Struct, frozen=True, kw_only=True):
-    """The ratings of the texts of one task."""
-
     title: str
     source: str
     texts: tuple[Standing, ...]
-    """The best first."""
     rankings: Rankings
     agreement: float | None
     """Kendall's tau, the mean over any two people."""
@@ -112,8 +104,6 @@ class TaskResult(Struct, frozen=True, kw_only=True):
 
 
 class RatingsReport(Report, Struct, frozen=True, kw_only=True):
-    """The ratings of the texts of a packet."""
-
     heading: ClassVar[str] = "Ratings by people"
 
     packet: str
@@ -140,7 +130,6 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """Which text wins, or that none does beyond chance; of several tasks, in how many."""
         if len(self.tasks) > 1:
             won = [f"{name} in task {n}" for n, name in enumerate(self.winners, 1) if name]
             if not won:
@@ -160,11 +149,9 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
         return f"no text wins beyond chance: {first.name} is {ahead}, but {often}"
 
     def names(self) -> tuple[str, ...]:
-        """Names of texts."""
         return tuple(text.name for task in self.tasks for text in task.texts)
 
     def sections(self) -> list[Section]:
-        """Who rated, the results of each task's texts, and how far people agree."""
         opened = self.opened.astimezone(UTC)
         rows = [
             ("Key", f"opened {opened:%Y-%m-%d %H:%M} UTC; seed {self.seed}"),
@@ -279,7 +266,6 @@ def ratings_report(
     digests: dict[str, str],
     panel: Sequence[Rankings] = (),
 ) -> RatingsReport:
-    """The results of a packet; `digests` are those of the ratings as they are now, `panel` ranks task by task."""
     if panel:
         _check_panel(panel, [sorted(task.names.values()) for task in key.tasks])
     rated = [sheet for sheet in sheets if not sheet.empty]
@@ -411,7 +397,6 @@ def _together(tasks: Sequence[TaskResult]) -> tuple[Standing, ...]:
 def _compare(
     people: Sequence[dict[str, tuple[str, ...]]], panel: Sequence[Rankings]
 ) -> AgreementWithPanel:
-    """Agreement with a panel; `people` are rankings by person, for each task in turn."""
     tasks, tied = [], 0
     agreed: dict[str, list[float]] = {}
     for rankings, panel_rankings in zip(people, panel, strict=True):
@@ -442,7 +427,6 @@ class _PanelFile(Struct, forbid_unknown_fields=True):
 
 
 def read_panel(path: Path) -> Rankings:
-    """A panel's rankings of the texts of one task from a JSON file."""
     try:
         rankings = msgspec.json.decode(read_text(path, "panel"), type=_PanelFile).rankings
     except msgspec.MsgspecError:
@@ -478,7 +462,6 @@ def panel_of(run: str, story: Story) -> Rankings:
 
 
 def _check_panel(panel: Sequence[Rankings], names: Sequence[Sequence[str]]) -> None:
-    """Refuse rankings that are not of these texts, task by task."""
     if len(panel) != len(names):
         raise InvalidInput(
             f"the panel ranked texts of {len(panel)} and the packet has {len(names)} tasks;"

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from itertools import combinations
+from itertools import count as count_from
+from typing import Annotated, Any, Literal, NamedTuple
 
+import msgspec
 from msgspec import Meta, Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import Event, Status
 from autoreason.exchange import Query, Spent
 from autoreason.fields import make_struct
-from autoreason.job_types import Refine, Research, Solve
+from autoreason.job_types import Judge, Refine, Research, Solve
 from autoreason.jobs.context import draw
 from autoreason.keys import PartName, sub_key
 from autoreason.models.prices import rates
-from autoreason.programs.assignment import Assignment, assignments_of
+from autoreason.plugins import absolute, short
+from autoreason.programs.assignment import Assignment, Assignments, assignments_of
 from autoreason.programs.events import Solved, describe_solved
-from autoreason.settings import MAX_PASSES, Matched, Models, Settings, Unit
-from autoreason.studies.panels.panel_jobs import cut_to_equal_length, distinct, panel_job
+from autoreason.report.numbers import count
+from autoreason.settings import MAX_JUDGES, MAX_PASSES, Budget, Matched, Models, Settings, Unit
+from autoreason.stats.shares import enough_repeats
+from autoreason.strategies.registry import find_strategy
+from autoreason.studies.panel_jobs import cut_to_equal_length, distinct, panel_job
 from autoreason.task import Task, Work
 
 Measure = Literal[
@@ -49,7 +54,6 @@ Measure = Literal[
 OF_PROGRAMS: tuple[Measure, ...] = (
     *("passed", "passed_public", "passed_private", "overfitted", "recovered", "attempts"),
 )
-"""Measures that only problems have."""
 SHARES = ("preferred", "converged", "kept_contract", *OF_PROGRAMS[:-1])
 """Measures that lie between 0 and 1, and whose differences lie between -1 and 1."""
 Form = Literal["suite", "strategies", "rules", "problems"]
@@ -63,28 +67,19 @@ PANEL: Literal["panel"] = "panel"
 
 
 class SuiteTask(Struct, frozen=True, kw_only=True):
-    """A task of a suite."""
-
     task: Task
     job: str = ""
     """The job that does it, `solve` or `research`; empty where an arm's strategy writes a text."""
     terms: dict[str, Any] = {}
-    """What this task adds to the options of that job."""
 
 
 class SuiteArm(Struct, frozen=True, kw_only=True):
-    """A way to do the tasks."""
-
     settings: Settings
     shared_draft: bool = True
-    """Whether it begins from the draft that all arms of a repeat share."""
     terms: dict[str, Any] = {}
-    """What it adds to the options of `solve` or `research`."""
 
 
 class SuitePanel(Struct, frozen=True, kw_only=True):
-    """The blind panels over what arms delivered."""
-
     settings: Settings
     equal_length: bool = False
     pairwise: bool = False
@@ -118,12 +113,8 @@ class SuiteMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class AddRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When repeats are added, fixed before the first call."""
-
     width: Annotated[float, Meta(gt=0)]
-    """A comparison whose interval is wider gets more repeats."""
     repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)]
-    """The most repeats in all."""
 
 
 class Suite(Struct, frozen=True, kw_only=True):
@@ -144,22 +135,13 @@ class Suite(Struct, frozen=True, kw_only=True):
     broken: tuple[str, ...] = ()
     """Lines of a set of problems that could not be read, and why: `line 17: no statement`."""
     unfair: tuple[Assignment, ...] = ()
-    """Problems of a set that cannot be judged."""
     add: AddRule | None = None
-    additions: tuple[dict[str, int], ...] = ()
-    """Repeats that were added to comparisons by the rule, one time after another."""
-
-    @property
-    def added(self) -> dict[str, int]:
-        """Repeats that were added to each comparison in all."""
-        return dict(sum(map(Counter, self.additions), Counter[str]()))
+    added: dict[str, int] = {}
 
     def repeats_of(self, comparison: SuiteComparison) -> int:
-        """How often a comparison is repeated."""
         return self.repeats + self.added.get(comparison.name, 0)
 
     def arm_repeats(self, arm: str) -> int:
-        """How often an arm is run: as often as any comparison needs it."""
         own = [self.repeats_of(each) for each in self.comparisons if arm in each.arms]
         return max(own, default=self.repeats)
 
@@ -181,8 +163,6 @@ class Suite(Struct, frozen=True, kw_only=True):
 
 
 class SuiteWork(Work, Struct, frozen=True, tag_field="type", tag=True):
-    """A suite to be run."""
-
     name = "suites"
 
     suite: Suite
@@ -209,7 +189,6 @@ class Cell(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """The arm, `draft` or `panel`."""
         return PartName.parse(self.part).name
 
     @property
@@ -221,8 +200,6 @@ class Cell(Struct, frozen=True, kw_only=True):
 
 
 class Ballot(Struct, frozen=True, kw_only=True):
-    """A ballot of a panel, in names of arms."""
-
     order: tuple[str, ...]
     ranking: tuple[str, ...] | None
 
@@ -244,27 +221,21 @@ class CellResult(Struct, frozen=True, kw_only=True):
     claimed: float | None = None
     """The gain that research itself saw of its result; 0 where nothing was kept."""
     kept: int | None = None
-    """Changes that research kept."""
     evaluations: int | None = None
     broken: bool = False
-    """Whether the result of research breaks a guard at the end."""
     opened: int = 0
     """How often the sealed set of research has been opened, by this cell and before it."""
     solved: Solved | None = None
-    """The program and its verdicts."""
     kept_contract: bool | None = None
     trajectory: tuple[str, ...] = ()
-    """Winners pass by pass."""
     words_by_pass: tuple[int, ...] = ()
     """Of the first draft, then after each pass."""
     judged: tuple[tuple[str, ...], ...] = ()
     """Candidates on the ballot of each pass; none where there was no panel."""
     challengers: int = 0
-    """Those that were written, judged or not."""
     clones: int = 0
     """Those that repeated another text and were not judged."""
     dropped: int = 0
-    """Challengers that were not judged."""
     kept_wording: float | None = None
     """Share of the draft's wording that is in the text delivered."""
     confirmed: tuple[int, int] | None = None
@@ -281,15 +252,12 @@ class CellResult(Struct, frozen=True, kw_only=True):
 
 
 class CellQuery(Query[CellResult], frozen=True, kw_only=True):
-    """What comes of a cell, which is a run of its own."""
-
     kind = "cell"
     free = False
     cell: Cell
     texts: dict[str, str] = field(default_factory=dict)
     """The draft it begins from, or what it judges, by arm."""
     amount: Decimal | None = None
-    """What it may spend, where the suite matches budgets."""
     attempt: int = 0
     """How often its panels failed before."""
 
@@ -297,27 +265,21 @@ class CellQuery(Query[CellResult], frozen=True, kw_only=True):
     def of(
         cls, cell: Cell, texts: dict[str, str] | None = None, amount: Decimal | None = None
     ) -> CellQuery:
-        """The question for a cell."""
         return cls(key=sub_key(cell.part, "cell"), cell=cell, texts=texts or {}, amount=amount)
 
 
 class CellFinished(Event, frozen=True, kw_only=True):
-    """A cell has its result, or has none."""
-
     cell: Cell
     result: CellResult
-    """Without its text, which its run has."""
     judged_as: dict[str, str] = field(default_factory=dict)
     """Of a panel: for each arm the one whose text, the same as its own, was judged."""
 
     @property
     def closed_part(self) -> str:
-        """Cells end in any order."""
         return self.cell.part
 
     @property
     def line(self) -> str:
-        """What came of it."""
         status = self.result.status if self.result.finished else "left out"
         what = f"{status}, {self.result.reason}"
         if self.result.solved:
@@ -325,17 +287,21 @@ class CellFinished(Event, frozen=True, kw_only=True):
         return f"{self.cell.name}: {what}"
 
     def without_sentences(self) -> CellFinished:
-        """Without why the cell ended."""
         solved = self.result.solved and self.result.solved.without_sentences()
         return replace(self, result=replace(self.result, reason="", solved=solved))
 
 
 def draft_settings(settings: Settings) -> Settings:
     """What the shared draft of an arm depends on, and nothing else."""
-    names = (
-        *("seed", "max_tokens", "author_temperature", "author_effort", "budget"),
-        *("allow_http", "batch"),
-    )
+    names = [
+        "seed",
+        "max_tokens",
+        "author_temperature",
+        "author_effort",
+        "budget",
+        "allow_http",
+        "batch",
+    ]
     models = Models.everywhere(settings.models.author)
     return Settings(
         models=models,
@@ -346,7 +312,6 @@ def draft_settings(settings: Settings) -> Settings:
 
 
 def check_match(suite: Suite) -> None:
-    """Refuse budgets that cannot be matched, before anything is spent."""
     if suite.match is None:
         return
     if suite.add or any(each.job for each in suite.tasks.values()):
@@ -359,28 +324,18 @@ def check_match(suite: Suite) -> None:
             "name another one first or give an amount"
         )
     if suite.match.by == "cost":
-        _require_prices(suite)
-
-
-def _require_prices(suite: Suite) -> None:
-    addresses = {address for arm in suite.arms.values() for address in arm.settings.models.all()}
-    prices = {address: rates(address) for address in sorted(addresses)}
-    for address, price in prices.items():
-        if price is None:
+        addresses = {each for arm in suite.arms.values() for each in arm.settings.models.all()}
+        prices = [rates(address) for address in addresses]
+        if not all(prices) or not any(each and (each.input or each.output) for each in prices):
             raise InvalidInput(
-                f"budgets cannot be matched by cost, the price of {address} is not known; "
-                "match calls or tokens"
+                "budgets are matched by cost where every model has a price that is known and one of them "
+                "costs something; match calls or tokens"
             )
-    if not any(price and (price.input or price.output) for price in prices.values()):
-        raise InvalidInput(
-            "these models cost nothing, so cost matches nothing; match calls or tokens"
-        )
 
 
 def servers_of(
     base_url: str | Mapping[str, str] | None, models: Models
 ) -> dict[str, str] | str | None:
-    """Of these servers those of the providers that are asked."""
     if base_url is None or isinstance(base_url, str):
         return base_url
     used = {address.partition("/")[0] for address in models.all()}
@@ -388,7 +343,6 @@ def servers_of(
 
 
 def prepare_cell(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Settings]:
-    """The task and the settings of a cell's run."""
     cell = query.cell
     task = suite.tasks[cell.task].task
     # Arms of a repeat draw alike, so that they differ only in what they do.
@@ -437,7 +391,6 @@ def _panel(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Settings]:
 
 
 def set_of(task: SuiteTask) -> str:
-    """The set of problems that a task is one of; empty for others."""
     return str(task.terms.get("set", "")) if task.job == "solve" else ""
 
 
@@ -459,7 +412,6 @@ def arm_runs(suite: Suite) -> Iterator[tuple[str, Task, Settings]]:
 
 
 def panel_texts(panel: SuitePanel, texts: Mapping[str, str]) -> Mapping[str, str]:
-    """Texts as judges see them."""
     return cut_to_equal_length(texts) if panel.equal_length and texts else texts
 
 
@@ -471,51 +423,66 @@ class Group(NamedTuple):
     panels: tuple[Cell, ...]
 
     def draft_of(self, arm: str) -> Cell | None:
-        """The draft that an arm begins from."""
         return next((cell for cell in self.drafts if arm in cell.arms), None)
 
 
 def groups(suite: Suite) -> Iterator[Group]:
     """Repeat by repeat, so that a suite that is stopped early has run all tasks and arms equally often."""
-    number = 0
-    for repeat in _all_repeats(suite):
-        drafts, others = _drafts_and_others(suite, repeat)
+    numbers = count_from(1)
+    for repeat in range(1, max(map(suite.arm_repeats, suite.arms)) + 1):
+        arms = [arm for arm in suite.arms if suite.arm_repeats(arm) >= repeat]
+        due = [each.arms for each in suite.comparisons if suite.repeats_of(each) >= repeat]
+        drafts = _titled(DRAFT, _shared_drafts(suite, arms))
+        panels = _titled(PANEL, suite.judged)
+        panels = {title: names for title, names in panels.items() if set(names) in map(set, due)}
         for at, task in enumerate(suite.tasks, 1):
-            named = [*(drafts if needs_draft(suite.tasks[task]) else ()), *others]
-            cells = [
-                Cell(
-                    number=number + place,
-                    kind=kind,
-                    task=task,
-                    repeat=repeat,
-                    arms=names,
-                    part=str(PartName(title, repeat, problem=at)),
-                )
-                for place, (kind, title, names) in enumerate(named, 1)
-            ]
-            number += len(cells)
+            kinds: tuple[tuple[CellKind, dict[str, tuple[str, ...]]], ...] = (
+                (DRAFT, drafts if needs_draft(suite.tasks[task]) else {}),
+                ("arm", {arm: (arm,) for arm in arms}),
+                (PANEL, panels),
+            )
             yield Group(
-                *(tuple(cell for cell in cells if cell.kind == kind) for kind in get_args(CellKind))
+                *(
+                    tuple(
+                        Cell(
+                            number=next(numbers),
+                            kind=kind,
+                            task=task,
+                            repeat=repeat,
+                            arms=names,
+                            part=str(PartName(title, repeat, problem=at)),
+                        )
+                        for title, names in cells.items()
+                    )
+                    for kind, cells in kinds
+                )
             )
 
 
+def _titled(kind: str, cells: Sequence[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """`draft`, or `draft-1` and `draft-2` where there are several."""
+    titles = [kind] if len(cells) == 1 else [f"{kind}-{n}" for n in range(1, len(cells) + 1)]
+    return dict(zip(titles, cells, strict=True))
+
+
+def _shared_drafts(suite: Suite, arms: Sequence[str]) -> list[tuple[str, ...]]:
+    """Arms by the draft they share, which depends on who writes it and how."""
+    together: dict[bytes, tuple[str, ...]] = {}
+    for arm in arms:
+        if suite.arms[arm].shared_draft:
+            key = msgspec.json.encode(draft_settings(suite.arms[arm].settings))
+            together[key] = (*together.get(key, ()), arm)
+    return list(together.values())
+
+
 def all_cells(suite: Suite) -> Iterator[Cell]:
-    """Every cell, by number."""
     for group in groups(suite):
         yield from (*group.drafts, *group.arms, *group.panels)
 
 
 def count_cells(suite: Suite) -> int:
     """How many cells there are; a panel over texts that are all the same is none in the end."""
-    with_draft = sum(map(needs_draft, suite.tasks.values()))
-    return sum(
-        with_draft * len(drafts) + len(suite.tasks) * len(others)
-        for drafts, others in map(partial(_drafts_and_others, suite), _all_repeats(suite))
-    )
-
-
-def _all_repeats(suite: Suite) -> range:
-    return range(1, max(map(suite.arm_repeats, suite.arms)) + 1)
+    return sum(1 for _ in all_cells(suite))
 
 
 def needs_draft(task: SuiteTask) -> bool:
@@ -523,36 +490,141 @@ def needs_draft(task: SuiteTask) -> bool:
     return not task.job and task.task.draft is None
 
 
-_NamedCell = tuple[CellKind, str, tuple[str, ...]]
+STRATEGIES = ("autoreason", "single", "critique_revise")
+MAX_COMPARED = 100
+"""Repeats of a comparison."""
 
 
-def _drafts_and_others(suite: Suite, repeat: int) -> tuple[list[_NamedCell], list[_NamedCell]]:
-    """The cells of a repeat that each task has, drafts apart, with their titles and arms."""
-    arms = [arm for arm in suite.arms if suite.arm_repeats(arm) >= repeat]
-    shared = _shared_drafts(suite, arms)
-    drafts: list[_NamedCell] = [
-        (DRAFT, DRAFT if len(shared) == 1 else f"{DRAFT}-{place}", names)
-        for place, names in enumerate(shared, 1)
-    ]
-    others: list[_NamedCell] = [("arm", arm, (arm,)) for arm in arms]
-    for place, names in enumerate(suite.judged, 1):
-        due = [each for each in suite.comparisons if set(each.arms) == set(names)]
-        if any(suite.repeats_of(each) >= repeat for each in due):
-            title = PANEL if len(suite.judged) == 1 else f"{PANEL}-{place}"
-            others.append((PANEL, title, names))
-    return drafts, others
+def compare_strategies(
+    task: Task,
+    settings: Settings,
+    *,
+    strategies: Sequence[str],
+    repeats: int | None,
+    match: SuiteMatch,
+    judges: int,
+    prompts: Mapping[str, str],
+) -> Suite:
+    """Strategies from one shared draft with matched budgets, and in every repeat a panel over what they deliver.
+
+    Without `repeats`, as many as it takes for a preference that is the same in all of them to show.
+    """
+    # The comparison's own panels do the confirming.
+    own = replace(settings, confirmation=0, budget=Budget())
+    arms = _arms(strategies, own, "strategies")
+    if taken := arms.keys() & {DRAFT, PANEL}:
+        raise InvalidInput(f"{min(taken)} is the name of other cells; rename that strategy")
+    if not 2 <= judges <= MAX_JUDGES:
+        raise InvalidInput(f"give the final panel 2 to {MAX_JUDGES} judges, not {judges}")
+    for arm in arms.values():
+        find_strategy(arm.settings.job.name)
+    panel = replace(own, job=Judge(), judges=judges, max_judges=max(judges, settings.max_judges))
+    ruled = ["kept_contract"] if not task.contract.empty else []
+    suite = Suite(
+        name="compare",
+        form="strategies",
+        tasks={"brief": SuiteTask(task=task)},
+        arms=arms,
+        repeats=check_repeats(repeats, len(arms)),
+        comparisons=(
+            SuiteComparison(
+                name="strategies", question="Which do judges prefer?", arms=tuple(arms)
+            ),
+        ),
+        measures=("tokens", *ruled),  # type: ignore[arg-type]
+        panel=SuitePanel(settings=panel),
+        match=match,
+        prompts=dict(prompts),
+    )
+    check_match(suite)
+    return suite
 
 
-def _shared_drafts(suite: Suite, arms: list[str]) -> list[tuple[str, ...]]:
-    """Arms by the draft they share, which depends on who writes it and how."""
-    together: list[tuple[Settings, list[str]]] = []
-    for arm in arms:
-        if not suite.arms[arm].shared_draft:
-            continue
-        settings = draft_settings(suite.arms[arm].settings)
-        same = next((names for known, names in together if known == settings), None)
-        if same is None:
-            together.append((settings, [arm]))
-        else:
-            same.append(arm)
-    return [tuple(names) for _, names in together]
+def compare_rules(
+    task: Task, settings: Settings, *, rules: Sequence[str], repeats: int | None
+) -> Suite:
+    """Rules of research with the same evaluations and seeds, each compared with each on fresh evaluations."""
+    options = asdict(settings.job_as(Research))
+    del options["rule"]
+    arms = _arms(rules, replace(settings, confirmation=0, budget=Budget()), "rules")
+    question = "Which gains more on evaluations that decided nothing?"
+    return Suite(
+        name="rules",
+        form="rules",
+        tasks={"artifact": SuiteTask(task=task, job="research", terms=options)},
+        arms=arms,
+        repeats=check_repeats(repeats, len(arms)),
+        comparisons=_every_pair(arms, question, "value"),
+        measures=("value", "claimed", "kept", "evaluations"),
+    )
+
+
+def solve_problems(
+    assignments: Sequence[Assignment],
+    settings: Settings,
+    *,
+    strategies: Sequence[str],
+    repeats: int,
+    prompts: Mapping[str, str],
+) -> Suite:
+    options = asdict(settings.job_as(Solve))
+    broken = options.pop("broken")
+    del options["strategy"]
+    arms = _arms(strategies, replace(settings, budget=Budget()), "strategies", at_least=1)
+    tasks: dict[str, SuiteTask] = {}
+    for number, each in enumerate((each for each in assignments if not each.remark), 1):
+        name = each.id if each.id not in tasks else f"{each.id} ({number})"
+        task = Task(brief=f"Solve {each.title or each.id}", work=Assignments((each,)))
+        tasks[name] = SuiteTask(task=task, job="solve", terms=options)
+    return Suite(
+        name="solve",
+        form="problems",
+        tasks=tasks,
+        arms=arms,
+        repeats=check_repeats(repeats, len(arms)),
+        comparisons=_every_pair(arms, "Which passes the tests of more problems?", "passed"),
+        measures=(*OF_PROGRAMS, "tokens"),
+        prompts=dict(prompts),
+        broken=tuple(broken),
+        unfair=tuple(each for each in assignments if each.remark),
+    )
+
+
+def _arms(
+    names: Sequence[str], settings: Settings, noun: str, at_least: int = 2
+) -> dict[str, SuiteArm]:
+    """An arm for each strategy or rule, under its short name."""
+    arms = {
+        short(name): SuiteArm(settings=replace(settings, job=Refine(strategy=absolute(name))))
+        for name in names
+    }
+    if len(arms) < max(at_least, len(names)):
+        raise InvalidInput(f"a comparison needs two different {noun} or more; name them")
+    return arms
+
+
+def _every_pair(
+    arms: Iterable[str], question: str, measure: Measure
+) -> tuple[SuiteComparison, ...]:
+    return tuple(
+        SuiteComparison(name="-".join(pair), question=question, arms=pair, measure=measure)
+        for pair in combinations(arms, 2)
+    )
+
+
+def check_repeats(repeats: int | None, arms: int) -> int:
+    repeats = enough_repeats(arms) if repeats is None else repeats
+    if not 1 <= repeats <= MAX_COMPARED:
+        raise InvalidInput(f"`repeats` is {repeats}; give a number from 1 to {MAX_COMPARED}")
+    return repeats
+
+
+def few_repeats(suite: Suite, noun: str) -> str:
+    """What too few repeats cannot show; empty where there are enough."""
+    needed = enough_repeats(len(suite.arms))
+    if suite.repeats >= needed:
+        return ""
+    return (
+        f"{count(suite.repeats, 'repeat')} of {len(suite.arms)} {noun} cannot show "
+        f"that one of them is best beyond chance; that takes {needed} or more"
+    )

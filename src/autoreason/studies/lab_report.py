@@ -14,16 +14,11 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import describe_level, program_files
-from autoreason.report.numbers import (
-    count,
-    decimal,
-    listed,
-    percent_interval,
-)
+from autoreason.report.numbers import count, decimal, percent_interval
 from autoreason.report.report import NOTHING_KNOWN, Report, Section
 from autoreason.report.table import Figure, Table, figures, words
 from autoreason.story import Story
-from autoreason.studies.lab.lab_arms import (
+from autoreason.studies.lab_arms import (
     DifficultyShares,
     LabArm,
     arm_notes,
@@ -36,11 +31,9 @@ from autoreason.studies.lab.lab_arms import (
     share,
     shares_by_difficulty,
 )
-from autoreason.studies.lab.lab_comparisons import (
-    AddedRepeats,
+from autoreason.studies.lab_comparisons import (
     ArmPair,
     ArmValues,
-    additions,
     answer,
     compare_arms,
     compare_recovery,
@@ -50,7 +43,7 @@ from autoreason.studies.lab.lab_comparisons import (
     in_units,
     turned,
 )
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_suite import (
     MANY_TASKS,
     OF_PROGRAMS,
     AddRule,
@@ -61,17 +54,16 @@ from autoreason.studies.lab.lab_suite import (
     count_cells,
     suite_of,
 )
-from autoreason.studies.lab.lab_trees import (
+from autoreason.studies.lab_trees import (
     TrajectoryTree,
     draw_tree,
     draw_tree_legend,
     trajectory_trees,
 )
-from autoreason.studies.panels.panel_report import (
+from autoreason.studies.panel_report import (
     CountedBallot,
     PanelReport,
     duels,
-    missing_intervals,
     notes,
     report,
     standings,
@@ -79,7 +71,6 @@ from autoreason.studies.panels.panel_report import (
 )
 
 Rows = list[tuple[str, str]]
-"""Labels and sentences."""
 _HEADINGS = {
     "strategies": "A comparison of strategies",
     "rules": "Rules of research",
@@ -89,14 +80,11 @@ _MAX_NAMED, _MAX_LEFT_OUT, _MAX_TREES = 5, 20, 24
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """What is in no figure, for one reason."""
-
     kind: str
     """`cell`; of a set of problems also `line` and `problem`."""
     reason: str
     items: tuple[str, ...]
     runs: tuple[str, ...] = ()
-    """Those of cells that were run."""
 
     def __str__(self) -> str:
         named = ", ".join([*self.items, *self.runs][:_MAX_NAMED])
@@ -106,8 +94,6 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 
 
 class LabReport(Report, Struct, frozen=True, kw_only=True):
-    """A suite in numbers."""
-
     suite: str
     tasks: int
     repeats: int
@@ -122,7 +108,6 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     panels: dict[str, PanelReport]
     """Standings, agreement, position and length, by the arms that were judged together."""
     judged: int
-    """Panels that gave valid ballots."""
     left_out: tuple[LeftOut, ...]
     spent: Spent
     trees: tuple[TrajectoryTree, ...]
@@ -136,8 +121,6 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     `preferred` to its rivals in one panel; empty where there is nothing of it."""
     added: dict[str, int] = {}
     """Repeats that were added to a comparison by the rule of the suite."""
-    additions: tuple[AddedRepeats, ...] = ()
-    """The same one after another, and why."""
     add: AddRule | None = None
     broken: int = 0
     """Results of research that break a guard at the end, and count as no gain."""
@@ -152,7 +135,6 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        """The suite, or what it was made for."""
         return _HEADINGS.get(self.form) or f"Suite {self.suite}"
 
     @property
@@ -186,15 +168,12 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         return next((a.arm for a in self.arms if wins[a.arm] == len(self.arms) - 1 > 0), "")
 
     def names(self) -> Sequence[str]:
-        """Those of the suite and its arms."""
         return [self.suite, *(each.arm for each in self.arms)]
 
     def about(self) -> Mapping[str, str]:
-        """The run it comes from."""
         return self.origin
 
     def sections(self) -> list[Section]:
-        """Answers first, then tables, then how it was inferred, and on a page how the arms went about it."""
         return [*_results(self), *_details(self)]
 
     def data(self) -> list[Table]:
@@ -241,7 +220,6 @@ def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabRe
         costs="calls" if spent.cost is None or not spent.cost else "cost",
         quality_by=quality_by,
         added=suite.added,
-        additions=tuple(additions(suite, finished)),
         add=suite.add,
         broken=sum(each.result.broken for each in finished),
         opened=max((each.result.opened for each in finished), default=0),
@@ -258,7 +236,6 @@ _PASSES = (*("challengers", "clones", "dropped", "cast", "invalid", "kept_wordin
 
 
 def lab_files(found: LabReport, cells: Sequence[CellFinished]) -> dict[str, str]:
-    """All files of a report, with one row for each cell, and the programs handed in."""
     rows = [
         (
             *(each.cell.number, each.cell.kind, each.cell.task, each.cell.repeat, each.cell.arms),
@@ -282,7 +259,6 @@ def lab_files(found: LabReport, cells: Sequence[CellFinished]) -> dict[str, str]
 
 
 def _find_left_out(suite: Suite, finished: Sequence[CellFinished]) -> Iterator[LeftOut]:
-    """Everything that is in no figure, by reason."""
     for line in suite.broken:
         name, _, why = line.partition(": ")
         yield LeftOut(kind="line", reason=why or "it cannot be read", items=(name,))
@@ -301,7 +277,6 @@ def _find_left_out(suite: Suite, finished: Sequence[CellFinished]) -> Iterator[L
 
 
 def _panels(suite: Suite, values: ArmValues) -> dict[str, PanelReport]:
-    """Who judged how, by the arms that were judged together."""
     found = {}
     for arms in suite.judged:
         judged, cast, lengths = [], [], {}
@@ -346,7 +321,6 @@ def _panels(suite: Suite, values: ArmValues) -> dict[str, PanelReport]:
 
 
 def _contest(found: LabReport) -> str:
-    """Which rule or strategy is better than which, or that none is shown to be."""
     if found.form == "rules":
         where = "sealed items" if found.opened else "fresh evaluations"
         noun, where = "rule", f"{where}, in {count(found.repeats, 'repeat')}"
@@ -367,7 +341,6 @@ def _contest(found: LabReport) -> str:
 
 
 def _could_show(found: LabReport) -> str:
-    """What so many tasks would have shown of shares."""
     detectable = found.pairs[0].detectable
     if detectable is None:
         return ""
@@ -414,7 +387,6 @@ def _research_notes(found: LabReport) -> Rows:
 
 
 def _panel_section(found: LabReport) -> tuple[list[Section], Rows]:
-    """Strategies that are compared by one panel: its tables, and what they rest on."""
     rows: Rows = [("Matched", _matched(found))]
     panel = next(iter(found.panels.values()), None)
     if panel is None:
@@ -424,23 +396,16 @@ def _panel_section(found: LabReport) -> tuple[list[Section], Rows]:
     return [Section("Panel", tables=[standings(panel), win_matrix(panel), duels(panel, first)])], [
         *([("Repeats", alone)] if found.judged == 1 else []),
         *notes(panel),
-        *missing_intervals(panel, first),
         *rows,
     ]
 
 
 def _matched(found: LabReport) -> str:
-    """What arms could spend, and which of them ended long before."""
     unit = found.match.by if found.match else "calls"
-    known = {each.arm: mean for each in found.arms if (mean := each.means.get(unit)) is not None}
-    less = [name for name, mean in known.items() if 2 * mean < max(known.values())]
-    fewer = "less" if unit == "cost" else "fewer"
-    needed = f"; {listed(less)} needed far {fewer}" if less else ""
-    return f"by {unit}, the most that each may take after its draft{needed}"
+    return f"by {unit}, the most that each may take after its draft"
 
 
 def _program_sections(found: LabReport) -> Iterator[Section]:
-    """What only problems have."""
     if found.by_difficulty:
         names = ("passed_public", "passed", "recovered")
         rows = [
@@ -465,7 +430,6 @@ def _program_sections(found: LabReport) -> Iterator[Section]:
 
 
 def _columns(found: LabReport) -> Rows:
-    """What columns of the comparisons mean."""
     points = "of preferred: the share of votes for the first arm minus that for the second"
     effect = (
         "how large the difference is, whatever its unit: of shares and votes Cohen's h, else the mean "
@@ -484,18 +448,12 @@ def _columns(found: LabReport) -> Rows:
 
 
 def _method(found: LabReport) -> Rows:
-    """How the answers were inferred, and what was added to them."""
     many, enough = found.clusters == "task", f"with results of {MANY_TASKS} tasks or more"
     resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both arms)"
     answered = [each for each in found.pairs if each.difference.value is not None]
-    few = [each for each in answered if each.difference.n < MANY_TASKS]
-    speaks = many and len(few) < len(answered)
+    speaks = many and any(each.difference.n >= MANY_TASKS for each in answered)
     which = "tasks like these" if speaks else "these tasks only"
     rows = [("Applies to", f"{which}: {enough} they extend to others")]
-    for each in few if speaks else ():
-        what = f"{each.comparison}, {each.first} – {each.second}"
-        has = count(each.difference.n, "task")
-        rows.append(("Applies to", f"{what}: these tasks only, with results of {has}"))
     together = "95 % for all planned tests together"
     rows.append(("Intervals", f"{together}; bootstrap over {resampled}, with Student's t"))
     rows += [
@@ -506,14 +464,11 @@ def _method(found: LabReport) -> Rows:
     tests = count(len(found.pairs), "planned test")
     flipped = f"permutation of signs by {found.clusters}"
     rows.append(("Tests", f"{flipped}, corrected for {tests} (Holm)"))
-    for added in found.additions:
-        why = "it had no interval yet"
-        if added.width is not None and found.add:
-            measure = next(p.measure for p in found.pairs if p.comparison == added.comparison)
-            width, most = (in_units(measure, size) for size in (added.width, found.add.width))
-            why = f"its interval was {width} wide, wider than {most}"
-        repeats = f"{count(added.repeats, 'repeat')} to {added.comparison}"
-        rows.append(("Added", f"{repeats} by the rule of the suite, because {why}"))
+    for name, repeats in found.added.items():
+        assert found.add is not None
+        measure = next(pair.measure for pair in found.pairs if pair.comparison == name)
+        wide = f"its interval was wider than {in_units(measure, found.add.width)}"
+        rows.append(("Added", f"{count(repeats, 'repeat')} to {name} by the rule: {wide}"))
     return rows
 
 
@@ -524,7 +479,6 @@ def _left_out(found: LabReport) -> Rows:
 
 
 def _details(found: LabReport) -> Iterator[Section]:
-    """What a page shows beneath."""
     for arms, panel in found.panels.items():
         # What could be shown is said by the plan, for the tests that were planned.
         rows = [row for row in notes(panel) if row[0] != "Power"]
@@ -539,7 +493,6 @@ def _details(found: LabReport) -> Iterator[Section]:
 
 
 def _trees(found: LabReport) -> Iterator[Section]:
-    """A picture for each task and arm, and the ways in it as a table."""
     if not found.trees:
         return
     shown = found.trees[:_MAX_TREES]
@@ -560,12 +513,11 @@ def _trees(found: LabReport) -> Iterator[Section]:
             node.drift,
             Figure(node.words, decimal(node.words)),
             f"{len(node.converged)} of {len(node.ended)}",
-            parting or "",
         )
         for tree in shown
-        for node, parting in zip(tree.ways, tree.partings(), strict=True)
+        for node in tree.ways
     ]
-    measured = figures("drift", "words", "converged", "separates at pass")
+    measured = figures("drift", "words", "converged")
     table = Table([*words("task", "arm", "repeats", "winners"), *measured], rows)
     plots = [draw_tree_legend(shown), *map(draw_tree, shown)]
     yield Section("Trajectory trees", [("", explained)], [table], plots, detail=True)

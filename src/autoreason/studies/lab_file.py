@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args
 
 import msgspec
 import yaml
@@ -30,7 +30,7 @@ from autoreason.settings import (
     make_settings,
 )
 from autoreason.strategies.registry import find_strategy, unused_setting
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_suite import (
     DRAFT,
     MAX_REPEATS,
     OF_PROGRAMS,
@@ -51,21 +51,15 @@ from autoreason.task import Task, check_task, make_contract, read_task, read_tex
 from autoreason.tournament.judges import PANEL_SETTINGS
 
 KeyPath = tuple[str | int, ...]
-"""Keys and numbers of items, from the outside in."""
 Kind = TypeVar("Kind")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _WRONG = re.compile(r"Object (missing|contains) \w+ field `([^`]+)`|Invalid enum value '(.*)'")
-_FIELDS = "__struct_fields__"
 
 
 class MarkedYaml:
-    """A document, read: its value, and where everything in it is."""
-
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self._places: dict[KeyPath, yaml.Mark] = {}
-        self._open: list[yaml.Node] = []
-        """Collections that are being read, from the outside in."""
         loader = BoundedLoader(text)
         try:
             node = loader.get_single_node()
@@ -85,22 +79,13 @@ class MarkedYaml:
         self._places.setdefault(path, node.start_mark)
         if not isinstance(node, yaml.CollectionNode):
             return loader.construct_object(node)
-        if node in self._open:
-            raise self._placed(path, "this contains itself; write out what is meant")
-        self._open.append(node)
         if isinstance(node, yaml.SequenceNode):
-            value: Any = [self._read(loader, e, (*path, at)) for at, e in enumerate(node.value)]
-        else:
-            value = {}
-            for key_node, each in node.value:
-                merges = key_node.tag == "tag:yaml.org,2002:merge"
-                key = "<<" if merges else str(loader.construct_object(key_node))
-                self._places[*path, key] = key_node.start_mark
-                if merges:
-                    sentence = "keys cannot be merged with `<<`; write them out"
-                    raise self._placed((*path, key), sentence)
-                value[key] = self._read(loader, each, (*path, key))
-        self._open.pop()
+            return [self._read(loader, e, (*path, at)) for at, e in enumerate(node.value)]
+        value = {}
+        for key_node, each in node.value:
+            key = str(loader.construct_object(key_node))
+            self._places[*path, key] = key_node.start_mark
+            value[key] = self._read(loader, each, (*path, key))
         return value
 
     @contextmanager
@@ -124,7 +109,6 @@ class MarkedYaml:
         return error
 
     def convert(self, path: KeyPath, value: Any, kind: type[Kind]) -> Kind:
-        """A value as a type has it; an unknown key, a missing one and a wrong value have their places."""
         try:
             return msgspec.convert(value, kind, strict=False)
         except msgspec.ValidationError as error:
@@ -135,10 +119,10 @@ class MarkedYaml:
             below, sentence = (*path, *steps), f"{plainly(error)}; change it"
             if wrong := _WRONG.match(what):
                 fault, key, choice = wrong.groups()
-                if fault == "missing":
+                if fault:
                     sentence = f"there is no `{key}`; add it"
-                elif fault:
-                    sentence = f"unknown key `{key}`; known are {', '.join(_keys_at(kind, steps))}"
+                    if fault == "contains":
+                        sentence = f"unknown key `{key}`; correct or remove it"
                 else:
                     noun = next(step for step in reversed(steps) if isinstance(step, str))
                     known = ", ".join(get_args(Measure))
@@ -146,23 +130,11 @@ class MarkedYaml:
             raise self._placed(below, sentence) from None
 
 
-def _keys_at(kind: Any, steps: Sequence[str | int]) -> tuple[str, ...]:
-    """The keys that a type takes at a place below it."""
-    for key in steps:
-        if isinstance(key, str):
-            hint = get_type_hints(kind)[key]
-            kind = next(each for each in (hint, *get_args(hint)) if hasattr(each, _FIELDS))
-    keys: tuple[str, ...] = getattr(kind, _FIELDS)
-    return keys
-
-
 def _place(mark: yaml.Mark) -> str:
     return f", line {mark.line + 1}, column {mark.column + 1}"
 
 
 class TextKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A task that is a text."""
-
     brief: str
     facts: str | None = None
     draft: str | None = None
@@ -170,8 +142,6 @@ class TextKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ProblemKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A task that is a set of problems."""
-
     problems: str
     limit: Annotated[int, Meta(ge=1)] | None = None
     ids: list[str] = []
@@ -179,8 +149,6 @@ class ProblemKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class ResearchKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A task that has a number."""
-
     research: str
 
 
@@ -196,14 +164,10 @@ class CellBudget(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class WholeBudget(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The limits of the whole, and under `cell` those of each."""
-
     cell: CellBudget = CellBudget()
 
 
 class PanelKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The key `panel`."""
-
     judges: int = PANEL_JUDGES
     judge_models: str | list[str] = []
     style: str = "reasoned"
@@ -213,11 +177,9 @@ class PanelKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SuiteKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file."""
-
     name: str
-    tasks: dict[str, Any]
-    arms: dict[str, Any]
+    tasks: Annotated[dict[str, Any], Meta(min_length=1)]
+    arms: Annotated[dict[str, Any], Meta(min_length=1)]
     seed: Annotated[int, Meta(ge=0)] | None = None
     model: str = ""
     models: tuple[str, ...] = ()
@@ -231,9 +193,8 @@ class SuiteKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 _TERMS = {"solve": ("calls",), "research": ("evaluations", "patience", "parallel")}
-"""Options of the jobs that do tasks which are no texts."""
+"""Options of the jobs that do tasks which are not texts."""
 _RUN_KEYS = ("models", "seed", "budget", "matched", "base_url", "allow_http", "batch")
-"""Settings that a suite has once for all arms."""
 _ROLES = ("author", "critic", "synthesizer")
 ARM_KEYS = (
     *("model", *ROLE_MODELS, DRAFT),
@@ -247,7 +208,6 @@ _NEEDS: dict[str, str] = {
     **dict.fromkeys(OF_PROGRAMS, "problems"),
     **dict.fromkeys(("value", "claimed", "kept", "evaluations"), "research"),
 }
-"""Measures that only tasks of a kind have."""
 
 
 class TaskSource(NamedTuple):
@@ -259,8 +219,6 @@ class TaskSource(NamedTuple):
 
 
 class SuiteFile(NamedTuple):
-    """A suite as it was read; tasks that another process reads are still empty."""
-
     suite: Suite
     seed: int | None
     budget: Budget
@@ -277,18 +235,10 @@ def read_suite(
     allow_http: bool = False,
     batch: bool = False,
 ) -> SuiteFile:
-    """Read a suite.
+    """Read a suite from a file, in whose folder the files are that it names.
 
-    Args:
-        source: Its file, in whose folder the files are that it names.
-        models: Addresses by the names under which a suite leaves models open; the empty name is for all others.
-        repeats: Takes the place of the suite's own.
-        base_url: Servers to ask instead of the providers' own.
-        allow_http: Send keys over plain http to other machines too.
-        batch: Ask in batches.
-
-    Raises:
-        InvalidInput: Something is wrong with it; nothing was started.
+    `models` are addresses by the names under which the suite leaves models open, and the empty name stands for all
+    others; `repeats` takes the place of the suite's own.
     """
     if repeats is not None and not 1 <= repeats <= MAX_REPEATS:
         raise InvalidInput(f"`repeats` is {repeats}; give a number from 1 to {MAX_REPEATS}")
@@ -302,8 +252,6 @@ def read_suite(
 
 
 class _Reading:
-    """One suite being read."""
-
     def __init__(
         self,
         document: MarkedYaml,
@@ -341,16 +289,7 @@ class _Reading:
         for name, each in keys.arms.items():
             with self.at("arms", name):
                 arms[name] = self._arm(name, each)
-        with self.at():
-            if not (arms and self.tasks):
-                raise InvalidInput(f"`{'arms' if self.tasks else 'tasks'}` is empty; name some")
         self._check_comparisons(arms)
-        with self.at("add"):
-            if keys.add and keys.add.repeats < keys.repeats:
-                raise InvalidInput(
-                    f"`repeats` under `add` is {keys.add.repeats}, the most in all, and there are "
-                    f"{keys.repeats} to begin with; raise it or remove `add`"
-                )
         judged = any(each.measure == "preferred" for each in keys.comparisons)
         with self.at("panel"):
             panel = self._panel() if judged else None
@@ -384,7 +323,6 @@ class _Reading:
         )
 
     def _default(self) -> str:
-        """Who plays every role that has no model of its own."""
         # What is given comes first: a suite says which model it was meant for, not which it needs.
         if found := self.given.get("") or self.keys.model:
             return self._address(found)
@@ -410,7 +348,6 @@ class _Reading:
         return SuiteTask(task=Task(brief=name), job=job)
 
     def _text(self, keys: TextKeys) -> Task:
-        """A text from words, or from files in the folder of the suite."""
         files = {
             name: self.folder / text.strip()
             for name in ("brief", DRAFT, "facts")
@@ -519,23 +456,19 @@ class _Reading:
                 self._check_measure(comparison.measure, compared)
 
     def _check_measure(self, measure: Measure, compared: Mapping[str, AnyJob]) -> None:
-        """Refuse what nothing in the suite can be measured by."""
         kinds = {source.job for source in self.sources.values()}
-        what = _NEEDS.get(measure, "")
-        if (what and _JOBS[what] not in kinds) or (measure == "preferred" and kinds):
-            raise InvalidInput(
-                f"{measure} is a measure of {what or 'texts'}, and the suite runs other tasks"
-            )
-        others = [arm for arm, job in compared.items() if not job.is_tournament]
-        if measure == "converged" and others:
-            raise InvalidInput(
-                f"only tournaments converge, and {others[0]} is none; compare others"
-            )
-        contracts = any(not each.task.contract.empty for each in self.tasks.values())
-        if measure == "kept_contract" and compared and not contracts:
-            raise InvalidInput(
-                "kept_contract is a measure of tasks with a contract, and the suite has none"
-            )
+        what, needs = _NEEDS.get(measure, ""), ""
+        if what and _JOBS[what] not in kinds:
+            needs = f"tasks of {what}"
+        elif measure == "preferred" and kinds:
+            needs = "tasks that are all texts"
+        elif measure == "converged" and not all(job.is_tournament for job in compared.values()):
+            needs = "arms that are all tournaments"
+        elif measure == "kept_contract" and compared:
+            contracts = any(not each.task.contract.empty for each in self.tasks.values())
+            needs = "" if contracts else "a task with a contract"
+        if needs:
+            raise InvalidInput(f"{measure} can be measured of {needs} only; choose another measure")
 
 
 def _check_name(name: str) -> None:
@@ -546,5 +479,4 @@ def _check_name(name: str) -> None:
 
 
 def _limits(budget: Budget) -> Budget:
-    """The limits alone."""
     return Budget(**{name: getattr(budget, name) for name in Budget.__struct_fields__})

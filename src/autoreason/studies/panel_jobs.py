@@ -1,28 +1,38 @@
-"""Panels over finished texts: every judge sees them all, or two at a time in both orders."""
+"""Panels over finished texts, all at once or two at a time, and recorded passes judged again by another panel."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from math import comb
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+
+from msgspec import Struct, to_builtins
 
 from autoreason.contract import count_words, word_starts
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
-from autoreason.job_types import Judge, JudgePairs
-from autoreason.jobs.context import use_in_order
-from autoreason.jobs.job import Job, Plan, panel_attempts
-from autoreason.keys import PAIR, Key, attempt_stage, sub_key
+from autoreason.job_types import Judge, JudgePairs, Rejudge
+from autoreason.jobs.context import Emit, side_by_side, use_in_order
+from autoreason.jobs.job import Job, Plan, last_panel, panel_attempts
+from autoreason.keys import PAIR, Key, attempt_stage, pass_key, sub_key
 from autoreason.parsing.documents import same_text
-from autoreason.report.numbers import describe_tie
+from autoreason.report.numbers import UNKNOWN, count, describe_tie, percent
+from autoreason.report.report import Report, Section
+from autoreason.report.table import Table, figures, words
 from autoreason.settings import Settings
-from autoreason.story import RecordedPanel
+from autoreason.stats.results import BEYOND_CHANCE
+from autoreason.stats.shares import holm
+from autoreason.story import RecordedPanel, Story
 from autoreason.task import Entry, Task
+from autoreason.tournament.candidates import in_tie_order
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot, seat_calls
+from autoreason.tournament.metric import Metric
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.voting import PanelSize, from_scores, quorum
 
@@ -52,7 +62,6 @@ def distinct(texts: Mapping[str, str | None]) -> tuple[Entry, ...]:
 
 
 def panel_job(texts: Mapping[str, str], *, pairwise: bool, equal_length: bool) -> Judge:
-    """The job of a panel, with the length of texts that it sees cut."""
     kind = JudgePairs if pairwise else Judge
     return kind(
         cut_from={name: count_words(text) for name, text in texts.items()} if equal_length else {}
@@ -60,7 +69,6 @@ def panel_job(texts: Mapping[str, str], *, pairwise: bool, equal_length: bool) -
 
 
 def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tuple[Entry, ...]:
-    """Texts ready to be judged; what cannot be compared is refused in one sentence."""
     if not MIN_TEXTS <= len(texts) <= MAX_TEXTS:
         raise InvalidInput(
             f"a panel compares {MIN_TEXTS} to {MAX_TEXTS} texts, not {len(texts)}; give as many"
@@ -134,19 +142,16 @@ class PanelJob(Job):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """The ballots of one panel, unless some have to be asked for again."""
         ballots, calls = settings.judges * cls.ballots_per_judge, seat_calls(settings)
         return {"judge": ballots}, {"judge": ballots * calls.usual}, {"judge": ballots * calls.most}
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:
-        """Every ballot once: a panel that pauses has no result."""
         least, _, _ = cls.plans(settings)
         return sum(least.values()) * cls.plan_count(task)
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
-        """There must be texts to judge."""
         if not task.entries:
             raise InvalidInput(
                 f"{settings.job.name} has no texts to judge; give the task its entries"
@@ -163,7 +168,6 @@ class RankedPanel(PanelJob):
     summary = "a blind panel over finished texts"
 
     async def run(self) -> JobFinished:
-        """Run the panel and choose the text it prefers."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
         for attempt in panel_attempts(self.context):
             stage = attempt_stage(STAGE, attempt)
@@ -198,7 +202,6 @@ class PairwisePanel(PanelJob):
     ballots_per_judge = 2
 
     async def run(self) -> JobFinished:
-        """Run every duel and choose the text that wins the most votes."""
         texts = {entry.name: entry.text for entry in self.context.task.entries}
         for attempt in panel_attempts(self.context):
             await self._run_duels(texts, attempt)
@@ -222,11 +225,9 @@ class PairwisePanel(PanelJob):
 
     @classmethod
     def plan_count(cls, task: Task) -> int:
-        """Once for each pair."""
         return comb(len(task.entries), 2)
 
     async def _run_duels(self, texts: Mapping[str, str], attempt: int) -> None:
-        """All pairs, all judges, at once."""
         stages = {
             attempt_stage(sub_key(PAIR, at), attempt): pair
             for at, pair in enumerate(combinations(texts, 2), 1)
@@ -256,7 +257,6 @@ def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
 
 
 def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], list[PairVote]]:
-    """The votes of every duel, by the two names in the order in which they were given."""
     return {
         (panel.ballots[0].order[0], panel.ballots[0].order[1]): votes(panel.ballots)
         for panel in duels_of(panels)
@@ -264,7 +264,6 @@ def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], 
 
 
 def duels_of(panels: Mapping[str, RecordedPanel]) -> list[RecordedPanel]:
-    """The last duel of every pair."""
     duels = [
         panel for panel in panels.values() if Key.parse(panel.stage).head == PAIR and panel.ballots
     ]
@@ -283,7 +282,6 @@ def votes(ballots: Sequence[BallotCast]) -> list[PairVote]:
 
 
 def pair_verdict(pair_votes: Sequence[PairVote]) -> Verdict | None:
-    """The verdict on a pair; None where no judge has a preference."""
     winners = [vote.winner for vote in pair_votes if vote.winner]
     if not winners:
         return None
@@ -300,3 +298,176 @@ def pair_verdict(pair_votes: Sequence[PairVote]) -> Verdict | None:
         invalid=sum(vote.winner is None for vote in pair_votes),
         agreement=None,
     )
+
+
+_AGAIN = "again"
+
+
+class Decision(NamedTuple):
+    stage: str
+    recorded_winner: str
+    new_winner: str | None
+    """None where too few of the new ballots were valid."""
+    recorded_verdict: Verdict | None
+    new_verdict: Verdict | None
+
+    @property
+    def changed(self) -> bool:
+        return self.new_winner is not None and self.new_winner != self.recorded_winner
+
+
+class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
+    rejudged_run: str
+    decisions: tuple[Decision, ...]
+
+    heading = "Recorded panels, judged again"
+
+    @property
+    def conclusion(self) -> str:
+        judged = [each for each in self.decisions if each.new_verdict]
+        changed = sum(each.changed for each in self.decisions)
+        clear = sum(each.changed for each in beyond_chance(self.decisions))
+        by = f", {clear or 'none'} of them by a lead beyond chance" if changed else ""
+        undecided = len(self.decisions) - len(judged)
+        exclusion = f"; {undecided} got too few valid ballots to say" if undecided else ""
+        recorded = [each.recorded_verdict for each in self.decisions if each.recorded_verdict]
+        seats = " and a ".join(dict.fromkeys(name for each in recorded for name in each.code))
+        alone = f"; a {seats} had a seat on those, and none on this one" if seats else ""
+        return (
+            f"another panel would have decided {changed} of {len(judged)} "
+            f"recorded panels otherwise{by}{exclusion}{alone}"
+        )
+
+    def sections(self) -> list[Section]:
+        heads = ("recorded", "other panel", "", "its lead")
+        rows = [
+            (
+                each.stage,
+                each.recorded_winner,
+                each.new_winner or UNKNOWN,
+                "changed" if each.changed else "",
+                _lead(each.new_verdict) if each.new_verdict else "too few valid ballots",
+            )
+            for each in self.decisions
+        ]
+        columns = [*words("decision"), *figures(*heads)]
+        return [Section(tables=[Table(columns, rows, tones={"changed": "warning"})])]
+
+    def to_dict(self) -> dict[str, Any]:
+        decisions = [to_builtins(e._asdict()) | {"changed": e.changed} for e in self.decisions]
+        return {
+            "rejudged_run": self.rejudged_run,
+            "conclusion": self.conclusion,
+            "decisions": decisions,
+        }
+
+    def run_fields(self) -> dict[str, Any]:
+        return self.to_dict()
+
+
+def _lead(verdict: Verdict) -> str:
+    if verdict.tied:
+        return "a tie"
+    if verdict.margin < 0:
+        return f"{count(-verdict.margin, 'point')} behind"
+    return f"{count(verdict.margin, 'point')}, {percent(verdict.chance)} by chance"
+
+
+class RejudgeJob(PanelJob):
+    """Every recorded panel once more, over the same texts; no text is written."""
+
+    summary = "recorded passes judged again by another panel"
+
+    async def run(self) -> JobFinished:
+        stages = stages_of(self.context.task)
+        for attempt in panel_attempts(self.context):
+            works = [partial(self._judge_again, stage, attempt) for stage in stages]
+            verdicts = await side_by_side(self.emit, works)
+            if any(verdicts):
+                return self.finish(f"{len(stages)} panels were run again")
+        raise PanelFailed("no panel got enough valid ballots to decide anything")
+
+    @classmethod
+    def plan_count(cls, task: Task) -> int:
+        return len(stages_of(task))
+
+    async def _judge_again(self, stage: str, attempt: int, emit: Emit) -> Verdict | None:
+        texts = {e.name: e.text for e in self.context.task.entries if e.stage == stage}
+        context = replace(self.context, emit=emit)
+        stage_again = attempt_stage(stage, attempt)
+        panel = Panel(context, stage_again, texts, PanelSize(start=self.settings.judges))
+        verdict = await panel.run()
+        emit(PanelDecided(stage=stage_again, verdict=verdict))
+        return verdict
+
+
+def stages_of(task: Task) -> list[str]:
+    return list(dict.fromkeys(entry.stage for entry in task.entries))
+
+
+def recorded_panels(story: Story, run: str) -> Task:
+    """A run's task with the texts of every panel, in the order in which ties are decided."""
+    if story.task is None or story.settings is None:
+        raise InvalidInput(f"run {run} was killed before anything was recorded")
+    entries: list[Entry] = []
+    for recorded in story.passes:
+        if recorded.verdict:
+            stage = sub_key(_AGAIN, pass_key(recorded.number))
+            slots = in_tie_order(recorded.verdict.scores, story.settings)
+            texts = {"A": recorded.incumbent} | {s: c.text for s, c in recorded.candidates.items()}
+            entries += [Entry(name=slot, text=texts[slot], stage=stage) for slot in slots]
+    if story.playoff and story.playoff.verdict:
+        stage = sub_key(_AGAIN, "playoff")
+        # Ties go to the last incumbent, which is last among the finalists.
+        finalists = reversed(story.playoff.texts)
+        entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
+    is_text = not story.task.work or isinstance(story.task.work, Metric)
+    if not entries or not is_text:
+        raise InvalidInput(
+            f"run {run} has no pass over texts that a panel decided; name one that has, "
+            "or give finished texts to `autoreason judge`"
+        )
+    return Task(
+        brief=story.task.brief,
+        facts=story.task.facts,
+        contract=story.task.contract,
+        entries=tuple(entries),
+        knowledge=story.task.knowledge and story.task.knowledge.origin(),
+    )
+
+
+def rejudge_report(story: Story, before: Story) -> RejudgeReport:
+    run = rejudged_run(story)
+    return RejudgeReport(rejudged_run=run, decisions=tuple(decisions(before, story.panels)))
+
+
+def rejudged_run(story: Story) -> str:
+    assert story.settings is not None
+    return story.settings.job_as(Rejudge).of
+
+
+def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decision]:
+    verdicts = {
+        sub_key(_AGAIN, pass_key(recorded.number)): recorded.verdict
+        for recorded in before.passes
+        if recorded.verdict
+    }
+    if before.playoff and before.playoff.verdict:
+        verdicts[sub_key(_AGAIN, "playoff")] = before.playoff.verdict
+    found = []
+    for stage, was in verdicts.items():
+        panel = last_panel(panels, stage)
+        now = panel.verdict if panel else None
+        name = " ".join(Key.parse(stage).steps[1:])
+        found.append(Decision(name, was.winner, now.winner if now else None, was, now))
+    return found
+
+
+def beyond_chance(decisions: Sequence[Decision]) -> list[Decision]:
+    """Decisions with a lead that chance would seldom give, corrected for the number of panels (Holm)."""
+    chances = holm([each.new_verdict.chance if each.new_verdict else None for each in decisions])
+    return [
+        each
+        for each, chance in zip(decisions, chances, strict=True)
+        if chance is not None and chance <= BEYOND_CHANCE
+    ]

@@ -20,7 +20,7 @@ from autoreason.keys import attempt_stage
 from autoreason.report.numbers import count, duration
 from autoreason.settings import Settings
 from autoreason.story import Story
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_suite import (
     DRAFT,
     PANEL,
     Cell,
@@ -35,7 +35,7 @@ from autoreason.studies.lab.lab_suite import (
     panel_texts,
     suite_of,
 )
-from autoreason.studies.panels.panel_jobs import distinct, same_texts
+from autoreason.studies.panel_jobs import distinct, same_texts
 from autoreason.task import Task
 
 _MAX_GROUPS_AHEAD = 2
@@ -72,7 +72,6 @@ class LabJob(Job):
 
     @classmethod
     def check(cls, settings: Settings) -> None:
-        """Check how it is run."""
         terms = settings.job_as(Lab)
         if settings.batch and (terms.workers or terms.ray):
             other = "ray" if terms.ray else "workers"
@@ -80,7 +79,6 @@ class LabJob(Job):
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
-        """There must be a suite."""
         if suite_of(task) is None:
             raise InvalidInput(
                 f"{settings.job.name} runs suites and was given none; use `autoreason lab run`"
@@ -93,7 +91,6 @@ class LabJob(Job):
         return suite
 
     async def _run_group(self, suite: Suite, group: Group) -> None:
-        """One task in one repeat."""
         drafts = await self._ask([CellQuery.of(cell) for cell in group.drafts])
         match = suite.match
         if match and match.amount is None:
@@ -144,7 +141,6 @@ class LabJob(Job):
         return await self._ask(begin)
 
     async def _ask(self, queries: Iterable[CellQuery]) -> dict[str, CellResult]:
-        """Results by the part of the cell; all cells at once, as many as there is room for."""
         results: dict[str, CellResult] = {}
 
         async def ask(query: CellQuery) -> None:
@@ -183,7 +179,6 @@ class LabJob(Job):
 
 
 def _nothing_to_judge(texts: dict[str, str]) -> CellResult:
-    """The result of a panel that was not needed, or could not be."""
     if len(texts) > 1:
         return CellResult(run="", status="done", reason="nothing to judge: all texts are the same")
     reason = "nothing to judge: fewer than two arms delivered a text"
@@ -196,17 +191,14 @@ class LabProgress(NamedTuple):
     total: int
     done: int
     left_out: int
-    """Those of them that have no result."""
     running: int
     spent: Spent
     seconds: float
-    """How long it was worked on."""
     missing: int = 0
     """Those that have ended and whose runs are not in this journal."""
 
     @property
     def left(self) -> int:
-        """Cells that have not begun."""
         return max(0, self.total - self.done - self.missing - self.running)
 
     @property
@@ -241,7 +233,6 @@ class SuiteCells:
         self._story = story
         self._done = self._left_out = 0
         self._ended: set[str] = set()
-        """Their parts, and their runs."""
         self._spent = Spent()
 
     @cached_property
@@ -251,7 +242,6 @@ class SuiteCells:
 
     @cached_property
     def cells(self) -> Mapping[str, Cell]:
-        """All cells of the suite, by part."""
         suite = suite_of(self._story.task)
         return {cell.part: cell for cell in all_cells(suite)} if suite else {}
 

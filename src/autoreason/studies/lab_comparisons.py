@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from math import ceil
@@ -14,7 +15,7 @@ from autoreason.report.numbers import UNKNOWN, count, decimal, money, p_statemen
 from autoreason.report.table import Column, Figure, Table, words
 from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, holm
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_suite import (
     OF_PROGRAMS,
     SHARES,
     AddRule,
@@ -23,22 +24,16 @@ from autoreason.studies.lab.lab_suite import (
     Measure,
     Suite,
     SuiteComparison,
-    groups,
 )
 
 Unit = tuple[str, int]
-"""A task and a repeat."""
 
 
 class ArmValues:
-    """What is known of every arm, by task and repeat."""
-
     def __init__(self, suite: Suite, finished: Sequence[CellFinished]) -> None:
         self.suite = suite
         self.cells: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
-        """Cells of each arm that have a result."""
         self.failed: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
-        """Those that have none."""
         self.panels: list[CellFinished] = []
         self._drafts: dict[tuple[str, Unit], CellResult] = {}
         for each in finished:
@@ -102,7 +97,6 @@ class ArmValues:
         return found
 
     def same_texts(self, one: str, other: str, arms: Sequence[str]) -> int:
-        """How often both arms delivered the same text, by the panels of these arms."""
         return sum(first == second for _, first, second in self._judged(one, other, arms))
 
     def _judged(
@@ -123,8 +117,6 @@ def _votes(panel: CellFinished, one: str, other: str) -> Iterator[float]:
 
 
 class ArmPair(Struct, frozen=True, kw_only=True):
-    """Two arms of a comparison."""
-
     comparison: str
     question: str
     measure: Measure
@@ -139,7 +131,6 @@ class ArmPair(Struct, frozen=True, kw_only=True):
     """Cohen's h of shares, else the difference in standard deviations of differences."""
     test: Test
     p_value_adjusted: float | None
-    """Corrected for every planned test (Holm)."""
     wins: int
     """Tasks on which the first has more, or where they are few pairs."""
     losses: int
@@ -157,7 +148,6 @@ class ArmPair(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> bool:
-        """Whether chance alone would seldom give as much."""
         return self.p_value_adjusted is not None and self.p_value_adjusted <= BEYOND_CHANCE
 
     @property
@@ -168,7 +158,6 @@ class ArmPair(Struct, frozen=True, kw_only=True):
 
 
 def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
-    """Every planned test, corrected for all of them."""
     from autoreason.stats.resampling import cluster_bootstrap, permutation_test
 
     # As strict as the correction of the tests: a reader looks at the widest difference.
@@ -283,15 +272,6 @@ def _effect(
     return fmean(differences) / spread if spread else None
 
 
-class AddedRepeats(Struct, frozen=True, kw_only=True):
-    """Repeats that were added to a comparison at one time."""
-
-    comparison: str
-    repeats: int
-    width: float | None
-    """How wide its widest interval was before; None where it had none yet."""
-
-
 def repeats_to_add(rule: AddRule, pairs: Iterable[ArmPair]) -> dict[str, int]:
     """Repeats for each comparison with an interval wider than the rule allows, or none, within the most in all.
 
@@ -308,24 +288,7 @@ def repeats_to_add(rule: AddRule, pairs: Iterable[ArmPair]) -> dict[str, int]:
 
 
 def add_repeats(suite: Suite, more: dict[str, int]) -> Suite:
-    """A suite with more repeats of these comparisons."""
-    return replace(suite, additions=(*suite.additions, more))
-
-
-def additions(suite: Suite, finished: Sequence[CellFinished]) -> Iterator[AddedRepeats]:
-    """What was added and why, one after another."""
-    before = replace(suite, additions=())
-    for more in suite.additions:
-        known = {cell.part for group in groups(before) for cells in group for cell in cells}
-        cells = [each for each in finished if each.cell.part in known]
-        widths: dict[str, list[float | None]] = {}
-        for pair in compare_arms(before, ArmValues(before, cells)):
-            widths.setdefault(pair.comparison, []).append(_width(pair))
-        for name, repeats in more.items():
-            found = [width for width in widths[name] if width is not None]
-            width = max(found) if len(found) == len(widths[name]) else None
-            yield AddedRepeats(comparison=name, repeats=repeats, width=width)
-        before = add_repeats(before, more)
+    return replace(suite, added=dict(Counter(suite.added) + Counter(more)))
 
 
 def _width(pair: ArmPair) -> float | None:
@@ -334,7 +297,6 @@ def _width(pair: ArmPair) -> float | None:
 
 
 def answer(pair: ArmPair, clusters: str) -> str:
-    """One plain sentence for a question."""
     if pair.difference.value is None:
         return f"no answer: {pair.first} and {pair.second} have no result in common"
     what = describe_finding(pair)
@@ -353,7 +315,6 @@ def answer(pair: ArmPair, clusters: str) -> str:
 
 
 def turned(pair: ArmPair) -> ArmPair:
-    """The arm that is ahead first."""
     if pair.ahead in ("", pair.first):
         return pair
     by = Estimate(-(pair.difference.value or 0.0), n=pair.difference.n)
@@ -361,7 +322,6 @@ def turned(pair: ArmPair) -> ArmPair:
 
 
 def describe_finding(pair: ArmPair) -> str:
-    """How the arms differ, without whether that is shown."""
     value = pair.difference.value or 0.0
     first, second = pair.first, pair.second
     if pair.measure == "preferred":
@@ -426,14 +386,12 @@ _VERBS = {
 
 
 def number(measure: str, value: float) -> str:
-    """A mean as a table shows it."""
     if measure in SHARES:
         return percent(value)
     return _money(value) if measure == "cost" else _plain(value)
 
 
 def in_units(measure: str, value: float) -> str:
-    """A difference with its unit."""
     if measure in SHARES:
         return f"{value * 100:.1f} points"
     if measure == "cost":
@@ -446,7 +404,6 @@ def in_units(measure: str, value: float) -> str:
 
 
 def difference(measure: str, found: Estimate) -> tuple[str, ...]:
-    """A difference with its unit, and below it the ends of its interval."""
     if found.value is None:
         return (UNKNOWN,)
     shown = in_units(measure, found.value)
@@ -457,7 +414,6 @@ def difference(measure: str, found: Estimate) -> tuple[str, ...]:
 
 
 def _plain(value: float) -> str:
-    """Enough digits for a small number, and none too many for a large one."""
     return decimal(value) if abs(value) >= 10 else f"{float(f'{value:.3g}'):g}"
 
 
@@ -467,12 +423,10 @@ def _money(value: float) -> str:
 
 
 def in_points(size: Estimate | None) -> str:
-    """A difference of shares that could be shown."""
     return f"{size.value * 100:.0f} points" if size and size.value is not None else UNKNOWN
 
 
 def comparisons_table(pairs: Sequence[ArmPair], clusters: str) -> Table:
-    """One row per planned test."""
     powered = any(each.detectable for each in pairs)
     rows = [
         (
@@ -505,5 +459,4 @@ def comparisons_table(pairs: Sequence[ArmPair], clusters: str) -> Table:
 
 
 def figure(measure: str, value: float | None) -> Figure:
-    """A mean for a table."""
     return Figure(value, UNKNOWN if value is None else number(measure, value))

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import assignments_of, difficulty_order
-from autoreason.report.numbers import UNKNOWN, count, decimal, listed, percent, percent_interval
+from autoreason.report.numbers import UNKNOWN, count, decimal, percent, percent_interval
 from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 from autoreason.report.report import Section
 from autoreason.report.table import Figure, Table, figures, words
@@ -20,8 +20,8 @@ from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.studies.audit.check_panels import invalid_level
 from autoreason.studies.audit.check_writing import has_drifted
-from autoreason.studies.lab.lab_comparisons import ArmValues, Unit, cluster, figure
-from autoreason.studies.lab.lab_suite import SHARES, CellResult, Measure, Suite, draft_settings
+from autoreason.studies.lab_comparisons import ArmValues, Unit, cluster, figure
+from autoreason.studies.lab_suite import SHARES, CellResult, Measure, Suite, draft_settings
 
 _FEW_SURVIVALS = 0.2
 _Seen = Iterator[tuple[bool, bool | None]]
@@ -29,12 +29,8 @@ _Seen = Iterator[tuple[bool, bool | None]]
 
 
 class LabFailure(Struct, frozen=True, kw_only=True):
-    """A mode of failure in the cells of one arm."""
-
     mode: str
-    """As the paper's last table calls it."""
     cells: int
-    """Cells with its sign."""
     of: int
     """Cells whose record can show it."""
     under_condition: int | None
@@ -42,21 +38,13 @@ class LabFailure(Struct, frozen=True, kw_only=True):
 
 
 class FailureMode(Struct, frozen=True, kw_only=True):
-    """A row of the paper's taxonomy, and how a record shows it."""
-
     name: str
     condition: str
-    """The paper's."""
     sign: str
-    unknown: str
-    """Why no cell of an arm can show it."""
-    not_recorded: str = ""
-    """What the record does not say."""
     see: Callable[[Suite, str, ArmValues], _Seen]
 
 
 def diagnose(suite: Suite, arm: str, values: ArmValues) -> tuple[LabFailure, ...]:
-    """Every mode, with the cells of an arm that have its sign."""
     found = []
     for mode in MODES:
         seen = list(mode.see(suite, arm, values))
@@ -142,7 +130,6 @@ MODES = (
         name="Self-correction unreliability",
         condition="no external signal",
         sign="independent judges prefer the draft that a text began from",
-        unknown="no panel compared texts with the drafts that they began from",
         see=_worse_than_draft,
     ),
     FailureMode(
@@ -150,34 +137,27 @@ MODES = (
         condition="unconstrained scope",
         sign="a text less than half or more than one and a half times as long as its draft, or "
         "with hardly any of its wording; or A survives fewer than one pass in five while AB wins most",
-        unknown="no text was revised",
         see=_drift,
     ),
     FailureMode(
         name="Overfitting to visible feedback",
         condition="shallow revision loop",
         sign="a program passes the public tests and fails private ones",
-        unknown="no programs with private tests",
-        not_recorded="whether a revision loop was too shallow",
         see=_overfitting,
     ),
     FailureMode(
         name="No convergence",
         condition="broken judge pipeline",
         sign="the most passes or the limit of the cell were reached, or a panel failed",
-        unknown="not a tournament",
         see=_no_convergence,
     ),
     FailureMode(
         name="Model too weak",
         condition="insufficient generation diversity",
         sign="half of all challengers or more repeat another text",
-        unknown="no challengers were written",
-        not_recorded="whether a stronger model would have written other texts, or the task admits no others",
         see=_too_weak,
     ),
 )
-"""In the paper's order."""
 _QUALITIES: dict[Measure, str] = {
     "passed": "the share of problems whose tests are passed",
     "value": "the mean gain",
@@ -186,8 +166,6 @@ _QUALITIES: dict[Measure, str] = {
 
 
 class DifficultyShares(Struct, frozen=True, kw_only=True):
-    """What one arm did on the problems of one difficulty."""
-
     difficulty: str
     arm: str
     problems: int
@@ -196,8 +174,6 @@ class DifficultyShares(Struct, frozen=True, kw_only=True):
 
 
 class LabArm(Struct, frozen=True, kw_only=True):
-    """What one arm did, over all its cells."""
-
     arm: str
     cells: int
     finished: int
@@ -212,21 +188,16 @@ class LabArm(Struct, frozen=True, kw_only=True):
     spent: Spent
     """By all its cells, those without a result included; not by shared drafts."""
     quality: float | None
-    """By `quality_by` of the report."""
-    no_quality: str = ""
-    """Why there is none, where other arms have one."""
     converged_by_pass: tuple[float, ...] = ()
     """Share of its tournaments that had converged after so many passes."""
     words_by_pass: tuple[float, ...] = ()
     """Mean length of the text, the first draft first; a run that ended keeps its last."""
     failures: tuple[LabFailure, ...] = ()
-    """The paper's taxonomy, each mode with the cells that have its sign."""
 
 
 def describe_arm(
     suite: Suite, arm: str, values: ArmValues, quality_by: Measure | Literal[""]
 ) -> LabArm:
-    """What an arm did, over all its cells."""
     cells = values.cells[arm]
     everything = [*cells.values(), *values.failed[arm].values()]
     means: dict[str, float | None] = {}
@@ -251,7 +222,6 @@ def describe_arm(
         verdicts=dict(Counter(each.verdict for each in judged if each.passed is not None)),
         spent=reduce(Spent.joined, (each.spent for each in everything), Spent()),
         quality=quality,
-        no_quality=_no_quality(suite, arm) if quality_by and quality is None else "",
         converged_by_pass=_converged_by_pass([*contests, *at_limit]) if is_contest else (),
         words_by_pass=_words_by_pass(contests),
         failures=diagnose(suite, arm, values),
@@ -259,7 +229,6 @@ def describe_arm(
 
 
 def measures_of(suite: Suite, arm: str) -> list[Measure]:
-    """What is known of an arm by itself."""
     compared = (each.measure for each in suite.comparisons if arm in each.arms)
     found: dict[Measure, None] = dict.fromkeys(("words", "calls", "cost"))
     found |= dict.fromkeys((*suite.measures, *compared))
@@ -287,7 +256,6 @@ def shares_by_difficulty(suite: Suite, values: ArmValues) -> Iterator[Difficulty
 
 
 def quality_measure(values: ArmValues) -> Measure | Literal[""]:
-    """The first of these that anything is known of."""
     for measure in _QUALITIES:
         if any(_quality(arm, values, measure) is not None for arm in values.suite.arms):
             return measure
@@ -311,15 +279,6 @@ def _rivals(suite: Suite) -> tuple[str, ...]:
     return max(suite.judged, key=len, default=())
 
 
-def _no_quality(suite: Suite, arm: str) -> str:
-    arms = _rivals(suite)
-    if arm in arms or not arms:
-        return "nothing is known of it"
-    if any(arm in each for each in suite.judged):
-        return f"it was judged against other rivals than {listed(arms)}, and its share would not compare"
-    return "no panel judged it"
-
-
 def _converged_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
     longest = max((len(each.trajectory) for each in cells), default=0)
     ends = [len(each.trajectory) for each in cells if each.status == "converged"]
@@ -335,13 +294,11 @@ def _words_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
 
 
 def share(shares: Mapping[str, Estimate], name: str) -> Figure | None:
-    """A share with its interval, for a table."""
     found = shares.get(name)
     return Figure(found, percent_interval(found)) if found else None
 
 
 def arms_table(arms: Sequence[LabArm], quality_by: str) -> Table:
-    """One row per arm: what it took and what it came to, on average for a cell with its draft."""
     measures = _known_measures(arms)
     judged = ["quality"] if quality_by and quality_by not in measures else []
     names = [name.replace("_", " ") for name in measures]
@@ -372,11 +329,9 @@ _MEASURES = {
     "value": "the gain of the result on evaluations that decided nothing",
     "claimed": "what the loop itself saw of its result, which is selection, do not quote it",
 }
-"""What columns of arms mean."""
 
 
 def arm_notes(arms: Sequence[LabArm], quality_by: str, clusters: str) -> Iterator[tuple[str, str]]:
-    """What the figures of arms mean, and what they are without."""
     for each in filter(lambda arm: arm.at_limit, arms):
         whose = "its" if each.at_limit == 1 else "their"
         known = each.means.get("converged") is not None
@@ -390,7 +345,6 @@ def arm_notes(arms: Sequence[LabArm], quality_by: str, clusters: str) -> Iterato
         yield "shares", f"with 95 % intervals over {over} (Korn and Graubard's, exact)"
     if quality_by:
         yield "quality", _QUALITIES[quality_by]  # type: ignore[index]
-        yield from ((a.arm, f"no quality: {a.no_quality}") for a in arms if a.no_quality)
 
 
 def quality_plot(arms: Sequence[LabArm], quality_by: str, costs: str) -> Plot:
@@ -416,7 +370,6 @@ def quality_plot(arms: Sequence[LabArm], quality_by: str, costs: str) -> Plot:
 
 
 def passes_sections(arms: Sequence[LabArm]) -> Iterator[Section]:
-    """How far tournaments have converged, and how long texts are, pass by pass."""
     converged = {each.arm: each.converged_by_pass for each in arms if each.converged_by_pass}
     lengths = {each.arm: each.words_by_pass for each in arms if each.words_by_pass}
     if converged:
@@ -433,7 +386,6 @@ def _by_pass(
     show: Callable[[float], str],
     first: int,
 ) -> Section:
-    """A line for each arm, and the same as a table."""
     longest = max(map(len, lines.values()))
     rows = [
         (arm, *(Figure(value, show(value)) for value in line), *[""] * (longest - len(line)))
@@ -456,23 +408,16 @@ def _by_pass(
 
 
 def failures_section(arms: Sequence[LabArm]) -> Section:
-    """The paper's taxonomy: for each mode its sign, the cells of each arm that have it, and what is not recorded."""
     by_arm = {arm.arm: {each.mode: each for each in arm.failures} for arm in arms}
-    notes: list[tuple[str, str]] = []
     rows = []
     for mode in MODES:
         of_mode = {arm: each[mode.name] for arm, each in by_arm.items()}
         rows.append((mode.name, mode.condition, mode.sign, *map(_diagnosis, of_mode.values())))
-        blank = [arm for arm, each in of_mode.items() if not each.of]
-        if blank:
-            notes.append((mode.name, f"no diagnosis for {', '.join(blank)}: {mode.unknown}"))
-        if mode.not_recorded and len(blank) < len(arms):
-            notes.append((mode.name, f"the record does not say {mode.not_recorded}"))
     counts = (
         "cells that show the sign, of those that could; in brackets those that also meet the "
-        "paper's condition"
+        "paper's condition, where the record says so"
     )
-    notes += [("Counts", counts), ("Caution", "a sign is not proof, and a cell may show several")]
+    notes = [("Counts", counts), ("Caution", "a sign is not proof, and a cell may show several")]
     columns = [*words("mode", "condition in the paper", "sign in the record"), *figures(*by_arm)]
     return Section("Failure taxonomy", notes, [Table(columns, rows)], detail=True)
 

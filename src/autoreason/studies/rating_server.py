@@ -21,10 +21,8 @@ from aiohttp import web
 
 from autoreason.characters import without_controls
 from autoreason.errors import InvalidInput
-from autoreason.studies.raters import packet
-from autoreason.studies.raters import packet as packets
-from autoreason.studies.raters.packet import Packet, instructions
-from autoreason.studies.raters.sheets import (
+from autoreason.studies.rating_packet import (
+    INSTRUCTIONS,
     MAX_COMMENT_LENGTH,
     MAX_NAME_LENGTH,
     RUBRIC,
@@ -32,11 +30,18 @@ from autoreason.studies.raters.sheets import (
     Click,
     FinishClick,
     OpenSheet,
+    Packet,
     Sheet,
+    brief_file,
     check_name,
+    instructions,
     open_sheet,
+    opening,
     plan,
+    read_packet,
+    read_part,
     steps_in,
+    text_file,
 )
 
 if TYPE_CHECKING:
@@ -121,7 +126,6 @@ def _restrict(state: StateCore) -> None:
 
 
 OnMessage = Callable[[str], None]
-"""Is called with a line about what happens."""
 
 
 class DeskOccupied(InvalidInput):
@@ -130,17 +134,12 @@ class DeskOccupied(InvalidInput):
 
 @dataclass
 class RatingSession:
-    """The person at the desk, in which browser, and since when."""
-
     browser: str
     page: OpenSheet
-    since: datetime
     last: datetime
 
 
 class Desk:
-    """Lets one browser at a time write on one person's sheet."""
-
     def __init__(self, folder: Path, packet: Packet, on_message: OnMessage) -> None:
         self.session: RatingSession | None = None
         self._folder = folder
@@ -148,21 +147,18 @@ class Desk:
         self._on_message = on_message
 
     def sheet(self, browser: str) -> Sheet | None:
-        """The sheet of the person at the desk, if it is in that browser."""
         session = self.session
         return session.page.sheet if session and session.browser == browser else None
 
     def sit(self, browser: str, rater: str) -> None:
-        """Sit down at a free desk, or again in the same browser."""
         if self.session and self.session.browser != browser:
             raise DeskOccupied(f"{self.session.page.sheet.rater} is rating now, in another window")
         now = datetime.now(UTC)
         page = open_sheet(self._folder, self._packet, rater, now)
-        self.session = RatingSession(browser, page, now, now)
+        self.session = RatingSession(browser, page, now)
         self._report("sits down")
 
     def click(self, browser: str, what: Click) -> None:
-        """Store a click."""
         if self.session is None or self.session.browser != browser:
             raise DeskOccupied("this window is no longer at the desk; nothing was saved here")
         sheet = self.session.page.sheet
@@ -175,7 +171,6 @@ class Desk:
             self._report("goes on")
 
     def leave(self, browser: str) -> None:
-        """Leave the desk to the next person."""
         if self.sheet(browser):
             self._report("leaves")
             self.session = None
@@ -195,10 +190,9 @@ class Desk:
 
 HERE = "127.0.0.1"
 USUAL_PORT = 7447
-_PAGE = Path(__file__).parent / "page"
+_PAGE = Path(__file__).parent / "rating_page"
 _SCRIPTS = ("page.js", "steps.js", "parts.js", "desk.js")
 _FILES = {"/": "index.html"} | {f"/{name}": name for name in ("page.css", *_SCRIPTS)}
-_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 _MAX_BODY = 256 * 1024
 _HEADERS = {
     "Content-Security-Policy": (
@@ -216,13 +210,11 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Server:
-    """Serves one packet on this machine."""
-
     def __init__(
         self, folder: Path, *, rater: str | None = None, on_message: OnMessage = print
     ) -> None:
-        self._packet = packets.read_packet(folder)
-        if opened := packet.opening(folder):
+        self._packet = read_packet(folder)
+        if opened := opening(folder):
             raise InvalidInput(
                 f"the key of {folder} was opened on {opened.at.astimezone():%d %B %Y, %H:%M}, so no one"
                 f" can rate it blind any more; see `autoreason rate report {folder}`"
@@ -231,10 +223,9 @@ class Server:
         self._rater = check_name(rater) if rater is not None else None
         # Every brief and text as the page shows it: damage is found before rating starts.
         self._texts = {
-            name: render(packets.read_part(folder, self._packet, name))
-            for name in self._packet.files
+            name: render(read_part(folder, self._packet, name)) for name in self._packet.files
         }
-        self._texts[packets.INSTRUCTIONS] = render(instructions())
+        self._texts[INSTRUCTIONS] = render(instructions())
         self._desk = Desk(folder, self._packet, on_message)
         self._token = secrets.token_urlsafe(24)
         self._hosts: frozenset[str] = frozenset()
@@ -261,7 +252,6 @@ class Server:
         return f"http://{HERE}:{bound}/"
 
     async def stop(self) -> None:
-        """Answer no more."""
         await self._runner.cleanup()
 
     def _app(self) -> web.Application:
@@ -320,18 +310,13 @@ class Server:
         return await self._show(request)
 
     async def _show(self, request: web.Request) -> web.Response:
-        """Everything the page needs to know now."""
         sheet = self._desk.sheet(request.headers.get("X-Browser", ""))
         sitting = self._desk.session
-        at_desk = sitting and {
-            "rater": sitting.page.sheet.rater,
-            "since": sitting.since,
-            "last": sitting.last,
-        }
+        at_desk = sitting and {"rater": sitting.page.sheet.rater, "last": sitting.last}
         return _answer(
             {
                 "token": self._token,
-                "instructions": self._texts[packets.INSTRUCTIONS],
+                "instructions": self._texts[INSTRUCTIONS],
                 "rubric": [{"name": line, "question": about} for line, about in RUBRIC.items()],
                 "scores": SCORES,
                 "max_name_length": MAX_NAME_LENGTH,
@@ -350,9 +335,9 @@ class Server:
         return {
             "rater": sheet.rater,
             "plan": plan(self._packet, sheet.seat),
-            "briefs": [self._texts[packets.brief_file(number)] for number in range(len(tasks))],
+            "briefs": [self._texts[brief_file(number)] for number in range(len(tasks))],
             "texts": {
-                code: self._texts[packets.text_file(number, code)]
+                code: self._texts[text_file(number, code)]
                 for number, task in enumerate(tasks)
                 for code in task.codes
             },
@@ -389,9 +374,8 @@ class _Name(msgspec.Struct):
     rater: str
 
 
-async def _file(request: web.Request) -> web.Response:
-    path = _PAGE / _FILES[request.path]
-    return web.Response(text=path.read_text("utf-8"), content_type=_TYPES[path.suffix])
+async def _file(request: web.Request) -> web.StreamResponse:
+    return web.FileResponse(_PAGE / _FILES[request.path])
 
 
 async def _read(request: web.Request, kind: Any) -> Any:

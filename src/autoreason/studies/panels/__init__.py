@@ -1,1 +1,0 @@
-"""Blind comparison of finished texts by models."""

@@ -1,1 +1,0 @@
-"""Blind rating by people: packets, the page they are rated on, and what came of it."""
