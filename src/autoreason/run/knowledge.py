@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace as changed
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,11 +38,9 @@ from autoreason.run.verbs import (
     door,
 )
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.story import Story
 from autoreason.studies.ab import (
     AbPlan,
     AbReport,
-    effect_over_runs,
     plan_of,
     read_plan,
     read_results,
@@ -194,8 +191,6 @@ def report_ab(
     group: str = "",
     metric: str = "rate",
     knowledge: str | Path | None = None,
-    judged: Sequence[RecordedRun] = (),
-    journal: JournalPlace = None,
 ) -> AbReport:
     """Read the counts of an A/B test, and hand its outcomes to a folder of records.
 
@@ -205,10 +200,6 @@ def report_ab(
         group: What the outcomes are filed under; the run's name where it is empty.
         metric: What was counted.
         knowledge: A folder of records that the outcomes are appended to; None for none.
-        judged: Runs, by name or result (`all` is for the command line), whose fresh judges compared result
-            and draft: the `effect` over them is estimated from those of which the folder has outcomes of both
-            texts, and from what judges say of the others.
-        journal: An open journal, the file of one, or None for the results' or the user's own.
 
     Returns:
         Whether the split was equal, which text does better by an interval that may be looked at any
@@ -216,7 +207,6 @@ def report_ab(
 
     Raises:
         InvalidInput: The table does not fit the plan, or a file cannot be read.
-        UnknownRun: No run has the name of one that was judged.
 
     Example:
         >>> from pathlib import Path
@@ -242,9 +232,6 @@ def report_ab(
         dated = [replace(record, when=today) for record in found.records]
         new, old = replace_outcomes(knowledge, dated, _test_of)
         found = changed(found, appended=len(new), replaced=old)
-    if judged and not found.is_unequal:
-        known = read_folder(knowledge).records if knowledge else found.records
-        found = changed(found, effect=effect_over_runs(_stories(judged, journal), known, metric))
     return found
 
 
@@ -252,16 +239,6 @@ def _test_of(record: Record) -> tuple[str, ...]:
     """What two looks at one arm of a test share."""
     metric = record.result.metric if record.result else ""
     return record.text, record.group, metric, record.note
-
-
-def _stories(runs: Sequence[RecordedRun], journal: JournalPlace) -> Iterator[tuple[str, Story]]:
-    """What is recorded of runs, each once, one after another: all there are may be many."""
-    seen: set[str] = set()
-    for run in runs:
-        name, story = find_story(run, journal)
-        if name not in seen:
-            seen.add(name)
-            yield name, story
 
 
 @checked

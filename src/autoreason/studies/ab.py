@@ -1,15 +1,13 @@
-"""Texts of a run tried on real readers: a plan with codes and a sample size, counts read back, and what runs gain."""
+"""Texts of a run tried on real readers: a plan with codes and a sample size, and counts read back."""
 
 from __future__ import annotations
 
 import csv
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, fsum
 from pathlib import Path
 from random import Random
-from statistics import fmean
 from typing import ClassVar
 
 import msgspec
@@ -19,7 +17,7 @@ from msgspec.structs import replace
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, plainly
 from autoreason.files import open_input, write
-from autoreason.knowledge.standing import find_standings, one_line
+from autoreason.knowledge.standing import find_standings
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 from autoreason.parsing.documents import same_text
 from autoreason.report.numbers import (
@@ -36,9 +34,7 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, Tone, figures, to_csv, words
 from autoreason.stats.power import (
     MAX_SAMPLE,
-    MIN_MEASURED,
     always_valid_difference,
-    prediction_powered_mean,
     sample_size,
     unequal_split,
 )
@@ -218,136 +214,6 @@ def _texts(story: Story) -> dict[str, str]:
     return found
 
 
-_NAMED = 3
-"""So many runs of a kind are named in a sentence."""
-Values = Mapping[str, Mapping[str, float]]
-"""What texts came to by group, more is better."""
-
-
-class AbEffect(Struct, frozen=True, kw_only=True):
-    """How much better results do than first drafts, over runs."""
-
-    tests: int
-    """Runs of which both texts were tried on readers."""
-    judged: int
-    """Further runs, which only fresh judges compared."""
-    unchanged: int = 0
-    """Runs that delivered their first draft: each gains 0, and the estimates are over them, too."""
-    better: Estimate
-    """The share of tests in which the result did better."""
-    alone: Estimate
-    """The gain from tests alone; no interval where they are too few."""
-    joined: Estimate
-    """From tests and judges (prediction-powered inference); the same where judges do not predict tests."""
-    weight: float
-    """How far a judgement counts: points for every point of judges who prefer the result."""
-    left_out: tuple[str, ...] = ()
-    """Runs of which no fresh judges compared result and draft."""
-
-    @property
-    def statement(self) -> str:
-        """The effect in a sentence, with what was left out."""
-        if not self.left_out:
-            return self._effect
-        names, more = list(self.left_out[:_NAMED]), len(self.left_out) - _NAMED
-        named = listed([*names, f"{more:,} more"] if more > 0 else names)
-        return f"{self._effect}; left out: {named}, whose result no fresh judges compared with the draft"
-
-    @property
-    def _effect(self) -> str:
-        tests, judged = count(self.tests, "test"), count(self.judged, "judged run")
-        same = count(
-            self.unchanged, "more run that delivered its draft", "more that delivered theirs"
-        )
-        same = f"; {same}, a gain of 0" if self.unchanged else ""
-        chance = "true of other runs only where chance chose what was tested"
-        if self.joined.low is None:
-            won = round((self.better.value or 0) * self.tests)
-            share = f", {percent_interval(self.better)}; {chance}" if self.tests else ""
-            more = f", and what {judged} add to that," if self.judged else ""
-            return (
-                f"the result did better than the first draft in {won} of {tests}{share}{same}; what results gain on "
-                f"average{more} is said from {MIN_MEASURED} tests on: where few runs carry most of the gain, "
-                "fewer tests can miss them all"
-            )
-        found = f"{points(self.alone)} points over the first draft, from {tests} alone"
-        if self.weight:
-            found = f"{points(self.joined)} points over the first draft, from {tests} and {judged}; {found}"
-        elif self.judged:
-            found = (
-                f"{found}: {judged} more add nothing, for judges do not predict tests beyond chance"
-            )
-        return f"{found}{same}{', counted in' if same else ''}; {chance}"
-
-
-def effect_over_runs(
-    stories: Iterable[tuple[str, Story]], records: Iterable[Record], metric: str = "rate"
-) -> AbEffect:
-    """The effect from named runs whose fresh judges compared result and draft, and from records of those tested.
-
-    Texts that were picked say nothing of others. Runs that wrote the same two texts are one.
-    """
-    values: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for each in records:
-        result = each.result
-        if result and result.metric.casefold() == metric.casefold() and each.chosen != "picked":
-            sign = 1 if result.better == "higher" else -1
-            values[one_line(each.text)][each.group] = sign * result.value
-    measured, predicted, unchanged = [], [], 0
-    left_out: list[str] = []
-    seen: set[tuple[str, str]] = set()
-    for name, story in stories:
-        confirmed = story.confirmation
-        draft = story.incumbents[0].text if story.incumbents else ""
-        texts = one_line(story.text or ""), one_line(draft)
-        # It would have asked fresh judges, had its result not been its draft.
-        is_compared = story.delivered and story.settings and story.settings.confirmation
-        is_unchanged = is_compared and texts[0] == texts[1]
-        if not (confirmed or is_unchanged):
-            left_out.append(name)
-            continue
-        if texts in seen:
-            continue
-        seen.add(texts)
-        if is_unchanged:
-            unchanged += 1
-        elif confirmed:
-            share = confirmed.prefer / confirmed.judges
-            gain = _gain(texts, values)
-            if gain is None:
-                predicted.append(share)
-            else:
-                measured.append((gain, share))
-    found = prediction_powered_mean(measured, predicted)
-    changed = len(measured) + len(predicted)
-    # How many are unchanged is known of all, not of those tested: among measurements they would count too much.
-    part = changed / (changed + unchanged) if changed else 1.0
-    return AbEffect(
-        tests=len(measured),
-        judged=len(predicted),
-        unchanged=unchanged,
-        better=exact_share(sum(gain > 0 for gain, _ in measured), len(measured)),
-        alone=_scale(found.alone, part),
-        joined=_scale(found.joined, part),
-        weight=found.weight,
-        left_out=tuple(left_out),
-    )
-
-
-def _scale(found: Estimate, by: float) -> Estimate:
-    value, low, high = (
-        None if each is None else each * by for each in (found.value, found.low, found.high)
-    )
-    return replace(found, value=value, low=low, high=high)
-
-
-def _gain(texts: tuple[str, str], values: Values) -> float | None:
-    """What readers made of the result, less of the first draft, over tests of both; None where there is none."""
-    result, draft = (values.get(text, {}) for text in texts)
-    gains = [result[group] - draft[group] for group in result.keys() & draft.keys()]
-    return fmean(gains) if gains else None
-
-
 _MISMATCH = 0.001
 """Less likely than this, the split was not what was planned, and no number below can be trusted."""
 _COMPARISONS = 60
@@ -396,8 +262,6 @@ class AbReport(Report):
     """How many records were written to the folder that was named."""
     replaced: int = 0
     """How many of an earlier look at this test they replace."""
-    effect: AbEffect | None = None
-    """Over runs, where judged ones were named."""
 
     @property
     def is_unequal(self) -> bool:
@@ -468,8 +332,6 @@ class AbReport(Report):
                 self.replaced
             )
             sentences.append(("Records", f"{self.appended:,} appended to the folder{again}"))
-        if self.effect:
-            sentences.append(("Over runs", self.effect.statement))
         return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
 
     @property
