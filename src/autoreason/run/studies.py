@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Unpack, cast, get_args
 
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput
-from autoreason.exchange import Model, Spent
+from autoreason.exchange import Model
 from autoreason.files import open_input
 from autoreason.job_types import Advise, Certify, Instead, Rejudge, RuleName
 from autoreason.prompts import load
@@ -28,25 +26,18 @@ from autoreason.run.verbs import (
     CertifyOptions,
     CompareOptions,
     CompareRulesOptions,
-    JournalPlace,
     JudgeOptions,
     PanelOptions,
     RecordedRun,
     ResearchOptions,
-    checked,
     door,
 )
-from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES, Settings
-from autoreason.story import Story
+from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
 from autoreason.studies.advise.advice_job import (
     AdviceReport,
     ends_by_rule,
     limit_calls,
-    pilots_of,
-    recorded_advice,
-    spent_by_role,
 )
-from autoreason.studies.advise.measures import Pilot, read_pilot
 from autoreason.studies.certify.certificate import Certificate, Certification
 from autoreason.studies.certify.questions import SUITE
 from autoreason.studies.lab.lab_suite import SuiteMatch
@@ -280,71 +271,6 @@ def _is_problem(path: Path) -> bool:
     if isinstance(record, list):
         record = record[0] if record else None
     return isinstance(record, dict) and format_of(record) is not None
-
-
-@checked
-def advise_from(runs: Sequence[RecordedRun], *, journal: JournalPlace = None) -> AdviceReport:
-    """Advice from recorded runs, for nothing: each counts as a pilot by its confirmation.
-
-    Args:
-        runs: Names of finished runs, parts of them that no other has, or their results.
-        journal: An open journal, the file of one, or None for the results' or the user's own.
-
-    Returns:
-        `run it`, `one draft` or `undecided`, with error rates for so many runs.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: No run says anything, or one is named twice.
-        JournalError: The journal cannot be read.
-
-    Example:
-        >>> from autoreason import advise_from, refine
-        >>> runs = [refine("Explain tides.", "echo/echo", passes=1, seed=at) for at in (1, 2)]
-        >>> advise_from(runs).advice
-        'undecided'
-    """
-    pilots: list[Pilot] = []
-    notes: list[str] = []
-    authors: dict[str, Settings] = {}
-    spent: defaultdict[str, Spent] = defaultdict(Spent)
-    seen: set[str] = set()
-    for run in runs:
-        name, place = name_and_journal(run, journal)
-        with use_journal(place) as book:
-            name = book.find(name).id
-            if name in seen:
-                raise InvalidInput(f"run {name} is named twice; name every run once")
-            seen.add(name)
-            story = book.story(name)
-            found = list(_recorded_pilots(name, story))
-            if not found or story.settings is None:
-                notes.append(f"{name} is left out: it has no judges who compared result and draft")
-                continue
-            pilots += found
-            authors[story.settings.models.author] = story.settings
-            for role, each in spent_by_role(book, name).items():
-                spent[role] = spent[role].joined(each)
-    if not pilots:
-        raise InvalidInput(
-            "no run named here says anything; name runs that ended with a confirmation"
-        )
-    notes.append("chosen runs show what they were chosen for: name all there are of this kind")
-    if len(authors) > 1:
-        notes.append(f"these are runs of several authors: {', '.join(authors)}")
-    return recorded_advice(pilots, next(iter(authors.values())), spent, tuple(notes))
-
-
-def _recorded_pilots(name: str, story: Story) -> Iterator[Pilot]:
-    """What a run says of result and draft: a tournament by its confirmation, advice by its pilots."""
-    settings = story.settings
-    if settings is None:
-        return
-    if isinstance(settings.job, Advise):
-        for pilot in pilots_of(story):
-            yield replace(pilot, name=f"{name}, {pilot.name}")
-    elif settings.job.is_tournament and settings.confirmation and story.delivered:
-        yield read_pilot(name, story)
 
 
 @door(rules=get_args(RuleName), repeats=1)

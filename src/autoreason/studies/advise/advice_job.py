@@ -27,7 +27,6 @@ from autoreason.story import Story
 from autoreason.strategies.rivals import Single
 from autoreason.studies.advise.measures import (
     GAIN,
-    JUDGES,
     LEAST_QUESTIONS,
     MAX_PILOTS,
     MIN_PILOTS,
@@ -330,8 +329,6 @@ SHARES = (0.5, 0.6, 0.7, 0.8, 0.9)
 _NO_BRIEF = "BRIEF"
 _NOT_MEASURED = "whether the best of several drafts would be better was not measured"
 _LONGEST_SOURCE = 100
-_LEAST_RUNS = 2
-"""Recorded runs that can decide: their panels are larger than those of pilots, and they are weighed once."""
 
 
 class Price(Struct, frozen=True, kw_only=True):
@@ -363,8 +360,6 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     """How many pilots there could be at most."""
     operating_lines: tuple[OperatingLine, ...] = ()
     """How often so many pilots end in which advice."""
-    noun: str = "pilot"
-    """What its pilots are: parts of it, or runs of a journal."""
 
     @property
     def conclusion(self) -> str:
@@ -412,11 +407,11 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
                 times = f"{1 / self.ratio:.1f} times less likely"
             each_vote = f" ({', '.join(votes)})" if votes else ""
             weight = (
-                f"{describe_pilots(self.pilots, self.noun)}{each_vote}; "
+                f"{describe_pilots(self.pilots)}{each_vote}; "
                 f"such ballots are {times} if {percent(GAIN)} of all judges prefer the result than if half "
                 f"do, and {RATIO} times decides"
             )
-            rows.append((f"{self.noun.capitalize()}s", weight))
+            rows.append(("Pilots", weight))
             rows += [(each.name, each.note) for each in self.pilots if each.note]
         return [Section("What was measured", rows)] if rows else []
 
@@ -433,8 +428,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
             )
         tables = []
         if self.operating_lines:
-            title = count(self.pilot_limit, self.noun)
-            title += " at most" if self.noun == "pilot" else ""
+            title = f"{count(self.pilot_limit, 'pilot')} at most"
             tables = [operating_table(self.operating_lines, title)]
         if not rows and not tables:
             return []
@@ -449,10 +443,6 @@ def operating_table(lines: Sequence[OperatingLine], title: str = "") -> Table:
     ]
     heads = ("judges who prefer the result", "run it", "do not", "undecided")
     return Table(figures(*heads), rows, title)
-
-
-def _lines(judges: Sequence[int], first_look: int = MIN_PILOTS) -> tuple[OperatingLine, ...]:
-    return tuple(operating_line(share, judges, first_look) for share in SHARES)
 
 
 def spent_by_role(journal: Journal, run: str) -> dict[str, Spent]:
@@ -487,7 +477,7 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
         pilots=advice.pilots,
         ratio=likelihood_ratio(advice.pilots) if advice.pilots else None,
         pilot_limit=pilots,
-        operating_lines=_lines((JUDGES,) * pilots) if advice.pilots else (),
+        operating_lines=tuple(operating_line(share, pilots) for share in SHARES if advice.pilots),
     )
 
 
@@ -552,37 +542,3 @@ def describe_limit(settings: Settings) -> str:
     """What advice may take, beside what the run takes that it is about."""
     whole = count(run_calls(settings), "call")
     return f"advice takes at most {count(limit_calls(settings), 'call')}; the run it is about takes about {whole}"
-
-
-def recorded_advice(
-    pilots: Sequence[Pilot],
-    settings: Settings,
-    spent: Mapping[str, Spent],
-    notes: tuple[str, ...] = (),
-) -> AdviceReport:
-    """Advice from runs that are recorded, each with a confirmation, as if they were pilots."""
-    votes = describe_pilots(pilots, "run")
-    endings: dict[str, Ending] = {"run_it": "run it", "do_not": "one draft"}
-    ending = endings.get(weigh_pilots(pilots, _LEAST_RUNS), "undecided")
-    asked = [each.judges for each in pilots if each.judges]
-    strategy = " --strategy single" if ending == "one draft" else ""
-    command = f"autoreason run {_NO_BRIEF} {_model_options(settings)}{strategy}"
-    does = "for the next brief of this kind"
-    if ending == "undecided":
-        command = f"autoreason advise {_NO_BRIEF} {_model_options(settings)}"
-        does = "which measures it on a brief"
-    if ending == "one draft":
-        notes = (*notes, _NOT_MEASURED)
-    return AdviceReport(
-        advice=ending,
-        reason=votes if ending != "undecided" else f"{votes}, which decides nothing",
-        command=command,
-        command_note=does,
-        price=_price(ending, settings, spent),
-        notes=notes,
-        pilots=tuple(pilots),
-        ratio=likelihood_ratio(pilots),
-        pilot_limit=len(asked),
-        operating_lines=_lines(asked, len(asked)) if len(asked) >= _LEAST_RUNS else (),
-        noun="run",
-    )
