@@ -16,7 +16,7 @@ from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import Models, Settings, make_settings
-from autoreason.studies.advise.advice_job import (
+from autoreason.studies.advice_job import (
     Ending,
     conclude,
     count_calls,
@@ -24,7 +24,7 @@ from autoreason.studies.advise.advice_job import (
     max_pilots,
     run_calls,
 )
-from autoreason.studies.advise.measures import (
+from autoreason.studies.advice_measures import (
     CORRELATION,
     JUDGES,
     PAIRS,

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from autoreason.errors import InvalidInput
 from autoreason.events import Incumbent
 from autoreason.settings import Settings
-from autoreason.studies.simulate.study import Outcomes, claiming_votes
-from autoreason.studies.simulate.world import (
+from autoreason.studies.simulation import Outcomes, claiming_votes
+from autoreason.studies.world import (
     CONFIRMATION,
     PLAYOFF,
     Counts,

@@ -37,8 +37,8 @@ from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
 from autoreason.run.research import research
 from autoreason.stats.results import Estimate, Test
-from autoreason.studies.audit.audit import Audit
-from autoreason.studies.audit.findings import AuditFinding
+from autoreason.studies.audit import Audit
+from autoreason.studies.audit_findings import AuditFinding
 from autoreason.studies.certify.certificate import Certificate
 from autoreason.studies.certify.properties import CertificateFinding
 from autoreason.studies.lab.lab_arms import DifficultyShares, LabArm
@@ -54,8 +54,8 @@ from autoreason.studies.raters.ratings import (
     TaskAgreement,
     TaskResult,
 )
-from autoreason.studies.simulate.study import Cell, Interval, Plan, SimulationReport, Summary
-from autoreason.studies.simulate.world import World
+from autoreason.studies.simulation import Cell, Interval, Plan, SimulationReport, Summary
+from autoreason.studies.world import World
 from autoreason.task import FRONT_MATTER, read_task
 
 ROOT = Path(__file__).parents[1]

@@ -14,7 +14,7 @@ from benchmarks.advice import (
     study_advice,
 )
 
-from autoreason.studies.advise.measures import (
+from autoreason.studies.advice_measures import (
     chance_to_fail,
     find_fault,
     judge_findings,

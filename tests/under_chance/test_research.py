@@ -37,7 +37,7 @@ from autoreason.story import build_story
 from autoreason.studies.lab.lab_comparisons import ArmValues, compare_arms
 from autoreason.studies.lab.lab_suite import CellFinished, CellResult, groups
 from autoreason.studies.lab.made_suites import compare_rules
-from autoreason.studies.simulate.study import mean
+from autoreason.studies.simulation import mean
 from autoreason.task import Task
 
 RUNS = 10_000

@@ -37,8 +37,6 @@ _WESTERN = frozenset(
 
 
 class DecodedText(NamedTuple):
-    """A text, and what it was encoded in."""
-
     text: str
     encoding: str
     """Empty for UTF-8."""
@@ -126,7 +124,6 @@ _FORMATS = (
 
 
 def is_missing(value: object) -> bool:
-    """Whether a cell says nothing."""
     return value is None or (isinstance(value, str) and value.strip().casefold() in _MISSING)
 
 
@@ -339,17 +336,14 @@ class Columns(Struct, frozen=True, forbid_unknown_fields=True):
         check_encoding(self.encoding)
 
     def named(self) -> dict[str, Any]:
-        """Those that are known."""
         return {name: column for name in self.__struct_fields__ if (column := getattr(self, name))}
 
     def shown(self) -> dict[str, str]:
-        """The same in words."""
         group = {"group": " and ".join(self.group_parts)} if self.group else {}
         return {**self.named(), **group}
 
     @property
     def group_parts(self) -> tuple[str, ...]:
-        """What groups are made of."""
         return tuple(filter(None, [self.group] if isinstance(self.group, str) else self.group))
 
 
@@ -459,7 +453,6 @@ class ColumnGuess:
                     )
 
     def columns(self) -> Columns:
-        """What is given, and guesses for the rest."""
         texts = sorted(self._candidates("text"), key=self._has_numbers)
         self._choose("text", texts or self._longest_texts())
         self._choose_result()
@@ -546,7 +539,6 @@ def _is_rate(header: str) -> bool:
 
 
 def _are_dates(values: Sequence[object]) -> bool:
-    """Whether most of some values are dates."""
     form = guess_date_format(values[:_DATES], day_first=False)
     dates = []
     for each in values[:_DATES]:

@@ -78,15 +78,12 @@ class FolderConfig(Struct, frozen=True, forbid_unknown_fields=True):
         check_encoding(self.encoding)
 
     def columns_of(self, table: str) -> Columns:
-        """What is said of one table, by itself or with all others."""
         own = self.tables.get(table, self.tables.get(f"./{table}", Columns()))
         parts = (Columns(encoding=self.encoding), self.columns, own)
         return Columns(**{role: name for part in parts for role, name in part.named().items()})
 
 
 class FileReading(Struct, frozen=True, kw_only=True):
-    """What one file came to."""
-
     file: str
     records: int
     columns: dict[str, str] = {}
@@ -98,13 +95,10 @@ class FileReading(Struct, frozen=True, kw_only=True):
 
     @property
     def is_table(self) -> bool:
-        """Whether it has records in lines."""
         return self.file.lower().endswith(_TABLES)
 
 
 class KnowledgeFolder(Struct, frozen=True, kw_only=True):
-    """Everything a folder says."""
-
     path: str
     digest: str
     records: tuple[Record, ...]
@@ -186,7 +180,6 @@ def digest_folder(path: str | Path) -> str:
 
 
 def read_config(path: str | Path) -> FolderConfig:
-    """What `kb.toml` of a folder says."""
     return _read_config(_check_root(path))
 
 

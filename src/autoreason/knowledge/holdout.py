@@ -78,7 +78,6 @@ def _results_file(folder: str | Path) -> Path:
 
 
 def record_test(folder: str | Path, result: TestResult) -> None:
-    """Append a result to the folder's own."""
     with _results_file(folder).open("ab") as file:
         file.write(msgspec.json.encode(result) + b"\n")
 
@@ -202,7 +201,6 @@ class PredictorTest(Report):
 
     @property
     def conclusion(self) -> str:
-        """The verdict with its numbers."""
         seen = f"right on {percent_interval(self.right)} of {count(self.pairs, 'pair')}"
         rival = f"counting characters on {percent_interval(self.length)}"
         if self.pairs < MIN_PAIRS:
@@ -219,11 +217,9 @@ class PredictorTest(Report):
         return f"{self.predictor} {self.verdict}: {seen}, {rival}"
 
     def names(self) -> Sequence[str]:
-        """A predictor is written as it is typed."""
         return PREDICTORS
 
     def sections(self) -> list[Section]:
-        """The table, what it rests on, and what was left out."""
         placebo, length = map(percent_interval, (self.placebo, self.length))
         rows = [
             (
@@ -345,7 +341,6 @@ def measure_predictor(
     predictor: PredictorName,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> PredictorTest:
-    """The same on records."""
     # Length knows nothing of other texts.
     found = (find_pairs if predictor == "length" else find_testable)(records)
     pairs = sorted(found.pairs, key=lambda pair: (pair.when, pair.group))
@@ -408,8 +403,6 @@ def summarize(
 
 
 class _Past:
-    """What predictors may know."""
-
     def __init__(self, records: Sequence[Record]) -> None:
         self._rows = comparable_rows(records)
         self.scores = {record.id: standing.score for record, standing in self._rows if standing}
@@ -455,7 +448,6 @@ def _by_group(answers: Iterable[Answer], value: Callable[[Answer], float]) -> li
 def group_values(
     items: Iterable[T], group: Callable[[T], str], value: Callable[[T], float]
 ) -> list[list[float]]:
-    """Values of items by the group they are of."""
     groups: dict[str, list[float]] = {}
     for each in items:
         groups.setdefault(group(each), []).append(value(each))
@@ -508,7 +500,6 @@ def compare_times(
 
 
 def over_time(by_time: tuple[Estimate, Estimate] | None, *, declines: bool) -> str:
-    """Accuracy by date in a sentence, with a warning where it falls."""
     if by_time is None:
         return ""
     first, last = map(percent_interval, by_time)

@@ -75,8 +75,6 @@ Row = tuple[Record, Standing | None]
 
 
 class IndexedRecord(NamedTuple):
-    """A record as it is found."""
-
     record: Record
     standing: Standing | None
     to_models: bool
@@ -115,12 +113,10 @@ class Index:
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Self:
-        """An index of these records in memory."""
         return cls.of_rows(_with_standings(list(records)))
 
     @classmethod
     def of_rows(cls, rows: Sequence[Row]) -> Self:
-        """An index in memory of records whose standings are known."""
         connection = _connect(":memory:")
         _fill(connection, rows)
         return cls(connection, "", "")
@@ -489,7 +485,6 @@ def describe_figure(record: Record, standing: Standing | None) -> str:
 
 
 def show_number(result: RecordedOutcome, value: float) -> str:
-    """A number of the kind that a result is."""
     return f"{value * 100:.3g} %" if _is_share(result) else f"{value:.4g}"
 
 
@@ -511,7 +506,6 @@ _Lists = tuple[list[IndexedRecord], list[IndexedRecord]]
 
 
 def _choose(found: Sequence[IndexedRecord]) -> _Lists:
-    """The best and the worst, without near-duplicates."""
     ranked = sorted(found, key=lambda each: (-_score(each), each.record.id))
     well = _thin([each for each in ranked if _score(each) > 0])
     badly = _thin([each for each in reversed(ranked) if _score(each) < 0])
@@ -544,7 +538,6 @@ def _choose_quoted(index: Index, query: Query, kind: RecordKind) -> tuple[ShownR
 
 
 def _count_left_out(index: Index, query: Query, similar: int) -> dict[str, int]:
-    """What was kept out of all records, by reason."""
     found = {
         "private": 0 if query.private else index.count("private"),
         "addresses a model": 0 if query.to_models else index.count("to_models"),
@@ -566,7 +559,6 @@ def _score(found: IndexedRecord) -> float:
 
 
 def _cut(text: str) -> str:
-    """The beginning of a text, as many words as are allowed."""
     words = text.split()
     limit = MAX_WORDS * _SIGNS_PER_WORD
     short = text if len(words) <= MAX_WORDS else " ".join(words[:MAX_WORDS]) + " …"

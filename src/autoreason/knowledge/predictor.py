@@ -120,19 +120,16 @@ class SavedRidge(Struct, frozen=True, kw_only=True):
 
 
 def fit_for_run(name: FittedName, texts: Sequence[str], outcomes: Sequence[float]) -> SavedRidge:
-    """A regression on all of these texts."""
     lengths = [len(split_words(text)) for text in texts]
     ridge = fit_ridge(name, texts, outcomes)
     return SavedRidge(ridge=ridge, records=len(texts), shortest=min(lengths), longest=max(lengths))
 
 
 def encode_ridge(found: SavedRidge) -> bytes:
-    """As it is saved."""
     return msgspec.msgpack.encode(found, order="deterministic")
 
 
 def digest_ridge(body: bytes) -> str:
-    """The name under which it is saved."""
     return sha256(body).hexdigest()
 
 
@@ -146,7 +143,6 @@ def save_ridge(body: bytes) -> None:
 
 @lru_cache(4)
 def load_ridge(digest: str) -> SavedRidge:
-    """A saved regression, which must be as it was saved."""
     path = _path(digest)
     try:
         body = path.read_bytes()
@@ -221,7 +217,6 @@ class LengthPredictor:
     fit = 0
 
     def predict(self, query: Query) -> float:
-        """How many characters it has."""
         return float(len(query.text))
 
 
@@ -233,7 +228,6 @@ class Neighbours:
         self._found: dict[Query, list[str]] = {}
 
     def ids(self, query: Query) -> list[str]:
-        """The ids of the nearest records."""
         if query not in self._found:
             found = find_neighbours(self._index, query, max_postings=_MAX_POSTINGS)
             self._found[query] = [each.record.id for each in islice(found, NEIGHBOURS)]
@@ -270,7 +264,6 @@ class CopyFinder:
                 self._by_rarest.setdefault(word, []).append(at)
 
     def find(self, text: str) -> list[int]:
-        """Where they are."""
         if text not in self._found:
             words = frozenset(split_words(text))
             near = {at for word in self._rarest(words) for at in self._having.get(word, ())}
@@ -286,8 +279,6 @@ class CopyFinder:
 
 
 class _Known(NamedTuple):
-    """A regression, and how many records it is known from."""
-
     ridge: Ridge | None = None
     records: int = 0
     number: int = 0
@@ -313,7 +304,6 @@ class FittedPredictor:
         self._folds: dict[int | None, _Known] = {}
 
     def predict(self, query: Query) -> float:
-        """What the regression says of it; 0 where too little is known."""
         known = self._from_earlier(query.before) if query.before else self._from_others(query)
         if known.ridge is None:
             return 0.0

@@ -46,8 +46,6 @@ _NOT_PRIVATE = frozenset(["no", "n", "false", "0", "nao", "nein", "non", "public
 
 
 class TableReading(NamedTuple):
-    """What a table came to."""
-
     records: list[Record]
     columns: Columns
     problems: list[str]
@@ -226,8 +224,6 @@ def check_outcome(found: RecordedOutcome) -> RecordedOutcome:
 
 
 class _RowReader:
-    """Rows of one table as records."""
-
     def __init__(
         self,
         name: str,
@@ -263,7 +259,6 @@ class _RowReader:
         return ""
 
     def read(self, row: _Row) -> Record:
-        """The record of a row; raises ValueError with what is wrong."""
         cells, columns = row.cells, self._columns
         source = f"{self._name}:{row.line}"
         if _is_own(cells):

@@ -42,7 +42,6 @@ def is_single_sign(word: str) -> bool:
 
 @lru_cache(20_000)
 def word_set(text: str) -> frozenset[str]:
-    """The different words of a text."""
     return frozenset(split_words(text))
 
 
@@ -57,7 +56,6 @@ def similarity(one: str, other: str) -> float:
 
 
 def share(one: frozenset[str], other: frozenset[str]) -> float:
-    """The same of two sets of words."""
     short, long = sorted((one, other), key=len)
     if not short or len(long) > 2 * len(short):
         return 0.0

@@ -35,7 +35,7 @@ from autoreason.run.result import Result, StopSwitch
 from autoreason.run.services import LazyService
 from autoreason.settings import Budget, Settings
 from autoreason.story import Story
-from autoreason.studies.audit.check_writing import share_kept
+from autoreason.studies.audit import share_kept
 from autoreason.studies.lab.lab_suite import (
     Ballot,
     CellResult,

@@ -63,7 +63,7 @@ def _report_of(result: Result, journal: Journal) -> Report:
 
             return rejudge_report(story, journal.story(rejudged_run(story)))
         case Advise():
-            from autoreason.studies.advise.advice_job import advice_report, spent_by_role
+            from autoreason.studies.advice_job import advice_report, spent_by_role
 
             return advice_report(result.run, story, spent_by_role(journal, result.run))
         case Lab():

@@ -33,7 +33,7 @@ from autoreason.run.verbs import (
     door,
 )
 from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
-from autoreason.studies.advise.advice_job import (
+from autoreason.studies.advice_job import (
     AdviceReport,
     ends_by_rule,
     limit_calls,

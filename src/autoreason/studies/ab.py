@@ -51,8 +51,6 @@ _DRAWN = 5
 
 
 class Arm(Struct, frozen=True, kw_only=True):
-    """One text of the test."""
-
     code: str
     text: str
     origin: str
@@ -84,7 +82,6 @@ class AbPlan(Report):
 
     @property
     def conclusion(self) -> str:
-        """How many readers it takes."""
         return (
             f"send each of {count(len(self.arms), 'text')} to {self.sample:,} readers drawn at random, "
             f"{self.sample * len(self.arms):,} in all; that shows a rate {self.lift * 100:g} % above "
@@ -184,7 +181,6 @@ def plan_of(
 
 
 def read_plan(folder: Path) -> AbPlan:
-    """The plan of a folder."""
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=AbPlan)
     except OSError:
@@ -224,8 +220,6 @@ _TONES: dict[str, Tone] = {"better": "good", "worse": "bad"}
 
 
 class ArmResult(Struct, frozen=True, kw_only=True):
-    """One text and what came of it."""
-
     code: str
     text: str
     origin: str
@@ -239,7 +233,6 @@ class ArmResult(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Its code and how it begins."""
         return f"{self.code} “{shorten(self.text, _SHOWN)}”"
 
 
@@ -270,7 +263,6 @@ class AbReport(Report):
 
     @property
     def conclusion(self) -> str:
-        """Which text does better, or why nothing can be said."""
         if self.is_unequal:
             return (
                 "the readers were not split equally, so something chose among them and no rate can be "
@@ -297,7 +289,6 @@ class AbReport(Report):
         return f"no text is shown to do better than {control}{more}"
 
     def sections(self) -> list[Section]:
-        """The table, the split, and how to read both; of an unequal split only how many there were."""
         if self.is_unequal:
             split = ("Split", f"unequal ({p_statement(self.mismatch)})")
             sizes = [(arm.code, f"{arm.n:,}") for arm in self.arms]
@@ -467,7 +458,6 @@ def _record(arm: Arm, counted: tuple[int, int], group: str, metric: str) -> Reco
 
 
 def _other_tests(known: Iterable[Record], group: str, metric: str) -> Iterator[Record]:
-    """What other tests say of this metric, and nothing else."""
     for each in known:
         result = each.result
         is_other = each.group not in ("", group) and each.chosen != "picked"

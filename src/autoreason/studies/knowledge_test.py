@@ -185,11 +185,9 @@ class KnowledgeReport(Report):
 
     @property
     def conclusion(self) -> str:
-        """The verdict on every judge."""
         return "; ".join(map(_verdict, self.judges))
 
     def sections(self) -> list[Section]:
-        """The table, and what it rests on."""
         rows = [
             (
                 each.judge,
@@ -251,12 +249,10 @@ class KnowledgeReport(Report):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
         return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
 
 
 def knowledge_report(story: Story) -> KnowledgeReport:
-    """What a test shows so far."""
     assert story.task is not None
     assert story.settings is not None
     work = story.task.work
@@ -277,8 +273,6 @@ def knowledge_report(story: Story) -> KnowledgeReport:
 
 
 def judge_answers(judge: str, answers: Sequence[PairAnswers], invalid: int) -> JudgeAnswers:
-    """What one judge's decisions come to."""
-
     def by_group(value: Callable[[PairAnswers], float]) -> list[list[float]]:
         return group_values(answers, lambda each: each.group, value)
 
@@ -354,7 +348,6 @@ def _answers(
 
 
 def pair_stage(number: int, arm: str) -> str:
-    """Where ballots on a pair under a condition are recorded."""
     return sub_key("pairs", number, arm)
 
 
@@ -378,7 +371,6 @@ def _by_length(pair: RecordedPair) -> float:
 
 
 def _verdict(found: JudgeAnswers) -> str:
-    """One judge's verdict in a sentence."""
     if found.groups < MIN_GROUPS and found.pairs >= MIN_PAIRS:
         return few_groups(found.groups)
     if found.verdict == "too few":
@@ -408,7 +400,6 @@ class KnowledgeTestJob(Job):
     prompts = (*JUDGE_PROMPTS, "knowledge")
 
     async def run(self) -> JobFinished:
-        """Every pair with every judge, in both orders, under each of the three conditions."""
         self._room = asyncio.Semaphore(_WIDTH)
         works = [
             self._ask(number, arm, pair)
@@ -423,7 +414,6 @@ class KnowledgeTestJob(Job):
             self.emit(each)
 
     async def _ask(self, number: int, arm: str, pair: RecordedPair) -> list[BallotCast]:
-        """One pair under one condition."""
         shown = {"with": pair.known, "placebo": pair.placebo}.get(arm, ShownOutcomes())
         question = pair_stage(number, arm)
         context = self.context.within(
@@ -456,12 +446,10 @@ class KnowledgeTestJob(Job):
 
     @classmethod
     def plan_count(cls, task: Task) -> int:
-        """Once for each pair."""
         return len(pairs_of(task))
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
-        """There must be pairs."""
         if not pairs_of(task):
             raise InvalidInput(f"{settings.job.label} has no pairs; give it a folder with outcomes")
 

@@ -19,8 +19,8 @@ from autoreason.run.export import export
 from autoreason.run.recorded import fork, replay, resume
 from autoreason.run.studies import advise
 from autoreason.settings import Models, make_settings
-from autoreason.studies.advise.advice_job import asks_for_fact, conclude, notes_on, run_calls
-from autoreason.studies.advise.measures import Pilot, PilotFinished, check_questions, judge_findings
+from autoreason.studies.advice_job import asks_for_fact, conclude, notes_on, run_calls
+from autoreason.studies.advice_measures import Pilot, PilotFinished, check_questions, judge_findings
 from autoreason.task import Task
 
 

@@ -14,7 +14,7 @@ from autoreason.contract import Contract
 from autoreason.job_types import Advise
 from autoreason.settings import Models, make_settings
 from autoreason.story import build_story
-from autoreason.studies.advise.measures import (
+from autoreason.studies.advice_measures import (
     LEAST_QUESTIONS,
     MAX_PILOTS,
     PAIRS,

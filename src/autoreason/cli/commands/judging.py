@@ -53,7 +53,7 @@ def advise(brief: str, **values: Any) -> PreparedRun[Any]:
     from autoreason.cli import arguments
     from autoreason.cli.command import shared
     from autoreason.run.studies import advise, command_for
-    from autoreason.studies.advise.advice_job import describe_limit, ends_by_rule
+    from autoreason.studies.advice_job import describe_limit, ends_by_rule
     from autoreason.task import Task
 
     instead = command_for(brief)

@@ -62,7 +62,6 @@ class JudgeCheck(Certification):
     summary = "a short certificate: planted defects in both orders"
 
     async def run(self) -> JobFinished:
-        """Ask about pair after pair."""
         questions = check_questions(self.settings)
         for at in range(PAIRS):
             if not may_fail(*read_answers(self.story), PAIRS - at) or await self._is_short(at):
@@ -138,7 +137,6 @@ def find_fault(findings: Sequence[CertificateFinding]) -> str:
 
 
 def no_fault(questions: int) -> str:
-    """That a judge failed nothing, in words."""
     return f"no fault of the judge is shown in {count(questions, 'question')}"
 
 
@@ -188,7 +186,6 @@ class PilotRun(CritiqueRevise):
     summary = "a draft, a critique and a revision, compared by fresh judges"
 
     async def run(self) -> Delivered:
-        """Write, revise and compare."""
         draft = await self.write_draft()
         self.begin_pass(1)
         await self.run_pass(1, await self.guidance(1))
@@ -197,7 +194,6 @@ class PilotRun(CritiqueRevise):
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
-        """A draft, a critic, a revision and the judges."""
         calls = seat_calls(settings)
         low, likely, high = super().plans(settings)
         return (
@@ -328,7 +324,6 @@ class JudgeChecked(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """What came of it."""
         fault = find_fault(judge_findings(self.right, self.read))
         return f"judge check: {fault or no_fault(len(self.read))}"
 
@@ -344,7 +339,6 @@ class PilotFinished(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """What came of it."""
         votes = (
             f"{self.pilot.prefer} of {count(self.pilot.judges, 'fresh judge')} prefer the result"
         )

@@ -23,8 +23,6 @@ _FOLDER = Path(__file__).parent / "worlds"
 
 
 class WorldPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Numbers of a world that belong together."""
-
     def __post_init__(self) -> None:
         for field in self.__struct_fields__:
             if not isfinite(getattr(self, field)):
@@ -89,8 +87,6 @@ class Judges(WorldPart, frozen=True, kw_only=True):
 
 
 class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything a simulated run needs to know of its surroundings."""
-
     about: str
     kind: Literal["help", "drift", "harm"]
     """What revisions do on the whole: they improve, they wander, or they do harm."""
@@ -108,7 +104,6 @@ def built_in_worlds() -> tuple[str, ...]:
 
 
 def load_world(source: str) -> World:
-    """A built-in world by name, or one from a YAML file."""
     names = built_in_worlds()
     if source in names:
         (path,) = _FOLDER.glob(f"[0-9][0-9]-{source}.yaml")
@@ -165,7 +160,6 @@ class PassDraws(NamedTuple):
     """By challenger: the error all judges share."""
 
     def of_run(self, row: int) -> PassDraws:
-        """The luck of one run alone."""
         return PassDraws(*(numbers[row : row + 1] for numbers in self))
 
 
@@ -199,7 +193,6 @@ class RandomDraws:
         return self._errors(MAX_FINALISTS, _AMONG_DRAFTS, seat)
 
     def of_pass(self, number: int) -> PassDraws:
-        """The luck of critics and authors."""
         source = self._source(_PASS, number)
         normal = source.standard_normal((self.runs, 5))
         silence = source.random((self.runs, 2))

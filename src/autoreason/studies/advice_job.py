@@ -25,7 +25,7 @@ from autoreason.report.table import Table, figures
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.strategies.rivals import Single
-from autoreason.studies.advise.measures import (
+from autoreason.studies.advice_measures import (
     GAIN,
     LEAST_QUESTIONS,
     MAX_PILOTS,
@@ -87,7 +87,6 @@ def _is_short_question(task: Task) -> bool:
 
 
 def notes_on(task: Task) -> list[str]:
-    """What code sees in a brief that a person should know."""
     found = []
     if task.contract.empty:
         found.append(
@@ -111,8 +110,6 @@ _SPARE_CALLS = 2
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """What was measured, and what follows from it."""
-
     ending: Ending
     reason: str
     judge: tuple[CertificateFinding, ...] = ()
@@ -125,7 +122,6 @@ class AdviceJob(Job):
     summary = "whether a brief should be run, and how: a short certificate and pilots"
 
     async def run(self) -> JobFinished:
-        """Go on until something is decided or the budget is too small for the next step."""
         if not ends_by_rule(self.context.task, self.settings):
             check = build_job(JudgeCheck, self.context.within(_JUDGE, _ignore))
             await run_job(check)
@@ -188,7 +184,6 @@ class AdviceJob(Job):
 
     @classmethod
     def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:
-        """No call where a rule is enough."""
         return ({}, {}, {}) if ends_by_rule(task, settings) else plans
 
     @classmethod
@@ -198,7 +193,6 @@ class AdviceJob(Job):
 
     @classmethod
     def draft_count(cls, settings: Settings) -> int:
-        """One for every pilot."""
         return max_pilots(settings)
 
 
@@ -211,7 +205,6 @@ class StepCalls(NamedTuple):
 
 
 def count_calls(settings: Settings) -> StepCalls:
-    """What the steps take."""
     pilot = sum(PilotRun.plans(pilot_settings(settings))[1].values())
     return StepCalls(seat_calls(settings).usual, pilot)
 
@@ -245,7 +238,6 @@ def _ignore(_: AnyEvent) -> None:
 
 
 def ends_by_rule(task: Task, settings: Settings) -> bool:
-    """Whether the advice needs no call."""
     instead = settings.job_as(Advise).instead
     return bool(instead) or asks_for_fact(task) or is_too_dear(settings)
 
@@ -256,12 +248,10 @@ def is_too_dear(settings: Settings) -> bool:
 
 
 def pilots_of(story: Story) -> tuple[Pilot, ...]:
-    """The pilots of advice that are over."""
     return tuple(each.pilot for each in story.of(PilotFinished))
 
 
 def advice_of(story: Story) -> Advice:
-    """What the record of an advice comes to."""
     assert story.task is not None
     assert story.settings is not None
     if instead := story.settings.job_as(Advise).instead:
@@ -290,7 +280,6 @@ def _findings(story: Story) -> tuple[CertificateFinding, ...]:
 def conclude(
     judge: tuple[CertificateFinding, ...], pilots: tuple[Pilot, ...]
 ) -> tuple[Ending, str]:
-    """The advice that follows from what was measured, and why."""
     if fault := find_fault(judge):
         return "another judge", fault
     if not pilots:
@@ -363,11 +352,9 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """The advice and why."""
         return f"{self.advice}: {self.reason}"
 
     def run_fields(self) -> dict[str, Any]:
-        """The advice and the command by themselves, and all of it."""
         return {
             "conclusion": self.conclusion,
             "advice": self.advice,
@@ -376,7 +363,6 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
         }
 
     def sections(self) -> list[Section]:
-        """What to do, what was measured, and how often such advice is wrong."""
         rows: list[tuple[str, str]] = []
         if self.price:
             cost = "no call made here says what they cost"
@@ -436,7 +422,6 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
 
 
 def operating_table(lines: Sequence[OperatingLine], title: str = "") -> Table:
-    """What pilots end in, by the truth."""
     rows = [
         (percent(each.share), *map(percent, (each.run_it, each.do_not, each.undecided)))
         for each in lines
@@ -446,7 +431,6 @@ def operating_table(lines: Sequence[OperatingLine], title: str = "") -> Table:
 
 
 def spent_by_role(journal: Journal, run: str) -> dict[str, Spent]:
-    """What each role took in a run."""
     spent: defaultdict[str, Spent] = defaultdict(Spent)
     for call in journal.calls(run):
         spent[call.request.role] = spent[call.request.role].plus(call.reply)
@@ -482,7 +466,6 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
 
 
 def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tuple[str, str]:
-    """The command that goes on, and what it does."""
     options = settings.job_as(Advise)
     is_short = 0 < len(options.source) <= _LONGEST_SOURCE
     brief = shlex.quote(options.source) if is_short else _NO_BRIEF
@@ -511,14 +494,12 @@ def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tupl
 
 
 def _model_options(settings: Settings) -> str:
-    """The options that name the author and other judges."""
     author, judges = settings.models.author, settings.models.judges
     others = [f"--judge-model {each}" for each in judges] if judges != (author,) else []
     return " ".join([f"-m {author}", *others])
 
 
 def _price(ending: Ending, settings: Settings, spent: Mapping[str, Spent]) -> Price | None:
-    """What the advised way takes."""
     match ending:
         case "run it":
             plan: Plan = Tournament.plans(settings)[1]
@@ -539,6 +520,5 @@ def _price(ending: Ending, settings: Settings, spent: Mapping[str, Spent]) -> Pr
 
 
 def describe_limit(settings: Settings) -> str:
-    """What advice may take, beside what the run takes that it is about."""
     whole = count(run_calls(settings), "call")
     return f"advice takes at most {count(limit_calls(settings), 'call')}; the run it is about takes about {whole}"

@@ -40,7 +40,7 @@ from autoreason.settings import (
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share, pooled_share
 from autoreason.story import DRAFTS
-from autoreason.studies.simulate.world import (
+from autoreason.studies.world import (
     PassDraws,
     RandomDraws,
     Texts,
@@ -171,7 +171,6 @@ class Cast:
         """By pass, or by the stage that comes after them; the first draft is pass 0."""
 
     def quality(self, text: str) -> float:
-        """How good a text really is."""
         return float(self._texts[text].quality[0])
 
     def share_changed(self, one: str, other: str) -> float:
@@ -181,7 +180,6 @@ class Cast:
         )
 
     async def ask(self, request: Request | Query[Any]) -> Any:
-        """Answer as the world has it."""
         if isinstance(request, Query):
             # There is no guidance, and the budget is enough for everything.
             return ""
@@ -221,7 +219,6 @@ class Cast:
         return self.world, self._luck.of_pass(self._number).of_run(self._row), self._number
 
     def _revising(self, reviser: int) -> PassDraws:
-        """The luck of one of the revisers of a pass."""
         if reviser == 1:
             return self._writing[1]
         return self._luck.further_revision(self._number, reviser).of_run(self._row)
@@ -408,7 +405,6 @@ def choose_protocols(names: Sequence[str], changes: Sequence[str]) -> list[Named
 
 
 def _known() -> dict[str, FieldDoc]:
-    """What `--set` takes: settings, and how many revisers there are."""
     docs = read_docs(Settings)
     known = {name: docs[name] for name in SETTINGS if name in docs}
     return {**known, "revisers": docs["drafts"]}
@@ -424,8 +420,6 @@ _MIN_RUNS = 60
 
 
 class Plan(Struct, frozen=True):
-    """How a study is run."""
-
     runs: int
     seed: int
     budget: int | None = None
@@ -433,8 +427,6 @@ class Plan(Struct, frozen=True):
 
 
 class Cell(Struct, frozen=True, kw_only=True):
-    """One protocol in one world."""
-
     world: str
     protocol: str
     summary: Summary
@@ -451,7 +443,6 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """Which protocols deliver the best text beyond chance, and in how many worlds."""
         protocols = dict.fromkeys(self.names())
         worlds = count(len(self.worlds), "world")
         if len(protocols) == 1:
@@ -467,11 +458,9 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
         return f"{best} of {worlds}, beyond chance; calls on average: {spent}"
 
     def names(self) -> list[str]:
-        """Names of protocols."""
         return [cell.protocol for cell in self.cells]
 
     def sections(self) -> list[Section]:
-        """One table per world, and what the columns mean."""
         sections = [
             Section(
                 f"{world.name}: {world.about}",
