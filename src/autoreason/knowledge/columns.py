@@ -296,7 +296,6 @@ def is_earlier(one: str, other: str) -> bool:
 
 _NUMERIC = re.compile(r"[\s\u00a0\d.,'’%+eE-]+")
 _DATES = 50
-"""Values by which it is seen whether a column has dates."""
 _YES, _NO = (
     frozenset(words.split())
     for words in (
@@ -315,7 +314,6 @@ class Columns(Struct, frozen=True, forbid_unknown_fields=True):
     count: str = ""
     """How many opened, clicked or bought."""
     n: str = ""
-    """Of how many."""
     se: str = ""
     group: str | tuple[str, ...] = ""
     """Also several; `month` and `week` are those of the date where no column has the name."""
@@ -385,10 +383,6 @@ _SEEN = "impress*, einblendung*, views, visitors, sessions, users"
 """What is clicked rather than opened."""
 
 
-class MissingColumn(InvalidInput):
-    """A table has no column of a name that was given."""
-
-
 def plain_name(header: str) -> str:
     """A name as its words, without case and diacritics."""
     plain = unicodedata.normalize("NFKD", header.casefold())
@@ -448,7 +442,7 @@ class ColumnGuess:
                 free = part in PERIODS or not near if role == "group" else role in _CONSTANTS
                 if part not in self.headers and not free and role != "encoding":
                     hint = f"; did you mean {near[0]!r}?" if near else ""
-                    raise MissingColumn(
+                    raise InvalidInput(
                         f"there is no column {part!r}, which kb.toml names for {role}{hint}"
                     )
 

@@ -28,7 +28,6 @@ from autoreason.report.table import Column, Table, figures, words
 _MAX_NAMED = 5
 """Lists, texts at either end of one, problems and lines that are shown on a terminal."""
 _MAX_SHOWN = 120
-"""Signs of a text that are shown in a line."""
 _DIFFER = 0.3
 """The share of pairs on which judges with and without knowledge usually differ."""
 _RANKING = [*words("", "text"), *figures("result", "adjusted"), *words("when")]
@@ -61,7 +60,6 @@ class FolderReport(Report):
     no_error: int
     """Results whose error is unknown: shares without n, other numbers without se."""
     to_models: tuple[str, ...]
-    """Lines that address a model, by source."""
     pairs: int
     paired_groups: int
     independent_pairs: float

@@ -33,9 +33,7 @@ class Standing(Struct, frozen=True, kw_only=True):
 
     value: float
     mean: float
-    """Of its group."""
     size: int
-    """Texts of its group."""
     n: int | None
     values: tuple[float, ...] = ()
     """What several records of it in its group say, of which the value is the mean; empty where there is one."""

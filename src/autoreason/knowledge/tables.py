@@ -34,9 +34,7 @@ from autoreason.knowledge.columns import (
 from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
 
 _SAMPLE = 500
-"""Rows from which columns are guessed."""
 MAX_TEXT = 1_000_000
-"""Characters of the longest text that is read."""
 TOO_LONG = f"a text is over {MAX_TEXT:,} characters; shorten or split it"
 _KINDS = get_args(RecordKind)
 _PAIRS = (("winner", "loser"), ("chosen", "rejected"))

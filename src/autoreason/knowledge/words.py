@@ -71,7 +71,6 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000
 _READER = r"""(?:ai|llm|gpt|language\ models?|models?|judges?|critics?|graders?|evaluators?|assistants?|chatbots?
     |claude|chatgpt|gemini)"""
 _GOODS = r"(?!text|one|candidate|option|version|draft|answer|submission|record|subject|line|mail|message|copy)[a-z]+"
-"""What a reader may be asked to rate."""
 _ADDRESSES_MODEL = re.compile(
     rf"""
     \b(?:ignore|disregard|forget(?!\ the\ rules(?:[.!]|$))|override)\b.{{0,30}}

@@ -57,8 +57,6 @@ class Arm(Struct, frozen=True, kw_only=True):
     """Where in the run it comes from."""
     chosen: Chosen
     """`ab` where the run's panels chose it, `random` where it was drawn."""
-    propensity: float = 1.0
-    """How likely it was to be an arm."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +72,6 @@ class AbPlan(Report):
     base: float
     lift: float
     sample: int
-    """Readers in each arm."""
     unchanged: bool = False
     """Whether the run delivered its first draft, so that no arm but the control was ever delivered."""
     broken: tuple[str, ...] = ()
@@ -142,8 +139,7 @@ def plan_of(
     origins = list(texts)
     drawn = ceil(arms / _DRAWN) if arms > 2 else 0
     picked = origins[: arms - drawn]
-    rest = origins[len(picked) :]
-    chosen = [*picked, *rng.sample(rest, drawn)]
+    chosen = [*picked, *rng.sample(origins[len(picked) :], drawn)]
     codes = draw_codes(arms, texts.values(), rng)
     found = [
         Arm(
@@ -151,7 +147,6 @@ def plan_of(
             text=texts[origin],
             origin=origin,
             chosen="ab" if origin in picked else "random",
-            propensity=1.0 if origin in picked else drawn / len(rest),
         )
         for code, origin in zip(codes, chosen, strict=True)
     ]
@@ -215,7 +210,6 @@ _MISMATCH = 0.001
 _COMPARISONS = 60
 """Of texts in other tests, one fewer than a test has texts; with fewer nobody knows how far texts truly differ."""
 _SHOWN = 60
-"""Characters of a text."""
 _TONES: dict[str, Tone] = {"better": "good", "worse": "bad"}
 
 
@@ -235,6 +229,20 @@ class ArmResult(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         return f"{self.code} “{shorten(self.text, _SHOWN)}”"
 
+    @property
+    def verdict(self) -> str:
+        if (found := self.difference) is None:
+            return "control"
+        if found.low is None or found.high is None:
+            return "undecided"
+        return "better" if found.low > 0 else "worse" if found.high < 0 else "undecided"
+
+    @property
+    def expected(self) -> str:
+        if self.shrunken is None:
+            return UNKNOWN
+        return f"{self.shrunken * 100:.{max(digits_of(self.rate), 1)}f} %"
+
 
 @dataclass(frozen=True, repr=False)
 class AbReport(Report):
@@ -252,9 +260,8 @@ class AbReport(Report):
     records: tuple[Record, ...]
     """For a folder of records; none where the split was unequal."""
     appended: int = 0
-    """How many records were written to the folder that was named."""
     replaced: int = 0
-    """How many of an earlier look at this test they replace."""
+    """How many of an earlier report on this test they replace."""
 
     @property
     def is_unequal(self) -> bool:
@@ -270,12 +277,11 @@ class AbReport(Report):
             )
         control = next(arm.name for arm in self.arms if arm.code == self.control)
         better, worse = (
-            [arm for arm in self.arms if _verdict(arm) == verdict]
-            for verdict in ("better", "worse")
+            [arm for arm in self.arms if arm.verdict == verdict] for verdict in ("better", "worse")
         )
         if better:
             best = max(better, key=lambda arm: arm.count / arm.n)
-            expected = "" if best.shrunken is None else f"; expect {_expected(best)}"
+            expected = "" if best.shrunken is None else f"; expect {best.expected}"
             return (
                 f"{best.name} ({best.origin}) does better than {control}: "
                 f"{points(best.difference or best.rate)} points{expected}"
@@ -308,8 +314,8 @@ class AbReport(Report):
                 f"{arm.n:,}",
                 percent_interval(arm.rate),
                 points(arm.difference) if arm.difference else UNKNOWN,
-                *[_expected(arm)] * is_expected,
-                _verdict(arm),
+                *[arm.expected] * is_expected,
+                arm.verdict,
             )
             for arm in self.arms
         ]
@@ -319,9 +325,7 @@ class AbReport(Report):
             ("Expected", self._expected_how),
         ]
         if self.appended:
-            again = f"; {self.replaced:,} of an earlier look at this test replaced" * bool(
-                self.replaced
-            )
+            again = f"; {self.replaced:,} of an earlier report replaced" if self.replaced else ""
             sentences.append(("Records", f"{self.appended:,} appended to the folder{again}"))
         return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
 
@@ -377,7 +381,22 @@ def report_of(
     mismatch = unequal_split(
         [n for _, n in counts.values()], plan.sample * len(plan.arms), _MISMATCH
     )
-    arms = [_result(arm, plan, counts, alpha, shrunken[arm.text]) for arm in plan.arms]
+    control = counts[plan.control]
+    arms = []
+    for arm in plan.arms:
+        number, n = counts[arm.code]
+        apart = always_valid_difference((number, n), control, 2 * plan.sample, alpha)
+        found = ArmResult(
+            code=arm.code,
+            text=arm.text,
+            origin=arm.origin,
+            n=n,
+            count=number,
+            rate=exact_share(number, n),
+            difference=None if arm.code == plan.control else apart,
+            shrunken=shrunken[arm.text],
+        )
+        arms.append(found)
     if mismatch < _MISMATCH:
         arms, records = [replace(arm, difference=None, shrunken=None) for arm in arms], []
     return AbReport(
@@ -420,31 +439,6 @@ def read_results(path: Path) -> dict[str, tuple[int, int]]:
     return counts
 
 
-def _result(
-    arm: Arm,
-    plan: AbPlan,
-    counts: Mapping[str, tuple[int, int]],
-    alpha: float,
-    shrunken: float | None,
-) -> ArmResult:
-    number, n = counts[arm.code]
-    is_control = arm.code == plan.control
-    return ArmResult(
-        code=arm.code,
-        text=arm.text,
-        origin=arm.origin,
-        n=n,
-        count=number,
-        rate=exact_share(number, n),
-        difference=None
-        if is_control
-        else always_valid_difference(
-            counts[arm.code], counts[plan.control], 2 * plan.sample, alpha
-        ),
-        shrunken=shrunken,
-    )
-
-
 def _record(arm: Arm, counted: tuple[int, int], group: str, metric: str) -> Record:
     number, n = counted
     return Record(
@@ -463,18 +457,3 @@ def _other_tests(known: Iterable[Record], group: str, metric: str) -> Iterator[R
         is_other = each.group not in ("", group) and each.chosen != "picked"
         if is_other and result and result.metric.casefold() == metric.casefold():
             yield replace(each, result=replace(result, metric=metric), verdict=None, score=None)
-
-
-def _verdict(arm: ArmResult) -> str:
-    found = arm.difference
-    if found is None:
-        return "control"
-    if found.low is None or found.high is None:
-        return "undecided"
-    return "better" if found.low > 0 else "worse" if found.high < 0 else "undecided"
-
-
-def _expected(arm: ArmResult) -> str:
-    if arm.shrunken is None:
-        return UNKNOWN
-    return f"{arm.shrunken * 100:.{max(digits_of(arm.rate), 1)}f} %"

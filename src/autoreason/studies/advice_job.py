@@ -7,7 +7,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -196,23 +196,15 @@ class AdviceJob(Job):
         return max_pilots(settings)
 
 
-class StepCalls(NamedTuple):
-    """Calls of each step, as planned."""
-
-    question: int
-    """One of those about the judge."""
-    pilot: int
-
-
-def count_calls(settings: Settings) -> StepCalls:
-    pilot = sum(PilotRun.plans(pilot_settings(settings))[1].values())
-    return StepCalls(seat_calls(settings).usual, pilot)
+def pilot_calls(settings: Settings) -> int:
+    """What a pilot takes, as planned."""
+    return sum(PilotRun.plans(pilot_settings(settings))[1].values())
 
 
 def calls_for(settings: Settings, pilots: int, questions: int = LEAST_QUESTIONS) -> int:
     """The limit of calls that allows so many pilots after so many questions about the judge."""
-    steps = count_calls(settings)
-    return questions * steps.question + pilots * steps.pilot + _SPARE_CALLS
+    asked = questions * seat_calls(settings).usual
+    return asked + pilots * pilot_calls(settings) + _SPARE_CALLS
 
 
 def max_pilots(settings: Settings, questions: int = LEAST_QUESTIONS) -> int:
@@ -335,9 +327,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     advice: Ending
     reason: str
     command: str
-    """What to enter next."""
     command_note: str
-    """What that does."""
     price: Price | None = None
     """None where nothing more is to be paid for, or it is not known."""
     notes: tuple[str, ...] = ()
@@ -346,7 +336,6 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     ratio: float | None = None
     """How many times likelier the pilots' ballots are if most judges prefer the result than if half do."""
     pilot_limit: int = 0
-    """How many pilots there could be at most."""
     operating_lines: tuple[OperatingLine, ...] = ()
     """How often so many pilots end in which advice."""
 

@@ -172,7 +172,6 @@ class Pilot(Struct, frozen=True, kw_only=True):
     """How many fresh judges prefer a revision, or the result of a run, to its draft."""
 
     name: str
-    """The part or the run."""
     judges: int
     """0 where it says nothing."""
     prefer: int
@@ -317,8 +316,7 @@ def describe_pilots(pilots: Sequence[Pilot]) -> str:
 class JudgeChecked(Event, frozen=True, kw_only=True):
     """The judge was asked about pairs whose answers are known."""
 
-    right: tuple[tuple[bool, bool], ...]
-    """Pair by pair, whether the sound text was ranked first, in either order of the two."""
+    right: Right
     read: tuple[bool, ...]
     """Which ballots were read at the first try."""
 

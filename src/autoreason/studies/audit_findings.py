@@ -133,14 +133,11 @@ class AuditedRun:
     task: Task
     settings: Settings
     programs: bool = False
-    """Whether it writes programs instead of texts."""
     replies: Mapping[str, str] = field(default_factory=dict)
     """Those of judges, by the key of the request."""
     events: Sequence[RecordedEvent] = ()
-    """With their times."""
     answers: Sequence[ReplyText] = ()
     unanswered: int = 0
-    """Calls that were sent and never answered."""
 
     @property
     def group(self) -> str:
@@ -285,7 +282,6 @@ class AuditFinding(Struct, frozen=True, kw_only=True):
     statement: str
     """The finding as a sentence with its number; where nothing is known, why."""
     normal: str
-    """What a sound record shows."""
     fix: str = ""
     """What to do about it; empty where there is nothing to do."""
     number: Estimate

@@ -7,7 +7,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, pairwise, product
+from itertools import groupby, pairwise, product, starmap
 from math import comb, hypot
 from multiprocessing import get_context
 from statistics import fmean
@@ -62,7 +62,6 @@ class Outcomes(NamedTuple):
     """One number per run."""
 
     quality: NDArray[np.float64]
-    """True quality of the text delivered."""
     passes: NDArray[np.int64]
     calls: NDArray[np.int64]
     displaced: NDArray[np.int64]
@@ -264,17 +263,6 @@ class Cast:
 _TASK = Task(brief="Write.")
 
 
-class SimulatedRun(NamedTuple):
-    """The outcome of one run, in the order of `Outcomes`."""
-
-    quality: float
-    passes: int
-    calls: int
-    displaced: int
-    worse: int
-    claimed: bool
-
-
 def play_all(
     world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
 ) -> Outcomes:
@@ -286,8 +274,8 @@ def play_all(
 
 def play(
     world: World, settings: Settings, luck: RandomDraws, row: int, budget: int | None = None
-) -> SimulatedRun:
-    """One run; within a budget, the longest whose playoff and confirmation are within it too."""
+) -> tuple[float, int, int, int, int, bool]:
+    """One run as `Outcomes` has it; within a budget, the longest whose playoff and confirmation fit into it."""
     cast, tournament = tournament_of(world, settings, luck, row)
     if budget is not None and cast.calls.total() > budget:
         # The same luck again: the passes it has room for come out as they did.
@@ -297,7 +285,7 @@ def play(
     incumbents = [cast.quality(incumbent.text) for incumbent in story.incumbents]
     assert story.delivered is not None
     preference = story.delivered.evidence.preference
-    return SimulatedRun(
+    return (
         cast.quality(story.delivered.text),
         len(story.trajectory),
         cast.calls.total(),
@@ -416,7 +404,6 @@ OnProgress = Callable[[int, int], None]
 Play = Callable[[World, Settings, int, int, int | None], Outcomes]
 """Runs of a protocol in a world: how many, their seed, and the most calls of each."""
 _MIN_RUNS = 60
-"""With fewer runs, one process is enough."""
 
 
 class Plan(Struct, frozen=True):
@@ -562,25 +549,25 @@ def in_processes(
     processes: int = 2,
 ) -> list[R]:
     """The results of `work` on the arguments of each job, in their order; one job alone is done right here."""
-    results: dict[int, R] = {}
+    results: list[R] = []
     if on_progress:
         on_progress(0, len(jobs))
-    for index, result in _results(work, jobs, processes if len(jobs) > 1 else 1):
-        results[index] = result
+    for result in _results(work, jobs, processes if len(jobs) > 1 else 1):
+        results.append(result)
         if on_progress:
             on_progress(len(results), len(jobs))
-    return [results[index] for index in range(len(jobs))]
+    return results
 
 
 def _results(
     work: Callable[..., R], jobs: Sequence[tuple[Any, ...]], processes: int
-) -> Iterator[tuple[int, R]]:
+) -> Iterator[R]:
     if processes == 1:
-        yield from ((index, work(*job)) for index, job in enumerate(jobs))
+        yield from starmap(work, jobs)
         return
     # Forking a process that may have threads is unsafe; starting a new one takes half a second.
     with get_context("spawn").Pool(processes, initializer=_ignore_interrupts) as pool:
-        yield from pool.imap_unordered(partial(_numbered, work), enumerate(jobs))
+        yield from pool.imap(partial(_apply, work), jobs)
 
 
 def _ignore_interrupts() -> None:
@@ -588,6 +575,5 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _numbered(work: Callable[..., R], job: tuple[int, tuple[Any, ...]]) -> tuple[int, R]:
-    index, arguments = job
-    return index, work(*arguments)
+def _apply(work: Callable[..., R], arguments: tuple[Any, ...]) -> R:
+    return work(*arguments)
