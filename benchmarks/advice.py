@@ -16,15 +16,15 @@ from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import Models, Settings, make_settings
-from autoreason.studies.advise.advice_job import (
+from autoreason.studies.advice_job import (
     Ending,
     conclude,
-    count_calls,
     limit_calls,
     max_pilots,
+    pilot_calls,
     run_calls,
 )
-from autoreason.studies.advise.measures import (
+from autoreason.studies.advice_measures import (
     CORRELATION,
     JUDGES,
     PAIRS,
@@ -35,6 +35,7 @@ from autoreason.studies.advise.measures import (
     may_fail,
     weigh_pilots,
 )
+from autoreason.tournament.judges import seat_calls
 
 _ENDINGS: tuple[Ending, ...] = tuple(each for each in get_args(Ending) if each != "research")
 
@@ -131,14 +132,14 @@ def _play(world: AdviceWorld, runs: int, seed: int, settings: Settings) -> Advic
     random = Random(f"{seed}/{world.name}")
     endings: Counter[str] = Counter()
     spent = 0
-    calls = count_calls(settings)
+    question, pilot = seat_calls(settings).usual, pilot_calls(settings)
     allowed = [max_pilots(settings, 2 * pairs) for pairs in range(PAIRS + 1)]
     for _ in range(runs):
         right = play_judge(world, random)
         judge = judge_findings(right, ())
         pilots = () if find_fault(judge) else play_pilots(world, allowed[len(right)], random)
         endings[conclude(judge, pilots)[0]] += 1
-        spent += 2 * len(right) * calls.question + len(pilots) * calls.pilot
+        spent += 2 * len(right) * question + len(pilots) * pilot
     return AdviceOutcomes(
         world=world,
         runs=runs,

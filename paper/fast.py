@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 from autoreason.errors import InvalidInput
 from autoreason.events import Incumbent
-from autoreason.settings import Settings
-from autoreason.studies.simulate.study import Outcomes, claiming_votes
-from autoreason.studies.simulate.world import (
-    CONFIRMATION,
-    PLAYOFF,
+from autoreason.settings import MAX_PASSES, Settings
+from autoreason.studies.simulation import Outcomes, claiming_votes
+from autoreason.studies.world import (
     Counts,
     Judges,
     Numbers,
@@ -29,10 +27,8 @@ from autoreason.studies.simulate.world import (
     RandomDraws,
     Texts,
     World,
-    enter_texts,
     finds_nothing,
     first_draft,
-    pick_texts,
     revise,
     share_changed,
     synthesize,
@@ -46,6 +42,21 @@ SCHEDULES = 1024
 """Orders are drawn from this many schedules, each built as a run builds its own."""
 _FEW = 6
 """Up to so many texts, comparing every pair is quicker than sorting."""
+PLAYOFF, CONFIRMATION = 0, MAX_PASSES + 1
+"""Used as pass numbers when orders of the last two panels are drawn."""
+
+
+def enter_texts(table: Texts, columns: Counts, texts: Texts) -> None:
+    """Write each run's text into its column of a table with one row per run."""
+    rows = np.arange(len(columns))
+    for all_values, values in zip(table, texts, strict=True):
+        all_values[rows, columns] = values
+
+
+def pick_texts(table: Texts, rows: Counts, columns: Counts) -> Texts:
+    """Some texts of some runs, by row."""
+    at = rows[:, None], columns
+    return Texts(table.quality[at], table.length[at], table.taste[at], table.born[at])
 
 
 class PanelResults(NamedTuple):

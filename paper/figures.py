@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import sqrt
-from statistics import fmean, pstdev, stdev
+from math import comb, sqrt
+from statistics import NormalDist, fmean, pstdev, stdev
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from autoreason.report.numbers import UNKNOWN
-from autoreason.stats.shares import share_of_whole, student_t
+from autoreason.stats.results import Estimate
+from autoreason.stats.shares import student_t
 
 Verdict = Literal["agrees", "consistent", "differs", "no data"]
 CONFIDENCE = 0.999
@@ -188,3 +189,41 @@ def majority(wins: int, losses: int, missing: int) -> Found:
 def _decimals(value: float | None) -> int:
     """None of a count, two of anything else."""
     return 0 if value is None or float(value).is_integer() else 2
+
+
+def share_of_whole(successes: int, drawn: int, total: int, confidence: float = 0.95) -> Estimate:
+    """The share in a whole of which some were drawn at random, from those; `n` counts the drawn.
+
+    The interval is exact (hypergeometric, one tail at a time), and a point where all were drawn.
+    """
+    if not 0 <= successes <= drawn <= total:
+        raise ValueError(f"{successes} of {drawn} drawn from {total} cannot be")
+    if not drawn:
+        return Estimate(None, reason="a share needs one draw or more, there is none")
+    outside, ways = (1 - confidence) / 2 * comb(total, drawn), range(drawn + 1)
+
+    def chance(of: int, counts: Iterable[int]) -> int:
+        return sum(comb(of, hits) * comb(total - of, drawn - hits) for hits in counts)
+
+    possible = range(successes, successes + total - drawn + 1)
+    low = next(of for of in possible if chance(of, ways[successes:]) > outside)
+    high = next(of for of in possible[::-1] if chance(of, ways[: successes + 1]) > outside)
+    return Estimate(successes / drawn, low / total, high / total, n=drawn)
+
+
+def paired_gain(differences: Sequence[float], confidence: float = 0.95) -> Estimate:
+    """The mean difference of two shares over the same tasks, each between -1 and 1.
+
+    The interval is Bonett and Price's (2012): two tasks are added, one won and one lost, so that it does not
+    shrink to nothing where no task differs.
+    """
+    if not differences:
+        return Estimate(None, reason="needs one pair or more, there is none")
+    if not all(-1 <= each <= 1 for each in differences):
+        raise ValueError("differences of shares lie between -1 and 1")
+    padded = [*differences, 1.0, -1.0]
+    middle = fmean(padded)
+    variance = fmean((each - middle) ** 2 for each in padded)
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * sqrt(variance / len(padded))
+    low, high = max(-1.0, middle - reach), min(1.0, middle + reach)
+    return Estimate(fmean(differences), low, high, n=len(differences))

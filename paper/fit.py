@@ -32,8 +32,8 @@ from autoreason.files import write
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
-from autoreason.studies.simulate.study import Interval
-from autoreason.studies.simulate.world import Counts, Judges, Numbers, Revision, Synthesis, World
+from autoreason.studies.simulation import Interval
+from autoreason.studies.world import Counts, Judges, Numbers, Revision, Synthesis, World
 from autoreason.task import read_text
 from paper.command import add_output, make_parser, show
 

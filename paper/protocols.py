@@ -28,7 +28,7 @@ from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
 from autoreason.settings import Settings
-from autoreason.studies.simulate.study import (
+from autoreason.studies.simulation import (
     Interval,
     OnProgress,
     Plan,
@@ -39,7 +39,7 @@ from autoreason.studies.simulate.study import (
     run_study,
     summarise,
 )
-from autoreason.studies.simulate.world import Counts, Numbers, RandomDraws, World, load_worlds
+from autoreason.studies.world import Counts, Numbers, RandomDraws, World, load_worlds
 from paper.command import add_output, add_runs, make_parser, show
 from paper.fast import Courses, Playoffs, finish, last_passes, play_fast, run_courses
 

@@ -15,7 +15,7 @@ from functools import partial
 from paper.command import add_output, add_runs, make_parser, show
 
 from autoreason.report.report import Report
-from autoreason.studies.simulate.study import OnProgress
+from autoreason.studies.simulation import OnProgress
 from benchmarks.keep_rules.search import search_rules
 from benchmarks.keep_rules.study import study_rules
 

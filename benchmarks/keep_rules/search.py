@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from autoreason.artifacts.acceptance import KeepRule, plan_budget
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
-from autoreason.studies.simulate.study import Interval, OnProgress, in_processes, mean
+from autoreason.studies.simulation import Interval, OnProgress, in_processes, mean
 from benchmarks.keep_rules.simulation import ResearchWorld, Way, simulate
 from benchmarks.keep_rules.study import DEFAULT, NEVER, SINGLE, WORLDS, repeats_rule
 

@@ -15,7 +15,7 @@ from autoreason.artifacts.acceptance import KeepRule, plan_budget
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
-from autoreason.studies.simulate.study import (
+from autoreason.studies.simulation import (
     Interval,
     OnProgress,
     best_by_world,

@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
+from paper.figures import paired_gain
 
 from autoreason.programs.assignment import Observed
 from autoreason.programs.examiner.examiner import Examiner
@@ -29,7 +30,6 @@ from autoreason.programs.problems.problem import Problem, to_assignment
 from autoreason.programs.sandbox.levels import open_sandbox
 from autoreason.programs.search import Choice, choose
 from autoreason.stats.resampling import permutation_test
-from autoreason.stats.shares import paired_gain
 from benchmarks.server import ROOT
 
 SHARED = ROOT.parent / "shared"

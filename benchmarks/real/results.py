@@ -9,12 +9,13 @@ from pathlib import Path
 from statistics import fmean
 
 from msgspec import Struct
+from paper.figures import paired_gain
 
 from autoreason.journal import Journal
 from autoreason.journal.run_names import is_cell
 from autoreason.stats.resampling import permutation_test
 from autoreason.stats.results import Estimate
-from autoreason.stats.shares import clustered_share, paired_gain
+from autoreason.stats.shares import clustered_share
 from autoreason.story import Story
 from benchmarks.real.plan import Job
 

@@ -115,6 +115,8 @@ def write_atomically(path: Path, body: bytes, *, private: bool = False) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
         # Temporary files are private; a result is as readable as any file the user makes.
         if not private:
             mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()

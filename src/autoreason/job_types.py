@@ -143,7 +143,7 @@ class KnowledgeTest(JobType, frozen=True, kw_only=True, tag="knowledge_test"):
 class Advise(JobType, frozen=True, kw_only=True, tag="advise"):
     """Whether a brief is worth a whole run."""
 
-    code = "autoreason.studies.advise.advice_job:AdviceJob"
+    code = "autoreason.studies.advice_job:AdviceJob"
     steps_write = "text"
 
     instead: Annotated[

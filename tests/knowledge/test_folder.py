@@ -76,7 +76,7 @@ def test_what_cannot_be_read_is_named_file_by_file(tmp_path: Path) -> None:
     assert len(content.records) == 7
     assert {problem.partition(":")[0] for problem in content.problems} == {
         *("approved/empty.md", "notes.docx", "loose.md", "approved/torn.md", "approved/when.md"),
-        *("approved/binary.md", "pipe.csv"),
+        "approved/binary.md",
     }
 
 
@@ -153,18 +153,12 @@ def test_other_names_in_the_rules_that_no_file_has_are_named(tmp_path: Path) -> 
         check_private(tmp_path)
 
 
-RULES = {
-    "private = [": r"kb\.toml",
-    "privat = []": r"kb\.toml",
-    "private = 3": r"kb\.toml",
-    'better = "more"': "say higher or lower, `better` is 'more'",
-    'encoding = "klingon"': r"kb\.toml: there is no encoding 'klingon'; correct it",
-}
-
-
-@pytest.mark.parametrize("config", RULES)
+@pytest.mark.parametrize(
+    "config",
+    ["private = [", "privat = []", "private = 3", 'better = "more"', 'encoding = "klingon"'],
+)
 def test_a_folder_whose_rules_cannot_be_read_is_refused(tmp_path: Path, config: str) -> None:
-    with pytest.raises(InvalidInput, match=RULES[config]):
+    with pytest.raises(InvalidInput, match=r"kb\.toml cannot be used: .*; correct it"):
         read_folder(write(tmp_path, {**FILES, "kb.toml": config}))
 
 
@@ -179,10 +173,9 @@ def test_columns_are_named_for_all_tables_or_for_one(tmp_path: Path) -> None:
 def test_a_table_by_itself_is_a_folder_of_one_file(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     assert len(read_folder(tmp_path / "mails.csv").records) == 2
-    with pytest.raises(InvalidInput, match="is neither a folder nor a table"):
-        read_folder(tmp_path / "facts" / "price.md")
-    with pytest.raises(InvalidInput, match=r"no folder .*nowhere"):
-        read_folder(tmp_path / "nowhere")
+    for missing in (tmp_path / "facts" / "price.md", tmp_path / "nowhere", "x" * 9999, "~none/x"):
+        with pytest.raises(InvalidInput, match="is neither a folder nor a table"):
+            read_folder(missing)
 
 
 def outcome(text: str) -> Record:

@@ -29,11 +29,7 @@ from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 RESULT = TestResult(
     judge="a/a",
     verdict="not shown",
-    difference=0.0,
-    low=None,
-    high=None,
     pairs=100,
-    groups=90,
     when="2026-01-01",
     weight=2.0,
     weight_without=1.5,

@@ -13,8 +13,8 @@ from paper.fast import play_fast
 from tests.studies.simulate.scenes import settings, world
 
 from autoreason.errors import InvalidInput
-from autoreason.studies.simulate.study import Outcomes, play_all
-from autoreason.studies.simulate.world import Critics, Judges, Revision, Synthesis, World
+from autoreason.studies.simulation import Outcomes, play_all
+from autoreason.studies.world import Critics, Judges, Revision, Synthesis, World
 
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("paper", {}),

@@ -23,8 +23,8 @@ from paper.fit import (
 
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, BallotCast, PassStarted
-from autoreason.studies.simulate.study import Interval
-from autoreason.studies.simulate.world import read_world
+from autoreason.studies.simulation import Interval
+from autoreason.studies.world import read_world
 
 
 def recorded_panels(

@@ -22,7 +22,7 @@ from paper.protocols import (
 )
 from tests.studies.simulate.scenes import settings, world
 
-from autoreason.studies.simulate.study import claiming_votes, mean, named_protocol
+from autoreason.studies.simulation import claiming_votes, mean, named_protocol
 
 SMALL = Grid(
     (PAPER.bench, PanelSetup(3, 3, 6)), k=(1, 2), passes=(5, 15), playoff=(0, 5), playoff_texts=(3,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from math import sqrt
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -23,7 +24,9 @@ from paper.figures import (
     majority,
     mean_of,
     mean_within,
+    paired_gain,
     percentage,
+    share_of_whole,
     smallest,
     tally,
 )
@@ -36,6 +39,7 @@ from paper.recording import (
 )
 from paper.reproduce import ReproducedLine, Reproduction, read_claims, reproduce
 from tests.conftest import DATA
+from tests.stats.intervals import ends
 
 SAMPLE = DATA / "reproduce"
 
@@ -489,3 +493,25 @@ def test_a_verdict_on_a_line(found: tuple[Found, ...], verdict: str) -> None:
 )
 def test_a_figure_is_shown_with_its_limits(paper: str, found: Found, shown: str) -> None:
     assert compare("it", paper, found).shown() == shown
+
+
+@given(st.integers(0, 60), st.integers(1, 60), st.integers(0, 50))
+def test_a_share_of_a_whole_is_within_what_is_left_and_a_point_where_nothing_is(
+    successes: int, drawn: int, left: int
+) -> None:
+    successes, total = min(successes, drawn), drawn + left
+    found = share_of_whole(successes, drawn, total)
+    low, high = ends(found)
+    assert successes / total <= low <= high <= (successes + left) / total
+    assert left or low == high == found.value
+
+
+@given(st.integers(0, 200), st.integers(0, 60), st.integers(1, 60))
+def test_a_paired_gain_has_bonett_and_prices_interval(both: int, gained: int, lost: int) -> None:
+    n = both + gained + lost
+    found = paired_gain([1.0] * gained + [-1.0] * lost + [0.0] * both)
+    assert found.value == pytest.approx((gained - lost) / n)
+    won, other = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
+    reach = 1.959964 * sqrt((won + other - (won - other) ** 2) / (n + 2))
+    reached = max(-1, won - other - reach), min(1, won - other + reach)
+    assert ends(found) == pytest.approx(reached, abs=1e-6)

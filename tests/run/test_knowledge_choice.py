@@ -111,11 +111,7 @@ def test_judges_are_shown_outcomes_only_where_a_test_says_that_helps(folder: Pat
         result = TestResult(
             judge="echo/echo",
             verdict=verdict,
-            difference=0.1,
-            low=0.0,
-            high=0.2,
             pairs=200,
-            groups=50,
             when="2026-01-01",
         )
         record_test(folder, result)
@@ -158,11 +154,7 @@ async def test_weights_are_kept_with_the_run_whatever_becomes_of_the_folder(
         result = TestResult(
             judge=address,
             verdict="not shown",
-            difference=0.0,
-            low=None,
-            high=None,
             pairs=200,
-            groups=50,
             when="2026-01-01",
             weight_without=weight,
         )

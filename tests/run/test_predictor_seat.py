@@ -73,11 +73,7 @@ def keep(folder: Path, verdict: Verdict, judge: str = "words", right: float = 0.
         TestResult(
             judge=judge,
             verdict=verdict,
-            difference=0.1,
-            low=0.0,
-            high=0.2,
             pairs=200,
-            groups=50,
             when="2026-01-01",
             right=Estimate(right, right - 0.03, right + 0.03),
         ),

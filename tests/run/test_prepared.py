@@ -349,7 +349,7 @@ async def test_advice_on_the_embedded_model(
     journal: Journal, embedded: str, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
     _skip_unless_all(pytestconfig)
-    monkeypatch.setattr(measures, "PAIRS", 1)
+    monkeypatch.setattr(advice_measures, "PAIRS", 1)
     result = await advise.aio(BRIEF, embedded, seed=1, max_tokens=64, journal=journal)
     assert result.status == "done"
     assert result.report.judge is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from math import comb
 
 import numpy as np
@@ -15,13 +14,11 @@ from tests.stats.intervals import ends
 
 from autoreason.stats.power import (
     MIN_EVENTS,
-    MIN_MEASURED,
     always_valid_difference,
     detectable_difference,
     detectable_gain,
     detectable_share,
     least_gain,
-    prediction_powered_mean,
     sample_size,
     unequal_split,
 )
@@ -129,68 +126,3 @@ def test_the_sample_is_larger_than_for_one_look_and_grows_with_comparisons() -> 
 def test_a_sample_of_more_than_there_are_people_is_none(base: float, lift: float) -> None:
     with pytest.raises(ValueError, match="more than 10,000,000,000"):
         sample_size(base, lift)
-
-
-numbers = st.floats(-100, 100)
-measured = st.lists(st.tuples(numbers, numbers), max_size=80)
-
-
-@given(measured, st.lists(numbers, max_size=60))
-def test_the_interval_is_never_longer_than_that_of_the_measurements(
-    measured: list[tuple[float, float]], predicted: list[float]
-) -> None:
-    found = prediction_powered_mean(measured, predicted)
-    if len(measured) < MIN_MEASURED:
-        assert found.joined == found.alone
-        assert found.alone.low is None
-        assert found.alone.reason
-        return
-    alone, joined = ends(found.alone), ends(found.joined)
-    assert joined[1] - joined[0] <= alone[1] - alone[0]
-    assert (found.weight == 0) == (found.joined == found.alone)
-
-
-def draw(rng: random.Random, n: int, more: int) -> tuple[list[tuple[float, float]], list[float]]:
-    """Predictions that say half of what will be measured, and lie 3 too high."""
-    truths = [rng.gauss(1, 1) for _ in range(n + more)]
-    forecasts = [0.5 * truth + 3 + rng.gauss(0, 0.2) for truth in truths]
-    return list(zip(truths[:n], forecasts[:n], strict=True)), forecasts[n:]
-
-
-def test_good_predictions_shorten_it_much_and_their_bias_does_not_matter() -> None:
-    few, many = draw(random.Random(1), 65, 800)
-    found = prediction_powered_mean(few, many)
-    assert found.weight == pytest.approx(1.6, abs=0.3)
-    joined, alone = ends(found.joined), ends(found.alone)
-    assert joined[1] - joined[0] < 0.6 * (alone[1] - alone[0])
-    assert found.joined.value == pytest.approx(1, abs=0.3)
-    moved = prediction_powered_mean([(y, f + 50) for y, f in few], [f + 50 for f in many])
-    assert moved.joined.value == pytest.approx(found.joined.value)
-    assert moved.joined.low == pytest.approx(found.joined.low)
-
-
-def test_few_measurements_have_a_mean_and_no_interval() -> None:
-    few, many = draw(random.Random(2), MIN_MEASURED - 1, 400)
-    found = prediction_powered_mean(few, many)
-    assert (found.weight, found.alone.low) == (0, None)
-    assert found.alone.value == pytest.approx(1, abs=0.5)
-    few, many = draw(random.Random(2), MIN_MEASURED, 400)
-    assert prediction_powered_mean(few, many).weight > 0
-
-
-def test_the_interval_reaches_further_to_the_side_of_few_large_values() -> None:
-    few = [(10.0 if at % 12 == 0 else 0.0, 0.5) for at in range(72)]
-    found = prediction_powered_mean(few, []).alone
-    low, high = ends(found)
-    assert found.value is not None
-    assert high - found.value > 1.5 * (found.value - low)
-    turned = prediction_powered_mean([(-value, each) for value, each in few], []).alone
-    assert ends(turned) == pytest.approx((-high, -low))
-
-
-@pytest.mark.parametrize("predicted", [[], [0.5], [0.5, 0.5, 0.5]])
-def test_predictions_that_are_all_alike_or_none_change_nothing(predicted: list[float]) -> None:
-    few = [(float(at % 3), 0.5) for at in range(72)]
-    found = prediction_powered_mean(few, predicted)
-    assert found.joined == found.alone
-    assert prediction_powered_mean([(1.0, 0.1 * at) for at in range(72)], [0.2, 0.4]).weight == 0

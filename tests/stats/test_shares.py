@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from scipy.stats import t as student
-from statsmodels.stats.contingency_tables import mcnemar as their_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportion_effectsize
 from tests.stats.intervals import ends
@@ -22,10 +20,7 @@ from autoreason.stats.shares import (
     exact_share,
     holm,
     longer_preferred,
-    mcnemar,
-    paired_gain,
     share,
-    share_of_whole,
     sign_test,
     student_t,
     wilson,
@@ -74,19 +69,6 @@ def test_an_exact_share_leaves_one_half_out_just_where_the_sign_test_does(
     p = sign_test(successes, trials - successes).p_value
     assert p is not None
     assert (not low <= 0.5 <= high) == (p < 0.05)
-
-
-@given(counts, st.integers(0, 50))
-@steady
-def test_a_share_of_a_whole_is_within_what_is_left_and_a_point_where_nothing_is(
-    counts: tuple[int, int], left: int
-) -> None:
-    successes, drawn = min(counts[0], 60), min(counts[1], 60)
-    found = share_of_whole(successes, drawn, drawn + left)
-    low, high = ends(found)
-    total = drawn + left
-    assert successes / total <= low <= high <= (successes + left) / total
-    assert left or low == high == found.value
 
 
 @given(counts)
@@ -138,32 +120,6 @@ def test_students_quantiles_are_those_of_scipy(freedom: int, tail: float) -> Non
     assert student_t(freedom, tail) == pytest.approx(student.isf(tail, freedom), rel=1e-5)
 
 
-@given(st.integers(0, 200), st.integers(0, 60), st.integers(0, 60))
-@steady
-def test_a_paired_gain_has_bonett_and_prices_interval(both: int, gained: int, lost: int) -> None:
-    n = both + gained + lost
-    assume(n)
-    found = paired_gain([1.0] * gained + [-1.0] * lost + [0.0] * both)
-    assert found.value == pytest.approx((gained - lost) / n)
-    won, other = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
-    reach = 1.959964 * sqrt((won + other - (won - other) ** 2) / (n + 2))
-    reached = max(-1, won - other - reach), min(1, won - other + reach)
-    assert ends(found) == pytest.approx(reached, abs=1e-6)
-
-
-@given(st.lists(st.floats(-1, 1), min_size=1, max_size=50))
-@steady
-def test_a_paired_gain_lies_in_its_interval_and_turns_round_with_its_sides(
-    differences: list[float],
-) -> None:
-    found, turned = paired_gain(differences), paired_gain([-each for each in differences])
-    low, high = ends(found)
-    assert found.value is not None
-    assert -1 <= low <= found.value + 1e-9
-    assert found.value - 1e-9 <= high <= 1
-    assert ends(turned) == pytest.approx((-high, -low), abs=1e-9)
-
-
 # ---- effect size -------------------------------------------------------------------------------
 
 
@@ -189,22 +145,6 @@ def test_the_sign_test_is_the_binomial_test_and_does_not_care_for_sides(
     assert found.p_value == pytest.approx(binomtest(wins, wins + losses).pvalue)
     assert found.p_value == sign_test(losses, wins).p_value
     assert found.n == wins + losses
-
-
-@given(splits)
-@steady
-def test_mcnemar_is_that_of_statsmodels(split: tuple[int, int]) -> None:
-    b, c = split
-    theirs = their_mcnemar([[7, b], [c, 3]], exact=True)
-    assert mcnemar(b, c).p_value == pytest.approx(theirs.pvalue)
-
-
-def test_mcnemar_finds_what_agresti_found_in_the_presidents_ratings() -> None:
-    """Agresti (2002), table 10.1: 150 left approval, 86 joined it; z = -4.17."""
-    found = mcnemar(86, 150)
-    assert found.p_value == pytest.approx(3.7e-5, rel=0.05)
-    assert found.n == 236
-    assert mcnemar(5200, 4800).p_value == pytest.approx(binomtest(5200, 10000).pvalue)
 
 
 # ---- several tests -----------------------------------------------------------------------------
@@ -264,13 +204,12 @@ def test_the_longer_text_is_counted_from_either_side_and_a_ballot_once() -> None
 def test_of_nothing_nothing_is_known() -> None:
     assert wilson(0, 0) is None
     assert share(0, 0).reason == "there was nothing to count"
-    assert "only one of the two solved" in mcnemar(0, 0).reason
     for found in (
-        *(share(0, 0), exact_share(0, 0), share_of_whole(0, 0, 5), clustered_share([])),
-        *(clustered_share([[], []]), paired_gain([]), longer_preferred([], [])),
+        *(share(0, 0), exact_share(0, 0), clustered_share([])),
+        *(clustered_share([[], []]), longer_preferred([], [])),
     ):
         assert found.value is None
-    for test in (sign_test(0, 0), mcnemar(0, 0), even_share_test([[]], 0.05)):
+    for test in (sign_test(0, 0), even_share_test([[]], 0.05)):
         assert test.p_value is None
     assert even_share_test([[1.0] * 9], 0.05).p_value == 1
 
@@ -280,8 +219,6 @@ def test_of_nothing_nothing_is_known() -> None:
     [
         (lambda: share(-1, 3), "counts are 0 or more"),
         (lambda: share(4, 3), "counts are 0 or more"),
-        (lambda: share_of_whole(1, 6, 5), "counts are 0 or more"),
-        (lambda: paired_gain([2.0]), "between -1 and 1"),
         (lambda: cohens_h(62, 43), "between 0 and 1"),
         (lambda: longer_preferred([1, 0], [3]), "shorter"),
     ],

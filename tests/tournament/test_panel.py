@@ -20,7 +20,7 @@ from autoreason.knowledge_records import Knowledge, PredictorSeat
 from autoreason.run.recorded import replay, resume
 from autoreason.run.refine import refine
 from autoreason.settings import Budget, Models
-from autoreason.studies.audit.audited_run import read_run
+from autoreason.studies.audit_findings import read_run
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
 from autoreason.tournament.evidence import chance_of_margin, survival_chances

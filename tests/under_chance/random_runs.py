@@ -11,8 +11,8 @@ from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.settings import Models, Settings, make_settings
 from autoreason.story import Story
-from autoreason.studies.audit.audited_run import AuditedRun
-from autoreason.studies.simulate.study import PROMPTS
+from autoreason.studies.audit_findings import AuditedRun
+from autoreason.studies.simulation import PROMPTS
 from autoreason.task import Task
 from autoreason.tournament.loop import Tournament
 

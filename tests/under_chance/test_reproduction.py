@@ -6,12 +6,11 @@ from math import comb
 from random import Random
 
 import pytest
+from paper.figures import share_of_whole
 from paper.recording import Recording
 from paper.reproduce import Claim, judge_claim, read_claims
 from tests.paper.example_recordings import random_part, random_recording
 from tests.under_chance.luck import misses, most_often
-
-from autoreason.stats.shares import share_of_whole
 
 PARTS = 20
 ALL = ("wins of A with", "panels over the pitch", "panels whose judges")

@@ -22,8 +22,8 @@ from autoreason.knowledge_records import Knowledge, PredictorSeat
 from autoreason.report import numbers
 from autoreason.settings import Models, Protocol, Settings, make_settings
 from autoreason.story import CONFIRMATION, Story
-from autoreason.studies.simulate.study import PROMPTS, Cast, named_protocol, tournament_of
-from autoreason.studies.simulate.world import Judges, RandomDraws, Revision, Synthesis, World
+from autoreason.studies.simulation import PROMPTS, Cast, named_protocol, tournament_of
+from autoreason.studies.world import Judges, RandomDraws, Revision, Synthesis, World
 from autoreason.task import Task
 from autoreason.tournament import statements
 from autoreason.tournament.evidence import longer_preferred_in

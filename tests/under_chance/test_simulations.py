@@ -8,7 +8,7 @@ from paper.fit import SLOTS, PanelVotes, RankedVote, fit_judges
 from tests.studies.simulate.scenes import world
 from tests.under_chance.luck import most_often
 
-from autoreason.studies.simulate.study import (
+from autoreason.studies.simulation import (
     Cell,
     Interval,
     Outcomes,

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations, combinations_with_replacement, permutations
-from math import comb, exp, factorial, prod
-from statistics import NormalDist
+from math import comb, factorial, prod
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.stats.power import prediction_powered_mean
 from autoreason.stats.resampling import equal_shares
 from autoreason.stats.shares import exact_share, longer_preferred, pooled_share, sign_test
 
@@ -113,51 +110,3 @@ def test_a_share_over_tasks_holds_the_truth_however_alike_tries_and_however_uneq
     if truth == 0.5:
         # What `knowledge test` calls helping.
         assert sum((each.low or 0) > truth for each in found) <= most_often(times, 0.025)
-
-
-Judges = dict[str, tuple[float, float, bool]]
-JUDGES: Judges = {
-    "useless": (0.0, 0.0, False),
-    "useless shares of seven judges": (0.0, 0.0, True),
-    "weak": (0.4, 0.0, False),
-    "good and biased": (0.8, 2.0, False),
-    "good shares of seven judges, biased": (0.8, 1.0, True),
-    "the wrong way round": (-0.6, -1.0, False),
-}
-
-
-def skewed(gains: str, luck: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Gains made of normal luck, and their true mean."""
-    if gains == "lognormal":
-        return np.exp(luck), exp(0.5)
-    if gains == "few carry it":
-        # 8 % of runs gain 10, the others hardly anything.
-        return np.where(luck > NormalDist().inv_cdf(0.92), 10.0, 0.0) + 0.1 * luck, 0.8
-    return 0.3 + luck, 0.3
-
-
-@pytest.mark.parametrize("judges", JUDGES)
-@pytest.mark.parametrize("gains", ["normal", "lognormal", "few carry it"])
-@pytest.mark.parametrize(("n", "more"), [(60, 300), (120, 60)])
-def test_a_mean_from_few_tests_and_many_judgements_holds_the_truth(
-    judges: str, gains: str, n: int, more: int
-) -> None:
-    times = 600
-    alike, bias, shares = JUDGES[judges]
-    rng = np.random.default_rng(n)
-    seen = rng.normal(size=(times, n + more))
-    luck = alike * seen[:, :n] + (1 - alike**2) ** 0.5 * rng.normal(size=(times, n))
-    values, truth = skewed(gains, luck)
-    said = rng.binomial(7, 1 / (1 + np.exp(-2 * seen - bias))) / 7 if shares else seen + bias
-    missed = alone = joined = 0
-    for value, each in zip(values.tolist(), said.tolist(), strict=True):
-        found = prediction_powered_mean(list(zip(value, each, strict=False)), each[n:])
-        alone += misses(found.alone, truth)
-        missed += misses(found.joined, truth)
-        joined += bool(found.weight)
-    assert alone <= most_often(times)
-    assert missed <= most_often(times)
-    if not alike:
-        assert joined <= most_often(times)
-    if abs(alike) > 0.5 and gains == "normal":
-        assert joined > 0.9 * times

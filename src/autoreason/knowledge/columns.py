@@ -37,8 +37,6 @@ _WESTERN = frozenset(
 
 
 class DecodedText(NamedTuple):
-    """A text, and what it was encoded in."""
-
     text: str
     encoding: str
     """Empty for UTF-8."""
@@ -126,7 +124,6 @@ _FORMATS = (
 
 
 def is_missing(value: object) -> bool:
-    """Whether a cell says nothing."""
     return value is None or (isinstance(value, str) and value.strip().casefold() in _MISSING)
 
 
@@ -299,7 +296,6 @@ def is_earlier(one: str, other: str) -> bool:
 
 _NUMERIC = re.compile(r"[\s\u00a0\d.,'’%+eE-]+")
 _DATES = 50
-"""Values by which it is seen whether a column has dates."""
 _YES, _NO = (
     frozenset(words.split())
     for words in (
@@ -318,7 +314,6 @@ class Columns(Struct, frozen=True, forbid_unknown_fields=True):
     count: str = ""
     """How many opened, clicked or bought."""
     n: str = ""
-    """Of how many."""
     se: str = ""
     group: str | tuple[str, ...] = ""
     """Also several; `month` and `week` are those of the date where no column has the name."""
@@ -339,17 +334,14 @@ class Columns(Struct, frozen=True, forbid_unknown_fields=True):
         check_encoding(self.encoding)
 
     def named(self) -> dict[str, Any]:
-        """Those that are known."""
         return {name: column for name in self.__struct_fields__ if (column := getattr(self, name))}
 
     def shown(self) -> dict[str, str]:
-        """The same in words."""
         group = {"group": " and ".join(self.group_parts)} if self.group else {}
         return {**self.named(), **group}
 
     @property
     def group_parts(self) -> tuple[str, ...]:
-        """What groups are made of."""
         return tuple(filter(None, [self.group] if isinstance(self.group, str) else self.group))
 
 
@@ -389,10 +381,6 @@ _ABOUT_OTHERS = re.compile(
 )
 _SEEN = "impress*, einblendung*, views, visitors, sessions, users"
 """What is clicked rather than opened."""
-
-
-class MissingColumn(InvalidInput):
-    """A table has no column of a name that was given."""
 
 
 def plain_name(header: str) -> str:
@@ -454,12 +442,11 @@ class ColumnGuess:
                 free = part in PERIODS or not near if role == "group" else role in _CONSTANTS
                 if part not in self.headers and not free and role != "encoding":
                     hint = f"; did you mean {near[0]!r}?" if near else ""
-                    raise MissingColumn(
+                    raise InvalidInput(
                         f"there is no column {part!r}, which kb.toml names for {role}{hint}"
                     )
 
     def columns(self) -> Columns:
-        """What is given, and guesses for the rest."""
         texts = sorted(self._candidates("text"), key=self._has_numbers)
         self._choose("text", texts or self._longest_texts())
         self._choose_result()
@@ -546,7 +533,6 @@ def _is_rate(header: str) -> bool:
 
 
 def _are_dates(values: Sequence[object]) -> bool:
-    """Whether most of some values are dates."""
     form = guess_date_format(values[:_DATES], day_first=False)
     dates = []
     for each in values[:_DATES]:

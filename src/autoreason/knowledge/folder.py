@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, plainly
-from autoreason.files import named
+from autoreason.files import named, write_atomically
 from autoreason.knowledge.columns import (
     Columns,
     NumberFormat,
@@ -55,7 +55,6 @@ _KEYS = (
     *("result", "metric", "value", "n", "se", "better", "score", "group", "when"),
     *("audience", "chosen", "private", "note"),
 )
-"""What front matter may say."""
 _MAX_FILE_SIZE = 500_000_000
 
 
@@ -70,23 +69,18 @@ class FolderConfig(Struct, frozen=True, forbid_unknown_fields=True):
     allow: tuple[str, ...] = ()
     """Patterns of files whose records are shown although lines of theirs address a model."""
     columns: Columns = Columns()
-    """Which column is what, in every table."""
     tables: dict[str, Columns] = {}
-    """The same for single tables, by name."""
 
     def __post_init__(self) -> None:
         check_encoding(self.encoding)
 
     def columns_of(self, table: str) -> Columns:
-        """What is said of one table, by itself or with all others."""
         own = self.tables.get(table, self.tables.get(f"./{table}", Columns()))
         parts = (Columns(encoding=self.encoding), self.columns, own)
         return Columns(**{role: name for part in parts for role, name in part.named().items()})
 
 
 class FileReading(Struct, frozen=True, kw_only=True):
-    """What one file came to."""
-
     file: str
     records: int
     columns: dict[str, str] = {}
@@ -98,13 +92,10 @@ class FileReading(Struct, frozen=True, kw_only=True):
 
     @property
     def is_table(self) -> bool:
-        """Whether it has records in lines."""
         return self.file.lower().endswith(_TABLES)
 
 
 class KnowledgeFolder(Struct, frozen=True, kw_only=True):
-    """Everything a folder says."""
-
     path: str
     digest: str
     records: tuple[Record, ...]
@@ -120,18 +111,15 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
     readings: list[tuple[FileReading, list[Record]]] = []
     problems = [f"{CONFIG}: {problem}" for problem in _unmatched(root, config).values()]
     digest = hashlib.sha256()
-    for name, file in _walk(root, problems):
+    for name, data in _contents(root, problems, digest):
+        if name == CONFIG:
+            continue
         try:
-            data = _read(file)
-            _add_digest(digest, name, data)
-            if name == CONFIG:
-                continue
             found, columns, dates = _read_file(name, data, config, problems)
             if _matches(name, config.allow):
                 found = [replace(record, allowed=True) for record in found]
-        except (InvalidInput, OSError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            problems.append(f"{name}: {(reason or 'it cannot be read').removeprefix(f'{name}: ')}")
+        except InvalidInput as error:
+            problems.append(f"{name}: {str(error).removeprefix(f'{name}: ')}")
             continue
         reading = FileReading(file=name, records=len(found), columns=columns, dates=dates)
         readings.append((reading, found))
@@ -177,16 +165,12 @@ def spread_private(records: Sequence[Record]) -> list[Record]:
 def digest_folder(path: str | Path) -> str:
     """The digest that `read_folder` gives, without understanding a file."""
     digest = hashlib.sha256()
-    for name, file in _walk(_check_root(path), []):
-        try:
-            _add_digest(digest, name, _read(file))
-        except (InvalidInput, OSError):
-            continue
+    for _ in _contents(_check_root(path), [], digest):
+        pass
     return digest.hexdigest()
 
 
 def read_config(path: str | Path) -> FolderConfig:
-    """What `kb.toml` of a folder says."""
     return _read_config(_check_root(path))
 
 
@@ -229,18 +213,15 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 def _check_root(path: str | Path) -> Path:
     try:
-        root = Path(path).expanduser()
-        found = root.exists()
+        root = Path(path).expanduser().resolve()
+        if root.is_dir() or (root.is_file() and root.suffix.lower() in _TABLES):
+            return root
     except (OSError, RuntimeError, ValueError):
         # A name that no file can have, or one that begins with an unknown user.
-        found = False
-    if not found:
-        raise InvalidInput(f"no folder {str(path)[:_MAX_SHOWN]}; check its name")
-    if root.is_file() and root.suffix.lower() not in _TABLES:
-        raise InvalidInput(
-            f"{path} is neither a folder nor a table; name a folder, a CSV or a JSONL"
-        )
-    return root.resolve()
+        pass
+    raise InvalidInput(
+        f"{str(path)[:_MAX_SHOWN]} is neither a folder nor a table; name a folder, a CSV or a JSONL"
+    )
 
 
 def _read_config(root: Path) -> FolderConfig:
@@ -250,14 +231,9 @@ def _read_config(root: Path) -> FolderConfig:
         return FolderConfig()
     try:
         return msgspec.convert(tomllib.loads(file.read_text("utf-8-sig")), FolderConfig)
-    except msgspec.ValidationError as error:
-        said = plainly(error)
-        said = said.replace("`better`: invalid enum value", "say higher or lower, `better` is")
-        raise InvalidInput(f"{file}: {said}; correct it") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file} is not valid TOML: {error}; correct it") from None
-    except OSError as error:
-        raise InvalidInput(f"cannot read {file}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        said = plainly(error) if isinstance(error, msgspec.ValidationError) else str(error)
+        raise InvalidInput(f"{file} cannot be used: {said}; correct it") from None
 
 
 def _walk(root: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:
@@ -279,25 +255,27 @@ def _walk(root: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:
                 continue
             if path.is_symlink():
                 problems.append(f"{shown}: a link, which is not followed; copy what it leads to")
-            elif name in names:
-                if not path.is_file():
-                    problems.append(f"{shown}: this is not a file")
-                else:
-                    yield shown, path
+            elif name in names and path.is_file():
+                yield shown, path
         folders[:] = sorted(
             name for name in folders if name[0] != "." and not Path(folder, name).is_symlink()
         )
 
 
-def _read(file: Path) -> bytes:
-    if file.stat().st_size > _MAX_FILE_SIZE:
-        raise InvalidInput(f"it is over {_MAX_FILE_SIZE // 1_000_000} MB; split it")
-    return file.read_bytes()
-
-
-def _add_digest(digest: Any, name: str, data: bytes) -> None:
-    digest.update(name.encode() + b"\0")
-    digest.update(hashlib.sha256(data).digest())
+def _contents(root: Path, problems: list[str], digest: Any) -> Iterator[tuple[str, bytes]]:
+    """What files say, by their names; `digest` is that of all of them."""
+    for name, file in _walk(root, problems):
+        try:
+            if file.stat().st_size > _MAX_FILE_SIZE:
+                problems.append(f"{name}: it is over {_MAX_FILE_SIZE // 1_000_000} MB; split it")
+                continue
+            data = file.read_bytes()
+        except OSError as error:
+            problems.append(f"{name}: {error.strerror or 'it cannot be read'}")
+            continue
+        digest.update(name.encode() + b"\0")
+        digest.update(hashlib.sha256(data).digest())
+        yield name, data
 
 
 def _read_file(
@@ -309,11 +287,13 @@ def _read_file(
         found = read_table(name, data, config.columns_of(name), config.better, private=private)
         problems += found.problems
         return found.records, found.columns.shown(), found.dates
-    if ending not in _TEXTS:
-        raise InvalidInput("not read; records are in .md, .csv, .tsv and .jsonl files")
-    kind = _FOLDERS.get(name.partition("/")[0].casefold()) if "/" in name else None
-    if kind is None:
-        raise InvalidInput(f"not read; texts are in the folders {', '.join(_FOLDERS)}")
+    folder, _, rest = name.partition("/")
+    if ending not in _TEXTS or not rest or folder.casefold() not in _FOLDERS:
+        raise InvalidInput(
+            "not read; records are in .csv, .tsv and .jsonl files, and texts in .md files of the folders "
+            + ", ".join(_FOLDERS)
+        )
+    kind, verdict = _FOLDERS[folder.casefold()]
     text, encoding = decode_text(data, config.encoding)
     if len(text) > MAX_TEXT:
         raise InvalidInput(TOO_LONG)
@@ -325,26 +305,13 @@ def _read_file(
             f"{name}: unknown keys of its front matter ({', '.join(unknown)}); "
             "until they are corrected or removed, it is private"
         )
-    record = _read_text(name, keys, body, *kind, config, private)
-    return [record], {"encoding": encoding} if encoding else {}, ""
-
-
-def _read_text(
-    name: str,
-    keys: dict[str, Any],
-    body: str,
-    kind: RecordKind,
-    verdict: Literal["approved", "rejected"] | None,
-    config: FolderConfig,
-    private: bool,
-) -> Record:
     if not body.strip():
         raise InvalidInput("it is empty")
     chosen = keys.get("chosen", "unknown")
     if chosen not in CHOSEN:
         raise InvalidInput(f"`chosen` must be one of {', '.join(CHOSEN)}")
     try:
-        return Record(
+        record = Record(
             text=body.strip(),
             kind=kind,
             result=_read_result(keys, config),
@@ -360,6 +327,7 @@ def _read_text(
         )
     except (ValueError, ArithmeticError) as error:
         raise InvalidInput(str(error)) from None
+    return [record], {"encoding": encoding} if encoding else {}, ""
 
 
 def _read_result(keys: dict[str, Any], config: FolderConfig) -> RecordedOutcome | None:
@@ -373,19 +341,11 @@ def _read_result(keys: dict[str, Any], config: FolderConfig) -> RecordedOutcome 
         RecordedOutcome(
             metric=str(fields.get("metric") or "result").casefold(),
             value=guess_number_format("", [value], commas=False).read(value) or 0.0,
-            n=_read_n(fields.get("n")),
+            n=NumberFormat().read_count(fields.get("n")),
             se=NumberFormat().read(fields.get("se")),
             better=read_better(fields.get("better", config.better)),
         )
     )
-
-
-def _read_n(value: object) -> int | None:
-    try:
-        return NumberFormat().read_count(value)
-    except ValueError:
-        # YAML reads 1.200 as a number with a fraction.
-        raise ValueError(f"`n` is {value}, which is not a count; write it like 1200") from None
 
 
 FILE = "outcomes.jsonl"
@@ -409,12 +369,10 @@ def replace_outcomes(
     if not root.is_dir():
         raise InvalidInput(f"no folder {folder} for outcomes; make it first or correct its name")
     file = root / FILE
-    with (
-        named(file),
-        os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT, 0o666)) as stream,
-    ):
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        written = Path(file).read_bytes()
+    lock = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        written = file.read_bytes() if file.exists() else b""
         known = {record.id for record in read_table(FILE, written).records}
         new = list({record.id: record for record in records if record.id not in known}.values())
         lines = written.splitlines(keepends=True)
@@ -423,21 +381,11 @@ def replace_outcomes(
         # A line that a full disk has cut must not spoil the next.
         gap = b"\n" if kept and not kept[-1].endswith(b"\n") else b""
         if new:
-            try:
-                _write(stream.fileno(), b"".join(kept) + gap + encode_records(new), written)
-            except OSError:
-                _write(stream.fileno(), written, b"")
-                raise
+            with named(file):
+                write_atomically(file, b"".join(kept) + gap + encode_records(new))
+    finally:
+        os.close(lock)
     return new, len(lines) - len(kept)
-
-
-def _write(file: int, body: bytes, before: bytes) -> None:
-    """Make the file say `body`; what it has from `before` is not written again."""
-    at = len(before) if body.startswith(before) else 0
-    while at < len(body):
-        at += os.pwrite(file, body[at:], at)
-    os.ftruncate(file, len(body))
-    os.fsync(file)
 
 
 def _is_renewed(

@@ -28,7 +28,6 @@ from autoreason.report.table import Column, Table, figures, words
 _MAX_NAMED = 5
 """Lists, texts at either end of one, problems and lines that are shown on a terminal."""
 _MAX_SHOWN = 120
-"""Signs of a text that are shown in a line."""
 _DIFFER = 0.3
 """The share of pairs on which judges with and without knowledge usually differ."""
 _RANKING = [*words("", "text"), *figures("result", "adjusted"), *words("when")]
@@ -61,7 +60,6 @@ class FolderReport(Report):
     no_error: int
     """Results whose error is unknown: shares without n, other numbers without se."""
     to_models: tuple[str, ...]
-    """Lines that address a model, by source."""
     pairs: int
     paired_groups: int
     independent_pairs: float
@@ -73,13 +71,11 @@ class FolderReport(Report):
 
     @property
     def conclusion(self) -> str:
-        """How many records there are and how many pairs they make."""
         found = [count(self.kinds[kind], *_KINDS[kind]) for kind in _KINDS if self.kinds.get(kind)]
         pairs = f"{count(self.pairs, 'pair')} of {count(self.paired_groups, 'group')} can be tested"
         return f"{listed(found) if found else 'no record'} in {self.folder}; {pairs}"
 
     def sections(self) -> list[Section]:
-        """The best and the worst texts, files with their columns, what to know of the records, lines last."""
         columns = [*words("file"), *figures("records"), *words("read as")]
         rows = [
             (each.file, f"{each.records:,}", _describe_columns(each))
@@ -156,11 +152,9 @@ class SearchReport(Report):
 
     @property
     def conclusion(self) -> str:
-        """How many there are."""
         return f"{count(len(self.found), 'record')} of {self.folder} found for “{shorten(self.text, _MAX_SHOWN)}”"
 
     def sections(self) -> list[Section]:
-        """The records, the nearest first."""
         columns = [
             Column("id", figures=False),
             Column("text", figures=False, least=30),
@@ -184,7 +178,6 @@ class SearchReport(Report):
         return [Section(tables=[Table(columns, rows)])] if rows else []
 
     def to_dict(self) -> dict[str, Any]:
-        """The records as they are."""
         records = [
             {"id": each.record.id, "figure": _figure(each), **msgspec.to_builtins(each.record)}
             for each in self.found

@@ -6,22 +6,23 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
+from itertools import islice
 from math import log, sqrt
 from pathlib import Path
 from random import Random
 from statistics import NormalDist
-from typing import ClassVar, Literal, NamedTuple, TypeVar, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.fields import check_call
 from autoreason.knowledge.folder import read_folder
-from autoreason.knowledge.index import Index, Query
+from autoreason.knowledge.index import Index, Query, find_neighbours
 from autoreason.knowledge.predictor import (
     FittedPredictor,
     LengthPredictor,
-    Neighbours,
     Predictor,
     RetrievalPredictor,
     Scores,
@@ -54,15 +55,9 @@ class TestResult(Struct, frozen=True, kw_only=True):
     judge: str
     """Its address; or the name of a predictor."""
     verdict: Verdict
-    difference: float
-    """Share of pairs decided rightly with knowledge, less that without; of a predictor, less that by length."""
-    low: float | None
-    high: float | None
     pairs: int
-    groups: int
     when: str
     run: str = ""
-    """The run in which it was tested."""
     right: Estimate | None = None
     """Of a predictor: the share of pairs it was right about."""
     weight: float | None = None
@@ -78,17 +73,8 @@ def _results_file(folder: str | Path) -> Path:
 
 
 def record_test(folder: str | Path, result: TestResult) -> None:
-    """Append a result to the folder's own."""
     with _results_file(folder).open("ab") as file:
         file.write(msgspec.json.encode(result) + b"\n")
-
-
-def keep_test(folder: str | Path, result: TestResult) -> None:
-    """The same, with a warning where nothing can be written there."""
-    try:
-        record_test(folder, result)
-    except OSError as error:
-        warnings.warn(f"the verdict cannot be kept in {folder} ({error.strerror})", stacklevel=3)
 
 
 def read_tests(folder: str | Path) -> list[TestResult]:
@@ -142,7 +128,6 @@ def choose_fitted(folder: str | Path, when: WhenTested) -> TestResult | None:
     return max(found, key=lambda each: (each.right and each.right.value) or 0.0, default=None)
 
 
-T = TypeVar("T")
 PredictorName = Literal["retrieval", "words", "embeddings", "length"]
 PREDICTORS: tuple[PredictorName, ...] = get_args(PredictorName)
 MIN_PAIRS = 60
@@ -157,6 +142,9 @@ _DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 2, "embeddings": 2
 """How often all answers are repeated with shuffled outcomes; regressions, which take seconds, have a shuffle each."""
 UNTESTED = f"{MIN_KNOWN} records or fewer are known before them, or a copy of a text is"
 FLIPPED = "by flipping the signs of whole groups"
+NEIGHBOURS = 20
+_MAX_POSTINGS = 20_000
+"""Common words say something, too, and a test has time."""
 _TOO_GOOD = 0.52
 """What shuffled outcomes should not reach."""
 
@@ -184,10 +172,8 @@ class PredictorTest(Report):
     placebo: Estimate
     """The same with outcomes shuffled within their groups, several times: what no knowledge gives."""
     length: Estimate
-    """Counting characters."""
     against_length: Estimate
     p_value: float | None
-    """Of the difference from counting characters, groups flipped."""
     could_show: float | None
     """The smallest difference that so many groups show four times out of five."""
     undated: int
@@ -202,7 +188,6 @@ class PredictorTest(Report):
 
     @property
     def conclusion(self) -> str:
-        """The verdict with its numbers."""
         seen = f"right on {percent_interval(self.right)} of {count(self.pairs, 'pair')}"
         rival = f"counting characters on {percent_interval(self.length)}"
         if self.pairs < MIN_PAIRS:
@@ -219,11 +204,9 @@ class PredictorTest(Report):
         return f"{self.predictor} {self.verdict}: {seen}, {rival}"
 
     def names(self) -> Sequence[str]:
-        """A predictor is written as it is typed."""
         return PREDICTORS
 
     def sections(self) -> list[Section]:
-        """The table, what it rests on, and what was left out."""
         placebo, length = map(percent_interval, (self.placebo, self.length))
         rows = [
             (
@@ -317,20 +300,18 @@ def evaluate_predictor(
     check_call(evaluate_predictor, folder=folder, predictor=predictor, on_progress=on_progress)
     found = measure_predictor(read_folder(folder).records, predictor, on_progress)
     if predictor in FITTED:
-        keep_test(
-            folder,
-            TestResult(
-                judge=predictor,
-                verdict=found.verdict,
-                difference=found.against_length.value or 0.0,
-                low=found.against_length.low,
-                high=found.against_length.high,
-                pairs=found.pairs,
-                groups=found.groups,
-                when=datetime.now(UTC).isoformat(timespec="seconds"),
-                right=found.right,
-            ),
+        result = TestResult(
+            judge=predictor,
+            verdict=found.verdict,
+            pairs=found.pairs,
+            when=datetime.now(UTC).isoformat(timespec="seconds"),
+            right=found.right,
         )
+        try:
+            record_test(folder, result)
+        except OSError as error:
+            unkept = f"the verdict cannot be kept in {folder} ({error.strerror})"
+            warnings.warn(unkept, stacklevel=2)
     return found
 
 
@@ -345,7 +326,6 @@ def measure_predictor(
     predictor: PredictorName,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> PredictorTest:
-    """The same on records."""
     # Length knows nothing of other texts.
     found = (find_pairs if predictor == "length" else find_testable)(records)
     pairs = sorted(found.pairs, key=lambda pair: (pair.when, pair.group))
@@ -368,11 +348,11 @@ def summarize(
 ) -> PredictorTest:
     """What answers come to; those of one group hang together."""
     alone = predictor == "length"
-    right, length = (
-        clustered_share(_by_group(answers, lambda each: each.right)),
-        clustered_share(_by_group(answers, lambda each: each.length)),
+    right = clustered_share(group_values((each.pair.group, each.right) for each in answers))
+    length = clustered_share(group_values((each.pair.group, each.length) for each in answers))
+    against = group_values(
+        (each.pair.group, each.right - (0.5 if alone else each.length)) for each in answers
     )
-    against = _by_group(answers, lambda each: each.right - (0.5 if alone else each.length))
     gain = sum(map(sum, against))
     p_value = unlike_chance(flips(map(sum, against)), gain) if against else 1.0
     verdict: Verdict = "not shown"
@@ -408,12 +388,17 @@ def summarize(
 
 
 class _Past:
-    """What predictors may know."""
-
     def __init__(self, records: Sequence[Record]) -> None:
         self._rows = comparable_rows(records)
         self.scores = {record.id: standing.score for record, standing in self._rows if standing}
-        self.neighbours = Neighbours(Index.of_rows(self._rows))
+        index = Index.of_rows(self._rows)
+
+        @cache
+        def find_nearest(query: Query) -> list[str]:
+            found = find_neighbours(index, query, max_postings=_MAX_POSTINGS)
+            return [each.record.id for each in islice(found, NEIGHBOURS)]
+
+        self._find_nearest = find_nearest
 
     def predictor(self, name: PredictorName, draw: int | None = None) -> Predictor:
         """The predictor of that name; with a draw, of shuffled outcomes, and other ones in every regression."""
@@ -422,7 +407,7 @@ class _Past:
             return self.scores if draw is None else self._shuffle(f"{draw} {fit}")
 
         if name == "retrieval":
-            return RetrievalPredictor(self.neighbours, scores_of(0))
+            return RetrievalPredictor(self._find_nearest, scores_of(0))
         if name != "length":
             return FittedPredictor(name, self._rows, scores_of)
         return LengthPredictor()
@@ -448,17 +433,11 @@ def _answer(predictor: Predictor, pair: Pair) -> float:
     return 0.5 if better == worse else float(better > worse)
 
 
-def _by_group(answers: Iterable[Answer], value: Callable[[Answer], float]) -> list[list[float]]:
-    return group_values(answers, lambda each: each.pair.group, value)
-
-
-def group_values(
-    items: Iterable[T], group: Callable[[T], str], value: Callable[[T], float]
-) -> list[list[float]]:
-    """Values of items by the group they are of."""
+def group_values(values: Iterable[tuple[str, float]]) -> list[list[float]]:
+    """Values by the group they are of, without its name."""
     groups: dict[str, list[float]] = {}
-    for each in items:
-        groups.setdefault(group(each), []).append(value(each))
+    for group, value in values:
+        groups.setdefault(group, []).append(value)
     return list(groups.values())
 
 
@@ -499,7 +478,7 @@ def compare_times(
         return None, False
     turn = dated[len(dated) * 2 // 3][0]
     parts = ([e for e in dated if e[0] < turn], [e for e in dated if e[0] >= turn])
-    groups = [group_values(part, lambda each: each[1], lambda each: each[2]) for part in parts]
+    groups = [group_values((group, right) for _, group, right in part) for part in parts]
     if min(map(len, groups)) < _MIN_GROUPS:
         return None, False
     (first, first_error), (last, last_error) = map(_mean_and_error, groups)
@@ -508,7 +487,6 @@ def compare_times(
 
 
 def over_time(by_time: tuple[Estimate, Estimate] | None, *, declines: bool) -> str:
-    """Accuracy by date in a sentence, with a warning where it falls."""
     if by_time is None:
         return ""
     first, last = map(percent_interval, by_time)

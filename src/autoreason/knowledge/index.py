@@ -13,7 +13,6 @@ from functools import cached_property
 from heapq import merge
 from itertools import chain, islice
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import msgspec
@@ -71,16 +70,12 @@ CREATE INDEX to_models ON records (row) WHERE to_models;
 
 
 Row = tuple[Record, Standing | None]
-"""A record and how it did in its group, where that can be said."""
 
 
 class IndexedRecord(NamedTuple):
-    """A record as it is found."""
-
     record: Record
     standing: Standing | None
     to_models: bool
-    """A line of it addresses a model."""
     half: int
     """0 for critics, 1 for judges; the same for the same text."""
 
@@ -115,12 +110,10 @@ class Index:
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Self:
-        """An index of these records in memory."""
         return cls.of_rows(_with_standings(list(records)))
 
     @classmethod
     def of_rows(cls, rows: Sequence[Row]) -> Self:
-        """An index in memory of records whose standings are known."""
         connection = _connect(":memory:")
         _fill(connection, rows)
         return cls(connection, "", "")
@@ -128,12 +121,7 @@ class Index:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._sql.close()
 
     def count(self, condition: str, *values: str | int) -> int:
@@ -272,15 +260,12 @@ def _with_standings(records: Sequence[Record]) -> list[Row]:
         key = (record.group, one_line(record.text))
         if key not in standings or standings[key].size < 2:
             standings[key] = standing
-    return [
-        (
-            record,
-            standings.get((record.group, one_line(record.text)))
-            if record.kind in OUTCOMES
-            else None,
-        )
-        for record in spread_private(records)
-    ]
+
+    def standing_of(record: Record) -> Standing | None:
+        key = (record.group, one_line(record.text))
+        return standings.get(key) if record.kind in OUTCOMES else None
+
+    return [(record, standing_of(record)) for record in spread_private(records)]
 
 
 def _fill_from(connection: sqlite3.Connection, content: KnowledgeFolder) -> None:
@@ -326,13 +311,10 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
 
 
 OUTCOMES: tuple[RecordKind, ...] = ("outcome", "verdict")
-"""Kinds of records that say how a text did."""
 
 
 LISTED = 4
-"""Records on each of the two lists."""
 MAX_WORDS = 120
-"""Words that are shown of a record."""
 _SIGNS_PER_WORD = 8
 """Signs after which a text without spaces is cut."""
 _NEAREST = 20
@@ -347,13 +329,10 @@ class Query(NamedTuple):
 
     text: str
     group: str = ""
-    """Nothing of this group is found."""
     before: str = ""
     """Only what is surely earlier than this date is found."""
     private: bool = False
-    """Private records are found, too."""
     to_models: bool = False
-    """Records that address a model are found, too."""
 
 
 class Retrieved(NamedTuple):
@@ -405,11 +384,8 @@ def gives_away(record: Record, query: Query) -> str:
         return "later"
     # A draft may be a paragraph after a long brief.
     parts = (query.text, *query.text.split("\n\n"))
-    if any(is_too_similar(record.text, each) for each in parts) or _contains(
-        record.text, query.text
-    ):
-        return "too similar"
-    return ""
+    similar = any(is_too_similar(record.text, each) for each in parts)
+    return "too similar" if similar or _contains(record.text, query.text) else ""
 
 
 def _contains(one: str, other: str) -> bool:
@@ -439,11 +415,7 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
         if min(map(len, halves)) == _NEAREST:
             break
     critic, judges = (_choose(half) for half in (halves if for_judges else [*halves, []]))
-    return Retrieved(
-        _show_both(critic),
-        _show_both(judges),
-        _count_left_out(index, query, similar["too similar"]),
-    )
+    return Retrieved(critic, judges, _count_left_out(index, query, similar["too similar"]))
 
 
 def choose_knowledge(index: Index, query: Query, *, for_judges: bool = True) -> Knowledge:
@@ -489,7 +461,6 @@ def describe_figure(record: Record, standing: Standing | None) -> str:
 
 
 def show_number(result: RecordedOutcome, value: float) -> str:
-    """A number of the kind that a result is."""
     return f"{value * 100:.3g} %" if _is_share(result) else f"{value:.4g}"
 
 
@@ -506,37 +477,25 @@ def _describe_pool(result: RecordedOutcome, standing: Standing) -> str:
     return f", {'sent' if result.metric == 'open rate' else 'measured'} {times}: {shown}, together"
 
 
-_Lists = tuple[list[IndexedRecord], list[IndexedRecord]]
-"""What did well, and what did badly."""
-
-
-def _choose(found: Sequence[IndexedRecord]) -> _Lists:
-    """The best and the worst, without near-duplicates."""
+def _choose(found: Sequence[IndexedRecord]) -> ShownOutcomes:
+    """The best and the worst, without near-duplicates, as they are shown."""
     ranked = sorted(found, key=lambda each: (-_score(each), each.record.id))
-    well = _thin([each for each in ranked if _score(each) > 0])
-    badly = _thin([each for each in reversed(ranked) if _score(each) < 0])
-    return well, badly
 
+    def thin(candidates: Iterable[IndexedRecord]) -> tuple[ShownRecord, ...]:
+        kept: list[IndexedRecord] = []
+        for each in candidates:
+            if not any(is_too_similar(each.record.text, other.record.text) for other in kept):
+                kept.append(each)
+        return tuple(map(show, kept[:LISTED]))
 
-def _thin(found: Sequence[IndexedRecord]) -> list[IndexedRecord]:
-    kept: list[IndexedRecord] = []
-    for each in found:
-        if len(kept) == LISTED:
-            break
-        if not any(is_too_similar(each.record.text, other.record.text) for other in kept):
-            kept.append(each)
-    return kept
-
-
-def _show_both(lists: _Lists) -> ShownOutcomes:
-    well, badly = (tuple(map(show, one)) for one in lists)
-    return ShownOutcomes(well=well, badly=badly)
+    return ShownOutcomes(
+        well=thin(each for each in ranked if _score(each) > 0),
+        badly=thin(each for each in reversed(ranked) if _score(each) < 0),
+    )
 
 
 def _choose_quoted(index: Index, query: Query, kind: RecordKind) -> tuple[ShownRecord, ...]:
     """Facts or lines of style, the nearest first, then the others."""
-    if not index.count("kind = ?", kind):
-        return ()
     found = chain(index.nearest(query.text, (kind,)), index.strongest((kind,)))
     # Facts of the same group or day give nothing away.
     anything = query._replace(text="", group="", before="")
@@ -544,7 +503,6 @@ def _choose_quoted(index: Index, query: Query, kind: RecordKind) -> tuple[ShownR
 
 
 def _count_left_out(index: Index, query: Query, similar: int) -> dict[str, int]:
-    """What was kept out of all records, by reason."""
     found = {
         "private": 0 if query.private else index.count("private"),
         "addresses a model": 0 if query.to_models else index.count("to_models"),
@@ -566,7 +524,6 @@ def _score(found: IndexedRecord) -> float:
 
 
 def _cut(text: str) -> str:
-    """The beginning of a text, as many words as are allowed."""
     words = text.split()
     limit = MAX_WORDS * _SIGNS_PER_WORD
     short = text if len(words) <= MAX_WORDS else " ".join(words[:MAX_WORDS]) + " …"

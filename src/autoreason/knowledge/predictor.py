@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from itertools import islice
 from math import fsum, sqrt
 from pathlib import Path
 from statistics import fmean
@@ -17,7 +16,7 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput
 from autoreason.files import write_atomically
 from autoreason.knowledge.columns import is_earlier
-from autoreason.knowledge.index import Index, Query, Row, find_neighbours
+from autoreason.knowledge.index import Query, Row
 from autoreason.knowledge.standing import (
     MIN_KNOWN,
     FoundPairs,
@@ -42,7 +41,6 @@ class Ridge(Struct, frozen=True, kw_only=True):
     """How outcomes depend on texts."""
 
     words: dict[str, float]
-    """What words are worth."""
     direction: tuple[float, ...] = ()
     """What the dimensions of an embedding are worth; empty where they do not count."""
 
@@ -108,7 +106,6 @@ class SavedRidge(Struct, frozen=True, kw_only=True):
     ridge: Ridge
     records: int
     shortest: int
-    """Words of the shortest text it knows."""
     longest: int
 
     def predict(self, text: str) -> float | None:
@@ -120,19 +117,16 @@ class SavedRidge(Struct, frozen=True, kw_only=True):
 
 
 def fit_for_run(name: FittedName, texts: Sequence[str], outcomes: Sequence[float]) -> SavedRidge:
-    """A regression on all of these texts."""
     lengths = [len(split_words(text)) for text in texts]
     ridge = fit_ridge(name, texts, outcomes)
     return SavedRidge(ridge=ridge, records=len(texts), shortest=min(lengths), longest=max(lengths))
 
 
 def encode_ridge(found: SavedRidge) -> bytes:
-    """As it is saved."""
     return msgspec.msgpack.encode(found, order="deterministic")
 
 
 def digest_ridge(body: bytes) -> str:
-    """The name under which it is saved."""
     return sha256(body).hexdigest()
 
 
@@ -146,7 +140,6 @@ def save_ridge(body: bytes) -> None:
 
 @lru_cache(4)
 def load_ridge(digest: str) -> SavedRidge:
-    """A saved regression, which must be as it was saved."""
     path = _path(digest)
     try:
         body = path.read_bytes()
@@ -163,10 +156,6 @@ def _path(digest: str) -> Path:
     return data_folder() / "predictors" / digest
 
 
-NEIGHBOURS = 20
-"""Similar texts whose outcomes are averaged."""
-_MAX_POSTINGS = 20_000
-"""Common words say something, too, and a test has time."""
 _GROWTH = 1.2
 """It is fitted again when there are so many times as many records."""
 _FOLDS = 10
@@ -221,23 +210,7 @@ class LengthPredictor:
     fit = 0
 
     def predict(self, query: Query) -> float:
-        """How many characters it has."""
         return float(len(query.text))
-
-
-class Neighbours:
-    """Similar texts of an index, looked for once for each query."""
-
-    def __init__(self, index: Index) -> None:
-        self._index = index
-        self._found: dict[Query, list[str]] = {}
-
-    def ids(self, query: Query) -> list[str]:
-        """The ids of the nearest records."""
-        if query not in self._found:
-            found = find_neighbours(self._index, query, max_postings=_MAX_POSTINGS)
-            self._found[query] = [each.record.id for each in islice(found, NEIGHBOURS)]
-        return self._found[query]
 
 
 class RetrievalPredictor:
@@ -245,12 +218,12 @@ class RetrievalPredictor:
 
     fit = 0
 
-    def __init__(self, neighbours: Neighbours, scores: Scores) -> None:
-        self._neighbours, self._scores = neighbours, scores
+    def __init__(self, nearest: Callable[[Query], list[str]], scores: Scores) -> None:
+        self._nearest, self._scores = nearest, scores
 
     def predict(self, query: Query) -> float:
         """The mean of the nearest; where none is near, that of all texts."""
-        found = [self._scores[each] for each in self._neighbours.ids(query)]
+        found = [self._scores[each] for each in self._nearest(query)]
         return fmean(found) if found else 0.0
 
 
@@ -270,7 +243,6 @@ class CopyFinder:
                 self._by_rarest.setdefault(word, []).append(at)
 
     def find(self, text: str) -> list[int]:
-        """Where they are."""
         if text not in self._found:
             words = frozenset(split_words(text))
             near = {at for word in self._rarest(words) for at in self._having.get(word, ())}
@@ -286,8 +258,6 @@ class CopyFinder:
 
 
 class _Known(NamedTuple):
-    """A regression, and how many records it is known from."""
-
     ridge: Ridge | None = None
     records: int = 0
     number: int = 0
@@ -313,7 +283,6 @@ class FittedPredictor:
         self._folds: dict[int | None, _Known] = {}
 
     def predict(self, query: Query) -> float:
-        """What the regression says of it; 0 where too little is known."""
         known = self._from_earlier(query.before) if query.before else self._from_others(query)
         if known.ridge is None:
             return 0.0

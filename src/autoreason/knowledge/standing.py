@@ -33,9 +33,7 @@ class Standing(Struct, frozen=True, kw_only=True):
 
     value: float
     mean: float
-    """Of its group."""
     size: int
-    """Texts of its group."""
     n: int | None
     values: tuple[float, ...] = ()
     """What several records of it in its group say, of which the value is the mean; empty where there is one."""
@@ -53,7 +51,6 @@ class Standing(Struct, frozen=True, kw_only=True):
 
     @property
     def shrunken(self) -> float:
-        """The value shrunken to its group's mean."""
         return self.mean + (self.value - self.mean) * self.reliability
 
 
@@ -68,8 +65,6 @@ class Pair(NamedTuple):
 
 
 class FoundPairs(NamedTuple):
-    """Pairs, and what made none."""
-
     pairs: list[Pair]
     picked: int
     """Records left out because a person or a panel picked their texts."""
@@ -159,7 +154,6 @@ def one_line(text: str) -> str:
 
 
 def find_first_days(records: Iterable[Record]) -> dict[str, str]:
-    """When each group begins that has a date."""
     first: dict[str, str] = {}
     for record in records:
         if record.when:
@@ -190,7 +184,6 @@ def _measures(record: Record) -> Iterator[tuple[str, _Measure]]:
 
 
 def _pool(measures: Sequence[_Measure]) -> _Measure:
-    """One measure of a text for several."""
     first = measures[0]
     if len(measures) == 1:
         return first
@@ -356,8 +349,6 @@ _MIN_TEXTS = 5
 
 
 class KnownBefore:
-    """Whether enough is known before a group."""
-
     def __init__(self, records: Sequence[Record]) -> None:
         self._sizes = Counter(record.group for record in records)
         # Of one day, what has a time comes first: it may be surely earlier than something.

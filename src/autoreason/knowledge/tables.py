@@ -34,9 +34,7 @@ from autoreason.knowledge.columns import (
 from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
 
 _SAMPLE = 500
-"""Rows from which columns are guessed."""
 MAX_TEXT = 1_000_000
-"""Characters of the longest text that is read."""
 TOO_LONG = f"a text is over {MAX_TEXT:,} characters; shorten or split it"
 _KINDS = get_args(RecordKind)
 _PAIRS = (("winner", "loser"), ("chosen", "rejected"))
@@ -46,8 +44,6 @@ _NOT_PRIVATE = frozenset(["no", "n", "false", "0", "nao", "nein", "non", "public
 
 
 class TableReading(NamedTuple):
-    """What a table came to."""
-
     records: list[Record]
     columns: Columns
     problems: list[str]
@@ -226,8 +222,6 @@ def check_outcome(found: RecordedOutcome) -> RecordedOutcome:
 
 
 class _RowReader:
-    """Rows of one table as records."""
-
     def __init__(
         self,
         name: str,
@@ -263,7 +257,6 @@ class _RowReader:
         return ""
 
     def read(self, row: _Row) -> Record:
-        """The record of a row; raises ValueError with what is wrong."""
         cells, columns = row.cells, self._columns
         source = f"{self._name}:{row.line}"
         if _is_own(cells):

@@ -42,7 +42,6 @@ def is_single_sign(word: str) -> bool:
 
 @lru_cache(20_000)
 def word_set(text: str) -> frozenset[str]:
-    """The different words of a text."""
     return frozenset(split_words(text))
 
 
@@ -57,7 +56,6 @@ def similarity(one: str, other: str) -> float:
 
 
 def share(one: frozenset[str], other: frozenset[str]) -> float:
-    """The same of two sets of words."""
     short, long = sorted((one, other), key=len)
     if not short or len(long) > 2 * len(short):
         return 0.0
@@ -73,7 +71,6 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000
 _READER = r"""(?:ai|llm|gpt|language\ models?|models?|judges?|critics?|graders?|evaluators?|assistants?|chatbots?
     |claude|chatgpt|gemini)"""
 _GOODS = r"(?!text|one|candidate|option|version|draft|answer|submission|record|subject|line|mail|message|copy)[a-z]+"
-"""What a reader may be asked to rate."""
 _ADDRESSES_MODEL = re.compile(
     rf"""
     \b(?:ignore|disregard|forget(?!\ the\ rules(?:[.!]|$))|override)\b.{{0,30}}

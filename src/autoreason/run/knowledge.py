@@ -42,7 +42,6 @@ from autoreason.settings import DEFAULT_MODEL
 from autoreason.studies.ab import (
     AbPlan,
     AbReport,
-    effect_over_runs,
     plan_of,
     read_plan,
     read_results,
@@ -176,8 +175,6 @@ def report_ab(
     group: str = "",
     metric: str = "rate",
     knowledge: str | Path | None = None,
-    judged: Sequence[RecordedRun] = (),
-    journal: JournalPlace = None,
 ) -> AbReport:
     """Read the counts of an A/B test, and hand its outcomes to a folder of records.
 
@@ -187,10 +184,6 @@ def report_ab(
         group: What the outcomes are filed under; the run's name where it is empty.
         metric: What was counted.
         knowledge: A folder of records that the outcomes are appended to; None for none.
-        judged: Runs, by name or result (`all` is for the command line), whose fresh judges compared result
-            and draft: the `effect` over them is estimated from those of which the folder has outcomes of both
-            texts, and from what judges say of the others.
-        journal: An open journal, the file of one, or None for the results' or the user's own.
 
     Returns:
         Whether the split was equal, which text does better by an interval that may be looked at any
@@ -230,11 +223,6 @@ def report_ab(
             ),
         )
         found = changed(found, appended=len(new), replaced=old)
-    if judged and not found.is_unequal:
-        known = read_folder(knowledge).records if knowledge else found.records
-        # One after another: all there are may be many.
-        stories = (find_story(run, journal) for run in judged)
-        found = changed(found, effect=effect_over_runs(stories, known, metric))
     return found
 
 

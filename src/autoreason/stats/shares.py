@@ -50,26 +50,6 @@ def exact_share(successes: int, trials: int, confidence: float = 0.95) -> Estima
     return Estimate(successes / trials, low, high, n=trials)
 
 
-def share_of_whole(successes: int, drawn: int, total: int, confidence: float = 0.95) -> Estimate:
-    """The share in a whole of which some were drawn at random, from those; `n` counts the drawn.
-
-    The interval is exact (hypergeometric, one tail at a time), and a point where all were drawn.
-    """
-    _check_counts(successes, drawn - successes)
-    _check_counts(drawn, total - drawn)
-    if not drawn:
-        return Estimate(None, reason="a share needs one draw or more, there is none")
-    outside, ways = (1 - confidence) / 2 * comb(total, drawn), range(drawn + 1)
-
-    def chance(of: int, counts: Iterable[int]) -> int:
-        return sum(comb(of, hits) * comb(total - of, drawn - hits) for hits in counts)
-
-    possible = range(successes, successes + total - drawn + 1)
-    low = next(of for of in possible if chance(of, ways[successes:]) > outside)
-    high = next(of for of in possible[::-1] if chance(of, ways[: successes + 1]) > outside)
-    return Estimate(successes / drawn, low / total, high / total, n=drawn)
-
-
 def clustered_share(tasks: Iterable[Sequence[float]], confidence: float = 0.95) -> Estimate:
     """A share over tasks that were each tried a few times, every try between 0 and 1; `n` counts tasks.
 
@@ -148,24 +128,6 @@ def pooled_share(tried: Sequence[tuple[float, int]], confidence: float = 0.95) -
     return Estimate(found, low, high, n=len(tried))
 
 
-def paired_gain(differences: Sequence[float], confidence: float = 0.95) -> Estimate:
-    """The mean difference of two shares over the same tasks, each between -1 and 1.
-
-    The interval is Bonett and Price's (2012): two tasks are added, one won and one lost, so that it does not
-    shrink to nothing where no task differs.
-    """
-    if not differences:
-        return Estimate(None, reason="needs one pair or more, there is none")
-    if not all(-1 <= each <= 1 for each in differences):
-        raise ValueError("differences of shares lie between -1 and 1")
-    padded = [*differences, 1.0, -1.0]
-    middle = fmean(padded)
-    variance = fmean((each - middle) ** 2 for each in padded)
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * sqrt(variance / len(padded))
-    low, high = max(-1.0, middle - reach), min(1.0, middle + reach)
-    return Estimate(fmean(differences), low, high, n=len(differences))
-
-
 def cohens_h(one: float, other: float) -> float:
     """How far two shares lie apart as a difference of angles (Cohen 1988): 0.2 small, 0.5 medium, 0.8 large."""
     if not (0 <= one <= 1 and 0 <= other <= 1):
@@ -180,17 +142,6 @@ def sign_test(wins: int, losses: int) -> Test:
         return Test(None, reason="needs one win or loss, there is none")
     n, tail = wins + losses, sum(comb(wins + losses, few) for few in range(min(wins, losses) + 1))
     return Test(min(1.0, 2 * tail / (1 << n)), statistic=float(wins), n=n)
-
-
-def mcnemar(b: int, c: int) -> Test:
-    """Whether two ways differ on the same tasks, from the `b` and `c` tasks only one of them solved.
-
-    Exact (McNemar 1947, on the binomial).
-    """
-    found = sign_test(b, c)
-    if found.n:
-        return found
-    return Test(None, reason="needs a task that only one of the two solved, there is none")
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

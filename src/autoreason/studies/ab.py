@@ -1,15 +1,13 @@
-"""Texts of a run tried on real readers: a plan with codes and a sample size, counts read back, and what runs gain."""
+"""Texts of a run tried on real readers: a plan with codes and a sample size, and counts read back."""
 
 from __future__ import annotations
 
 import csv
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, fsum
 from pathlib import Path
 from random import Random
-from statistics import fmean
 from typing import ClassVar
 
 import msgspec
@@ -19,7 +17,7 @@ from msgspec.structs import replace
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, plainly
 from autoreason.files import open_input, write
-from autoreason.knowledge.standing import find_standings, one_line
+from autoreason.knowledge.standing import find_standings
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 from autoreason.parsing.documents import same_text
 from autoreason.report.numbers import (
@@ -36,9 +34,7 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, Tone, figures, to_csv, words
 from autoreason.stats.power import (
     MAX_SAMPLE,
-    MIN_MEASURED,
     always_valid_difference,
-    prediction_powered_mean,
     sample_size,
     unequal_split,
 )
@@ -55,16 +51,12 @@ _DRAWN = 5
 
 
 class Arm(Struct, frozen=True, kw_only=True):
-    """One text of the test."""
-
     code: str
     text: str
     origin: str
     """Where in the run it comes from."""
     chosen: Chosen
     """`ab` where the run's panels chose it, `random` where it was drawn."""
-    propensity: float = 1.0
-    """How likely it was to be an arm."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,7 +72,6 @@ class AbPlan(Report):
     base: float
     lift: float
     sample: int
-    """Readers in each arm."""
     unchanged: bool = False
     """Whether the run delivered its first draft, so that no arm but the control was ever delivered."""
     broken: tuple[str, ...] = ()
@@ -88,7 +79,6 @@ class AbPlan(Report):
 
     @property
     def conclusion(self) -> str:
-        """How many readers it takes."""
         return (
             f"send each of {count(len(self.arms), 'text')} to {self.sample:,} readers drawn at random, "
             f"{self.sample * len(self.arms):,} in all; that shows a rate {self.lift * 100:g} % above "
@@ -149,8 +139,7 @@ def plan_of(
     origins = list(texts)
     drawn = ceil(arms / _DRAWN) if arms > 2 else 0
     picked = origins[: arms - drawn]
-    rest = origins[len(picked) :]
-    chosen = [*picked, *rng.sample(rest, drawn)]
+    chosen = [*picked, *rng.sample(origins[len(picked) :], drawn)]
     codes = draw_codes(arms, texts.values(), rng)
     found = [
         Arm(
@@ -158,7 +147,6 @@ def plan_of(
             text=texts[origin],
             origin=origin,
             chosen="ab" if origin in picked else "random",
-            propensity=1.0 if origin in picked else drawn / len(rest),
         )
         for code, origin in zip(codes, chosen, strict=True)
     ]
@@ -188,7 +176,6 @@ def plan_of(
 
 
 def read_plan(folder: Path) -> AbPlan:
-    """The plan of a folder."""
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=AbPlan)
     except OSError:
@@ -218,148 +205,15 @@ def _texts(story: Story) -> dict[str, str]:
     return found
 
 
-_NAMED = 3
-"""So many runs of a kind are named in a sentence."""
-Values = Mapping[str, Mapping[str, float]]
-"""What texts came to by group, more is better."""
-
-
-class AbEffect(Struct, frozen=True, kw_only=True):
-    """How much better results do than first drafts, over runs."""
-
-    tests: int
-    """Runs of which both texts were tried on readers."""
-    judged: int
-    """Further runs, which only fresh judges compared."""
-    unchanged: int = 0
-    """Runs that delivered their first draft: each gains 0, and the estimates are over them, too."""
-    better: Estimate
-    """The share of tests in which the result did better."""
-    alone: Estimate
-    """The gain from tests alone; no interval where they are too few."""
-    joined: Estimate
-    """From tests and judges (prediction-powered inference); the same where judges do not predict tests."""
-    weight: float
-    """How far a judgement counts: points for every point of judges who prefer the result."""
-    left_out: tuple[str, ...] = ()
-    """Runs of which no fresh judges compared result and draft."""
-
-    @property
-    def statement(self) -> str:
-        """The effect in a sentence, with what was left out."""
-        if not self.left_out:
-            return self._effect
-        names, more = list(self.left_out[:_NAMED]), len(self.left_out) - _NAMED
-        named = listed([*names, f"{more:,} more"] if more > 0 else names)
-        return f"{self._effect}; left out: {named}, whose result no fresh judges compared with the draft"
-
-    @property
-    def _effect(self) -> str:
-        tests, judged = count(self.tests, "test"), count(self.judged, "judged run")
-        same = count(
-            self.unchanged, "more run that delivered its draft", "more that delivered theirs"
-        )
-        same = f"; {same}, a gain of 0" if self.unchanged else ""
-        chance = "true of other runs only where chance chose what was tested"
-        if self.joined.low is None:
-            won = round((self.better.value or 0) * self.tests)
-            share = f", {percent_interval(self.better)}; {chance}" if self.tests else ""
-            more = f", and what {judged} add to that," if self.judged else ""
-            return (
-                f"the result did better than the first draft in {won} of {tests}{share}{same}; what results gain on "
-                f"average{more} is said from {MIN_MEASURED} tests on: where few runs carry most of the gain, "
-                "fewer tests can miss them all"
-            )
-        found = f"{points(self.alone)} points over the first draft, from {tests} alone"
-        if self.weight:
-            found = f"{points(self.joined)} points over the first draft, from {tests} and {judged}; {found}"
-        elif self.judged:
-            found = (
-                f"{found}: {judged} more add nothing, for judges do not predict tests beyond chance"
-            )
-        return f"{found}{same}{', counted in' if same else ''}; {chance}"
-
-
-def effect_over_runs(
-    stories: Iterable[tuple[str, Story]], records: Iterable[Record], metric: str = "rate"
-) -> AbEffect:
-    """The effect from named runs whose fresh judges compared result and draft, and from records of those tested.
-
-    Texts that were picked say nothing of others. Runs that wrote the same two texts are one.
-    """
-    values: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for each in records:
-        result = each.result
-        if result and result.metric.casefold() == metric.casefold() and each.chosen != "picked":
-            sign = 1 if result.better == "higher" else -1
-            values[one_line(each.text)][each.group] = sign * result.value
-    measured, predicted, unchanged = [], [], 0
-    left_out: list[str] = []
-    seen: set[tuple[str, str]] = set()
-    for name, story in stories:
-        confirmed = story.confirmation
-        draft = story.incumbents[0].text if story.incumbents else ""
-        texts = one_line(story.text or ""), one_line(draft)
-        # It would have asked fresh judges, had its result not been its draft.
-        is_compared = story.delivered and story.settings and story.settings.confirmation
-        is_unchanged = is_compared and texts[0] == texts[1]
-        if not (confirmed or is_unchanged):
-            left_out.append(name)
-            continue
-        if texts in seen:
-            continue
-        seen.add(texts)
-        if is_unchanged:
-            unchanged += 1
-        elif confirmed:
-            share = confirmed.prefer / confirmed.judges
-            gain = _gain(texts, values)
-            if gain is None:
-                predicted.append(share)
-            else:
-                measured.append((gain, share))
-    found = prediction_powered_mean(measured, predicted)
-    changed = len(measured) + len(predicted)
-    # How many are unchanged is known of all, not of those tested: among measurements they would count too much.
-    part = changed / (changed + unchanged) if changed else 1.0
-    return AbEffect(
-        tests=len(measured),
-        judged=len(predicted),
-        unchanged=unchanged,
-        better=exact_share(sum(gain > 0 for gain, _ in measured), len(measured)),
-        alone=_scale(found.alone, part),
-        joined=_scale(found.joined, part),
-        weight=found.weight,
-        left_out=tuple(left_out),
-    )
-
-
-def _scale(found: Estimate, by: float) -> Estimate:
-    value, low, high = (
-        None if each is None else each * by for each in (found.value, found.low, found.high)
-    )
-    return replace(found, value=value, low=low, high=high)
-
-
-def _gain(texts: tuple[str, str], values: Values) -> float | None:
-    """What readers made of the result, less of the first draft, over tests of both; None where there is none."""
-    result, draft = (values.get(text, {}) for text in texts)
-    gains = [result[group] - draft[group] for group in result.keys() & draft.keys()]
-    return fmean(gains) if gains else None
-
-
 _MISMATCH = 0.001
 """Less likely than this, the split was not what was planned, and no number below can be trusted."""
 _COMPARISONS = 60
 """Of texts in other tests, one fewer than a test has texts; with fewer nobody knows how far texts truly differ."""
 _SHOWN = 60
-"""Characters of a text."""
 _TONES: dict[str, Tone] = {"better": "good", "worse": "bad"}
 
 
 class ArmResult(Struct, frozen=True, kw_only=True):
-    """One text and what came of it."""
-
     code: str
     text: str
     origin: str
@@ -373,8 +227,21 @@ class ArmResult(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Its code and how it begins."""
         return f"{self.code} “{shorten(self.text, _SHOWN)}”"
+
+    @property
+    def verdict(self) -> str:
+        if (found := self.difference) is None:
+            return "control"
+        if found.low is None or found.high is None:
+            return "undecided"
+        return "better" if found.low > 0 else "worse" if found.high < 0 else "undecided"
+
+    @property
+    def expected(self) -> str:
+        if self.shrunken is None:
+            return UNKNOWN
+        return f"{self.shrunken * 100:.{max(digits_of(self.rate), 1)}f} %"
 
 
 @dataclass(frozen=True, repr=False)
@@ -393,11 +260,8 @@ class AbReport(Report):
     records: tuple[Record, ...]
     """For a folder of records; none where the split was unequal."""
     appended: int = 0
-    """How many records were written to the folder that was named."""
     replaced: int = 0
-    """How many of an earlier look at this test they replace."""
-    effect: AbEffect | None = None
-    """Over runs, where judged ones were named."""
+    """How many of an earlier report on this test they replace."""
 
     @property
     def is_unequal(self) -> bool:
@@ -406,7 +270,6 @@ class AbReport(Report):
 
     @property
     def conclusion(self) -> str:
-        """Which text does better, or why nothing can be said."""
         if self.is_unequal:
             return (
                 "the readers were not split equally, so something chose among them and no rate can be "
@@ -414,12 +277,11 @@ class AbReport(Report):
             )
         control = next(arm.name for arm in self.arms if arm.code == self.control)
         better, worse = (
-            [arm for arm in self.arms if _verdict(arm) == verdict]
-            for verdict in ("better", "worse")
+            [arm for arm in self.arms if arm.verdict == verdict] for verdict in ("better", "worse")
         )
         if better:
             best = max(better, key=lambda arm: arm.count / arm.n)
-            expected = "" if best.shrunken is None else f"; expect {_expected(best)}"
+            expected = "" if best.shrunken is None else f"; expect {best.expected}"
             return (
                 f"{best.name} ({best.origin}) does better than {control}: "
                 f"{points(best.difference or best.rate)} points{expected}"
@@ -433,7 +295,6 @@ class AbReport(Report):
         return f"no text is shown to do better than {control}{more}"
 
     def sections(self) -> list[Section]:
-        """The table, the split, and how to read both; of an unequal split only how many there were."""
         if self.is_unequal:
             split = ("Split", f"unequal ({p_statement(self.mismatch)})")
             sizes = [(arm.code, f"{arm.n:,}") for arm in self.arms]
@@ -453,8 +314,8 @@ class AbReport(Report):
                 f"{arm.n:,}",
                 percent_interval(arm.rate),
                 points(arm.difference) if arm.difference else UNKNOWN,
-                *[_expected(arm)] * is_expected,
-                _verdict(arm),
+                *[arm.expected] * is_expected,
+                arm.verdict,
             )
             for arm in self.arms
         ]
@@ -464,12 +325,8 @@ class AbReport(Report):
             ("Expected", self._expected_how),
         ]
         if self.appended:
-            again = f"; {self.replaced:,} of an earlier look at this test replaced" * bool(
-                self.replaced
-            )
+            again = f"; {self.replaced:,} of an earlier report replaced" if self.replaced else ""
             sentences.append(("Records", f"{self.appended:,} appended to the folder{again}"))
-        if self.effect:
-            sentences.append(("Over runs", self.effect.statement))
         return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
 
     @property
@@ -524,7 +381,22 @@ def report_of(
     mismatch = unequal_split(
         [n for _, n in counts.values()], plan.sample * len(plan.arms), _MISMATCH
     )
-    arms = [_result(arm, plan, counts, alpha, shrunken[arm.text]) for arm in plan.arms]
+    control = counts[plan.control]
+    arms = []
+    for arm in plan.arms:
+        number, n = counts[arm.code]
+        apart = always_valid_difference((number, n), control, 2 * plan.sample, alpha)
+        found = ArmResult(
+            code=arm.code,
+            text=arm.text,
+            origin=arm.origin,
+            n=n,
+            count=number,
+            rate=exact_share(number, n),
+            difference=None if arm.code == plan.control else apart,
+            shrunken=shrunken[arm.text],
+        )
+        arms.append(found)
     if mismatch < _MISMATCH:
         arms, records = [replace(arm, difference=None, shrunken=None) for arm in arms], []
     return AbReport(
@@ -567,31 +439,6 @@ def read_results(path: Path) -> dict[str, tuple[int, int]]:
     return counts
 
 
-def _result(
-    arm: Arm,
-    plan: AbPlan,
-    counts: Mapping[str, tuple[int, int]],
-    alpha: float,
-    shrunken: float | None,
-) -> ArmResult:
-    number, n = counts[arm.code]
-    is_control = arm.code == plan.control
-    return ArmResult(
-        code=arm.code,
-        text=arm.text,
-        origin=arm.origin,
-        n=n,
-        count=number,
-        rate=exact_share(number, n),
-        difference=None
-        if is_control
-        else always_valid_difference(
-            counts[arm.code], counts[plan.control], 2 * plan.sample, alpha
-        ),
-        shrunken=shrunken,
-    )
-
-
 def _record(arm: Arm, counted: tuple[int, int], group: str, metric: str) -> Record:
     number, n = counted
     return Record(
@@ -605,24 +452,8 @@ def _record(arm: Arm, counted: tuple[int, int], group: str, metric: str) -> Reco
 
 
 def _other_tests(known: Iterable[Record], group: str, metric: str) -> Iterator[Record]:
-    """What other tests say of this metric, and nothing else."""
     for each in known:
         result = each.result
         is_other = each.group not in ("", group) and each.chosen != "picked"
         if is_other and result and result.metric.casefold() == metric.casefold():
             yield replace(each, result=replace(result, metric=metric), verdict=None, score=None)
-
-
-def _verdict(arm: ArmResult) -> str:
-    found = arm.difference
-    if found is None:
-        return "control"
-    if found.low is None or found.high is None:
-        return "undecided"
-    return "better" if found.low > 0 else "worse" if found.high < 0 else "undecided"
-
-
-def _expected(arm: ArmResult) -> str:
-    if arm.shrunken is None:
-        return UNKNOWN
-    return f"{arm.shrunken * 100:.{max(digits_of(arm.rate), 1)}f} %"

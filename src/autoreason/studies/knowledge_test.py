@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, zip_longest
 from random import Random
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import msgspec
 from msgspec import Struct
@@ -65,6 +65,12 @@ class RecordedPair(Struct, frozen=True, kw_only=True):
     retrieval: float = 0.5
     """Whether retrieval alone is right: 1, 0, or 0.5 where both are the same to it."""
 
+    @property
+    def length(self) -> float:
+        """Whether counting characters is, in the same way."""
+        better, worse = len(self.better), len(self.worse)
+        return 0.5 if better == worse else float(better > worse)
+
 
 class RecordedPairs(Work, Struct, frozen=True, kw_only=True, tag_field="type", tag=True):
     """Pairs on which judges are tested."""
@@ -72,10 +78,8 @@ class RecordedPairs(Work, Struct, frozen=True, kw_only=True, tag_field="type", t
     name = "recorded pairs"
 
     source: str
-    """The folder, as it was named."""
     pairs: tuple[RecordedPair, ...]
     of: int
-    """How many the folder has."""
     withheld: int = 0
     """Private records of the folder, where judges on other machines are asked: none is in a pair or shown."""
     private: bool = False
@@ -115,7 +119,7 @@ def _choose(
     lists: Sequence[Sequence[ShownRecord]], texts: Sequence[str]
 ) -> tuple[ShownRecord, ...]:
     """The first of each list by turns, each record once, and none that resembles one of the texts."""
-    turns = chain.from_iterable(zip(*(_padded(each) for each in lists), strict=True))
+    turns = chain.from_iterable(zip_longest(*lists))
     by_id = {
         record.id: record
         for record in turns
@@ -124,11 +128,7 @@ def _choose(
     return tuple(by_id.values())[:LISTED]
 
 
-def _padded(records: Sequence[ShownRecord]) -> list[ShownRecord | None]:
-    return [*records, *[None] * (LISTED - len(records))]
-
-
-Arm = Literal["without", "with", "placebo"]
+ARMS = ("without", "with", "placebo")
 
 
 class PairAnswers(Struct, frozen=True, kw_only=True):
@@ -176,20 +176,16 @@ class KnowledgeReport(Report):
     source: str
     judges: tuple[JudgeAnswers, ...]
     length: Estimate
-    """Counting characters."""
     retrieval: Estimate
     pairs: int
     of: int
-    """Pairs that the folder has."""
     groups: int
 
     @property
     def conclusion(self) -> str:
-        """The verdict on every judge."""
         return "; ".join(map(_verdict, self.judges))
 
     def sections(self) -> list[Section]:
-        """The table, and what it rests on."""
         rows = [
             (
                 each.judge,
@@ -251,12 +247,10 @@ class KnowledgeReport(Report):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
         return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
 
 
 def knowledge_report(story: Story) -> KnowledgeReport:
-    """What a test shows so far."""
     assert story.task is not None
     assert story.settings is not None
     work = story.task.work
@@ -268,8 +262,10 @@ def knowledge_report(story: Story) -> KnowledgeReport:
     return KnowledgeReport(
         source=work.source,
         judges=judges,
-        length=clustered_share(group_values(work.pairs, _group, _by_length)),
-        retrieval=clustered_share(group_values(work.pairs, _group, lambda each: each.retrieval)),
+        length=clustered_share(group_values((each.group, each.length) for each in work.pairs)),
+        retrieval=clustered_share(
+            group_values((each.group, each.retrieval) for each in work.pairs)
+        ),
         pairs=len(work.pairs),
         of=work.of,
         groups=len({pair.group for pair in work.pairs}),
@@ -277,10 +273,8 @@ def knowledge_report(story: Story) -> KnowledgeReport:
 
 
 def judge_answers(judge: str, answers: Sequence[PairAnswers], invalid: int) -> JudgeAnswers:
-    """What one judge's decisions come to."""
-
     def by_group(value: Callable[[PairAnswers], float]) -> list[list[float]]:
-        return group_values(answers, lambda each: each.group, value)
+        return group_values((each.group, value(each)) for each in answers)
 
     gains = by_group(lambda each: each.with_records - each.without)
     real = by_group(lambda each: each.with_records - each.placebo)
@@ -336,7 +330,7 @@ def _answers(
     """The pairs that a judge decided in both orders under every condition, and how many it did not."""
     found, invalid = [], 0
     for number, pair in enumerate(pairs, 1):
-        shares = [_right(story, number, arm, judge) for arm in ("without", "with", "placebo")]
+        shares = [_right(story, number, arm, judge) for arm in ARMS]
         if None in shares:
             invalid += 1
             continue
@@ -354,11 +348,10 @@ def _answers(
 
 
 def pair_stage(number: int, arm: str) -> str:
-    """Where ballots on a pair under a condition are recorded."""
     return sub_key("pairs", number, arm)
 
 
-def _right(story: Story, number: int, arm: Arm | str, judge: int) -> float | None:
+def _right(story: Story, number: int, arm: str, judge: int) -> float | None:
     """The share of both orders in which the better text came first; None where a ballot is missing."""
     panel = story.panels.get(pair_stage(number, arm))
     ballots = [each for each in (panel.ballots if panel else ()) if each.seat // 2 == judge]
@@ -368,17 +361,7 @@ def _right(story: Story, number: int, arm: Arm | str, judge: int) -> float | Non
     return sum(ranking[0] == "better" for ranking in rankings) / 2
 
 
-def _group(pair: RecordedPair) -> str:
-    return pair.group
-
-
-def _by_length(pair: RecordedPair) -> float:
-    better, worse = len(pair.better), len(pair.worse)
-    return 0.5 if better == worse else float(better > worse)
-
-
 def _verdict(found: JudgeAnswers) -> str:
-    """One judge's verdict in a sentence."""
     if found.groups < MIN_GROUPS and found.pairs >= MIN_PAIRS:
         return few_groups(found.groups)
     if found.verdict == "too few":
@@ -396,9 +379,7 @@ def _verdict(found: JudgeAnswers) -> str:
     return f"{'helps' if found.verdict == 'helps' else 'harms'}: {found.judge} is {seen}"
 
 
-ARMS = ("without", "with", "placebo")
 _WIDTH = 16
-"""Pairs under way at once."""
 
 
 class KnowledgeTestJob(Job):
@@ -408,7 +389,6 @@ class KnowledgeTestJob(Job):
     prompts = (*JUDGE_PROMPTS, "knowledge")
 
     async def run(self) -> JobFinished:
-        """Every pair with every judge, in both orders, under each of the three conditions."""
         self._room = asyncio.Semaphore(_WIDTH)
         works = [
             self._ask(number, arm, pair)
@@ -423,7 +403,6 @@ class KnowledgeTestJob(Job):
             self.emit(each)
 
     async def _ask(self, number: int, arm: str, pair: RecordedPair) -> list[BallotCast]:
-        """One pair under one condition."""
         shown = {"with": pair.known, "placebo": pair.placebo}.get(arm, ShownOutcomes())
         question = pair_stage(number, arm)
         context = self.context.within(
@@ -456,12 +435,10 @@ class KnowledgeTestJob(Job):
 
     @classmethod
     def plan_count(cls, task: Task) -> int:
-        """Once for each pair."""
         return len(pairs_of(task))
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
-        """There must be pairs."""
         if not pairs_of(task):
             raise InvalidInput(f"{settings.job.label} has no pairs; give it a folder with outcomes")
 
@@ -484,11 +461,7 @@ def keep_verdicts(story: Story, run: str) -> None:
             TestResult(
                 judge=each.judge,
                 verdict=each.verdict,
-                difference=each.gain.value or 0.0,
-                low=each.gain.low,
-                high=each.gain.high,
                 pairs=each.pairs,
-                groups=each.groups,
                 when=datetime.now(UTC).isoformat(timespec="seconds"),
                 run=run,
                 weight=each.weight,

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from autoreason import refine
 from autoreason.contract import Contract
-from autoreason.errors import InvalidInput, UnknownRun
+from autoreason.errors import InvalidInput
 from autoreason.events import (
     BallotCast,
     CandidateReady,
@@ -23,12 +22,11 @@ from autoreason.events import (
 )
 from autoreason.journal import Journal
 from autoreason.knowledge.folder import read_folder
-from autoreason.knowledge_records import Record, RecordedOutcome
 from autoreason.run.knowledge import plan_ab, report_ab
 from autoreason.run.result import Result
 from autoreason.settings import Models, Settings
 from autoreason.story import CONFIRMATION, RecordedPanel, RecordedPass, Story
-from autoreason.studies.ab import AbEffect, AbPlan, effect_over_runs, plan_of, read_plan
+from autoreason.studies.ab import AbPlan, plan_of, read_plan
 from autoreason.task import Task
 from autoreason.tournament.panel import verdict_of
 
@@ -59,7 +57,6 @@ def test_a_plan_is_blind_and_complete(plan: AbPlan, result: Result, tmp_path: Pa
     assert result.text in {arm.text for arm in plan.arms}
     for arm in plan.arms:
         assert (tmp_path / "test" / f"{arm.code}.md").read_text().strip() == arm.text.strip()
-        assert 0 < arm.propensity <= 1
     shown = plan.to_markdown()
     assert all(arm.origin not in shown for arm in plan.arms if arm.origin.startswith("pass"))
     assert f"{plan.sample:,} readers" in plan.conclusion
@@ -113,7 +110,7 @@ def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_pa
     more = {code: (count + 20, n + 20) for code, (count, n) in counts.items()}
     again = report_ab(fill_in(tmp_path / "test", more), knowledge=kb, metric="opens")
     assert (again.appended, again.replaced) == (3, 3)
-    assert "3 appended to the folder; 3 of an earlier look" in str(again)
+    assert "3 appended to the folder; 3 of an earlier report" in str(again)
     readers = {record.result.n for record in read_folder(kb).records if record.result}
     assert readers == {n for _, n in more.values()}
 
@@ -352,127 +349,9 @@ def unchanged_story(at: int) -> Story:
     return story
 
 
-def tried(at: int, gain: float, **changes: Any) -> list[Record]:
-    """Outcomes of a run's two texts."""
-    return [
-        Record(
-            text=f"{name} {at}",
-            kind="outcome",
-            result=RecordedOutcome(metric="rate", value=value, n=5000),
-            **{"group": f"test {at}", "chosen": "ab", **changes},
-        )
-        for name, value in (("draft", 0.2), ("pass 1 B", 0.2 + gain))
-    ]
-
-
-def effect(stories: list[Story], records: list[Record], metric: str = "rate") -> AbEffect:
-    named = ((f"run-{at}", story) for at, story in enumerate(stories))
-    return effect_over_runs(named, records, metric)
-
-
-def test_few_tests_and_many_judged_runs_are_joined() -> None:
-    rng = random.Random(3)
-    stories = [judged_story(at, at % 10) for at in range(360)]
-    records = [
-        record
-        for at in rng.sample(range(360), 60)
-        for record in tried(at, 0.01 * (at % 10 - 4) + rng.gauss(0, 0.005))
-    ]
-    found = effect(stories, records)
-    assert (found.tests, found.judged) == (60, 300)
-    assert found.weight > 0
-    assert found.joined.low is not None
-    assert found.joined.high is not None
-    assert found.joined.low < 0.005 < found.joined.high
-    assert found.joined.high - found.joined.low < 0.6 * (
-        (found.alone.high or 0) - (found.alone.low or 0)
-    )
-    assert "from 60 tests and 300 judged runs;" in found.statement
-    assert "add nothing" not in found.statement
-
-
-def test_judges_who_predict_nothing_are_left_out_and_that_is_said() -> None:
-    rng = random.Random(5)
-    stories = [judged_story(at, rng.randint(0, 9)) for at in range(100)]
-    records = [record for at in range(65) for record in tried(at, rng.gauss(0.01, 0.01))]
-    found = effect(stories, records)
-    assert found.weight == 0
-    assert found.joined == found.alone
-    assert "35 judged runs more add nothing, for judges do not predict tests" in found.statement
-
-
-def test_few_tests_say_how_often_the_result_did_better_and_what_they_cannot_show() -> None:
-    stories = [judged_story(at, 5) for at in range(60)]
-    records = [record for at in range(20) for record in tried(at, 0.01 if at < 14 else -0.01)]
-    found = effect(stories, records)
-    assert (found.alone.low, found.joined.low, found.weight) == (None, None, 0)
-    assert "better than the first draft in 14 of 20 tests, 70 % (46 to 88)" in found.statement
-    assert "and what 40 judged runs add to that, is said from 60 tests on" in found.statement
-    assert "where few runs carry most of the gain, fewer tests can miss them all" in found.statement
-    assert "in 0 of 0 tests; what results gain" in effect(stories, []).statement
-
-
-def test_runs_that_wrote_the_same_two_texts_are_one_test() -> None:
-    found = effect([judged_story(0, 5)] * 3 + [judged_story(1, 5)] * 2, tried(0, 0.1))
-    assert (found.tests, found.judged) == (1, 1)
-
-
-def test_runs_that_delivered_their_draft_gain_nothing() -> None:
-    rng = random.Random(4)
-    stories = [judged_story(at, 5) for at in range(60)]
-    records = [record for at in range(60) for record in tried(at, rng.gauss(0.04, 0.01))]
-    changed = effect(stories, records)
-    both = effect([*stories, *map(unchanged_story, range(60, 120))], records)
-    assert (changed.unchanged, both.unchanged) == (0, 60)
-    for one, other in ((changed.alone, both.alone), (changed.joined, both.joined)):
-        assert [one.value, one.low, one.high] == pytest.approx(
-            [2 * (each or 0) for each in (other.value, other.low, other.high)]
-        )
-    assert "60 more that delivered theirs, a gain of 0, counted in" in both.statement
-
-
-def test_texts_that_were_picked_other_metrics_and_other_groups_are_no_tests() -> None:
-    stories = [judged_story(0, 5), Story()]
-    both = tried(0, 0.1)
-    assert effect(stories, both).tests == 1
-    assert effect(stories, tried(0, 0.1, chosen="picked")).tests == 0
-    assert effect(stories, both, "clicks").tests == 0
-    assert effect(stories, [both[0], tried(0, 0.1, group="other")[1]]).tests == 0
-    assert "in 1 of 1 test, 100 %" in effect(stories, both).statement
-
-
 def test_texts_that_break_the_contract_are_named() -> None:
     story = judged_story(0, 5)
     story.task = Task(brief="Tides.", contract=Contract(max_words=3))
     planned = plan_of(story, "run", 2)
     code = next(arm.code for arm in planned.arms if "pass" in arm.text)
     assert f"1 of 2 texts breaks the run's contract: {code}" in str(planned)
-
-
-def test_runs_that_were_not_compared_are_named() -> None:
-    broken = judged_story(0, 5)
-    broken.panels, broken.end = {}, unchanged_story(1).end
-    broken.incumbents[0] = replace(broken.incumbents[0], keeps_contract=False)
-    said = effect([broken, *[Story()] * 5], []).statement
-    assert "left out: run-0, run-1, run-2 and 3 more, whose result no fresh judges compared" in said
-
-
-def test_a_report_joins_the_runs_that_were_judged(
-    plan: AbPlan, result: Result, journal: Journal, tmp_path: Path
-) -> None:
-    counts = {arm.code: (800, 4000) for arm in plan.arms}
-    file = fill_in(tmp_path / "test", counts)
-    kb = tmp_path / "kb"
-    kb.mkdir()
-    found = report_ab(file, knowledge=kb, judged=[result, result.run], journal=journal)
-    assert found.effect is not None
-    assert (found.effect.tests, found.effect.judged) == (1, 0)
-    other = refine("Explain tides.", "echo/echo", passes=4, k=9, seed=3, journal=journal)
-    more = report_ab(file, knowledge=kb, judged=[result, other], journal=journal).effect
-    assert more is not None
-    assert (more.tests, more.judged) == (1, 1)
-    assert "Over runs" in str(found)
-    assert found.to_dict()["effect"]["tests"] == found.effect.tests
-    assert report_ab(file).effect is None
-    with pytest.raises(UnknownRun):
-        report_ab(file, judged=["nobody"], journal=journal)

@@ -16,7 +16,7 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.run.result import StudyResult
 from autoreason.run.studies import advise
-from autoreason.studies.advise.advice_job import AdviceReport
+from autoreason.studies.advice_job import AdviceReport
 from autoreason.task import Task
 
 BRIEF = Task(brief="Write a note about the new coffee machine.")

@@ -23,8 +23,7 @@ from autoreason.events import (
 )
 from autoreason.settings import Models, make_settings
 from autoreason.story import CONFIRMATION, RecordedPanel, RecordedPass, Story
-from autoreason.studies.audit.audited_run import AuditedRun
-from autoreason.studies.audit.findings import AuditFinding, Question, find
+from autoreason.studies.audit_findings import AuditedRun, AuditFinding, Question, find
 from autoreason.task import Task
 from autoreason.tournament.voting import count_votes
 

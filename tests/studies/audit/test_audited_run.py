@@ -16,9 +16,8 @@ from autoreason.errors import InvalidInput
 from autoreason.job_types import Certify, Judge
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel
-from autoreason.studies.audit.audit import audit_runs
-from autoreason.studies.audit.audited_run import AuditedRun, read_run
-from autoreason.studies.audit.findings import AuditFinding
+from autoreason.studies.audit import audit_runs
+from autoreason.studies.audit_findings import AuditedRun, AuditFinding, read_run
 from autoreason.task import Entry, Task
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from autoreason.settings import Settings
-from autoreason.studies.simulate.study import named_protocol
-from autoreason.studies.simulate.world import Judges, World, load_world
+from autoreason.studies.simulation import named_protocol
+from autoreason.studies.world import Judges, World, load_world
 
 
 def world(name: str = "harm-new", **judges: Any) -> World:

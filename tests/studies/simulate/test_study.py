@@ -10,7 +10,7 @@ from tests.studies.simulate.scenes import SHARP, settings, world
 
 from autoreason.errors import InvalidInput
 from autoreason.settings import Protocol
-from autoreason.studies.simulate.study import (
+from autoreason.studies.simulation import (
     SETTINGS,
     NamedProtocol,
     Outcomes,
@@ -23,7 +23,7 @@ from autoreason.studies.simulate.study import (
     summarise,
     tournament_of,
 )
-from autoreason.studies.simulate.world import RandomDraws, first_draft, revise, synthesize
+from autoreason.studies.world import RandomDraws, first_draft, revise, synthesize
 
 
 def test_the_same_seed_gives_the_same_runs() -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.studies.simulate.world import (
+from autoreason.studies.world import (
     World,
     built_in_worlds,
     load_world,

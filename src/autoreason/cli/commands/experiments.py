@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from autoreason.journal import Journal
     from autoreason.report.report import Report
     from autoreason.run.prepared import PreparedRun
-    from autoreason.studies.audit.audited_run import AuditedRun
+    from autoreason.studies.audit_findings import AuditedRun
 
 
 @click.command(cls=Command, paged=True, shares=f"{REPORT} book")
@@ -55,8 +55,8 @@ def audit(runs: tuple[str, ...], every: bool, book: Journal) -> Report:
       autoreason audit --all
     """
     from autoreason.cli.views.console import stderr_console
-    from autoreason.studies.audit.audit import audit_runs
-    from autoreason.studies.audit.audited_run import read_run
+    from autoreason.studies.audit import audit_runs
+    from autoreason.studies.audit_findings import read_run
 
     if every and runs:
         raise InvalidInput("--all takes every run; name runs or give --all, not both")
@@ -71,7 +71,7 @@ def audit(runs: tuple[str, ...], every: bool, book: Journal) -> Report:
 
 def read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedRun]:
     """Every run in the journal, oldest first; one that cannot be read must not hide the others."""
-    from autoreason.studies.audit.audited_run import NotAudited, read_run
+    from autoreason.studies.audit_findings import NotAudited, read_run
 
     runs = book.stamps()
     for number, run in enumerate(runs, 1):
@@ -121,8 +121,8 @@ def simulate(**values: Any) -> Report:
       autoreason simulate --world my-judges.yaml --runs 1000 --budget 100
     """
     from autoreason.cli.views.console import ProgressLine
-    from autoreason.studies.simulate.study import Plan, choose_protocols, run_study
-    from autoreason.studies.simulate.world import load_worlds
+    from autoreason.studies.simulation import Plan, choose_protocols, run_study
+    from autoreason.studies.world import load_worlds
 
     plan = Plan(values["runs"], values["seed"], values["budget"])
     protocols = choose_protocols(values["protocols"], values["changes"])

@@ -14,11 +14,10 @@ from autoreason.cli.command import (
     REPORT,
     Answer,
     Group,
-    open_journal,
     print_message,
     print_messages,
 )
-from autoreason.cli.lookup import complete_run, find_text_runs, run_argument
+from autoreason.cli.lookup import run_argument
 from autoreason.cli.options import FILE, Number, figure, file, flag, group, option
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
@@ -292,7 +291,7 @@ def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report
     return found
 
 
-@knowledge.command("ab-report", paged=True, shares=f"{REPORT} journal")
+@knowledge.command("ab-report", paged=True, shares=REPORT)
 @click.argument("results", type=FILE)
 @group(
     "Test",
@@ -304,19 +303,7 @@ def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report
     file("--knowledge FOLDER", "Append the outcomes to outcomes.jsonl of this folder of records."),
     option("--group", "The name of the test there. [default: the run's]", default=""),
 )
-@group(
-    "Over runs",
-    option(
-        "--judged RUN",
-        "What results gain over drafts, from runs that were tested and those that were only judged; "
-        "name all there are of this kind, or `all`.",
-        multiple=True,
-        shell_complete=complete_run,
-    ),
-)
-def report_test(
-    results: Path, planned: Path | None, judged: tuple[str, ...], **values: Any
-) -> tuple[Report, int]:
+def report_test(results: Path, planned: Path | None, **values: Any) -> tuple[Report, int]:
     """Read the counts of an A/B test.
 
     RESULTS has the columns code, n and count. Intervals hold however
@@ -325,8 +312,5 @@ def report_test(
     """
     from autoreason.run.knowledge import report_ab
 
-    if judged == ("all",):
-        with open_journal(values["journal"]) as opened:
-            judged = tuple(find_text_runs(opened, (), every=True))
-    found = report_ab(results, planned, judged=judged, **values)
+    found = report_ab(results, planned, **values)
     return found, 1 if found.is_unequal else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import combinations, pairwise
 from math import fsum, sqrt
 from statistics import fmean
@@ -14,8 +14,7 @@ from autoreason.report.numbers import p_statement, percent, percent_range
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import exact_share, holm, share, sign_test
 from autoreason.stats.sums import flips, moments, more_than_chance, resampled_mean, unlike_chance
-from autoreason.studies.audit.audited_run import AuditedPass, Panel, Runs, panels_of
-from autoreason.studies.audit.chance import (
+from autoreason.studies.audit_chance import (
     MANY_RUNS,
     Course,
     SeenVote,
@@ -26,21 +25,24 @@ from autoreason.studies.audit.chance import (
     survivals_by_chance,
     tau_by_chance,
 )
-from autoreason.studies.audit.findings import (
+from autoreason.studies.audit_findings import (
     LEVEL,
     Answer,
+    AuditedPass,
     Conclusion,
     Found,
     Level,
+    Panel,
     Pending,
+    Runs,
     listed,
     many,
-    number_of,
+    panels_of,
     part,
     question,
     share_level,
 )
-from autoreason.tournament.voting import BUILT_IN, quorum
+from autoreason.tournament.voting import quorum
 
 _ENOUGH = 12
 _SAME_ORDER = 6
@@ -53,8 +55,6 @@ _USEFUL_LEAD = 0.15
 """A lead in the share of survivals that would mean something, if it were real."""
 _ONE_SIDED = 1.645
 _FEW = 30
-_FADED = 0.1
-"""Points per ballot below 2.0 from which a fall is called large."""
 
 
 @question(
@@ -64,7 +64,6 @@ _FADED = 0.1
     "ask for structured ballots, ask once more, then replace the judge; leave out a model with many",
 )
 def invalid_ballots(runs: Runs) -> Answer:
-    """How many judges were asked and gave no valid ballot."""
     seats, invalid = Counter[str](), Counter[str]()
     for panel in panels_of(runs):
         seats[panel.judge] += panel.seats
@@ -81,7 +80,6 @@ def invalid_ballots(runs: Runs) -> Answer:
 
 
 def invalid_level(invalid: int, cast: int) -> Level:
-    """How bad it is that so many ballots have no vote."""
     return share_level(share(invalid, cast), 0.02, 0.1)
 
 
@@ -92,7 +90,6 @@ def invalid_level(invalid: int, cast: int) -> Level:
     "ask more judges, or others: one judge is no panel, and without ballots nothing is decided",
 )
 def below_quorum(runs: Runs) -> Answer:
-    """Panels without a valid ballot, with too few, or with one judge only."""
     decided = [panel for panel in panels_of(runs) if panel.winner and panel.valid]
     empty = sum(not panel.valid for panel in panels_of(runs))
     if not decided and not empty:
@@ -116,7 +113,6 @@ def below_quorum(runs: Runs) -> Answer:
     "ask for structured ballots, or take another judge",
 )
 def ballot_form(runs: Runs) -> Answer:
-    """Whether answers give their ranking in the form asked for, and how many of the rest could be read."""
     exact = read = total = 0
     for run in runs:
         for ballot in (each for panel in run.panels for each in panel.ballots):
@@ -145,7 +141,6 @@ def ballot_form(runs: Runs) -> Answer:
     "add judges while the vote is close, so that the tie rule does not decide",
 )
 def ties(runs: Runs) -> Answer:
-    """Decisions by the tie rule."""
     decided = [p for p in panels_of(runs) if p.winner and p.valid and p.tied is not None]
     if not decided:
         return "no decision was kept with its scores"
@@ -165,7 +160,6 @@ def ties(runs: Runs) -> Answer:
     "balance the orders over the panel, so that the effect cancels out",
 )
 def position(runs: Runs) -> Answer:
-    """First places by the position a text stood in, model by model."""
     by_judge = _positions(runs)
     enough = {who: panels for who, panels in by_judge.items() if sum(map(len, panels)) >= _ENOUGH}
     if not enough:
@@ -226,7 +220,6 @@ def _positions(runs: Runs) -> dict[str, list[list[SeenVote]]]:
     "take better judges or more of them; where they cannot agree, no vote means much",
 )
 def judges_agree(runs: Runs) -> Answer:
-    """Mean Kendall tau between the judges of a panel, model by model."""
     taus: defaultdict[str, list[float]] = defaultdict(list)
     by_run: list[list[list[float]]] = []
     chances = []
@@ -270,7 +263,6 @@ def judges_agree(runs: Runs) -> Answer:
     "tell judges that longer is not better, set a word limit, compare at equal length",
 )
 def longer_preferred(runs: Runs) -> Answer:
-    """How often the longer of two texts has the better score."""
     by_run = [[each for audited in run.passes if (each := list(_longer(audited)))] for run in runs]
     every = [longer for panels in by_run for each in panels for longer in each]
     if not every:
@@ -352,9 +344,8 @@ def survival(runs: Runs) -> Answer:
 
 
 def _has_decided(panel: Panel) -> bool:
-    """Whether a vote over A and others was decided."""
     contested = "A" in panel.candidates and len(panel.candidates) > 1
-    return bool(contested and panel.valid and panel.winner and panel.rule in BUILT_IN)
+    return bool(contested and panel.valid and panel.winner)
 
 
 @question(
@@ -364,7 +355,6 @@ def _has_decided(panel: Panel) -> bool:
     "ask for evidence with every stop; a streak that a coin could throw is none",
 )
 def streaks(runs: Runs) -> Answer:
-    """Whether A survives more often right after a survival than otherwise."""
     courses = []
     for run in runs:
         decided = [each for each in run.passes if each.winner and each.panel]
@@ -410,17 +400,14 @@ def streaks(runs: Runs) -> Answer:
     "run more passes: a tie has confirmed nothing",
 )
 def convergence(runs: Runs) -> Answer:
-    """Runs that converged, and on what."""
     ended = [run for run in runs if run.converged is not None]
     converged = [run for run in ended if run.converged]
     if not ended:
         return "the record does not say how runs ended"
     if not converged:
-        who = (
-            "the run did not converge"
-            if len(ended) == 1
-            else f"none of {number_of(ended)} converged"
-        )
+        who = f"none of {many(len(ended), 'run')} converged"
+        if len(ended) == 1:
+            who = "the run did not converge"
         number = Estimate(None, n=0, reason="no run converged")
         return Found("fine", f"{who}, so nothing rests on a streak", number)
     tied = []
@@ -440,64 +427,11 @@ def convergence(runs: Runs) -> Answer:
 
 @question(
     "stopping",
-    "novelty",
-    "a winner keeps 2.0 points per ballot or more as A",
-    "run a playoff over all incumbents: winning once for being new does not add up",
-)
-def novelty(runs: Runs) -> Answer:
-    """What a challenger that won scores one pass later, when it is the incumbent."""
-    fresh: defaultdict[str, list[float]] = defaultdict(list)
-    won: list[float] = []
-    off: list[list[list[float]]] = []
-    for run in runs:
-        off.append([])
-        for before, now in pairwise(run.passes):
-            if before.winner in (None, "A"):
-                continue
-            first, then = _points(before.panel, before.winner), _points(now.panel, "A", fair=True)
-            if first is not None and then is not None and now.panel:
-                won.append(first)
-                fresh[now.panel.judge].append(then)
-                off[-1].append([then - 2])
-    if not won:
-        return "no challenger won and was then judged as A by points"
-    as_incumbent = fsum(then for each in fresh.values() for then in each) / len(won)
-    sentence = (
-        f"a fresh winner has {fmean(won):.1f} points per ballot and {as_incumbent:.1f} one pass later "
-        f"({many(len(won), 'winner')})"
-    )
-    if len(fresh) > 1:
-        by_judge = sorted(fresh.items(), key=lambda item: (-len(item[1]), item[0]))
-        sentence += ": " + listed(f"{fmean(each):.1f} by {who}" for who, each in by_judge)
-    scores = [fsum(each) for each in independent(off)]
-
-    def conclude(p: float) -> Conclusion:
-        level: Level = "fine"
-        if p <= LEVEL and as_incumbent < 2:
-            level = "alarm" if as_incumbent < 2 - _FADED else "look"
-        return level, f"{sentence}; judges who rank at random give it 2.0 ({p_statement(p)})"
-
-    number = Estimate(as_incumbent - fmean(won), n=len(won))
-    return Pending(unlike_chance(flips(scores), fsum(scores)), number, conclude)
-
-
-def _points(panel: Panel | None, name: str | None, *, fair: bool = False) -> float | None:
-    """Points per ballot of three texts, if `fair` from ballots that stopping cannot bias; None under another rule."""
-    if not panel or panel.rule != "borda" or len(panel.candidates) != 3 or not panel.valid:
-        return None
-    scores = panel.fair_scores if fair else panel.scores
-    # Every ballot gives six points.
-    return 6 * scores[name] / sum(scores.values()) if name and name in scores else None
-
-
-@question(
-    "stopping",
     "playoff",
     "its judges choose the text to deliver, so what they prefer is no evidence that it is better",
     "deliver the first draft: even the judges who chose the text prefer the draft to it",
 )
 def playoff(runs: Runs) -> Answer:
-    """What the judges of the playoff prefer, who chose the text that was delivered."""
     decided = [run.story.playoff for run in runs if not run.programs and run.story.playoff]
     chosen = [
         (each.preferred, each.verdict.ballots)
@@ -506,7 +440,7 @@ def playoff(runs: Runs) -> Answer:
     ]
     if not chosen:
         return "no playoff chose another text than the first draft"
-    prefer, judges = _sums(chosen)
+    prefer, judges = map(sum, zip(*chosen, strict=True))
     sentence = f"{part(prefer, judges, 'judge')} of the playoff prefer the delivered text to the first draft"
     unproven = f"{sentence}; the same ballots chose it, so they prove nothing"
     p = sign_test(prefer, judges - prefer).p_value
@@ -521,10 +455,6 @@ def playoff(runs: Runs) -> Answer:
     return Pending(p / 2, exact_share(prefer, judges), conclude)
 
 
-def _sums(counts: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    return sum(one for one, _ in counts), sum(of for _, of in counts)
-
-
 @question(
     "stopping",
     "confirmation",
@@ -532,16 +462,15 @@ def _sums(counts: Sequence[tuple[int, int]]) -> tuple[int, int]:
     "ask more fresh judges before relying on the text, or deliver the first draft",
 )
 def confirmation(runs: Runs) -> Answer:
-    """Whether fresh judges prefer what was delivered to the first draft."""
     confirmed = [run.story.confirmation for run in runs if not run.programs]
     ballots = [(each.prefer, each.judges) for each in confirmed if each and each.judges]
     unchanged = [run for run in runs if run.first is not None and run.first == run.last]
     verb = "is" if len(unchanged) == 1 else "are"
-    exclusion = f"; {number_of(unchanged)} that delivered the first draft {verb} left out"
+    exclusion = f"; {many(len(unchanged), 'run')} that delivered the first draft {verb} left out"
     exclusion = exclusion if unchanged else ""
     if not ballots:
         return f"no fresh judges compared a delivered text with its first draft{exclusion}"
-    prefer, judges = _sums(ballots)
+    prefer, judges = map(sum, zip(*ballots, strict=True))
     number = exact_share(prefer, judges)
     over = f" in {many(len(ballots), 'run')}" if len(ballots) > 1 or unchanged else ""
     sentence = (

@@ -1,13 +1,15 @@
-"""Runs as the audit reads them: their own stories, with the panels in them and what their calls came to."""
+"""Runs as the audit reads them, questions about them, and what they find."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
@@ -18,13 +20,14 @@ from autoreason.journal import Journal, RecordedEvent, ReplyText
 from autoreason.keys import judge_key, try_key
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
-from autoreason.report.numbers import count
+from autoreason.report.numbers import count, percent
 from autoreason.settings import Settings
+from autoreason.stats.results import Estimate
+from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.task import Task
 from autoreason.tournament.evidence import SurvivalChances, survival_chances
 from autoreason.tournament.voting import (
-    BUILT_IN,
     MAX_REQUESTS_PER_SEAT,
     count_votes,
     from_scores,
@@ -43,8 +46,6 @@ class NotAudited(InvalidInput):
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One vote over two texts or more."""
-
     ballots: Sequence[BallotCast]
     verdict: Verdict | None
     rule: str
@@ -57,7 +58,6 @@ class Panel:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """Their names."""
         return tuple(sorted(self.ballots[0].order))
 
     @cached_property
@@ -67,12 +67,10 @@ class Panel:
 
     @property
     def seats(self) -> int:
-        """Judges asked."""
         return len(self.ballots)
 
     @cached_property
     def valid(self) -> int:
-        """Ballots that counted."""
         return sum(ballot.ranking is not None for ballot in self.ballots)
 
     @property
@@ -82,7 +80,6 @@ class Panel:
 
     @property
     def tied(self) -> bool | None:
-        """Whether the best score was reached by two."""
         return from_scores(self.scores, tuple(self.scores)).tied if len(self.scores) > 1 else None
 
     @cached_property
@@ -94,10 +91,10 @@ class Panel:
     @cached_property
     def fair_scores(self) -> Mapping[str, int]:
         """Scores that stopping early cannot bias: from the ballots of the seats that are always asked."""
-        if self.always_asked is None or self.rule not in BUILT_IN:
+        if self.always_asked is None:
             return self.scores
-        sample = self.sample
-        return count_votes(self.rule, sample, self.candidates).scores if sample else {}
+        tally = count_votes(self.rule, self.sample, self.candidates) if self.sample else None
+        return tally.scores if tally else {}
 
 
 @dataclass(frozen=True)
@@ -119,13 +116,11 @@ class AuditedPass:
 
     @cached_property
     def texts(self) -> dict[str | None, str]:
-        """By slot."""
         candidates = self.record.candidates.items()
         return {"A": self.record.incumbent, **{slot: ready.text for slot, ready in candidates}}
 
     @cached_property
     def words(self) -> dict[str | None, int]:
-        """Lengths by slot."""
         return {slot: count_words(text) for slot, text in self.texts.items()}
 
 
@@ -138,14 +133,11 @@ class AuditedRun:
     task: Task
     settings: Settings
     programs: bool = False
-    """Whether it writes programs instead of texts."""
     replies: Mapping[str, str] = field(default_factory=dict)
     """Those of judges, by the key of the request."""
     events: Sequence[RecordedEvent] = ()
-    """With their times."""
     answers: Sequence[ReplyText] = ()
     unanswered: int = 0
-    """Calls that were sent and never answered."""
 
     @property
     def group(self) -> str:
@@ -164,7 +156,6 @@ class AuditedRun:
 
     @property
     def first(self) -> str | None:
-        """The first draft."""
         return self.story.draft.text if self.story.draft and not self.programs else None
 
     @property
@@ -174,12 +165,10 @@ class AuditedRun:
 
     @cached_property
     def outcomes(self) -> Counter[Outcome]:
-        """How its calls ended."""
         return Counter(answer.outcome for answer in self.answers)
 
     @property
     def panels(self) -> Iterator[Panel]:
-        """Every panel of the run, those over finished texts last."""
         yield from (audited.panel for audited in self.passes if audited.panel)
         yield from self.finals
 
@@ -239,7 +228,6 @@ Runs = Sequence[AuditedRun]
 
 
 def panels_of(runs: Runs) -> Iterator[Panel]:
-    """Every panel of some runs."""
     return (panel for run in runs for panel in run.panels)
 
 
@@ -274,3 +262,127 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
             unanswered=0 if journal.lock_owner(run) else len(journal.in_flight(run)),
         )
     ]
+
+
+Level = Literal["alarm", "look", "fine", "unknown"]
+Group = Literal["ballots", "judges", "stopping", "texts", "programs", "calls"]
+LEVELS: tuple[Level, ...] = ("alarm", "look", "fine", "unknown")
+"""From worst to best; unknown is neither."""
+GROUPS: tuple[Group, ...] = ("ballots", "judges", "stopping", "texts", "programs", "calls")
+LEVEL = 0.05
+"""What a corrected p-value must reach before anything is called more than chance."""
+
+
+class AuditFinding(Struct, frozen=True, kw_only=True):
+    """One thing a record shows about itself."""
+
+    name: str
+    group: Group
+    level: Level
+    statement: str
+    """The finding as a sentence with its number; where nothing is known, why."""
+    normal: str
+    fix: str = ""
+    """What to do about it; empty where there is nothing to do."""
+    number: Estimate
+    p_value_adjusted: float | None = None
+    """How likely chance alone is to give as much, where that was tested; corrected for all questions tested."""
+
+
+class Found(NamedTuple):
+    """An answer that needs no test."""
+
+    level: Level
+    statement: str
+    number: Estimate
+
+
+Conclusion = tuple[Level, str] | str
+"""The level of a finding and its statement, or why nothing is known."""
+
+
+class Pending(NamedTuple):
+    """An answer that depends on a test: it is concluded once its p-value is corrected for all tests."""
+
+    p: float
+    number: Estimate
+    conclude: Callable[[float], Conclusion]
+
+
+Answer = Found | Pending | str
+"""A string says why nothing is known."""
+
+
+class Question(NamedTuple):
+    """What is asked of a record: what is normal, what to do where it is not, and the function that answers."""
+
+    group: Group
+    name: str
+    normal: str
+    fix: str
+    answer: Callable[[Runs], Answer]
+
+    def finding(
+        self, level: Level, statement: str, number: Estimate, p: float | None = None
+    ) -> AuditFinding:
+        """The finding at a level; advice is only given where it is needed."""
+        return AuditFinding(
+            name=self.name,
+            group=self.group,
+            level=level,
+            statement=statement,
+            normal=self.normal,
+            fix=self.fix if level in ("alarm", "look") else "",
+            number=number,
+            p_value_adjusted=p,
+        )
+
+
+def question(
+    group: Group, name: str, normal: str, fix: str
+) -> Callable[[Callable[[Runs], Answer]], Question]:
+    return lambda answer: Question(group, name, normal, fix, answer)
+
+
+def find(questions: Sequence[Question], runs: Runs) -> tuple[AuditFinding, ...]:
+    """What these questions find, each test corrected for being one of several (Holm 1979)."""
+    answers = [each.answer(runs) for each in questions]
+    corrected = holm([each.p if isinstance(each, Pending) else None for each in answers])
+    findings = []
+    for asked, answer, p in zip(questions, answers, corrected, strict=True):
+        if isinstance(answer, Pending) and p is not None:
+            said = answer.conclude(p)
+            answer = said if isinstance(said, str) else Found(*said, answer.number)
+        if isinstance(answer, str):
+            findings.append(asked.finding("unknown", answer, Estimate(None, reason=answer), p))
+        elif isinstance(answer, Found):
+            findings.append(asked.finding(*answer, p))
+    return tuple(findings)
+
+
+def many(number: int, noun: str, plural: str = "") -> str:
+    """`1 ballot`, `2 ballots`, `no ballot`."""
+    return count(number, noun, plural) if number else f"no {noun}"
+
+
+def part(number: int, total: int, noun: str, plural: str = "") -> str:
+    """`70 of 2,231 ballots (3 %)`, `none of 78 ballots`."""
+    nouns = noun if total == 1 else plural or noun + "s"
+    if not number:
+        return f"none of {total:,} {nouns}"
+    return f"{number:,} of {total:,} {nouns} ({percent(number / total)})"
+
+
+def listed(items: Iterable[str], shown: int = 3, joint: str = ", ") -> str:
+    """The first few of some names, and how many more there are."""
+    names = list(items)
+    rest = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return joint.join(names[:shown]) + rest
+
+
+def share_level(number: Estimate, look: float, alarm: float) -> Level:
+    """The level of a share that is better the smaller it is; few data raise no alarm."""
+    value, low = number.value or 0.0, number.low or 0.0
+    if value > alarm and low > look:
+        return "alarm"
+    return "look" if value > look else "fine"

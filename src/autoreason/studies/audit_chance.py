@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+
 Places = tuple[int, ...]
 """The place each candidate has on a ballot, from 0."""
 MANY_RUNS = 10

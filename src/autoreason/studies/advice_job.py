@@ -7,7 +7,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -25,9 +25,8 @@ from autoreason.report.table import Table, figures
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.strategies.rivals import Single
-from autoreason.studies.advise.measures import (
+from autoreason.studies.advice_measures import (
     GAIN,
-    JUDGES,
     LEAST_QUESTIONS,
     MAX_PILOTS,
     MIN_PILOTS,
@@ -88,7 +87,6 @@ def _is_short_question(task: Task) -> bool:
 
 
 def notes_on(task: Task) -> list[str]:
-    """What code sees in a brief that a person should know."""
     found = []
     if task.contract.empty:
         found.append(
@@ -112,8 +110,6 @@ _SPARE_CALLS = 2
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """What was measured, and what follows from it."""
-
     ending: Ending
     reason: str
     judge: tuple[CertificateFinding, ...] = ()
@@ -126,7 +122,6 @@ class AdviceJob(Job):
     summary = "whether a brief should be run, and how: a short certificate and pilots"
 
     async def run(self) -> JobFinished:
-        """Go on until something is decided or the budget is too small for the next step."""
         if not ends_by_rule(self.context.task, self.settings):
             check = build_job(JudgeCheck, self.context.within(_JUDGE, _ignore))
             await run_job(check)
@@ -189,7 +184,6 @@ class AdviceJob(Job):
 
     @classmethod
     def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:
-        """No call where a rule is enough."""
         return ({}, {}, {}) if ends_by_rule(task, settings) else plans
 
     @classmethod
@@ -199,28 +193,18 @@ class AdviceJob(Job):
 
     @classmethod
     def draft_count(cls, settings: Settings) -> int:
-        """One for every pilot."""
         return max_pilots(settings)
 
 
-class StepCalls(NamedTuple):
-    """Calls of each step, as planned."""
-
-    question: int
-    """One of those about the judge."""
-    pilot: int
-
-
-def count_calls(settings: Settings) -> StepCalls:
-    """What the steps take."""
-    pilot = sum(PilotRun.plans(pilot_settings(settings))[1].values())
-    return StepCalls(seat_calls(settings).usual, pilot)
+def pilot_calls(settings: Settings) -> int:
+    """What a pilot takes, as planned."""
+    return sum(PilotRun.plans(pilot_settings(settings))[1].values())
 
 
 def calls_for(settings: Settings, pilots: int, questions: int = LEAST_QUESTIONS) -> int:
     """The limit of calls that allows so many pilots after so many questions about the judge."""
-    steps = count_calls(settings)
-    return questions * steps.question + pilots * steps.pilot + _SPARE_CALLS
+    asked = questions * seat_calls(settings).usual
+    return asked + pilots * pilot_calls(settings) + _SPARE_CALLS
 
 
 def max_pilots(settings: Settings, questions: int = LEAST_QUESTIONS) -> int:
@@ -246,7 +230,6 @@ def _ignore(_: AnyEvent) -> None:
 
 
 def ends_by_rule(task: Task, settings: Settings) -> bool:
-    """Whether the advice needs no call."""
     instead = settings.job_as(Advise).instead
     return bool(instead) or asks_for_fact(task) or is_too_dear(settings)
 
@@ -257,12 +240,10 @@ def is_too_dear(settings: Settings) -> bool:
 
 
 def pilots_of(story: Story) -> tuple[Pilot, ...]:
-    """The pilots of advice that are over."""
     return tuple(each.pilot for each in story.of(PilotFinished))
 
 
 def advice_of(story: Story) -> Advice:
-    """What the record of an advice comes to."""
     assert story.task is not None
     assert story.settings is not None
     if instead := story.settings.job_as(Advise).instead:
@@ -291,7 +272,6 @@ def _findings(story: Story) -> tuple[CertificateFinding, ...]:
 def conclude(
     judge: tuple[CertificateFinding, ...], pilots: tuple[Pilot, ...]
 ) -> tuple[Ending, str]:
-    """The advice that follows from what was measured, and why."""
     if fault := find_fault(judge):
         return "another judge", fault
     if not pilots:
@@ -330,8 +310,6 @@ SHARES = (0.5, 0.6, 0.7, 0.8, 0.9)
 _NO_BRIEF = "BRIEF"
 _NOT_MEASURED = "whether the best of several drafts would be better was not measured"
 _LONGEST_SOURCE = 100
-_LEAST_RUNS = 2
-"""Recorded runs that can decide: their panels are larger than those of pilots, and they are weighed once."""
 
 
 class Price(Struct, frozen=True, kw_only=True):
@@ -349,9 +327,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     advice: Ending
     reason: str
     command: str
-    """What to enter next."""
     command_note: str
-    """What that does."""
     price: Price | None = None
     """None where nothing more is to be paid for, or it is not known."""
     notes: tuple[str, ...] = ()
@@ -360,19 +336,14 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     ratio: float | None = None
     """How many times likelier the pilots' ballots are if most judges prefer the result than if half do."""
     pilot_limit: int = 0
-    """How many pilots there could be at most."""
     operating_lines: tuple[OperatingLine, ...] = ()
     """How often so many pilots end in which advice."""
-    noun: str = "pilot"
-    """What its pilots are: parts of it, or runs of a journal."""
 
     @property
     def conclusion(self) -> str:
-        """The advice and why."""
         return f"{self.advice}: {self.reason}"
 
     def run_fields(self) -> dict[str, Any]:
-        """The advice and the command by themselves, and all of it."""
         return {
             "conclusion": self.conclusion,
             "advice": self.advice,
@@ -381,7 +352,6 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
         }
 
     def sections(self) -> list[Section]:
-        """What to do, what was measured, and how often such advice is wrong."""
         rows: list[tuple[str, str]] = []
         if self.price:
             cost = "no call made here says what they cost"
@@ -412,11 +382,11 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
                 times = f"{1 / self.ratio:.1f} times less likely"
             each_vote = f" ({', '.join(votes)})" if votes else ""
             weight = (
-                f"{describe_pilots(self.pilots, self.noun)}{each_vote}; "
+                f"{describe_pilots(self.pilots)}{each_vote}; "
                 f"such ballots are {times} if {percent(GAIN)} of all judges prefer the result than if half "
                 f"do, and {RATIO} times decides"
             )
-            rows.append((f"{self.noun.capitalize()}s", weight))
+            rows.append(("Pilots", weight))
             rows += [(each.name, each.note) for each in self.pilots if each.note]
         return [Section("What was measured", rows)] if rows else []
 
@@ -433,8 +403,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
             )
         tables = []
         if self.operating_lines:
-            title = count(self.pilot_limit, self.noun)
-            title += " at most" if self.noun == "pilot" else ""
+            title = f"{count(self.pilot_limit, 'pilot')} at most"
             tables = [operating_table(self.operating_lines, title)]
         if not rows and not tables:
             return []
@@ -442,7 +411,6 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
 
 
 def operating_table(lines: Sequence[OperatingLine], title: str = "") -> Table:
-    """What pilots end in, by the truth."""
     rows = [
         (percent(each.share), *map(percent, (each.run_it, each.do_not, each.undecided)))
         for each in lines
@@ -451,12 +419,7 @@ def operating_table(lines: Sequence[OperatingLine], title: str = "") -> Table:
     return Table(figures(*heads), rows, title)
 
 
-def _lines(judges: Sequence[int], first_look: int = MIN_PILOTS) -> tuple[OperatingLine, ...]:
-    return tuple(operating_line(share, judges, first_look) for share in SHARES)
-
-
 def spent_by_role(journal: Journal, run: str) -> dict[str, Spent]:
-    """What each role took in a run."""
     spent: defaultdict[str, Spent] = defaultdict(Spent)
     for call in journal.calls(run):
         spent[call.request.role] = spent[call.request.role].plus(call.reply)
@@ -487,12 +450,11 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
         pilots=advice.pilots,
         ratio=likelihood_ratio(advice.pilots) if advice.pilots else None,
         pilot_limit=pilots,
-        operating_lines=_lines((JUDGES,) * pilots) if advice.pilots else (),
+        operating_lines=tuple(operating_line(share, pilots) for share in SHARES if advice.pilots),
     )
 
 
 def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tuple[str, str]:
-    """The command that goes on, and what it does."""
     options = settings.job_as(Advise)
     is_short = 0 < len(options.source) <= _LONGEST_SOURCE
     brief = shlex.quote(options.source) if is_short else _NO_BRIEF
@@ -521,14 +483,12 @@ def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tupl
 
 
 def _model_options(settings: Settings) -> str:
-    """The options that name the author and other judges."""
     author, judges = settings.models.author, settings.models.judges
     others = [f"--judge-model {each}" for each in judges] if judges != (author,) else []
     return " ".join([f"-m {author}", *others])
 
 
 def _price(ending: Ending, settings: Settings, spent: Mapping[str, Spent]) -> Price | None:
-    """What the advised way takes."""
     match ending:
         case "run it":
             plan: Plan = Tournament.plans(settings)[1]
@@ -549,40 +509,5 @@ def _price(ending: Ending, settings: Settings, spent: Mapping[str, Spent]) -> Pr
 
 
 def describe_limit(settings: Settings) -> str:
-    """What advice may take, beside what the run takes that it is about."""
     whole = count(run_calls(settings), "call")
     return f"advice takes at most {count(limit_calls(settings), 'call')}; the run it is about takes about {whole}"
-
-
-def recorded_advice(
-    pilots: Sequence[Pilot],
-    settings: Settings,
-    spent: Mapping[str, Spent],
-    notes: tuple[str, ...] = (),
-) -> AdviceReport:
-    """Advice from runs that are recorded, each with a confirmation, as if they were pilots."""
-    votes = describe_pilots(pilots, "run")
-    endings: dict[str, Ending] = {"run_it": "run it", "do_not": "one draft"}
-    ending = endings.get(weigh_pilots(pilots, _LEAST_RUNS), "undecided")
-    asked = [each.judges for each in pilots if each.judges]
-    strategy = " --strategy single" if ending == "one draft" else ""
-    command = f"autoreason run {_NO_BRIEF} {_model_options(settings)}{strategy}"
-    does = "for the next brief of this kind"
-    if ending == "undecided":
-        command = f"autoreason advise {_NO_BRIEF} {_model_options(settings)}"
-        does = "which measures it on a brief"
-    if ending == "one draft":
-        notes = (*notes, _NOT_MEASURED)
-    return AdviceReport(
-        advice=ending,
-        reason=votes if ending != "undecided" else f"{votes}, which decides nothing",
-        command=command,
-        command_note=does,
-        price=_price(ending, settings, spent),
-        notes=notes,
-        pilots=tuple(pilots),
-        ratio=likelihood_ratio(pilots),
-        pilot_limit=len(asked),
-        operating_lines=_lines(asked, len(asked)) if len(asked) >= _LEAST_RUNS else (),
-        noun="run",
-    )

@@ -14,7 +14,6 @@ from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from autoreason.errors import InvalidInput, plainly
-from autoreason.settings import MAX_PASSES
 from autoreason.task import read_text
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -23,8 +22,6 @@ _FOLDER = Path(__file__).parent / "worlds"
 
 
 class WorldPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Numbers of a world that belong together."""
-
     def __post_init__(self) -> None:
         for field in self.__struct_fields__:
             if not isfinite(getattr(self, field)):
@@ -89,8 +86,6 @@ class Judges(WorldPart, frozen=True, kw_only=True):
 
 
 class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything a simulated run needs to know of its surroundings."""
-
     about: str
     kind: Literal["help", "drift", "harm"]
     """What revisions do on the whole: they improve, they wander, or they do harm."""
@@ -108,7 +103,6 @@ def built_in_worlds() -> tuple[str, ...]:
 
 
 def load_world(source: str) -> World:
-    """A built-in world by name, or one from a YAML file."""
     names = built_in_worlds()
     if source in names:
         (path,) = _FOLDER.glob(f"[0-9][0-9]-{source}.yaml")
@@ -146,8 +140,6 @@ Numbers = NDArray[np.float64]
 MAX_FINALISTS = 10
 _DRAFT, _PASS, _JUDGE, _PLAYOFF, _ORDER, _CONFIRMATION, _MORE_DRAFTS, _AMONG_DRAFTS = range(8)
 _MORE_REVISIONS, _MORE_ERRORS = 8, 9
-PLAYOFF, CONFIRMATION = 0, MAX_PASSES + 1
-"""Used as pass numbers when orders of the last two panels are drawn."""
 _UNIT = sqrt(6) / pi
 """The scale at which the standard deviation of a Gumbel error is 1."""
 
@@ -160,12 +152,10 @@ class PassDraws(NamedTuple):
     quality: Numbers
     """By challenger, B then AB."""
     length: Numbers
-    """Of the revision."""
     taste: Numbers
     """By challenger: the error all judges share."""
 
     def of_run(self, row: int) -> PassDraws:
-        """The luck of one run alone."""
         return PassDraws(*(numbers[row : row + 1] for numbers in self))
 
 
@@ -199,7 +189,6 @@ class RandomDraws:
         return self._errors(MAX_FINALISTS, _AMONG_DRAFTS, seat)
 
     def of_pass(self, number: int) -> PassDraws:
-        """The luck of critics and authors."""
         source = self._source(_PASS, number)
         normal = source.standard_normal((self.runs, 5))
         silence = source.random((self.runs, 2))
@@ -230,7 +219,7 @@ class RandomDraws:
         return self._errors(2, _CONFIRMATION, seat)
 
     def orders(self, number: int, choices: int) -> NDArray[np.int64]:
-        """Which of so many schedules of orders the panel of a pass, `PLAYOFF` or `CONFIRMATION` has."""
+        """Which of so many schedules of orders the panel of a pass has."""
         return self._source(_ORDER, number).integers(choices, size=self.runs)
 
     def _errors(self, texts: int, *purpose: int) -> Numbers:
@@ -259,19 +248,6 @@ class Texts(NamedTuple):
         judges = world.judges
         fresh = judges.newer * judges.lasting ** (number - self.born)
         return self.quality + self.taste + judges.longer * self.length + fresh
-
-
-def enter_texts(table: Texts, columns: Counts, texts: Texts) -> None:
-    """Write each run's text into its column of a table with one row per run."""
-    rows = np.arange(len(columns))
-    for all_values, values in zip(table, texts, strict=True):
-        all_values[rows, columns] = values
-
-
-def pick_texts(table: Texts, rows: Counts, columns: Counts) -> Texts:
-    """Some texts of some runs, by row."""
-    at = rows[:, None], columns
-    return Texts(table.quality[at], table.length[at], table.taste[at], table.born[at])
 
 
 def first_draft(world: World, taste: Numbers) -> Texts:

@@ -7,7 +7,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, pairwise, product
+from itertools import groupby, pairwise, product, starmap
 from math import comb, hypot
 from multiprocessing import get_context
 from statistics import fmean
@@ -40,7 +40,7 @@ from autoreason.settings import (
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share, pooled_share
 from autoreason.story import DRAFTS
-from autoreason.studies.simulate.world import (
+from autoreason.studies.world import (
     PassDraws,
     RandomDraws,
     Texts,
@@ -62,7 +62,6 @@ class Outcomes(NamedTuple):
     """One number per run."""
 
     quality: NDArray[np.float64]
-    """True quality of the text delivered."""
     passes: NDArray[np.int64]
     calls: NDArray[np.int64]
     displaced: NDArray[np.int64]
@@ -171,7 +170,6 @@ class Cast:
         """By pass, or by the stage that comes after them; the first draft is pass 0."""
 
     def quality(self, text: str) -> float:
-        """How good a text really is."""
         return float(self._texts[text].quality[0])
 
     def share_changed(self, one: str, other: str) -> float:
@@ -181,7 +179,6 @@ class Cast:
         )
 
     async def ask(self, request: Request | Query[Any]) -> Any:
-        """Answer as the world has it."""
         if isinstance(request, Query):
             # There is no guidance, and the budget is enough for everything.
             return ""
@@ -221,7 +218,6 @@ class Cast:
         return self.world, self._luck.of_pass(self._number).of_run(self._row), self._number
 
     def _revising(self, reviser: int) -> PassDraws:
-        """The luck of one of the revisers of a pass."""
         if reviser == 1:
             return self._writing[1]
         return self._luck.further_revision(self._number, reviser).of_run(self._row)
@@ -267,17 +263,6 @@ class Cast:
 _TASK = Task(brief="Write.")
 
 
-class SimulatedRun(NamedTuple):
-    """The outcome of one run, in the order of `Outcomes`."""
-
-    quality: float
-    passes: int
-    calls: int
-    displaced: int
-    worse: int
-    claimed: bool
-
-
 def play_all(
     world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
 ) -> Outcomes:
@@ -289,8 +274,8 @@ def play_all(
 
 def play(
     world: World, settings: Settings, luck: RandomDraws, row: int, budget: int | None = None
-) -> SimulatedRun:
-    """One run; within a budget, the longest whose playoff and confirmation are within it too."""
+) -> tuple[float, int, int, int, int, bool]:
+    """One run as `Outcomes` has it; within a budget, the longest whose playoff and confirmation fit into it."""
     cast, tournament = tournament_of(world, settings, luck, row)
     if budget is not None and cast.calls.total() > budget:
         # The same luck again: the passes it has room for come out as they did.
@@ -300,7 +285,7 @@ def play(
     incumbents = [cast.quality(incumbent.text) for incumbent in story.incumbents]
     assert story.delivered is not None
     preference = story.delivered.evidence.preference
-    return SimulatedRun(
+    return (
         cast.quality(story.delivered.text),
         len(story.trajectory),
         cast.calls.total(),
@@ -408,7 +393,6 @@ def choose_protocols(names: Sequence[str], changes: Sequence[str]) -> list[Named
 
 
 def _known() -> dict[str, FieldDoc]:
-    """What `--set` takes: settings, and how many revisers there are."""
     docs = read_docs(Settings)
     known = {name: docs[name] for name in SETTINGS if name in docs}
     return {**known, "revisers": docs["drafts"]}
@@ -420,12 +404,9 @@ OnProgress = Callable[[int, int], None]
 Play = Callable[[World, Settings, int, int, int | None], Outcomes]
 """Runs of a protocol in a world: how many, their seed, and the most calls of each."""
 _MIN_RUNS = 60
-"""With fewer runs, one process is enough."""
 
 
 class Plan(Struct, frozen=True):
-    """How a study is run."""
-
     runs: int
     seed: int
     budget: int | None = None
@@ -433,8 +414,6 @@ class Plan(Struct, frozen=True):
 
 
 class Cell(Struct, frozen=True, kw_only=True):
-    """One protocol in one world."""
-
     world: str
     protocol: str
     summary: Summary
@@ -451,7 +430,6 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """Which protocols deliver the best text beyond chance, and in how many worlds."""
         protocols = dict.fromkeys(self.names())
         worlds = count(len(self.worlds), "world")
         if len(protocols) == 1:
@@ -467,11 +445,9 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
         return f"{best} of {worlds}, beyond chance; calls on average: {spent}"
 
     def names(self) -> list[str]:
-        """Names of protocols."""
         return [cell.protocol for cell in self.cells]
 
     def sections(self) -> list[Section]:
-        """One table per world, and what the columns mean."""
         sections = [
             Section(
                 f"{world.name}: {world.about}",
@@ -573,25 +549,25 @@ def in_processes(
     processes: int = 2,
 ) -> list[R]:
     """The results of `work` on the arguments of each job, in their order; one job alone is done right here."""
-    results: dict[int, R] = {}
+    results: list[R] = []
     if on_progress:
         on_progress(0, len(jobs))
-    for index, result in _results(work, jobs, processes if len(jobs) > 1 else 1):
-        results[index] = result
+    for result in _results(work, jobs, processes if len(jobs) > 1 else 1):
+        results.append(result)
         if on_progress:
             on_progress(len(results), len(jobs))
-    return [results[index] for index in range(len(jobs))]
+    return results
 
 
 def _results(
     work: Callable[..., R], jobs: Sequence[tuple[Any, ...]], processes: int
-) -> Iterator[tuple[int, R]]:
+) -> Iterator[R]:
     if processes == 1:
-        yield from ((index, work(*job)) for index, job in enumerate(jobs))
+        yield from starmap(work, jobs)
         return
     # Forking a process that may have threads is unsafe; starting a new one takes half a second.
     with get_context("spawn").Pool(processes, initializer=_ignore_interrupts) as pool:
-        yield from pool.imap_unordered(partial(_numbered, work), enumerate(jobs))
+        yield from pool.imap(partial(_apply, work), jobs)
 
 
 def _ignore_interrupts() -> None:
@@ -599,6 +575,5 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _numbered(work: Callable[..., R], job: tuple[int, tuple[Any, ...]]) -> tuple[int, R]:
-    index, arguments = job
-    return index, work(*arguments)
+def _apply(work: Callable[..., R], arguments: tuple[Any, ...]) -> R:
+    return work(*arguments)

@@ -1,35 +1,47 @@
-"""Questions about what was written: leaking, in breach, growing, drifting; the critics; programs; and the calls."""
+"""The audit: every question about some runs; those about what was written, the programs and the calls are here."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import fmean, median
 
+from msgspec import Struct
+
 from autoreason.contract import count_words
+from autoreason.errors import InvalidInput
 from autoreason.events import RunPaused, RunResumed
 from autoreason.exchange import Outcome
 from autoreason.parsing.documents import find_leaks, same_text
 from autoreason.programs.events import examined_in
 from autoreason.programs.source import same_program
-from autoreason.report.numbers import percent
+from autoreason.report.numbers import count, percent
+from autoreason.report.report import Report, Section
+from autoreason.report.table import Table, Tone, words
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import share
-from autoreason.studies.audit.audited_run import AuditedRun, Runs
-from autoreason.studies.audit.findings import (
+from autoreason.studies import audit_panels
+from autoreason.studies.audit_findings import (
+    GROUPS,
+    LEVELS,
     Answer,
+    AuditedRun,
+    AuditFinding,
     Found,
     Level,
+    Question,
+    Runs,
+    find,
     listed,
     many,
+    panels_of,
     part,
     question,
     share_level,
 )
 from autoreason.tournament.candidates import is_revision
 
-_SWING = 0.1
 _SHINGLE = 3
 _FEW, _MANY = 0.05, 0.2
 _FIRST_STAGES = ("draft", "attempt/")
@@ -53,7 +65,6 @@ def _challengers(runs: Runs) -> Iterator[tuple[AuditedRun, str, str]]:
     "let authors send notes apart from the text, and send texts that give themselves away back",
 )
 def leaks(runs: Runs) -> Answer:
-    """Candidates that mention how they were written."""
     leaking: dict[str, list[bool]] = {"revision": [], "synthesis": []}
     example = ""
     for run, slot, text in _challengers(runs):
@@ -104,40 +115,11 @@ def contract(runs: Runs) -> Answer:
 
 @question(
     "texts",
-    "length swings",
-    "length settles as a run goes on",
-    "set a word limit: judges who want more and critics who want less take turns",
-)
-def length_swings(runs: Runs) -> Answer:
-    """How often the incumbent turns from growing to shrinking and back."""
-    turns = chances = 0
-    for run in runs:
-        lengths = [each.words["A"] for each in run.passes[:1]]
-        lengths += [
-            each.words[each.winner] for each in run.passes if each.winner not in (None, "A")
-        ]
-        steps = [(before, after - before) for before, after in pairwise(lengths)]
-        moves = [step for before, step in steps if abs(step) > _SWING * before]
-        turns += sum((one > 0) != (other > 0) for one, other in pairwise(moves))
-        chances += max(0, len(moves) - 1)
-    if not chances:
-        return "no text changed its length by a tenth twice"
-    sentence = (
-        f"of {many(chances, 'change')} in length by a tenth or more that followed another, "
-        f"{turns} went the other way ({percent(turns / chances)})"
-    )
-    level: Level = "look" if turns > 0.5 * chances and chances >= 3 else "fine"
-    return Found(level, sentence, share(turns, chances))
-
-
-@question(
-    "texts",
     "drift",
     "a better text keeps a good part of the first draft and much of its length",
     "compare the last text with the first: is it still what was asked for?",
 )
 def drift(runs: Runs) -> Answer:
-    """How far the text delivered is from the first draft, in words and in length."""
     both = [(run.first, run.last) for run in runs if run.first and run.last]
     if not both:
         return "neither texts nor their lengths were kept"
@@ -177,7 +159,6 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
     "allow an empty critique and check every quote: a critic that must find something invents it",
 )
 def critics(runs: Runs) -> Answer:
-    """Whether a critic ever found nothing, and how often a quote was invented."""
     passes = [audited.record.critiques for run in runs for audited in run.passes]
     asked = [[each for each in written if each.readable and not each.by_code] for written in passes]
     silent = [not any(each.problems or each.prose for each in found) for found in asked if found]
@@ -201,7 +182,6 @@ def critics(runs: Runs) -> Answer:
     "look at such an answer, and say in the prompts that the program comes first, in one block",
 )
 def no_program(runs: Runs) -> Answer:
-    """Complete answers without a program."""
     found = [(examined_in(run.story), _clones(run)) for run in runs if run.programs]
     without = sum(not each.program for examined, _ in found for each in examined)
     answers = sum(len(examined) + clones for examined, clones in found)
@@ -242,7 +222,6 @@ def _clones(run: AuditedRun) -> int:
     "raise the output limit: half a text is none, and it is asked for again",
 )
 def cut_replies(runs: Runs) -> Answer:
-    """Replies that the output limit cut off."""
     outcomes = sum((run.outcomes for run in runs), Counter[Outcome]())
     how = "cut off; every reply counts, second tries too"
     return _share_of(outcomes[Outcome.TRUNCATED], outcomes.total(), "reply", "replies", how)
@@ -263,7 +242,6 @@ def _share_of(number: int, total: int, one: str, several: str, how: str) -> Answ
     "look at these passes one by one: what a failing provider sent is not a result",
 )
 def outages(runs: Runs) -> Answer:
-    """Pauses because a provider failed, gaps that nothing explains, and calls without a text."""
     if not any(run.events for run in runs):
         return "neither times nor calls were kept"
     notes = [f"{run.name}: {note}" for run in runs for note in _pauses(run)]
@@ -292,3 +270,115 @@ def _pauses(run: AuditedRun) -> Iterator[str]:
     for wait in waits:
         if wait > max(_LONG, _UNUSUAL * usual):
             yield f"nothing happened for {wait / 60:.0f} minutes"
+
+
+OF_PANELS = (
+    audit_panels.invalid_ballots,
+    audit_panels.below_quorum,
+    audit_panels.ballot_form,
+    audit_panels.ties,
+    audit_panels.position,
+    audit_panels.judges_agree,
+)
+"""Questions about panels, whatever they judged."""
+OF_TEXTS = (
+    audit_panels.longer_preferred,
+    audit_panels.survival,
+    audit_panels.streaks,
+    audit_panels.convergence,
+    audit_panels.playoff,
+    audit_panels.confirmation,
+    leaks,
+    contract,
+    drift,
+    critics,
+)
+OF_PROGRAMS = (no_program, repeated)
+OF_CALLS = (outages, cut_replies)
+
+_TONES: dict[str, Tone] = {"alarm": "bad", "look": "warning", "fine": "good", "unknown": "muted"}
+
+
+class Audit(Report, Struct, frozen=True, kw_only=True):
+    """The findings about some runs, with a conclusion."""
+
+    runs: int
+    passes: int
+    panels: int
+    ballots: int | None
+    """Valid ballots; None where there was no panel."""
+    tested: int
+    """Questions that were put to a test; their p-values are corrected for that (Holm 1979)."""
+    conclusion: str
+    findings: tuple[AuditFinding, ...]
+
+    heading = "An audit"
+
+    def sections(self) -> list[Section]:
+        size = [
+            count(self.runs, "run"),
+            count(self.passes, "pass", "passes"),
+            count(self.panels, "panel"),
+            *([] if self.ballots is None else [count(self.ballots, "valid ballot")]),
+        ]
+        sections = [Section(sentences=[("", f"{', '.join(size)}.")])]
+        for group in GROUPS:
+            found = [finding for finding in self.findings if finding.group == group]
+            found.sort(key=lambda finding: LEVELS.index(finding.level))
+            # Where it is not fine, also what is normal and what to do.
+            rows = [
+                (
+                    e.level,
+                    e.name,
+                    (e.statement, f"normal: {e.normal}", f"do: {e.fix}")[: 3 if e.fix else 1],
+                )
+                for e in found
+            ]
+            table = Table(words("level", "question", "finding"), rows, tones=_TONES, headings=False)
+            if rows:
+                sections.append(Section(group.capitalize(), tables=[table]))
+        if self.tested:
+            tested = count(self.tested, "question")
+            note = f"Chance was tested in {tested}; p-values are corrected for that (Holm)."
+            sections.append(Section(sentences=[("", note)]))
+        return sections
+
+
+def audit_runs(runs: Runs) -> Audit:
+    if not runs:
+        raise InvalidInput("there is nothing to audit; name a run")
+    panels = list(panels_of(runs))
+    texts = any(not run.programs for run in runs)
+    # Where programs are written a panel is the exception.
+    questions: tuple[Question, ...] = OF_PANELS if texts or panels else ()
+    questions += OF_TEXTS if texts else ()
+    questions += OF_PROGRAMS if any(run.programs for run in runs) else ()
+    findings = find((*questions, *OF_CALLS), runs)
+    return Audit(
+        runs=len(runs),
+        passes=sum(len(run.passes) for run in runs),
+        panels=len(panels),
+        ballots=sum(panel.valid for panel in panels) if panels else None,
+        tested=sum(each.p_value_adjusted is not None for each in findings),
+        conclusion=conclude(findings),
+        findings=findings,
+    )
+
+
+def conclude(findings: Sequence[AuditFinding]) -> str:
+    """One sentence: whether the record can be relied on."""
+    levels = Counter(finding.level for finding in findings)
+    alarms = [finding.name for finding in findings if finding.level == "alarm"]
+    looks = [finding.name for finding in findings if finding.level == "look"]
+    unanswered = levels["unknown"]
+    unknown = f"; {unanswered} of {len(findings)} questions it cannot answer" if unanswered else ""
+    if alarms:
+        what = "the alarm is" if len(alarms) == 1 else f"{len(alarms)} alarms are"
+        return (
+            f"Do not rely on this record before {what} dealt with: {listed(alarms, 12)}{unknown}."
+        )
+    if looks:
+        return f"Nothing alarming, but look at {listed(looks, 12)}{unknown}."
+    if levels["fine"]:
+        return f"Nothing speaks against this record{unknown}."
+    return "This record says too little about itself to be judged."

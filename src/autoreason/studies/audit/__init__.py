@@ -1,1 +1,0 @@
-"""Audits runs: what a record is worth, without calling a model."""

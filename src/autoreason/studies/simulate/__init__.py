@@ -1,1 +1,0 @@
-"""The tournament in simulated worlds, where the true quality of every text is known."""
