@@ -11,7 +11,7 @@ from autoreason.bounded_yaml import load_yaml
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.folder import read_folder
 from autoreason.studies.lab_file import MarkedYaml
-from autoreason.studies.simulate.world import read_world
+from autoreason.studies.world import read_world
 from autoreason.task import split_front_matter
 
 SOURCE = Path(__file__).parents[1] / "src" / "autoreason"

@@ -37,8 +37,8 @@ from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
 from autoreason.run.research import research
 from autoreason.stats.results import Estimate, Test
-from autoreason.studies.audit.audit import Audit
-from autoreason.studies.audit.findings import AuditFinding
+from autoreason.studies.audit import Audit
+from autoreason.studies.audit_findings import AuditFinding
 from autoreason.studies.certificate import Certificate, CertificateFinding
 from autoreason.studies.lab_arms import DifficultyShares, LabArm
 from autoreason.studies.lab_comparisons import ArmPair
@@ -47,8 +47,8 @@ from autoreason.studies.lab_report import LabReport, LeftOut
 from autoreason.studies.panel_jobs import RejudgeReport
 from autoreason.studies.panel_report import EntryDuel, EntryStanding, PanelReport
 from autoreason.studies.ratings import Person, RatingsReport, Standing, TaskAgreement, TaskResult
-from autoreason.studies.simulate.study import Cell, Interval, Plan, SimulationReport, Summary
-from autoreason.studies.simulate.world import World
+from autoreason.studies.simulation import Cell, Interval, Plan, SimulationReport, Summary
+from autoreason.studies.world import World
 from autoreason.task import FRONT_MATTER, read_task
 
 ROOT = Path(__file__).parents[1]

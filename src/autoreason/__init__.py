@@ -19,7 +19,7 @@ _register("autoreason.artifacts.research_task", "ResearchTask")
 _register("autoreason.artifacts.research_task", "TextMetric")
 _register("autoreason.studies.knowledge_test", "RecordedPairs")
 _register("autoreason.studies.lab_suite", "CellFinished", "SuiteWork")
-_register("autoreason.studies.advise.measures", "JudgeChecked", "PilotFinished")
+_register("autoreason.studies.advice_measures", "JudgeChecked", "PilotFinished")
 
 if TYPE_CHECKING:
     from autoreason import errors as errors

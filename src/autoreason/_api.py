@@ -52,7 +52,7 @@ from autoreason.settings import Models as Models
 from autoreason.settings import Settings as Settings
 from autoreason.studies.ab import AbPlan as AbPlan
 from autoreason.studies.ab import AbReport as AbReport
-from autoreason.studies.advise.advice_job import AdviceReport as AdviceReport
+from autoreason.studies.advice_job import AdviceReport as AdviceReport
 from autoreason.studies.certificate import Certificate as Certificate
 from autoreason.studies.knowledge_test import KnowledgeReport as KnowledgeReport
 from autoreason.studies.lab_report import LabReport as LabReport

@@ -15,7 +15,7 @@ from tests.paper.test_fit import recorded_panels
 from autoreason import Budget
 from autoreason.run.lab import lab
 from autoreason.studies.lab_file import read_suite
-from autoreason.studies.simulate.world import load_world
+from autoreason.studies.world import load_world
 
 Output = pytest.CaptureFixture[str]
 

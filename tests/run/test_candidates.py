@@ -24,8 +24,8 @@ from autoreason.run.prepared import ModelChoice
 from autoreason.run.recorded import replay
 from autoreason.run.result import passes_of, plot_passes
 from autoreason.settings import Settings
-from autoreason.studies.audit.audited_run import read_run
-from autoreason.studies.audit.check_writing import leaks
+from autoreason.studies.audit import leaks
+from autoreason.studies.audit_findings import read_run
 from autoreason.studies.panel_jobs import recorded_panels
 
 ADDRESS = "scripted/scripted"

@@ -28,7 +28,7 @@ from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
 from autoreason.run.studies import advise
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, make_settings
-from autoreason.studies.advise import measures
+from autoreason.studies import advice_measures
 from autoreason.studies.certificate import (
     BALLOTS,
     DEFECTS,

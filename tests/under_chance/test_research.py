@@ -36,7 +36,7 @@ from autoreason.settings import Models, Settings
 from autoreason.story import build_story
 from autoreason.studies.lab_comparisons import ArmValues, compare_arms
 from autoreason.studies.lab_suite import CellFinished, CellResult, compare_rules, groups
-from autoreason.studies.simulate.study import mean
+from autoreason.studies.simulation import mean
 from autoreason.task import Task
 
 RUNS = 10_000

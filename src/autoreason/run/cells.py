@@ -36,7 +36,7 @@ from autoreason.run.services import LazyService
 from autoreason.run.verbs import RunHooks
 from autoreason.settings import Budget, Settings
 from autoreason.story import Story
-from autoreason.studies.audit.check_writing import share_kept
+from autoreason.studies.audit import share_kept
 from autoreason.studies.lab_suite import Ballot, CellResult
 from autoreason.studies.panel_jobs import STAGE, votes_by_pair
 from autoreason.task import Task

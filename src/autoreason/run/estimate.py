@@ -533,8 +533,8 @@ def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured |
 
 
 def _advised(task: Task, settings: Settings) -> list[tuple[str, str]]:
-    from autoreason.studies.advise.advice_job import describe_limit, ends_by_rule, max_pilots
-    from autoreason.studies.advise.measures import JUDGES, LEAST_QUESTIONS, QUESTIONS
+    from autoreason.studies.advice_job import describe_limit, ends_by_rule, max_pilots
+    from autoreason.studies.advice_measures import JUDGES, LEAST_QUESTIONS, QUESTIONS
 
     if ends_by_rule(task, settings):
         return [("advises", "by a rule that needs no call")]

@@ -22,7 +22,7 @@ from autoreason.programs.events import program_files, solved_in
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.verbs import JournalPlace, RecordedRun, checked
 from autoreason.story import RecordedPass, Story
-from autoreason.studies.advise.measures import PilotFinished
+from autoreason.studies.advice_measures import PilotFinished
 from autoreason.studies.lab_suite import CellFinished
 from autoreason.tournament.statements import length_check
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace as changed
 from datetime import UTC, datetime
 from pathlib import Path

@@ -51,9 +51,10 @@ from autoreason.run.research import PreparedResearch, research
 from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.run.verbs import LabOptions, RecordedRun, RunHooks, checked, compute, door
 from autoreason.settings import DEFAULT_MODEL, Models, Settings
-from autoreason.studies.lab.lab_comparisons import add_repeats, repeats_to_add
-from autoreason.studies.lab.lab_report import LabReport, lab_report
-from autoreason.studies.lab.lab_suite import (
+from autoreason.studies.lab_comparisons import add_repeats, repeats_to_add
+from autoreason.studies.lab_file import SuiteFile, TaskSource, read_suite
+from autoreason.studies.lab_report import LabReport, lab_report
+from autoreason.studies.lab_suite import (
     CellQuery,
     CellResult,
     Suite,
@@ -63,7 +64,6 @@ from autoreason.studies.lab.lab_suite import (
     prepare_cell,
     suite_of,
 )
-from autoreason.studies.lab.suite_file import SuiteFile, TaskSource, read_suite
 from autoreason.task import Entry, Task
 
 

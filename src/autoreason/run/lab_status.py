@@ -94,7 +94,7 @@ class FoundReport(NamedTuple):
     """The suite's, and those that it adds repeats to."""
 
     def files(self) -> dict[str, str]:
-        from autoreason.studies.lab.lab_report import lab_files
+        from autoreason.studies.lab_report import lab_files
 
         return lab_files(self.report, self.cells)
 

@@ -51,7 +51,7 @@ from autoreason.strategies.registry import job_class
 from autoreason.task import Task
 
 if TYPE_CHECKING:
-    from autoreason.studies.lab.lab_report import LabReport
+    from autoreason.studies.lab_report import LabReport
 
 
 def reported_result(result: Result, journal: Journal) -> Result:
@@ -67,7 +67,7 @@ def reported_result(result: Result, journal: Journal) -> Result:
     if product == "text":
         return result
     if isinstance(result.story.job, Lab):
-        from autoreason.studies.lab.lab_suite import suite_of
+        from autoreason.studies.lab_suite import suite_of
 
         # Its calls are those of its cells, which are runs of their own.
         result = dataclasses.replace(result, spent=journal.cells_spent(result.run))
@@ -83,7 +83,7 @@ def reported_result(result: Result, journal: Journal) -> Result:
 
 def suite_report(result: Result, journal: Journal) -> LabReport:
     from autoreason.run.lab_status import origin_of
-    from autoreason.studies.lab.lab_report import lab_report
+    from autoreason.studies.lab_report import lab_report
 
     return lab_report(result.story, origin_of(journal.row(result.run), result.story))
 
@@ -93,11 +93,11 @@ def _report_of(result: Result, journal: Journal) -> Report:
     story = result.story
     match story.job:
         case Rejudge():
-            from autoreason.studies.panels.rejudge import rejudge_report, rejudged_run
+            from autoreason.studies.panel_jobs import rejudge_report, rejudged_run
 
             return rejudge_report(story, journal.story(rejudged_run(story)))
         case Advise():
-            from autoreason.studies.advise.advice_job import advice_report, spent_by_role
+            from autoreason.studies.advice_job import advice_report, spent_by_role
 
             return advice_report(result.run, story, spent_by_role(journal, result.run))
         case Lab():
@@ -118,7 +118,7 @@ def store_verdict(
         return
     try:
         if isinstance(settings.job, Certify):
-            from autoreason.studies.certify.certificate import keep_certificate
+            from autoreason.studies.certificate import keep_certificate
 
             keep_certificate(result.story, result.run, if_missing=if_missing)
         elif isinstance(settings.job, KnowledgeTest) and not if_missing:

@@ -46,7 +46,7 @@ from autoreason.run.verbs import (
     door,
 )
 from autoreason.settings import DEFAULT_MODEL, Settings
-from autoreason.studies.lab.lab_suite import suite_of
+from autoreason.studies.lab_suite import suite_of
 from autoreason.task import Task
 
 

@@ -37,7 +37,7 @@ from autoreason.studies.advice_job import (
     ends_by_rule,
     limit_calls,
 )
-from autoreason.studies.advise.measures import Pilot, read_pilot
+from autoreason.studies.advice_measures import Pilot, read_pilot
 from autoreason.studies.certificate import Certificate, Certification
 from autoreason.studies.certificate_questions import SUITE
 from autoreason.studies.lab_suite import STRATEGIES, SuiteMatch, compare_strategies, few_repeats

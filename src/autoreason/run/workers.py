@@ -57,7 +57,7 @@ from autoreason.run.cells import (
 from autoreason.run.leases import BASE, Lease, LeasedBudget, Leases, as_row, total
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget, Settings
-from autoreason.studies.lab.lab_suite import Suite
+from autoreason.studies.lab_suite import Suite
 
 _STOP = b"stop\n"
 """In place of a cell: no new calls, but replies on their way are still taken in."""

@@ -18,8 +18,8 @@ from autoreason.report.report import Section
 from autoreason.report.table import Figure, Table, figures, words
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
-from autoreason.studies.audit.check_panels import invalid_level
-from autoreason.studies.audit.check_writing import has_drifted
+from autoreason.studies.audit import has_drifted
+from autoreason.studies.audit_panels import invalid_level
 from autoreason.studies.lab_comparisons import ArmValues, Unit, cluster, figure
 from autoreason.studies.lab_suite import SHARES, CellResult, Measure, Suite, draft_settings
 
