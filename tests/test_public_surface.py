@@ -32,7 +32,7 @@ PREPARED = {
 }
 AWAITED = {*PREPARED, "replay", "resume", "solve"}
 AT_ONCE = {
-    *("add_outcome", "check_knowledge", "evaluate_predictor", "export"),
+    *("add_outcome", "advise_from", "check_knowledge", "evaluate_predictor", "export"),
     *("plan_ab", "read_task", "report_ab", "search_knowledge"),
 }
 VALUES = {

@@ -42,6 +42,7 @@ from autoreason.run.result import StopSwitch as StopSwitch
 from autoreason.run.result import StudyResult as StudyResult
 from autoreason.run.solve import solve as solve
 from autoreason.run.studies import advise as advise
+from autoreason.run.studies import advise_from as advise_from
 from autoreason.run.studies import certify as certify
 from autoreason.run.studies import compare as compare
 from autoreason.run.studies import compare_rules as compare_rules

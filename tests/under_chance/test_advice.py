@@ -32,7 +32,7 @@ def test_pilots_end_as_often_in_each_verdict_as_is_printed(pilots: int, share: f
     random = Random(f"{pilots}/{share}")
     world = AdviceWorld(name="", result=share, sees=1.0)
     ended = [weigh_pilots(play_pilots(world, pilots, random)) for _ in range(TIMES)]
-    printed = operating_line(share, pilots)
+    printed = operating_line(share, (2,) * pilots)
     assert is_repeated(ended.count("run_it"), printed.run_it)
     assert is_repeated(ended.count("do_not"), printed.do_not)
     assert is_repeated(ended.count("undecided"), printed.undecided)
@@ -67,7 +67,7 @@ def test_a_whole_advice_says_run_it_as_often_as_its_steps_allow() -> None:
     study = study_advice(TIMES, 3)
     for world, outcomes in zip(WORLDS, study.outcomes, strict=True):
         passes = 1 - chance_to_fail(world.sees, world.lean)
-        runs, fewest = (operating_line(world.result, n).run_it for n in (study.pilots, 3))
+        runs, fewest = (operating_line(world.result, (2,) * n).run_it for n in (study.pilots, 3))
         spread = 4 * sqrt(max(runs * (1 - runs), 0.001) / TIMES)
         found = outcomes.endings["run it"]
         # Judges who take more questions leave calls for fewer pilots.

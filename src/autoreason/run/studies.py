@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Unpack, cast, get_args
 
 from msgspec.structs import replace
 
-from autoreason.exchange import Model
+from autoreason.errors import InvalidInput
+from autoreason.exchange import Model, Spent
 from autoreason.files import open_input
 from autoreason.job_types import Advise, Certify, Instead, Rejudge, RuleName
 from autoreason.prompts import load
@@ -25,17 +27,23 @@ from autoreason.run.verbs import (
     CertifyOptions,
     CompareOptions,
     CompareRulesOptions,
+    JournalPlace,
     JudgeOptions,
     PanelOptions,
     RecordedRun,
     ResearchOptions,
+    checked,
     door,
 )
-from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES
+from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES, Settings
+from autoreason.story import Story
 from autoreason.studies.advice_job import (
     AdviceReport,
     ends_by_rule,
     limit_calls,
+    pilots_of,
+    recorded_advice,
+    spent_by_role,
 )
 from autoreason.studies.advice_measures import Pilot, read_pilot
 from autoreason.studies.certificate import Certificate, Certification

@@ -27,6 +27,7 @@ from autoreason.story import Story
 from autoreason.strategies.rivals import Single
 from autoreason.studies.advice_measures import (
     GAIN,
+    JUDGES,
     LEAST_QUESTIONS,
     MAX_PILOTS,
     MIN_PILOTS,
@@ -310,6 +311,8 @@ SHARES = (0.5, 0.6, 0.7, 0.8, 0.9)
 _NO_BRIEF = "BRIEF"
 _NOT_MEASURED = "whether the best of several drafts would be better was not measured"
 _LONGEST_SOURCE = 100
+_LEAST_RUNS = 2
+"""Recorded runs that can decide: their panels are larger than those of pilots, and they are weighed once."""
 
 
 class Price(Struct, frozen=True, kw_only=True):
@@ -338,6 +341,8 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     pilot_limit: int = 0
     operating_lines: tuple[OperatingLine, ...] = ()
     """How often so many pilots end in which advice."""
+    noun: str = "pilot"
+    """What its pilots are: parts of it, or runs of a journal."""
 
     @property
     def conclusion(self) -> str:
@@ -382,11 +387,11 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
                 times = f"{1 / self.ratio:.1f} times less likely"
             each_vote = f" ({', '.join(votes)})" if votes else ""
             weight = (
-                f"{describe_pilots(self.pilots)}{each_vote}; "
+                f"{describe_pilots(self.pilots, self.noun)}{each_vote}; "
                 f"such ballots are {times} if {percent(GAIN)} of all judges prefer the result than if half "
                 f"do, and {RATIO} times decides"
             )
-            rows.append(("Pilots", weight))
+            rows.append((f"{self.noun.capitalize()}s", weight))
             rows += [(each.name, each.note) for each in self.pilots if each.note]
         return [Section("What was measured", rows)] if rows else []
 
@@ -403,7 +408,8 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
             )
         tables = []
         if self.operating_lines:
-            title = f"{count(self.pilot_limit, 'pilot')} at most"
+            title = count(self.pilot_limit, self.noun)
+            title += " at most" if self.noun == "pilot" else ""
             tables = [operating_table(self.operating_lines, title)]
         if not rows and not tables:
             return []
@@ -417,6 +423,10 @@ def operating_table(lines: Sequence[OperatingLine], title: str = "") -> Table:
     ]
     heads = ("judges who prefer the result", "run it", "do not", "undecided")
     return Table(figures(*heads), rows, title)
+
+
+def _lines(judges: Sequence[int], first_look: int = MIN_PILOTS) -> tuple[OperatingLine, ...]:
+    return tuple(operating_line(share, judges, first_look) for share in SHARES)
 
 
 def spent_by_role(journal: Journal, run: str) -> dict[str, Spent]:
@@ -450,7 +460,7 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
         pilots=advice.pilots,
         ratio=likelihood_ratio(advice.pilots) if advice.pilots else None,
         pilot_limit=pilots,
-        operating_lines=tuple(operating_line(share, pilots) for share in SHARES if advice.pilots),
+        operating_lines=_lines((JUDGES,) * pilots) if advice.pilots else (),
     )
 
 
@@ -511,3 +521,37 @@ def _price(ending: Ending, settings: Settings, spent: Mapping[str, Spent]) -> Pr
 def describe_limit(settings: Settings) -> str:
     whole = count(run_calls(settings), "call")
     return f"advice takes at most {count(limit_calls(settings), 'call')}; the run it is about takes about {whole}"
+
+
+def recorded_advice(
+    pilots: Sequence[Pilot],
+    settings: Settings,
+    spent: Mapping[str, Spent],
+    notes: tuple[str, ...] = (),
+) -> AdviceReport:
+    """Advice from runs that are recorded, each with a confirmation, as if they were pilots."""
+    votes = describe_pilots(pilots, "run")
+    endings: dict[str, Ending] = {"run_it": "run it", "do_not": "one draft"}
+    ending = endings.get(weigh_pilots(pilots, _LEAST_RUNS), "undecided")
+    asked = [each.judges for each in pilots if each.judges]
+    strategy = " --strategy single" if ending == "one draft" else ""
+    command = f"autoreason run {_NO_BRIEF} {_model_options(settings)}{strategy}"
+    does = "for the next brief of this kind"
+    if ending == "undecided":
+        command = f"autoreason advise {_NO_BRIEF} {_model_options(settings)}"
+        does = "which measures it on a brief"
+    if ending == "one draft":
+        notes = (*notes, _NOT_MEASURED)
+    return AdviceReport(
+        advice=ending,
+        reason=votes if ending != "undecided" else f"{votes}, which decides nothing",
+        command=command,
+        command_note=does,
+        price=_price(ending, settings, spent),
+        notes=notes,
+        pilots=tuple(pilots),
+        ratio=likelihood_ratio(pilots),
+        pilot_limit=len(asked),
+        operating_lines=_lines(asked, len(asked)) if len(asked) >= _LEAST_RUNS else (),
+        noun="run",
+    )

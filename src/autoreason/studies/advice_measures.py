@@ -165,6 +165,8 @@ RATIO = 3
 """How many times likelier one of the two must make the ballots."""
 CORRELATION = 0.38
 """How much judges of one text share a taste, as fitted to recorded ballots."""
+_STEP = 0.05
+"""Steps in which logarithms are added where there are too many to be kept apart."""
 PilotVerdict = Literal["run_it", "do_not", "undecided"]
 
 
@@ -257,9 +259,9 @@ def likelihood_ratio(pilots: Sequence[Pilot]) -> float:
     return exp(sum(_log_ratio(each.judges, each.prefer) for each in pilots))
 
 
-def weigh_pilots(pilots: Sequence[Pilot]) -> PilotVerdict:
-    """Whether a gain is likely enough, or unlikely enough, to stop; never before three pilots say something."""
-    if sum(each.judges > 0 for each in pilots) < MIN_PILOTS:
+def weigh_pilots(pilots: Sequence[Pilot], least: int = MIN_PILOTS) -> PilotVerdict:
+    """Whether a gain is likely enough, or unlikely enough, to stop; never before so many pilots say something."""
+    if sum(each.judges > 0 for each in pilots) < least:
         return "undecided"
     return _verdict(log(likelihood_ratio(pilots)))
 
@@ -279,19 +281,25 @@ class OperatingLine(Struct, frozen=True, kw_only=True):
     undecided: float = 0.0
 
 
-def operating_line(share: float, pilots: int = MAX_PILOTS) -> OperatingLine:
-    """How so many pilots at most end, weighed after each from the third on; every course is followed."""
+def operating_line(
+    share: float, judges: Sequence[int] = (JUDGES,) * MAX_PILOTS, first_look: int = MIN_PILOTS
+) -> OperatingLine:
+    """How pilots with so many judges each end if they are weighed after each from `first_look` on.
+
+    Every course is followed, with close sums of more than `MAX_PILOTS` pilots taken together.
+    """
+    step = 1e-10 if len(judges) <= MAX_PILOTS else _STEP
     ended: defaultdict[str, float] = defaultdict(float)
-    running = {0.0: 1.0}
-    for number in range(1, pilots + 1):
-        after: defaultdict[float, float] = defaultdict(float)
+    running = {0: 1.0}
+    for number, size in enumerate(judges, 1):
+        after: defaultdict[int, float] = defaultdict(float)
         for total, chance in running.items():
-            for prefer in range(JUDGES + 1):
-                value = round(total + _log_ratio(JUDGES, prefer), 10)
-                after[value] += chance * chance_of_votes(JUDGES, prefer, share)
+            for prefer in range(size + 1):
+                value = total + round(_log_ratio(size, prefer) / step)
+                after[value] += chance * chance_of_votes(size, prefer, share)
         running = {}
         for total, chance in after.items():
-            verdict = _verdict(total) if number >= MIN_PILOTS else "undecided"
+            verdict = _verdict(total * step) if number >= first_look else "undecided"
             if verdict == "undecided":
                 running[total] = chance
             else:
@@ -299,18 +307,18 @@ def operating_line(share: float, pilots: int = MAX_PILOTS) -> OperatingLine:
     return OperatingLine(share=share, undecided=sum(running.values()), **ended)
 
 
-def describe_pilots(pilots: Sequence[Pilot]) -> str:
+def describe_pilots(pilots: Sequence[Pilot], noun: str = "pilot") -> str:
     """How many judges prefer which, over all pilots, and how many pilots count without judges."""
     said = []
     if judged := [each for each in pilots if each.judges and not each.note]:
         prefer, judges = sum(each.prefer for each in judged), sum(each.judges for each in judged)
         said.append(
-            f"in {count(len(judged), 'pilot')} {prefer} of {judges} fresh judges prefer the result to the draft"
+            f"in {count(len(judged), noun)} {prefer} of {judges} fresh judges prefer the result to the draft"
         )
     if known := [each for each in pilots if each.judges and each.note]:
         counts = "counts" if len(known) == 1 else "count"
-        said.append(f"{count(len(known), 'pilot')} {counts} by what code sees, without judges")
-    return "; ".join(said) or "no pilot says anything"
+        said.append(f"{count(len(known), noun)} {counts} by what code sees, without judges")
+    return "; ".join(said) or f"no {noun} says anything"
 
 
 class JudgeChecked(Event, frozen=True, kw_only=True):

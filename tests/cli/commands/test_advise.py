@@ -57,5 +57,26 @@ def test_a_research_task_is_for_research(inside: Inside) -> None:
     assert "0 calls" in said.out
 
 
+def test_recorded_runs_are_advice_for_nothing(inside: Inside) -> None:
+    for seed in ("1", "2"):
+        inside("run", BRIEF, "-m", "echo/echo", "--seed", seed, "--passes", "1", "-q")
+    runs = inside.runs()
+    said = inside("advise", "--from", *runs)
+    assert said.status == 0
+    assert "fresh judges prefer the result to the draft" in said.out
+    assert "name all there are" in said.out
+    found = inside("advise", "--from", runs[0], "--from", runs[1], "--json").json
+    assert len(found["pilots"]) == 2
+    assert inside.runs() == runs
+
+
 def test_what_cannot_be_advised_is_refused_in_one_sentence(inside: Inside) -> None:
+    assert inside("advise").sentence == "give one brief, or runs with --from"
     assert "no brief at missing.md" in inside("advise", "missing.md").sentence
+    assert "two" not in inside("advise", "--from", "nobody").sentence
+
+
+def test_runs_and_a_brief_are_not_mixed(inside: Inside) -> None:
+    (inside.folder / "brief.md").write_text("Write a toast.")
+    said = inside("advise", "brief.md", "--from", "amber-fox").sentence
+    assert said == "--from takes runs, and brief.md is a file; leave one of them out"

@@ -17,7 +17,7 @@ from autoreason.job_types import Refine
 from autoreason.journal import Journal
 from autoreason.run.export import export
 from autoreason.run.recorded import fork, replay, resume
-from autoreason.run.studies import advise
+from autoreason.run.studies import advise, advise_from
 from autoreason.settings import Models, make_settings
 from autoreason.studies.advice_job import asks_for_fact, conclude, notes_on, run_calls
 from autoreason.studies.advice_measures import Pilot, PilotFinished, check_questions, judge_findings
@@ -261,6 +261,21 @@ async def test_a_mixed_panel_takes_turns_in_the_short_certificate() -> None:
     assert len({each.stage for each in questions}) == 9
     first_shown = [each.order[0] for each in questions]
     assert first_shown.count("sound") == first_shown.count("spoiled") == 9
+
+
+async def test_records_of_earlier_runs_say_it_for_nothing(journal: Journal) -> None:
+    first = await advised(journal, cast(by_grade))
+    second = await advised(journal, cast(by_grade), seed=8)
+    report = advise_from([first.run, second.run], journal=journal)
+    assert report.advice == "run it"
+    assert len(report.pilots) == len(first.report.pilots) + len(second.report.pilots)
+    with pytest.raises(InvalidInput, match="named twice"):
+        advise_from([first.run, first.run], journal=journal)
+    none = await advised(journal, cast(first_come))
+    with pytest.raises(InvalidInput, match="no run named here says anything"):
+        advise_from([none.run], journal=journal)
+    report = advise_from([first.run, none.run], journal=journal)
+    assert any(note.startswith(f"{none.run} is left out") for note in report.notes)
 
 
 async def test_every_text_of_an_advice_is_exported(journal: Journal, tmp_path: Path) -> None:

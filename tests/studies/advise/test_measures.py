@@ -131,14 +131,19 @@ def test_votes_of_a_panel_have_chances_that_add_up(judges: int, share: float) ->
 @settings(max_examples=25)
 @given(SHARES, st.integers(0, MAX_PILOTS))
 def test_endings_have_chances_that_add_up(share: float, number: int) -> None:
-    found = operating_line(share, number)
+    found = operating_line(share, (2,) * number)
     assert isclose(found.run_it + found.do_not + found.undecided, 1, rel_tol=1e-9)
 
 
 def test_the_rule_has_the_operating_points_it_was_chosen_for() -> None:
     measured = {0.5: 0.12, 0.6: 0.25, 0.7: 0.46, 0.8: 0.70, 0.9: 0.92}
     for share, gain in measured.items():
-        assert operating_line(share, 5).run_it == pytest.approx(gain, abs=0.01)
+        assert operating_line(share, (2,) * 5).run_it == pytest.approx(gain, abs=0.01)
+
+
+def test_many_records_are_weighed_together_as_closely_as_few() -> None:
+    few, many = operating_line(0.7, (7,) * 6, 6), operating_line(0.7, (7,) * 7, 7)
+    assert few.run_it < many.run_it < few.run_it + 0.1
 
 
 def test_a_pilot_is_one_revision_before_two_fresh_judges() -> None:

@@ -17,6 +17,7 @@ from autoreason.settings import PANEL_JUDGES
 from autoreason.studies.lab_suite import SuiteMatch
 
 if TYPE_CHECKING:
+    from autoreason.report.report import Report
     from autoreason.run.prepared import PreparedRun
 
 _ADVICE = """\
@@ -36,10 +37,19 @@ Exit status: as for `autoreason run`; 0 whatever is advised.
 
 
 @click.command(cls=Command, shares=RECORDED, epilog=_ADVICE)
-@click.argument("brief")
+@click.argument("briefs", nargs=-1, metavar="BRIEF")
+@group(
+    "The advice",
+    option(
+        "--from RUN...",
+        "Advise from finished runs instead, for nothing; name all there are of this kind.",
+        name="recorded",
+        multiple=True,
+    ),
+)
 @options.studying_options
 @with_examples
-def advise(brief: str, **values: Any) -> PreparedRun[Any]:
+def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
     """Should a brief be run at all, and how?
 
     Measures it on the brief itself, for at most a third of what the run takes, and ends in `run it`,
@@ -49,13 +59,24 @@ def advise(brief: str, **values: Any) -> PreparedRun[Any]:
     \b
       autoreason advise brief.md -m {model}
       autoreason advise brief.md -m {local} --dry-run
+      autoreason advise --from amber-fox quiet-owl
     """
     from autoreason.cli import arguments
     from autoreason.cli.command import shared
-    from autoreason.run.studies import advise, command_for
+    from autoreason.run.studies import advise, advise_from, command_for
     from autoreason.studies.advice_job import describe_limit, ends_by_rule
     from autoreason.task import Task
 
+    if values["recorded"]:
+        if files := [each for each in briefs if Path(each).is_file()]:
+            raise InvalidInput(
+                f"--from takes runs, and {files[0]} is a file; leave one of them out"
+            )
+        with open_journal(values["journal"]) as journal:
+            return advise_from([*values["recorded"], *briefs], journal=journal)
+    if len(briefs) != 1:
+        raise InvalidInput("give one brief, or runs with --from")
+    (brief,) = briefs
     instead = command_for(brief)
     chosen = arguments.run_options("advise", values)
     contract = arguments.take_contract(chosen)
