@@ -135,7 +135,7 @@ def check_task(task: Task) -> Task:
         _check_text(text, f"the {name}")
     for item in task.contract.rules():
         _check_text(item, "the contract")
-    task.contract.check_patterns()
+    task.contract.load_checks()
     return task
 
 
