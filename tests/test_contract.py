@@ -85,7 +85,7 @@ def test_a_contract_that_cannot_be_kept_is_refused(keys: dict[str, object], said
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(x+x+)+y"])
 def test_a_pattern_that_would_hang_is_an_error_and_not_a_result(pattern: str) -> None:
-    with pytest.raises(InvalidInput, match="cannot be searched for .* simpler entries"):
+    with pytest.raises(InvalidInput, match=r"cannot be searched for .* simpler entries"):
         broken(Contract(must_include=(f"/{pattern}/",)), "a" * 5000 + "x" * 5000 + "b")
 
 
@@ -107,9 +107,8 @@ _PATTERNS = st.tuples(
 
 @given(_PATTERNS, st.text(alphabet="aAbÜüéÉ _.1٣\n-\u2003", max_size=12))
 def test_a_pattern_is_found_where_python_finds_it(pattern: str, text: str) -> None:
-    assert not broken(Contract(must_include=(f"/{pattern}/",)), text) == bool(
-        re.search(pattern, text)
-    )
+    found = not broken(Contract(must_include=(f"/{pattern}/",)), text)
+    assert found == bool(re.search(pattern, text))
 
 
 def test_a_fix_says_how_far_off_a_text_is_and_where_the_fault_lies() -> None:
