@@ -25,12 +25,12 @@ from autoreason.exchange import (
     Request,
     Role,
     Schema,
+    reasoning_tokens_for,
     seed_of,
 )
 from autoreason.jobs.allowance import Allowance
 from autoreason.keys import sub_key
 from autoreason.prompts import PromptSet
-from autoreason.reasoning import reasoning_tokens_for
 from autoreason.settings import Settings
 from autoreason.task import Task
 

@@ -14,7 +14,7 @@ import msgspec
 
 from autoreason.errors import BudgetReached, InvalidInput
 from autoreason.exchange import Reply, Request, Spent
-from autoreason.models.prices import Rates
+from autoreason.models.providers import Rates
 from autoreason.report.numbers import count, money
 from autoreason.settings import Budget
 

@@ -20,7 +20,7 @@ from autoreason.exchange import (
     Request,
     TextArrived,
 )
-from autoreason.models import prices
+from autoreason.models import providers
 from autoreason.models.dialects import (
     Dialect,
     LoopDetector,
@@ -110,7 +110,7 @@ class WireModel:
         self._repeats = self._repeats or reply.finish == REPEATS
         usage, cost = credible(reply.usage, reply.text), reply.cost
         if cost is None:
-            cost = prices.price(self.address, usage, batch=self._batch)
+            cost = providers.price(self.address, usage, batch=self._batch)
         return replace(
             reply,
             usage=usage,

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError, InvalidInput
-from autoreason.exchange import Query, Request, Role
+from autoreason.exchange import Query, Request, Role, reasoning_tokens_for
 from autoreason.job_types import JobType
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import (
@@ -29,9 +29,8 @@ from autoreason.jobs.job import (
 )
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool, require_batches
-from autoreason.models.prices import rates
+from autoreason.models.providers import rates
 from autoreason.prompts import PromptSet, built_in
-from autoreason.reasoning import reasoning_tokens_for
 from autoreason.report.numbers import count, duration, listed, money, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.settings import Budget, Models, Settings

@@ -13,10 +13,10 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, Service
 from autoreason.fields import AnyStruct, make_struct
+from autoreason.files import certificates_folder
 from autoreason.job_types import JobType, Refine
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
-from autoreason.paths import certificates_folder
 from autoreason.prompts import PromptSet, load
 from autoreason.run.driver import start
 from autoreason.run.estimate import (

@@ -15,10 +15,9 @@ from typing import Any
 from autoreason.artifacts.evaluator.saved_evaluation import evaluation_path
 from autoreason.artifacts.research_task import research_of
 from autoreason.errors import InvalidInput
-from autoreason.files import write_atomically
+from autoreason.files import Place, ServerUrl, data_folder, write_atomically
 from autoreason.job_types import MAX_PARALLEL, MAX_WORKERS, Lab
 from autoreason.journal import Journal
-from autoreason.paths import Place, ServerUrl, data_folder
 from autoreason.programs.examiner.process import set_path
 from autoreason.run.cells import CellOutcome
 from autoreason.run.result import StopSwitch

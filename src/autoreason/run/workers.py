@@ -22,13 +22,13 @@ from msgspec import Struct
 
 from autoreason.errors import AutoreasonError, JournalError, ProviderFailed, WritingFailed
 from autoreason.events import RunStarted
+from autoreason.files import ServerUrl
 from autoreason.job_types import Lab
 from autoreason.journal import Journal, codec
 from autoreason.journal.leases import Rows
 from autoreason.journal.run_names import suite_name
 from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.pool import ModelPool
-from autoreason.paths import ServerUrl
 from autoreason.run.cells import (
     CellOutcome,
     CellRun,

@@ -291,7 +291,7 @@ def test_a_check_refuses_what_means_nothing_to_it(
 
 
 def test_defaults_of_the_user_do_not_keep_anyone_from_a_check(inside: Inside, task: str) -> None:
-    from autoreason.paths import config_file
+    from autoreason.files import config_file
 
     config_file().parent.mkdir(parents=True, exist_ok=True)
     config_file().write_text('model = "echo/echo"\n[limits]\ncost = 5\n')

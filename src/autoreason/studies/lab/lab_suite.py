@@ -18,7 +18,7 @@ from autoreason.fields import make_struct
 from autoreason.job_types import Refine, Research, Solve
 from autoreason.jobs.context import draw
 from autoreason.keys import PartName, sub_key
-from autoreason.models.prices import rates
+from autoreason.models.providers import rates
 from autoreason.programs.assignment import Assignment, assignments_of
 from autoreason.programs.events import Solved, describe_solved
 from autoreason.settings import MAX_PASSES, Matched, Models, Settings, Unit
