@@ -114,7 +114,6 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 ) from None
 
     def load_checks(self) -> None:
-        """Refuse checks that cannot be loaded."""
         for name in self.checks:
             _load_check(name)
 
@@ -251,7 +250,6 @@ def _refuse_constant(name: str) -> None:
 
 
 def count_words(text: str) -> int:
-    """Words as a person counts them."""
     return len(word_starts(text))
 
 

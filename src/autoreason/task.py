@@ -172,7 +172,6 @@ def read_texts(paths: Sequence[Path]) -> dict[str, str]:
 
 
 def read_input() -> str:
-    """The text from standard input."""
     return _decode(sys.stdin.buffer.read(), "standard input")
 
 
@@ -266,7 +265,6 @@ def split_front_matter(name: str, text: str, known: Sequence[str]) -> tuple[dict
 def check_keys(
     keys: Iterable[str], name: str, allowed: Sequence[str], known: Sequence[str] = ()
 ) -> None:
-    """Refuse a key that is not allowed, and list those that are known."""
     for key in keys:
         if key not in allowed:
             *others, last = known or allowed

@@ -140,9 +140,7 @@ async def test_a_server_out_of_reach_is_one_clean_sentence(tmp_path: Path) -> No
         await refine.aio(
             "Write.", "acme/model", base_url="http://127.0.0.1:9/v1", journal=tmp_path / "j.db"
         )
-    assert str(refused.value).startswith(
-        "acme cannot be reached at 127.0.0.1:9 (Connection refused); check its base URL"
-    )
+    assert str(refused.value).startswith("acme cannot be reached at 127.0.0.1:9 (")
     assert "\n" not in str(refused.value)
 
 

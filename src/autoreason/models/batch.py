@@ -61,7 +61,6 @@ class BatchLog:
         self._batch_of.pop(item, None)
 
     async def add(self, step: str, note: BatchNote) -> None:
-        """Record what is known of a batch now, unless the record has it."""
         before = self._notes.get(note.batch)
         if before and (before.file, before.remote) == (note.file, note.remote):
             return
@@ -97,7 +96,6 @@ class BatchModel(WrapperModel):
         self._log = log
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer one request when the batch that it is in has ended."""
         asked = Asked(self._log.item(request), request.key, self._log, on_signal)
         token = ASKED.set(asked)
         try:
@@ -147,7 +145,6 @@ class PendingBatch:
         """Replies for which nobody has asked yet."""
 
     async def record(self, step: str, **known: str) -> None:
-        """Record what is known of it in every run that has requests in it."""
         self.note = replace(self.note, **known)
         own: dict[BatchLog, list[str]] = {}
         for item, each in self.items.items():
@@ -156,7 +153,6 @@ class PendingBatch:
         await asyncio.gather(*(log.add(step, note) for log, note in notes))
 
     def end(self, item: str, outcome: Outcome) -> None:
-        """What the provider says came of a request."""
         waiting = self.items.pop(item, None)
         if isinstance(outcome, bytes) and (waiting is None or waiting.given_up):
             self.kept[item] = outcome
@@ -225,7 +221,6 @@ class BatchTransport(Transport):
         """The account's queue is small: the next batch waits for the end of the one before."""
 
     async def fetch(self, call: HttpCall) -> bytes:
-        """The body of the reply, when its batch has ended."""
         assert call.body is not None
         self._latest, asked = call, ASKED.get()
         endpoint = "/v1" + call.url.removeprefix(self._base)
@@ -330,7 +325,6 @@ class BatchTransport(Transport):
         return state
 
     def _join(self, note: BatchNote, item: BatchCall) -> None:
-        """Wait for a batch that was recorded before."""
         batch = self._batches.get(note.batch)
         if batch and (reply := batch.kept.pop(item.asked.item, None)) is not None:
             item.move(outcome=reply)
@@ -365,7 +359,6 @@ class BatchTransport(Transport):
             each.move(outcome=error)
 
     def _send_again(self, batch: PendingBatch) -> None:
-        """Collect requests anew that were not begun."""
         items = batch.forget()
         batch.items = {}
         if items:
@@ -476,7 +469,6 @@ class BatchTransport(Transport):
         return await self._known(batch, lambda: self._interface.look(batch.note.remote))
 
     async def _known(self, batch: PendingBatch, work: Callable[[], Awaitable[T]]) -> T:
-        """The answer of a provider that should know a batch."""
         try:
             return await self._patiently(work)
         except CallFailed as failed:

@@ -405,7 +405,6 @@ class LocalModel:
         return answer.reply()
 
     async def close(self) -> None:
-        """Release the model; the last release frees its memory."""
         engine, self._engine = self._engine, None
         if engine is not None:
             await asyncio.to_thread(_engines.release, engine)

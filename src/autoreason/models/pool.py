@@ -88,7 +88,6 @@ def open_model(
 
 
 def require_batches(address: str) -> None:
-    """Refuse a model that cannot be asked in batches."""
     name, _ = _parts(address)
     if name not in PROVIDERS or PROVIDERS[name].batch is None:
         raise no_batches(address)
@@ -198,7 +197,6 @@ _NO_LIMIT = 1000
 
 
 def provider_limiter(name: str) -> ConcurrencyLimiter:
-    """A limiter that starts with what a provider is known to take."""
     provider = PROVIDERS.get(name)
     return ConcurrencyLimiter(provider.concurrency if provider else _NO_LIMIT)
 

@@ -210,19 +210,16 @@ class Provider:
     """Lists its models without a key, so that listing does not check the key."""
 
     def base(self, url: str | None = None) -> str:
-        """The address to use: the one given, else the environment's, else its own."""
         for name in self.base_variables:
             url = url or os.environ.get(name, "").strip()
         return _normal(self, url) if url else self.base_url
 
     def at_home(self, base: str) -> bool:
-        """Whether an address is the provider's own."""
         home = urlsplit(self.base_url).hostname or ""
         host = urlsplit(base).hostname or ""
         return host == home or host.endswith("." + home)
 
     def quirks_of(self, model: str, base: str) -> Quirks:
-        """What is known beforehand about a model."""
         known = self.own_quirks if self.own_quirks and self.at_home(base) else self.quirks
         # The chat variants within a reasoning family do not reason.
         cold = model.startswith(self.no_temperature) and "-chat" not in model
@@ -271,7 +268,6 @@ def _ollama(url: str) -> str:
 
 
 def _variable(name: str) -> str:
-    """What the variables of a provider begin with."""
     return "".join(sign if sign.isalnum() else "_" for sign in name.upper())
 
 
@@ -282,7 +278,6 @@ def custom(name: str) -> Provider:
 
 
 def _known(name: str, base_url: str, **other: Any) -> Provider:
-    """A provider whose variables are called after it, unless others are given."""
     variables = {
         "base_variables": (f"{_variable(name)}_BASE_URL",),
         "key_variables": (f"{_variable(name)}_API_KEY",),
@@ -410,7 +405,6 @@ class Secret:
 
 
 def key_file() -> Path:
-    """Where keys may be written down."""
     return config_folder() / "keys.toml"
 
 
@@ -509,7 +503,6 @@ class _Rates(Struct, frozen=True):
     above: tuple[_Rates, ...] = ()
 
     def at(self, input_tokens: int) -> _Rates:
-        """The rates for a prompt of this length."""
         longer = [each for each in self.above if input_tokens > each.tokens]
         return longer[-1] if longer else self
 
@@ -537,7 +530,6 @@ class _Row(Struct, frozen=True, rename={"exact": "is"}):
     rates: tuple[_Rates, ...] = ()
 
     def matches(self, name: str) -> bool:
-        """Whether a name, in lower case, means this model."""
         return (
             name in self.exact
             or name.startswith(self.starts)
@@ -588,7 +580,6 @@ def window(address: str) -> int | None:
 
 @lru_cache(maxsize=1)
 def snapshot() -> Snapshot:
-    """The price list, read once."""
     content = Path(__file__).with_name("prices.json").read_bytes()
     return msgspec.json.decode(content, type=Snapshot)
 
