@@ -127,10 +127,15 @@ def check_ranges(kind: type[Struct], values: Mapping[str, Any]) -> None:
 
 
 def make_struct(
-    kind: type[AnyStruct], values: Mapping[str, Any], what: str = "", *, strict: bool = True
+    kind: type[AnyStruct],
+    values: Mapping[str, Any],
+    what: str = "",
+    part: str = "option",
+    *,
+    strict: bool = True,
 ) -> AnyStruct:
     """A struct from its fields by name; what cannot be used is one sentence, which `what` begins."""
-    check_known(values, kind.__struct_fields__, f"{what}unknown option")
+    check_known(values, kind.__struct_fields__, f"{what}unknown {part}")
     try:
         return msgspec.convert(dict(values), kind, strict=strict, from_attributes=True)
     except msgspec.ValidationError as error:

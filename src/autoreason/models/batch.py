@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import aclosing, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from hashlib import blake2b
 from secrets import token_hex
 from typing import Any, NamedTuple, TypeVar
@@ -378,27 +379,19 @@ class BatchTransport(Transport):
             return found[0] if found else None
         known = {each.note.remote for each in self._batches.values()}
         found = [state for state in found if state.remote not in known]
-        for state in found:
-            if state.ended and await self._has_items(batch, state):
-                return state
-
-        async def end_of_ours(state: BatchState) -> BatchState | None:
-            def look() -> Awaitable[BatchState]:
-                return self._patiently(lambda: self._interface.look(state.remote))
-
-            ended = await self._wait(state, look)
-            return ended if await self._has_items(batch, ended) else None
-
+        wait = self._pace.first_look
         # Together, for one of somebody else may take a day.
-        rest = [asyncio.ensure_future(end_of_ours(each)) for each in found if not each.ended]
-        try:
-            for ended in asyncio.as_completed(rest):
-                if ours := await ended:
-                    return ours
-        finally:
-            for task in rest:
-                task.cancel()
-            await asyncio.gather(*rest, return_exceptions=True)
+        while found:
+            for state in found:
+                if state.ended and await self._has_items(batch, state):
+                    return state
+            waiting = [state.remote for state in found if not state.ended]
+            if waiting:
+                await asyncio.sleep(wait)
+                wait = min(wait * 1.5, self._pace.max_wait)
+            found = [
+                await self._patiently(partial(self._interface.look, remote)) for remote in waiting
+            ]
         return None
 
     async def _has_items(self, batch: PendingBatch, state: BatchState) -> bool:
@@ -410,26 +403,17 @@ class BatchTransport(Transport):
 
         return await self._patiently(read)
 
-    async def _wait(
-        self,
-        state: BatchState,
-        look: Callable[[], Awaitable[BatchState]],
-        show: Callable[[int], None] = lambda _: None,
-    ) -> BatchState:
-        wait = self._pace.first_look
-        show(state.done)
-        while not state.ended:
-            await asyncio.sleep(wait)
-            wait = min(wait * 1.5, self._pace.max_wait)
-            state = await look()
-            show(state.done)
-        return state
-
     async def _follow(
         self, batch: PendingBatch, state: BatchState, *, earlier: bool = False
     ) -> None:
         """Wait for the end of a batch and hand out its results; of an earlier process replies only."""
-        state = await self._wait(state, lambda: self._look(batch), batch.signal)
+        wait = self._pace.first_look
+        batch.signal(state.done)
+        while not state.ended:
+            await asyncio.sleep(wait)
+            wait = min(wait * 1.5, self._pace.max_wait)
+            state = await self._look(batch)
+            batch.signal(state.done)
         full = state.failed is not None and state.failed.failure is Failure.RATE_LIMIT
         if full and batch.note.size > 1:
             self._max_requests = batch.note.size // 2
