@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.exchange import Effort, Query, Request
+from autoreason.exchange import Effort, Query, Request, reasoning_tokens_for, reasons_by_default
 from autoreason.jobs.context import JobContext, repeat_request
 from autoreason.models.budget import upper_bound
-from autoreason.models.prices import Rates
+from autoreason.models.providers import Rates
 from autoreason.prompts import load
-from autoreason.reasoning import reasoning_tokens_for, reasons_by_default
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task
 

@@ -59,7 +59,7 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
     ("changes", "message"),
     [
         ({"k": 0}, "`k` is 0; give a number from 1"),
-        ({"judges": 1}, "`judges` is 1; one vote is no panel: .* by name with `single_judge`"),
+        ({"judges": 1}, "`judges` is 1; one vote is not a panel: .* by name with `single_judge`"),
         ({"judges": 3, "single_judge": True}, "`single_judge` and `judges` 3 contradict"),
         ({"single_judge": True, "extra_judges": 3}, "`extra_judges` is 3 next to a single judge"),
         ({"required_lead": 0}, "`required_lead` is 0; give a number from 1"),

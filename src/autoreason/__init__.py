@@ -2,25 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from autoreason.extensions import register as _register
-
-# Kinds of events and of work that a journal finds by name, so that its room knows none of them.
-_register("autoreason.programs.events", "ProgramExamined", "Solved")
-_register("autoreason.programs.assignment", "Assignments")
-_register(
-    "autoreason.artifacts.research_history",
-    "NoiseMeasured",
-    "TrialDecided",
-    "SearchCut",
-    "FinalistsMeasured",
-    "EndTested",
-)
-_register("autoreason.artifacts.research_task", "ResearchTask")
-_register("autoreason.artifacts.research_task", "TextMetric")
-_register("autoreason.studies.knowledge_test", "RecordedPairs")
-_register("autoreason.studies.lab_suite", "CellFinished", "SuiteWork")
-_register("autoreason.studies.advice_measures", "JudgeChecked", "PilotFinished")
-
 if TYPE_CHECKING:
     from autoreason import errors as errors
     from autoreason import events as events

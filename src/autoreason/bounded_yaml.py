@@ -21,7 +21,6 @@ class BoundedLoader(yaml.SafeLoader):
         """Values in each node, those that aliases stand for included; none yet of what contains itself."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """A node, or the one that an alias stands for."""
         is_alias = self.check_event(yaml.AliasEvent)
         mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
         node = super().compose_node(parent, index)

@@ -88,7 +88,6 @@ class Event(Struct, frozen=True, tag_field="type", tag=True):
 
 
 def _shorten(value: object) -> str:
-    """A value as code, as far as it is short."""
     if isinstance(value, Event):
         return str(value)
     if isinstance(value, str):

@@ -31,10 +31,10 @@ from autoreason.exchange import Spent as Spent
 from autoreason.exchange import TextArrived as TextArrived
 from autoreason.exchange import Usage as Usage
 from autoreason.jobs.context import Allowance as Allowance
+from autoreason.files import ServerUrl as ServerUrl
 from autoreason.jobs.context import Emit as Emit
 from autoreason.jobs.context import JobContext as JobContext
 from autoreason.jobs.job import Job as Job
-from autoreason.paths import ServerUrl as ServerUrl
 from autoreason.programs.assignment import Assignment as Assignment
 from autoreason.programs.assignment import Assignments as Assignments
 from autoreason.programs.assignment import CodeVerdict as CodeVerdict

@@ -56,7 +56,6 @@ class FieldDoc(NamedTuple):
 
     @property
     def alternatives(self) -> tuple[Any, ...]:
-        """The types that it may have, None aside."""
         return tuple(each for each in _alternatives(self.type) if each is not NoneType)
 
     @property
@@ -70,7 +69,6 @@ class FieldDoc(NamedTuple):
 
 @cache
 def read_docs(owner: type) -> dict[str, FieldDoc]:
-    """The fields of a struct or of a typed dictionary."""
     defaults, hints = {}, get_type_hints(owner, include_extras=True)
     if issubclass(owner, Struct):
         hints = {name: hints[name] for name in owner.__struct_fields__}
@@ -92,7 +90,6 @@ def read_docs(owner: type) -> dict[str, FieldDoc]:
 
 @cache
 def read_hints(of: Any) -> dict[str, Any]:
-    """The types that a function or a class names, read once."""
     return get_type_hints(of)
 
 
@@ -122,7 +119,6 @@ def _spans(kind: type[Struct]) -> list[tuple[str, Any, Any]]:
 
 
 def check_ranges(kind: type[Struct], values: Mapping[str, Any]) -> None:
-    """Refuse a number that is out of the range of its field."""
     for name, low, high in _spans(kind):
         value = values.get(name)
         # In this form, because NaN is in no range.
@@ -131,10 +127,15 @@ def check_ranges(kind: type[Struct], values: Mapping[str, Any]) -> None:
 
 
 def make_struct(
-    kind: type[AnyStruct], values: Mapping[str, Any], what: str = "", *, strict: bool = True
+    kind: type[AnyStruct],
+    values: Mapping[str, Any],
+    what: str = "",
+    part: str = "option",
+    *,
+    strict: bool = True,
 ) -> AnyStruct:
     """A struct from its fields by name; what cannot be used is one sentence, which `what` begins."""
-    check_known(values, kind.__struct_fields__, f"{what}unknown option")
+    check_known(values, kind.__struct_fields__, f"{what}unknown {part}")
     try:
         return msgspec.convert(dict(values), kind, strict=strict, from_attributes=True)
     except msgspec.ValidationError as error:
@@ -145,7 +146,6 @@ def make_struct(
 
 
 def check_known(given: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Refuse a name that is not known, with the one that may be meant."""
     for name in given:
         if name not in known:
             close = get_close_matches(name, known, 1)
@@ -236,7 +236,6 @@ def _is_unicode(text: str, errors: str = "strict") -> bool:
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether a number is one, and not too large for a float."""
     try:
         return math.isfinite(value)
     except (ValueError, OverflowError):

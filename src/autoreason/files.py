@@ -1,46 +1,88 @@
-"""Files that a person names: regular ones are read, and they are written whole or not at all."""
+"""Files that a person names, and folders on the user's machine."""
 
 from __future__ import annotations
 
 import os
-import tempfile
+import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from errno import EINVAL
 from pathlib import Path
 from typing import BinaryIO
 
 from autoreason.errors import InvalidInput
 
-_STDIN = Path("/dev/stdin")
+_PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^?#]*(?=@)")
+_PASSWORD_OPTION = re.compile(r"([?&])(?:ssl)?password=[^&]*(&|$)")
+
+
+@dataclass(frozen=True)
+class ServerUrl:
+    """A database of PostgreSQL; shown without its password."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return hide_password(self.url)
+
+    def __repr__(self) -> str:
+        return f"ServerUrl({str(self)!r})"
+
+
+Place = Path | ServerUrl
+"""The file of a journal, or the server it is on."""
+
+
+def hide_password(word: str) -> str:
+    """A word as it may be shown: where it is a URL, without its password."""
+    if "://" not in word:
+        return word
+    return _PASSWORD_OPTION.sub(r"\1", _PASSWORD.sub(r"\1", word)).rstrip("?&")
+
+
+def data_folder() -> Path:
+    """What must be kept: the journal."""
+    return _folder("XDG_DATA_HOME", ".local/share", "Library/Application Support")
+
+
+def certificates_folder() -> Path:
+    return data_folder() / "certificates"
+
+
+def cache_folder() -> Path:
+    """What can be fetched again: model weights."""
+    return _folder("XDG_CACHE_HOME", ".cache", "Library/Caches")
+
+
+def config_folder() -> Path:
+    """The user's keys and defaults."""
+    return _folder("XDG_CONFIG_HOME", ".config", "Library/Preferences")
+
+
+def config_file() -> Path:
+    return config_folder() / "config.toml"
+
+
+def _folder(variable: str, usual: str, on_a_mac: str) -> Path:
+    chosen = os.environ.get(variable)
+    if chosen:
+        return Path(chosen) / "autoreason"
+    return Path.home() / (on_a_mac if sys.platform == "darwin" else usual) / "autoreason"
 
 
 def check_output(path: Path | None, option: str = "--output") -> None:
     """Find out before anything is spent that the text can be written where it should go."""
     if path is None:
         return
-    try:
-        _try_output(path, option)
-    except OSError as error:
-        raise InvalidInput(
-            f"cannot write to {path}: {error.strerror}; choose another {option}"
-        ) from None
-
-
-def _try_output(path: Path, option: str) -> None:
     if path.is_dir():
         raise InvalidInput(f"{path} is a folder; name a file in it for {option}")
     if _is_a_stream(path):
         if not os.access(path, os.W_OK):
             raise InvalidInput(f"cannot write to {path}; choose another {option}")
-        return
-    target = _target(path)
-    if not target.parent.is_dir():
-        raise InvalidInput(f"no folder {target.parent} for {option}; make it first")
-    # Only trying is certain; even a user who is allowed everything cannot write everywhere.
-    handle, name = _beside(target)
-    os.close(handle)
-    Path(name).unlink()
+    else:
+        _try_writing(Path(os.path.realpath(path)), path, option)
 
 
 def check_folder(folder: Path, names: Iterable[str]) -> None:
@@ -51,20 +93,25 @@ def check_folder(folder: Path, names: Iterable[str]) -> None:
                 raise InvalidInput(f"{path} is a link; remove it, or choose another folder for -o")
     above = (folder.absolute(), *folder.absolute().parents)
     there = next(each for each in above if os.path.lexists(each))
-    if not there.is_dir():
-        raise InvalidInput(f"{there} is no folder; name one for -o")
+    _try_writing(there / folder.name, folder, "folder for -o")
+
+
+def _try_writing(target: Path, given: Path, option: str) -> None:
+    """Only trying is certain; even a user who is allowed everything cannot write everywhere."""
     try:
-        handle, name = _beside(there / folder.name)
+        handle, name = _beside(target)
     except OSError as error:
         raise InvalidInput(
-            f"cannot write to {folder}: {error.strerror}; choose another folder for -o"
+            f"cannot write to {given}: {error.strerror}; choose another {option}"
         ) from None
     os.close(handle)
     Path(name).unlink()
 
 
 def _beside(path: Path) -> tuple[int, str]:
-    """A temporary file in the same folder."""
+    # Most commands write no file.
+    import tempfile
+
     return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
 
 
@@ -76,14 +123,17 @@ def write(path: Path, text: str, *, private: bool = False) -> None:
             stream.write(body)
     else:
         with named(path):
-            write_atomically(_target(path), body, private=private)
+            write_atomically(Path(os.path.realpath(path)), body, private=private)
 
 
 def open_input(path: Path) -> BinaryIO:
     """Open a file to read; a pipe or a device may never end, unless it is one that this process was given."""
     given = path.absolute()
     if path.exists() and not (
-        path.is_file() or path.is_dir() or given.parent == Path("/dev/fd") or given == _STDIN
+        path.is_file()
+        or path.is_dir()
+        or given.parent == Path("/dev/fd")
+        or given == Path("/dev/stdin")
     ):
         raise OSError(EINVAL, "it is a pipe or a device, and only files are read", str(path))
     return path.open("rb")
@@ -97,11 +147,6 @@ def named(path: Path) -> Iterator[None]:
     except OSError as error:
         error.filename = str(path)
         raise
-
-
-def _target(path: Path) -> Path:
-    """The file behind any links."""
-    return Path(os.path.realpath(path))
 
 
 def _is_a_stream(path: Path) -> bool:
@@ -119,16 +164,11 @@ def write_atomically(path: Path, body: bytes, *, private: bool = False) -> None:
             os.fsync(file.fileno())
         # Temporary files are private; a result is as readable as any file the user makes.
         if not private:
-            mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+            # There is no way to read the mask without setting it.
+            os.umask(mask := os.umask(0))
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask
             Path(name).chmod(mode)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    # There is no way to read it without setting it.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -34,12 +34,10 @@ class JobType(Struct, frozen=True, kw_only=True, tag_field="kind"):
 
     @property
     def name(self) -> str:
-        """What it is called in records and lists."""
         return str(self.__struct_config__.tag)
 
     @property
     def label(self) -> str:
-        """What people read."""
         return self.name.replace("_", " ")
 
     @property
@@ -70,22 +68,18 @@ class Refine(JobType, frozen=True, kw_only=True, tag="refine"):
 
     @property
     def name(self) -> str:
-        """That of the strategy."""
         return self.strategy
 
     @property
     def label(self) -> str:
-        """That of the strategy, without a folder."""
         return Path(self.strategy).name
 
     @property
     def is_tournament(self) -> bool:
-        """Of the strategies, one."""
         return self.strategy == "autoreason"
 
     @property
     def is_sampling(self) -> bool:
-        """Of the strategies, one."""
         return self.strategy == "best_of_n"
 
 
@@ -108,7 +102,6 @@ class JudgePairs(Judge, frozen=True, kw_only=True, tag="judge_pairs"):
 
     @property
     def label(self) -> str:
-        """As it is asked for."""
         return "judge, pairwise"
 
 

@@ -94,7 +94,6 @@ class Key(Struct, frozen=True):
 
 
 def _split_part(steps: Sequence[str]) -> tuple[PartName | None, Sequence[str]]:
-    """The cell that a key begins with, and the steps after it."""
     match steps:
         case [problem, name, repeat, *rest] if (
             name and _COUNT.fullmatch(problem) and _COUNT.fullmatch(repeat)
@@ -109,7 +108,6 @@ def pass_key(number: int, *steps: str | int) -> str:
 
 
 def is_in_pass(key: str) -> bool:
-    """Whether a key without a part belongs to a pass."""
     return key.startswith(f"{PASS}/")
 
 

@@ -95,7 +95,6 @@ class ShownOutcomes(Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> tuple[ShownRecord, ...]:
-        """Both, what did well first."""
         return self.well + self.badly
 
 
@@ -145,7 +144,6 @@ class Knowledge(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> tuple[ShownRecord, ...]:
-        """Every record that anybody is shown."""
         return (*self.facts, *self.style, *self.feedback, *self.critic.all, *self.judges.all)
 
     def origin(self) -> Knowledge | None:
@@ -155,7 +153,6 @@ class Knowledge(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> int:
-        """Of all that is shown."""
         return sum(count_words(record.text) for record in self.shown)
 
     def outcomes_for(self, role: str) -> ShownOutcomes:

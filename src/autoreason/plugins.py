@@ -87,7 +87,6 @@ def absolute(name: str) -> str:
 
 
 def short(name: str) -> str:
-    """A name as people read it: without the folder."""
     return Path(name).name
 
 
@@ -133,7 +132,6 @@ def _file_module(kind: Kind, name: str) -> ModuleType:
 
 @cache
 def _module(path: Path, changed: int) -> ModuleType:  # noqa: ARG001
-    """A file, as it was last changed, as a module."""
     # Files of the same name in two folders are two modules.
     name = f"{_MODULE_PREFIX}{path.stem}_{hash(path):x}"
     spec = importlib.util.spec_from_file_location(name, path)

@@ -142,7 +142,6 @@ LIMITS = {
 
 
 def limit_remedy(value: Decimal | float | None) -> str:
-    """What to give in place of a limit that is none; empty where there is nothing to change."""
     if value is None:
         return ""
     finite = value.is_finite() if isinstance(value, Decimal) else -math.inf < value < math.inf
@@ -152,7 +151,6 @@ def limit_remedy(value: Decimal | float | None) -> str:
 
 
 def read_budget(limits: Budget | Mapping[str, Any]) -> Budget:
-    """A budget, also from its limits by name."""
     if isinstance(limits, Budget):
         return limits
     return make_struct(Budget, limits, "`budget`: ")
@@ -225,7 +223,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     judges: Annotated[int, Meta(ge=1, le=MAX_JUDGES), "Judges a panel starts with."] = 3
     single_judge: Annotated[
         bool,
-        "One judge decides each pass. One vote is no panel: nothing can be claimed from it. The paper's runs took 7 "
+        "One judge decides each pass. One vote is not a panel: nothing can be claimed from it. The paper's runs took 7 "
         "passes with one judge, 18 (and 23 and 24) with three, 6 with seven.",
     ] = False
     extra_judges: Annotated[
@@ -354,7 +352,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     def _check(self) -> None:
         check_ranges(Settings, msgspec.structs.asdict(self))
         if self.confirmation == 1:
-            raise InvalidInput("`confirmation` is 1; one judge is no panel, give 0 or 2 and more")
+            raise InvalidInput(
+                "`confirmation` is 1; one judge is not a panel, give 0 or 2 and more"
+            )
         if self.subtractive_synthesis and self.candidates == "B":
             raise InvalidInput(
                 "`subtractive_synthesis` is set and `candidates` is B, without a synthesis; leave one of them out"
@@ -364,8 +364,12 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidInput(
                 "`style` is anchored, which shows judges a run's first draft, and there is none; give another"
             )
-        self._check_maximum("judges")
-        self._check_maximum("drafts")
+        for name in ("judges", "drafts"):
+            least, most = getattr(self, name), getattr(self, f"max_{name}")
+            if most < least:
+                raise InvalidInput(
+                    f"`max_{name}` ({most}) is under `{name}` ({least}); raise it or lower `{name}`"
+                )
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
             raise InvalidInput(
                 f"`tie_order` is {'>'.join(self.tie_order)}; give A>AB>B or A>B>AB (A, the incumbent, wins ties)"
@@ -381,17 +385,10 @@ class Settings(Struct, frozen=True, kw_only=True):
             return
         if not self.single_judge:
             by_name = ", or ask for one by name with `single_judge`" if self.models.author else ""
-            raise InvalidInput(f"`judges` is 1; one vote is no panel: give 2 or more{by_name}")
+            raise InvalidInput(f"`judges` is 1; one vote is not a panel: give 2 or more{by_name}")
         if self.extra_judges:
             raise InvalidInput(
                 f"`extra_judges` is {self.extra_judges} next to a single judge; give 0, or more `judges`"
-            )
-
-    def _check_maximum(self, name: str) -> None:
-        minimum, maximum = getattr(self, name), getattr(self, f"max_{name}")
-        if maximum < minimum:
-            raise InvalidInput(
-                f"`max_{name}` ({maximum}) is under `{name}` ({minimum}); raise it or lower `{name}`"
             )
 
     def server_of(self, address: str) -> str | None:
@@ -426,7 +423,6 @@ def _absolute_address(address: str) -> str:
 
 
 def providers_of(addresses: Iterable[str]) -> tuple[str, ...]:
-    """The providers that are asked at a server, each once, in this order."""
     found = dict.fromkeys(map(provider_of, addresses))
     return tuple(
         name for name in found if name not in (*INSIDE, *THROUGH_LITELLM) and not is_own(name)

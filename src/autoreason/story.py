@@ -46,15 +46,6 @@ DRAFTS = "drafts"
 """The stage of the panel that chooses among several drafts."""
 
 Other = TypeVar("Other", bound=Event)
-PassEvent = (
-    PassStarted
-    | GuidanceGiven
-    | CritiqueWritten
-    | CandidateReady
-    | CandidateDropped
-    | BallotCast
-    | PassDecided
-)
 
 
 @dataclass
@@ -209,39 +200,6 @@ class Story:
     def apply(self, event: AnyEvent) -> None:
         """Apply one event."""
         match event:
-            case RunStarted() | RunResumed() | RunPaused():
-                self._apply_run(event)
-            case DraftWritten() | DraftReady() | DraftFailed():
-                self._apply_draft(event)
-            case PromptsShortened():
-                self.shortened = event
-            case PlayoffDecided():
-                self.playoff = event
-            case Delivered() | JobFinished():
-                self.end, self.status, self.reason = event, event.status, event.reason
-            case BallotCast() | PanelDecided() if not is_in_pass(event.stage):
-                self._apply_panel(event)
-            case PanelDecided():
-                raise _incomplete(f"{event.stage} is no panel of finished texts")
-            case (
-                PassStarted()
-                | GuidanceGiven()
-                | CritiqueWritten()
-                | CandidateReady()
-                | CandidateDropped()
-                | BallotCast()
-                | PassDecided()
-            ):
-                self._apply_pass(event)
-            case _:
-                self.others.append(event)
-
-    def of(self, kind: type[Other]) -> list[Other]:
-        """Events of a kind that only its own room understands, in order."""
-        return [event for event in self.others if isinstance(event, kind)]
-
-    def _apply_run(self, event: RunStarted | RunResumed | RunPaused) -> None:
-        match event:
             case RunStarted():
                 self.task, self.settings = event.task, event.settings
                 self.prompts, self.version = event.prompts, event.version
@@ -251,71 +209,79 @@ class Story:
                 self.status, self.reason, self.limit = "running", "", None
             case RunPaused():
                 self.status, self.reason, self.limit = event.status, event.reason, event.limit
-
-    def _apply_draft(self, event: DraftWritten | DraftReady | DraftFailed) -> None:
-        match event:
             case DraftWritten():
                 self.drafts.append(event)
             case DraftFailed():
                 self.failed_drafts += 1
             case DraftReady():
                 self.draft = event
-                keeps = not event.violations
-                self.incumbents.append(
-                    Incumbent(name="draft", since=0, text=event.text, keeps_contract=keeps)
-                )
+                self._promote("draft", 0, event.text, event.violations)
+            case PromptsShortened():
+                self.shortened = event
+            case PlayoffDecided():
+                self.playoff = event
+            case Delivered() | JobFinished():
+                self.end, self.status, self.reason = event, event.status, event.reason
+            case BallotCast() | PanelDecided() if not is_in_pass(event.stage):
+                self._apply_panel(event)
+            case _:
+                self._apply_pass(event)
+
+    def of(self, kind: type[Other]) -> list[Other]:
+        """Events of a kind that only its own room understands, in order."""
+        return [event for event in self.others if isinstance(event, kind)]
 
     def _apply_panel(self, event: BallotCast | PanelDecided) -> None:
-        if isinstance(event, PanelDecided):
-            self._panel(event.stage).decided = event
-        elif event.stage.startswith("playoff"):
+        if isinstance(event, BallotCast) and event.stage.startswith("playoff"):
             self.playoff_ballots.append(event)
-        else:
-            self._panel(event.stage).ballots.append(event)
-
-    def _panel(self, stage: str) -> RecordedPanel:
-        return self.panels.setdefault(stage, RecordedPanel(stage))
-
-    def _apply_pass(self, event: PassEvent) -> None:
-        if isinstance(event, PassStarted):
-            if self.incumbent is None:
-                raise _incomplete(f"pass {event.number} begins without a text")
-            self.passes.append(RecordedPass(event.number, self.incumbent.text))
             return
-        now = self._pass_of(event)
-        match event:
-            case GuidanceGiven():
-                now.guidance = event.text
-            case CritiqueWritten():
-                now.critiques.append(event)
-            case CandidateReady():
-                now.candidates[event.slot] = event
-            case CandidateDropped():
-                now.dropped.append(event)
-            case BallotCast():
-                now.ballots.append(event)
-            case PassDecided():
-                now.decided = event
-                if event.winner and event.winner != "A":
-                    self._promote(now, event.winner)
+        panel = self.panels.setdefault(event.stage, RecordedPanel(event.stage))
+        if isinstance(event, PanelDecided):
+            panel.decided = event
+        else:
+            panel.ballots.append(event)
 
-    def _pass_of(self, event: PassEvent) -> RecordedPass:
-        stage = event.stage if isinstance(event, BallotCast) else pass_key(event.number)
+    def _apply_pass(self, event: AnyEvent) -> None:
+        match event:
+            case PassStarted():
+                if self.incumbent is None:
+                    raise _incomplete(f"pass {event.number} begins without a text")
+                self.passes.append(RecordedPass(event.number, self.incumbent.text))
+            case GuidanceGiven():
+                self._current(pass_key(event.number)).guidance = event.text
+            case CritiqueWritten():
+                self._current(pass_key(event.number)).critiques.append(event)
+            case CandidateReady():
+                self._current(pass_key(event.number)).candidates[event.slot] = event
+            case CandidateDropped():
+                self._current(pass_key(event.number)).dropped.append(event)
+            case BallotCast():
+                self._current(event.stage).ballots.append(event)
+            case PassDecided():
+                self._decide(event)
+            case _:
+                self.others.append(event)
+
+    def _current(self, stage: str) -> RecordedPass:
         if not self.passes or stage != pass_key(self.passes[-1].number):
             raise _incomplete(f"the beginning of {stage.replace('/', ' ')} is missing")
         return self.passes[-1]
 
-    def _promote(self, finished: RecordedPass, winner: Slot) -> None:
+    def _decide(self, event: PassDecided) -> None:
+        finished, winner = self._current(pass_key(event.number)), event.winner
+        finished.decided = event
+        if winner is None or winner == "A":
+            return
         if winner not in finished.candidates:
-            raise _incomplete(f"pass {finished.number} was won by {winner}, whose text is missing")
-        unjudged = finished.decided is not None and finished.decided.outcome == "unjudged"
-        won = Incumbent(
-            name=f"pass {finished.number}" if unjudged else f"pass {finished.number} {winner}",
-            since=finished.number,
-            text=finished.text(winner),
-            keeps_contract=not finished.candidates[winner].violations,
+            raise _incomplete(f"pass {event.number} was won by {winner}, whose text is missing")
+        won = finished.candidates[winner]
+        name = f"pass {event.number}" + ("" if event.outcome == "unjudged" else f" {winner}")
+        self._promote(name, event.number, won.text, won.violations)
+
+    def _promote(self, name: str, since: int, text: str, violations: tuple[Violation, ...]) -> None:
+        self.incumbents.append(
+            Incumbent(name=name, since=since, text=text, keeps_contract=not violations)
         )
-        self.incumbents.append(won)
 
 
 def _incomplete(missing: str) -> JournalError:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import msgspec
 from msgspec import Struct
 
 from autoreason.characters import without_controls
 from autoreason.contract import Contract
-from autoreason.errors import InvalidInput, plainly
-from autoreason.fields import check_call, check_fields
+from autoreason.errors import InvalidInput
+from autoreason.fields import check_call, check_fields, make_struct
 from autoreason.files import open_input
 from autoreason.knowledge_records import Knowledge
 
@@ -118,7 +117,7 @@ def read_task(
             brief=brief.strip(),
             draft=read_text(Path(draft), "draft") if draft else None,
             facts=read_text(Path(facts), "facts") if facts else given_facts,
-            contract=make_contract(keys | overrides, name, FRONT_MATTER),
+            contract=make_contract(keys | overrides, name),
         )
     )
 
@@ -135,7 +134,7 @@ def check_task(task: Task) -> Task:
         _check_text(text, f"the {name}")
     for item in task.contract.rules():
         _check_text(item, "the contract")
-    task.contract.check_patterns()
+    task.contract.load_checks()
     return task
 
 
@@ -172,7 +171,6 @@ def read_texts(paths: Sequence[Path]) -> dict[str, str]:
 
 
 def read_input() -> str:
-    """The text from standard input."""
     return _decode(sys.stdin.buffer.read(), "standard input")
 
 
@@ -263,29 +261,9 @@ def split_front_matter(name: str, text: str, known: Sequence[str]) -> tuple[dict
     return keys, text[found.end() :]
 
 
-def check_keys(
-    keys: Iterable[str], name: str, allowed: Sequence[str], known: Sequence[str] = ()
-) -> None:
-    """Refuse a key that is not allowed, and list those that are known."""
-    for key in keys:
-        if key not in allowed:
-            *others, last = known or allowed
-            raise InvalidInput(
-                f"{name}: unknown key `{key}`; known are {', '.join(others)} and {last}"
-            )
-
-
-def make_contract(
-    keys: dict[str, Any], name: str, known: tuple[str, ...] = Contract.__struct_fields__
-) -> Contract:
+def make_contract(keys: dict[str, Any], name: str) -> Contract:
     """A contract from keys as they are written in front matter; `name` is their source, for messages."""
-    check_keys(keys, name, Contract.__struct_fields__, known)
-    for key in _LISTS:
-        if isinstance(keys.get(key), str):
-            keys[key] = [keys[key]]
-    try:
-        return msgspec.convert(keys, Contract)
-    except msgspec.ValidationError as error:
-        if isinstance(error.__cause__, InvalidInput):
-            raise error.__cause__ from None
-        raise InvalidInput(f"{name}: {plainly(error)}") from None
+    lists = {
+        key: [value] for key, value in keys.items() if key in _LISTS and isinstance(value, str)
+    }
+    return make_struct(Contract, keys | lists, f"{name}: ", "key")

@@ -22,13 +22,13 @@ from tests.patience import PATIENCE
 from autoreason.errors import InvalidInput, ReplayMismatch, UnknownRun
 from autoreason.events import JobFinished, RunResumed, RunStarted
 from autoreason.exchange import GuidanceQuery, Outcome, Spent
+from autoreason.files import ServerUrl
 from autoreason.job_types import Judge
 from autoreason.journal import Journal, sql, sqlite
 from autoreason.journal.codec import now
 from autoreason.journal.listing import select_runs
 from autoreason.journal.location import locate
 from autoreason.journal.run_names import new_name
-from autoreason.paths import ServerUrl
 from autoreason.settings import Models, make_settings
 from autoreason.studies.lab_suite import Cell, CellFinished, CellResult
 from autoreason.task import Task

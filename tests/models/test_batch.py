@@ -15,7 +15,7 @@ from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import InvalidInput, ProviderFailed
 from autoreason.exchange import BatchWaiting, Message, Outcome, Reply, Request, Signal
-from autoreason.models import batch, layers, prices
+from autoreason.models import batch, layers, providers
 from autoreason.models.batch import BatchLog, BatchPace
 from autoreason.models.batch_interface import BatchNote, OpenAIBatches
 from autoreason.models.doubles import EchoModel
@@ -105,7 +105,7 @@ async def test_requests_asked_together_are_one_batch_at_half_the_price(
     for number, reply in enumerate(replies):
         assert reply.outcome is Outcome.OK
         assert f"pass/{number}" in reply.text.lower() or "write" in reply.text.lower()
-        full = prices.price(address, reply.usage)
+        full = providers.price(address, reply.usage)
         assert full
         assert reply.cost == full / 2
     assert len({reply.text for reply in replies}) == 5
@@ -373,8 +373,8 @@ async def test_half_a_character_in_a_reply_does_not_lose_it(
 
 
 def test_half_the_price_is_reserved() -> None:
-    whole, half = (prices.rates(ADDRESSES[0], batch=each) for each in (False, True))
+    whole, half = (providers.rates(ADDRESSES[0], batch=each) for each in (False, True))
     assert whole
     assert half
     assert (half.input, half.output) == (whole.input / 2, whole.output / 2)
-    assert prices.rates("echo/echo", batch=True) == prices.Rates(Decimal(0), Decimal(0))
+    assert providers.rates("echo/echo", batch=True) == providers.Rates(Decimal(0), Decimal(0))

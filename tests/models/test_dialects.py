@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from autoreason.exchange import Effort, Message, Outcome, Reply, Request, Schema, Usage
-from autoreason.models import prices
+from autoreason.models import providers
 from autoreason.models.dialects import UnreadableReply, find_dialect
 from autoreason.models.dialects.openai import Thinking
 from autoreason.models.failures import ErrorReply, refusal
@@ -717,7 +717,7 @@ def test_the_responses_format_can_be_chosen_and_costs_the_same() -> None:
     assert chosen.dialect == "openai_responses"
     assert chosen.key_variables == PROVIDERS["openai"].key_variables
     usage = Usage(input=1000, output=1000)
-    cost = prices.price("openai-responses/gpt-4.1", usage)
+    cost = providers.price("openai-responses/gpt-4.1", usage)
     assert cost is not None
-    assert cost == prices.price("openai/gpt-4.1", usage)
-    assert prices.window("openai-responses/gpt-4.1") == prices.window("openai/gpt-4.1")
+    assert cost == providers.price("openai/gpt-4.1", usage)
+    assert providers.window("openai-responses/gpt-4.1") == providers.window("openai/gpt-4.1")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.models.failures import duration, read_error, refusal, retry_after
+from autoreason.models.failures import read_error, refusal, retry_after
 
 
 def refused(body: Any, status: int, headers: Mapping[str, str] | None = None) -> CallFailed:
@@ -53,7 +53,7 @@ REGION = {
     }
 }
 BLOCKED = (
-    b"<!DOCTYPE html>\n<html><head><title>Access token &amp; cookies | Wall</title></head></html>"
+    b"<!DOCTYPE html>\n<html><head><title>Access token | Wall</title></head></html>"
 )
 GENERATE = {
     "error": {
@@ -116,7 +116,7 @@ def test_an_error_status_is_classed_by_its_fields(status: int, body: Any, failur
         ),
         ([{"error": {"message": "F."}}], "F.", None),
         (b"plain words", "plain words", None),
-        (BLOCKED, "a web page, 'Access token & cookies | Wall'", None),
+        (BLOCKED, "a web page, 'Access token | Wall'", None),
         (b"\n<html><h1>Forbidden</h1></html>", "a web page without a title", None),
         (b"<3", "<3", None),
         ([], "", None),
@@ -151,58 +151,23 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "reported", "wait"),
+    ("headers", "reported", "wait"),
     [
-        (429, {"retry-after": "7"}, None, 7.0),
-        (529, {"retry-after": "0.5"}, None, 0.5),
-        (429, {"retry-after-ms": "250", "retry-after": "7"}, None, 0.25),
-        (503, {"retry-after": "Thu, 01 Jan 2026 00:00:30 GMT"}, None, 30.0),
-        (503, {"retry-after": "Wed, 31 Dec 2025 00:00:30 GMT"}, None, 0.0),
-        (429, {"retry-after": "soon"}, None, None),
-        (429, {"retry-after": "nan"}, None, None),
-        (429, {}, 34.5, 34.5),
-        (429, {"x-ratelimit-reset-requests": "6m0s"}, None, 360.0),
-        (429, {"x-ratelimit-reset-tokens": "1.5s"}, None, 1.5),
-        (
-            429,
-            {
-                "x-ratelimit-remaining-requests": "12",
-                "x-ratelimit-reset-requests": "6m0s",
-                "x-ratelimit-remaining-tokens": "0",
-                "x-ratelimit-reset-tokens": "20ms",
-            },
-            None,
-            0.02,
-        ),
-        (429, {"retry-after": "2", "x-ratelimit-reset-requests": "6m0s"}, None, 2.0),
-        (500, {"x-ratelimit-reset-requests": "6m0s"}, None, None),
-        (429, {"anthropic-ratelimit-tokens-reset": "2026-01-01T00:00:12Z"}, None, 12.0),
-        (
-            429,
-            {
-                "anthropic-ratelimit-requests-remaining": "7",
-                "anthropic-ratelimit-requests-reset": "2026-01-01T00:10:00Z",
-                "anthropic-ratelimit-output-tokens-remaining": "0",
-                "anthropic-ratelimit-output-tokens-reset": "2026-01-01T00:00:05Z",
-            },
-            None,
-            5.0,
-        ),
-        (429, {"anthropic-ratelimit-tokens-reset": "tomorrow"}, None, None),
-        (429, {}, None, None),
+        ({"retry-after": "7"}, None, 7.0),
+        ({"retry-after": "0.5"}, 34.5, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "7"}, None, 0.25),
+        ({"retry-after": "Thu, 01 Jan 2026 00:00:30 GMT"}, None, 30.0),
+        ({"retry-after": "Wed, 31 Dec 2025 00:00:30 GMT"}, None, 0.0),
+        ({"retry-after": "soon"}, None, None),
+        ({"retry-after": "nan"}, None, None),
+        ({}, 34.5, 34.5),
+        ({}, None, None),
     ],
 )
 def test_the_wait_a_provider_asks_for_is_understood(
-    status: int, headers: dict[str, str], reported: float | None, wait: float | None
+    headers: dict[str, str], reported: float | None, wait: float | None
 ) -> None:
-    assert retry_after(status, headers, reported, NOW) == wait
-
-
-def test_durations_are_read_and_nonsense_is_not() -> None:
-    assert duration("1h2m3.5s") == 3723.5
-    assert duration("12") == 12.0
-    assert duration("s") is None
-    assert duration("3 apples") is None
+    assert retry_after(headers, reported, NOW) == wait
 
 
 QUOTA = "GenerateRequestsPer{}PerProjectPerModel-FreeTier"

@@ -17,11 +17,19 @@ from hypothesis import strategies as st
 
 from autoreason.cli.group import cli
 from autoreason.errors import InvalidInput
-from autoreason.models import examples, prices
+from autoreason.models import examples, providers
 from autoreason.models.dialects import find_dialect
 from autoreason.models.pool import open_model
-from autoreason.models.prices import SAME_PRICES, snapshot
-from autoreason.models.providers import PROVIDERS, Quirks, Secret, custom, find_key, key_file
+from autoreason.models.providers import (
+    PROVIDERS,
+    SAME_PRICES,
+    Quirks,
+    Secret,
+    custom,
+    find_key,
+    key_file,
+    snapshot,
+)
 
 ROOT = Path(__file__).parents[2]
 _EXAMPLES = [each for each in (ROOT / "examples").rglob("*") if each.suffix in (".md", ".py")]
@@ -49,7 +57,7 @@ def addresses(text: str) -> set[str]:
 
 @pytest.mark.parametrize("address", examples.ALL)
 def test_an_example_has_a_price_and_no_last_day(address: str) -> None:
-    assert prices.rates(address) is not None
+    assert providers.rates(address) is not None
     assert address.partition("/")[2] not in RETIRED
 
 

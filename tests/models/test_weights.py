@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from autoreason.errors import InvalidInput
-from autoreason.models.local import LocalModel
-from autoreason.models.weights import (
+from autoreason.models.local import (
     CATALOG,
     DownloadProgress,
+    LocalModel,
     ModelFile,
     Wheel,
     address_of,

@@ -20,7 +20,7 @@ from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models import local
-from autoreason.models.weights import pull, weights_path
+from autoreason.models.local import pull, weights_path
 from autoreason.prompts import built_in
 from autoreason.run.knowledge import measure_knowledge
 from autoreason.run.prepared import change_servers, choose_prompts

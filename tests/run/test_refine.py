@@ -103,7 +103,7 @@ async def test_an_empty_brief_is_refused() -> None:
         ("Write.", {"draft": b"x"}, "`draft` is a bytes; give text"),
         ("Write.", {"facts": "\udcff"}, "`facts` contains half of a character"),
         ("Write.", {"contract": 3}, "`contract` is 3; give a Contract or a dict"),
-        ("Write.", {"contract": {"facts": "x"}}, "known are .* and checks$"),
+        ("Write.", {"contract": {"facts": "x"}}, "unknown key `facts`"),
         (Task(brief="Write."), {"draft": "x"}, "a Task has its own draft"),
         (Task(brief="Write."), {"facts": "x"}, "a Task has its own facts"),
         (Task(brief="Write."), {"contract": {"max_words": 3}}, "a Task has its own contract"),
@@ -140,9 +140,7 @@ async def test_a_server_out_of_reach_is_one_clean_sentence(tmp_path: Path) -> No
         await refine.aio(
             "Write.", "acme/model", base_url="http://127.0.0.1:9/v1", journal=tmp_path / "j.db"
         )
-    assert str(refused.value).startswith(
-        "acme cannot be reached at 127.0.0.1:9 (Connection refused); check its base URL"
-    )
+    assert str(refused.value).startswith("acme cannot be reached at 127.0.0.1:9 (")
     assert "\n" not in str(refused.value)
 
 

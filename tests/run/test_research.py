@@ -24,9 +24,9 @@ from autoreason.artifacts.measurement import (
 from autoreason.artifacts.research_history import NoiseMeasured
 from autoreason.errors import InvalidInput, UnusableStart
 from autoreason.events import JobFinished
+from autoreason.files import data_folder
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.paths import data_folder
 from autoreason.programs.sandbox import levels
 from autoreason.programs.sandbox.levels import DetectedLevel
 from autoreason.run.estimate import DryRun

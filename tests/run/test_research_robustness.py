@@ -26,9 +26,9 @@ from autoreason.artifacts.research_job import ResearchJob
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
 from autoreason.exchange import Query, Request
+from autoreason.files import data_folder
 from autoreason.jobs.context import JobContext
 from autoreason.models.doubles import ScriptedModel
-from autoreason.paths import data_folder
 from autoreason.prompts import built_in
 from autoreason.run.products import ResearchResult
 from autoreason.run.recorded import replay, resume

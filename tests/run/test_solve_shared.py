@@ -20,7 +20,7 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import QueryStarted, Request, Signal
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.models.weights import pull
+from autoreason.models.local import pull
 from autoreason.programs.examination import ExaminationQuery
 from autoreason.programs.examiner.client import ExaminerClient
 from autoreason.run.products import Solution

@@ -37,7 +37,8 @@ from autoreason.artifacts.measurement import (
 from autoreason.artifacts.proposals import check_knobs
 from autoreason.errors import InvalidInput, plainly
 from autoreason.exchange import Query
-from autoreason.task import Task, Work, check_keys, check_task, read_source, split_front_matter
+from autoreason.fields import check_known
+from autoreason.task import Task, Work, check_task, read_source, split_front_matter
 from autoreason.tournament.metric import Metric, MetricRole
 
 Better = Literal["higher", "lower"]
@@ -257,7 +258,7 @@ def read_research_task(
     name, text = read_source(source, "task")
     known = TaskKeys.__struct_fields__
     raw, brief = split_front_matter(name, text, known)
-    check_keys(map(str, raw), name, known)
+    check_known(map(str, raw), known, f"{name}: unknown key")
     if evaluate is not None:
         raw["evaluate"] = evaluate
     if not brief.strip():
@@ -280,7 +281,8 @@ def read_evaluator(evaluate: str, folder: Path) -> EvaluationSource:
 def _convert(raw: dict[str, Any]) -> TaskKeys:
     raw = {key: value for key, value in raw.items() if value is not None}
     if isinstance(limits := raw.get("limits"), dict):
-        check_keys(map(str, limits), "`limits`", EvaluationLimits.__struct_fields__)
+        fields = EvaluationLimits.__struct_fields__
+        check_known(map(str, limits), fields, "`limits`: unknown key")
     try:
         # YAML reads 1e-4 as text.
         keys = msgspec.convert(raw, TaskKeys, strict=False)

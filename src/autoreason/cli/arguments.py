@@ -13,9 +13,8 @@ from autoreason.cli.options import show_value
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput, plainly
 from autoreason.fields import FieldDoc, read_docs
-from autoreason.files import open_input
+from autoreason.files import config_file, open_input
 from autoreason.job_types import Research
-from autoreason.paths import config_file
 from autoreason.run.verbs import (
     AdviseOptions,
     CertifyOptions,

@@ -224,7 +224,7 @@ class Command(click.Command):
         named = {param.name for param in self.params if isinstance(param, click.Option)}
         wanted = not self.inherits and "model" in named and not ctx.resilient_parsing
         if wanted:
-            from autoreason.paths import config_file
+            from autoreason.files import config_file
 
             # Without such a file, nothing is loaded that would read it.
             if config_file().exists():

@@ -13,7 +13,7 @@ from autoreason.models import examples
 from autoreason.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from autoreason.models.weights import DownloadProgress, ModelFile
+    from autoreason.models.local import DownloadProgress, ModelFile
     from autoreason.settings import Settings
 
 NOTE = (
@@ -35,7 +35,7 @@ class Weights(NamedTuple):
 
 def weights_state() -> Weights:
     """What is there of the embedded model, and what is missing."""
-    from autoreason.models.weights import is_pulled, weights_path
+    from autoreason.models.local import is_pulled, weights_path
 
     if find_spec(_ENGINE) is None:
         return Weights(False, "no engine", f"pip install {_ENGINE}")
@@ -70,7 +70,7 @@ def pull_weights(model: ModelFile | None = None) -> None:
     from rich.progress import Progress as Bar
 
     from autoreason.cli.views.console import stderr_console
-    from autoreason.models.weights import SMOLLM2, address_of, pull
+    from autoreason.models.local import SMOLLM2, address_of, pull
 
     wanted = model or SMOLLM2
     console = stderr_console()

@@ -26,10 +26,10 @@ from autoreason.cli.views import outcome
 from autoreason.cli.views.live import CELL, LAST_WAIT, Call, Live, View
 from autoreason.cli.views.outcome import OutputOptions
 from autoreason.events import LIFECYCLE
+from autoreason.files import certificates_folder
 from autoreason.job_types import Certify, Research
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import sub_key
-from autoreason.paths import certificates_folder
 from autoreason.run.result import Result, StopSwitch, how_to_go_on
 
 if TYPE_CHECKING:

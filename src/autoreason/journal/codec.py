@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, lru_cache
 from hashlib import blake2b
+from importlib import import_module
 from time import time_ns
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -17,7 +18,6 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput, plainly
 from autoreason.events import FINISHED, AnyEvent, CoreEvent, Status
 from autoreason.exchange import Outcome, Query, Reply, Request, Role, Spent
-from autoreason.extensions import find_class
 from autoreason.journal import sql
 from autoreason.task import Work
 
@@ -290,10 +290,26 @@ def _read_work(kind: type, fields: Any) -> Any:
     return msgspec.convert(fields, _find_kind(fields["type"]), dec_hook=_read_work)
 
 
+_ELSEWHERE = {
+    "autoreason.artifacts.research_history": (
+        *("NoiseMeasured", "TrialDecided", "SearchCut", "FinalistsMeasured", "EndTested"),
+    ),
+    "autoreason.artifacts.research_task": ("ResearchTask", "TextMetric"),
+    "autoreason.programs.assignment": ("Assignments",),
+    "autoreason.programs.events": ("ProgramExamined", "Solved"),
+    "autoreason.studies.advise.measures": ("JudgeChecked", "PilotFinished"),
+    "autoreason.studies.knowledge_test": ("RecordedPairs",),
+    "autoreason.studies.lab.lab_suite": ("CellFinished", "SuiteWork"),
+}
+"""Events and kinds of work that other rooms define, which are found by name."""
+
+
 def _find_kind(name: str) -> type:
-    kind = find_class(name)
-    if kind is None:
+    """A class of another room, imported when a record has one."""
+    home = next((module for module, names in _ELSEWHERE.items() if name in names), None)
+    if home is None:
         raise msgspec.ValidationError(f"{name} is not known")
+    kind: type = getattr(import_module(home), name)
     return kind
 
 

@@ -28,6 +28,7 @@ from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
 from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, Role, Spent
 from autoreason.fields import check_type
+from autoreason.files import Place, ServerUrl
 from autoreason.journal import codec, run_names, sql, writer
 from autoreason.journal.codec import (
     Command,
@@ -56,7 +57,6 @@ from autoreason.journal.store import (
     locked_error,
 )
 from autoreason.journal.writer import Writer
-from autoreason.paths import Place, ServerUrl
 from autoreason.settings import Settings
 from autoreason.story import Story, build_story
 from autoreason.task import Task

@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from autoreason.errors import InvalidInput
+from autoreason.files import Place, ServerUrl, data_folder
 from autoreason.journal.store import Store
-from autoreason.paths import Place, ServerUrl, data_folder
 
 _POSTGRES = ("postgresql", "postgres")
 

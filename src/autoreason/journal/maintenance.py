@@ -11,6 +11,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from autoreason.errors import InvalidInput, JournalError, RecordDamaged, RunLocked
+from autoreason.files import Place
 from autoreason.journal import sql, sqlite
 from autoreason.journal.journal import Journal
 from autoreason.journal.location import open_store
@@ -26,7 +27,6 @@ from autoreason.journal.store import (
     journal_errors,
 )
 from autoreason.journal.writer import delete_run
-from autoreason.paths import Place
 
 OnProgress = Callable[[str, int, int], None]
 """Called with what is done, how much of it is finished, and how much there is."""

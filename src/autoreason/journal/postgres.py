@@ -26,6 +26,7 @@ from autoreason.errors import (
     RunLocked,
     WritingFailed,
 )
+from autoreason.files import ServerUrl
 from autoreason.journal import sql
 from autoreason.journal.codec import SharedTexts
 from autoreason.journal.run_names import check_name
@@ -49,7 +50,6 @@ from autoreason.journal.store import (
     this_process,
     version_error,
 )
-from autoreason.paths import ServerUrl
 
 try:
     import psycopg

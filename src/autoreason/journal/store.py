@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import JournalError, RecordDamaged, RunLocked, WritingFailed
+from autoreason.files import Place, hide_password
 from autoreason.journal.run_names import owning_run
-from autoreason.paths import Place, hide_password
 
 T = TypeVar("T")
 Row = tuple[Any, ...]

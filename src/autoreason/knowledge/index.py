@@ -18,6 +18,7 @@ from typing import NamedTuple, Self
 import msgspec
 
 from autoreason.errors import InvalidInput
+from autoreason.files import cache_folder
 from autoreason.knowledge.columns import is_earlier, is_rate
 from autoreason.knowledge.folder import (
     KnowledgeFolder,
@@ -42,7 +43,6 @@ from autoreason.knowledge_records import (
     ShownOutcomes,
     ShownRecord,
 )
-from autoreason.paths import cache_folder
 
 _FILE = ".index.sqlite"
 _VERSION = "1"

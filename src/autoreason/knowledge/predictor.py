@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.files import write_atomically
+from autoreason.files import data_folder, write_atomically
 from autoreason.knowledge.columns import is_earlier
 from autoreason.knowledge.index import Query, Row
 from autoreason.knowledge.standing import (
@@ -27,7 +27,6 @@ from autoreason.knowledge.standing import (
 )
 from autoreason.knowledge.words import MAX_SIMILARITY, share, split_words, word_set
 from autoreason.knowledge_records import FittedName, Record
-from autoreason.paths import data_folder
 
 _PENALTY = 3.0
 _MAX_STEPS = 50

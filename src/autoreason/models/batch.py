@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import aclosing, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from hashlib import blake2b
 from secrets import token_hex
 from typing import Any, NamedTuple, TypeVar
@@ -61,7 +62,6 @@ class BatchLog:
         self._batch_of.pop(item, None)
 
     async def add(self, step: str, note: BatchNote) -> None:
-        """Record what is known of a batch now, unless the record has it."""
         before = self._notes.get(note.batch)
         if before and (before.file, before.remote) == (note.file, note.remote):
             return
@@ -97,7 +97,6 @@ class BatchModel(WrapperModel):
         self._log = log
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer one request when the batch that it is in has ended."""
         asked = Asked(self._log.item(request), request.key, self._log, on_signal)
         token = ASKED.set(asked)
         try:
@@ -147,7 +146,6 @@ class PendingBatch:
         """Replies for which nobody has asked yet."""
 
     async def record(self, step: str, **known: str) -> None:
-        """Record what is known of it in every run that has requests in it."""
         self.note = replace(self.note, **known)
         own: dict[BatchLog, list[str]] = {}
         for item, each in self.items.items():
@@ -156,7 +154,6 @@ class PendingBatch:
         await asyncio.gather(*(log.add(step, note) for log, note in notes))
 
     def end(self, item: str, outcome: Outcome) -> None:
-        """What the provider says came of a request."""
         waiting = self.items.pop(item, None)
         if isinstance(outcome, bytes) and (waiting is None or waiting.given_up):
             self.kept[item] = outcome
@@ -225,7 +222,6 @@ class BatchTransport(Transport):
         """The account's queue is small: the next batch waits for the end of the one before."""
 
     async def fetch(self, call: HttpCall) -> bytes:
-        """The body of the reply, when its batch has ended."""
         assert call.body is not None
         self._latest, asked = call, ASKED.get()
         endpoint = "/v1" + call.url.removeprefix(self._base)
@@ -330,7 +326,6 @@ class BatchTransport(Transport):
         return state
 
     def _join(self, note: BatchNote, item: BatchCall) -> None:
-        """Wait for a batch that was recorded before."""
         batch = self._batches.get(note.batch)
         if batch and (reply := batch.kept.pop(item.asked.item, None)) is not None:
             item.move(outcome=reply)
@@ -365,7 +360,6 @@ class BatchTransport(Transport):
             each.move(outcome=error)
 
     def _send_again(self, batch: PendingBatch) -> None:
-        """Collect requests anew that were not begun."""
         items = batch.forget()
         batch.items = {}
         if items:
@@ -385,27 +379,19 @@ class BatchTransport(Transport):
             return found[0] if found else None
         known = {each.note.remote for each in self._batches.values()}
         found = [state for state in found if state.remote not in known]
-        for state in found:
-            if state.ended and await self._has_items(batch, state):
-                return state
-
-        async def end_of_ours(state: BatchState) -> BatchState | None:
-            def look() -> Awaitable[BatchState]:
-                return self._patiently(lambda: self._interface.look(state.remote))
-
-            ended = await self._wait(state, look)
-            return ended if await self._has_items(batch, ended) else None
-
+        wait = self._pace.first_look
         # Together, for one of somebody else may take a day.
-        rest = [asyncio.ensure_future(end_of_ours(each)) for each in found if not each.ended]
-        try:
-            for ended in asyncio.as_completed(rest):
-                if ours := await ended:
-                    return ours
-        finally:
-            for task in rest:
-                task.cancel()
-            await asyncio.gather(*rest, return_exceptions=True)
+        while found:
+            for state in found:
+                if state.ended and await self._has_items(batch, state):
+                    return state
+            waiting = [state.remote for state in found if not state.ended]
+            if waiting:
+                await asyncio.sleep(wait)
+                wait = min(wait * 1.5, self._pace.max_wait)
+            found = [
+                await self._patiently(partial(self._interface.look, remote)) for remote in waiting
+            ]
         return None
 
     async def _has_items(self, batch: PendingBatch, state: BatchState) -> bool:
@@ -417,26 +403,17 @@ class BatchTransport(Transport):
 
         return await self._patiently(read)
 
-    async def _wait(
-        self,
-        state: BatchState,
-        look: Callable[[], Awaitable[BatchState]],
-        show: Callable[[int], None] = lambda _: None,
-    ) -> BatchState:
-        wait = self._pace.first_look
-        show(state.done)
-        while not state.ended:
-            await asyncio.sleep(wait)
-            wait = min(wait * 1.5, self._pace.max_wait)
-            state = await look()
-            show(state.done)
-        return state
-
     async def _follow(
         self, batch: PendingBatch, state: BatchState, *, earlier: bool = False
     ) -> None:
         """Wait for the end of a batch and hand out its results; of an earlier process replies only."""
-        state = await self._wait(state, lambda: self._look(batch), batch.signal)
+        wait = self._pace.first_look
+        batch.signal(state.done)
+        while not state.ended:
+            await asyncio.sleep(wait)
+            wait = min(wait * 1.5, self._pace.max_wait)
+            state = await self._look(batch)
+            batch.signal(state.done)
         full = state.failed is not None and state.failed.failure is Failure.RATE_LIMIT
         if full and batch.note.size > 1:
             self._max_requests = batch.note.size // 2
@@ -476,7 +453,6 @@ class BatchTransport(Transport):
         return await self._known(batch, lambda: self._interface.look(batch.note.remote))
 
     async def _known(self, batch: PendingBatch, work: Callable[[], Awaitable[T]]) -> T:
-        """The answer of a provider that should know a batch."""
         try:
             return await self._patiently(work)
         except CallFailed as failed:

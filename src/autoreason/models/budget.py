@@ -14,7 +14,7 @@ import msgspec
 
 from autoreason.errors import BudgetReached, InvalidInput
 from autoreason.exchange import Reply, Request, Spent
-from autoreason.models.prices import Rates
+from autoreason.models.providers import Rates
 from autoreason.report.numbers import count, money
 from autoreason.settings import Budget
 
@@ -66,7 +66,6 @@ def upper_bound(request: Request, rates: Rates | None) -> CostBound:
 
 
 def require_prices(budget: Budget, rates: Mapping[str, Rates | None]) -> None:
-    """Refuse a limit in money on models, by address, whose price is not known."""
     if budget.cost is None:
         return
     for address, rate in rates.items():
@@ -122,7 +121,6 @@ class BudgetTracker:
         self._from_shared: dict[Reservation, Reservation] = {}
 
     def bound(self, request: Request, rates: Rates | None) -> CostBound:
-        """What to reserve for a request; nothing without limits."""
         return upper_bound(request, rates) if self._limited or self._shared else _NOTHING
 
     async def reserve(self, upper: CostBound) -> Reservation:
@@ -155,7 +153,6 @@ class BudgetTracker:
             raise
 
     def settle(self, reservation: Reservation, reply: Reply) -> None:
-        """Pay for a reply and give back what it did not need."""
         if self._shared:
             self._shared.settle(self._from_shared.pop(reservation), reply)
         self.carry(reply, reservation.upper)
@@ -198,12 +195,10 @@ class BudgetTracker:
 
     @property
     def seconds_left(self) -> float:
-        """Until the time is over."""
         return inf if self._budget.seconds is None else self._budget.seconds - self._elapsed()
 
     @property
     def used(self) -> CostBound:
-        """What counts against the limits."""
         spent = CostBound(self.spent.calls, self.spent.known_tokens, self.spent.known_cost)
         return spent.plus(self._assumed)
 
@@ -269,7 +264,6 @@ def charge(reply: Reply, upper: CostBound) -> CostBound:
 
 
 def fits(budget: Budget, needed: CostBound) -> bool:
-    """Whether so much is within the limits."""
     limits = (budget.calls, budget.tokens, budget.cost)
     return all(
         limit is None or (each or 0) <= limit for each, limit in zip(needed, limits, strict=True)
@@ -277,7 +271,6 @@ def fits(budget: Budget, needed: CostBound) -> bool:
 
 
 def check_limits(budget: Budget, used: CostBound, upper: CostBound) -> None:
-    """Refuse a call that could take more than is left, and say which limit is reached."""
     if budget.calls is not None and used.calls + upper.calls > budget.calls:
         raise BudgetReached(f"the limit of {count(budget.calls, 'call')} is reached", "calls")
     if budget.tokens is not None and used.tokens + upper.tokens > budget.tokens:
@@ -300,7 +293,6 @@ def check_limits(budget: Budget, used: CostBound, upper: CostBound) -> None:
 
 
 def out_of_time(limit: str, failure: str) -> BudgetReached:
-    """A time limit was reached, perhaps while a provider failed."""
     return BudgetReached(f"{limit} is reached{f'; {failure}' if failure else ''}", "seconds")
 
 

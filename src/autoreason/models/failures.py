@@ -14,74 +14,25 @@ from msgspec import Struct
 
 from autoreason.errors import CallFailed, Failure
 
-_LIMITED = ("requests", "tokens", "input-tokens", "output-tokens")
-_RESETS = (
-    *((f"x-ratelimit-remaining-{what}", f"x-ratelimit-reset-{what}") for what in _LIMITED[:2]),
-    *(
-        (f"anthropic-ratelimit-{what}-remaining", f"anthropic-ratelimit-{what}-reset")
-        for what in _LIMITED
-    ),
-)
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
-_DURATION = re.compile(rf"(?:{_PART.pattern})+")
-
 
 def retry_after(
-    status: int, headers: Mapping[str, str], stated: float | None, now: datetime | None = None
+    headers: Mapping[str, str], stated: float | None, now: datetime | None = None
 ) -> float | None:
     """Seconds to wait before asking again, or None where the provider does not state it."""
-    wait = _number(headers.get("retry-after-ms"))
-    if wait is not None:
-        wait /= 1000
-    else:
-        wait = _wait(headers.get("retry-after"), _number, parsedate_to_datetime, now)
-    if wait is None:
-        wait = stated
-    if wait is None and status == 429:
-        wait = _until_reset(headers, now)
-    return wait
-
-
-def duration(text: str | None) -> float | None:
-    """`6m0s`, `1.5s`, `250ms` or `12` as seconds."""
-    text = (text or "").strip()
-    number = _number(text)
-    if number is not None:
-        return number
-    if not _DURATION.fullmatch(text):
-        return None
-    return sum(float(amount) * _UNITS[unit] for amount, unit in _PART.findall(text))
-
-
-def _until_reset(headers: Mapping[str, str], now: datetime | None) -> float | None:
-    """Until the limit that was hit is lifted; the longest where that one is not known."""
-    resets = [
-        (headers.get(left), _wait(headers.get(reset), duration, datetime.fromisoformat, now))
-        for left, reset in _RESETS
-    ]
-    waits = [(left, wait) for left, wait in resets if wait is not None]
-    spent = [wait for left, wait in waits if left == "0"]
-    return max(spent or [wait for _, wait in waits], default=None)
-
-
-def _wait(
-    text: str | None,
-    read_wait: Callable[[str | None], float | None],
-    read_moment: Callable[[str], datetime],
-    now: datetime | None,
-) -> float | None:
-    """A text that says how long to wait, or until when."""
-    wait = read_wait(text)
-    if wait is not None or not text:
-        return wait
-    try:
-        moment = read_moment(text.strip())
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    text = headers.get("retry-after", "").strip()
+    wait = _number(text)
+    if wait is None and text:
+        try:
+            moment = parsedate_to_datetime(text)
+        except ValueError:
+            return stated
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        wait = max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+    return stated if wait is None else wait
 
 
 def _number(text: str | None) -> float | None:
@@ -197,7 +148,6 @@ class Refused(CallFailed):
 def refusal(
     who: str, status: int, headers: Mapping[str, str], provider_error: ProviderError, hide: Hide
 ) -> Refused:
-    """The error to raise for a provider's answer."""
     status_meant = status if status >= 300 else _status_of(provider_error)
     message = " ".join(hide(provider_error.message).split()) or "no reason given"
     if len(message) > _MAX_MESSAGE:
@@ -207,7 +157,7 @@ def refusal(
         f"{who} answered {status_meant}: {message}",
         provider_error=provider_error,
         status=status_meant,
-        retry_after=retry_after(status_meant, headers, provider_error.wait),
+        retry_after=retry_after(headers, provider_error.wait),
         retry=False if provider_error.daily else _RETRY.get(headers.get("x-should-retry", "")),
     )
 
@@ -221,12 +171,14 @@ def read_error(body: bytes) -> ProviderError:
         text = body.decode("utf-8", "replace")
         if not _HTML.match(text):
             return ProviderError(message=text)
-        return ProviderError(message=_page_title(text), words=frozenset({_PAGE}))
+        # Its source would not help a reader.
+        title = _TITLE.search(text)
+        message = f"a web page, {title[1].strip()!r}" if title else "a web page without a title"
+        return ProviderError(message=message, words=frozenset({_PAGE}))
     return read_error_value(content)
 
 
 def read_error_value(content: Any) -> ProviderError:
-    """The same for a body that is decoded already."""
     if isinstance(content, list):
         content = content[0] if content else {}
     if not isinstance(content, dict):
@@ -245,14 +197,16 @@ def read_error_value(content: Any) -> ProviderError:
         words=frozenset(_words(fields, faults, details)),
         param=param or (faults[0][0] if faults else None),
         status=code if isinstance(code, int) and 400 <= code < 600 else None,
-        wait=next(filter(None, (duration(str(each.get("retryDelay"))) for each in details)), None),
+        wait=next(
+            filter(None, (_number(str(each.get("retryDelay")).rstrip("s")) for each in details)),
+            None,
+        ),
         daily=any("PerDay" in str(each.get("violations")) for each in details),
     )
     return _with_upstream(provider_error, fields.get("metadata"))
 
 
 def _with_upstream(provider_error: ProviderError, metadata: Any) -> ProviderError:
-    """With the error of the provider behind a router."""
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
     if not isinstance(raw, str) or not raw.strip():
         return provider_error
@@ -265,15 +219,6 @@ def _with_upstream(provider_error: ProviderError, metadata: Any) -> ProviderErro
         words=provider_error.words | words,
         param=provider_error.param or upstream.param,
     )
-
-
-def _page_title(page: str) -> str:
-    """A web page by its title; its source would not help a reader."""
-    # Here, because its table of characters costs every run a quarter of a megabyte.
-    from html import unescape
-
-    title = _TITLE.search(page)
-    return f"a web page, {unescape(title[1]).strip()!r}" if title else "a web page without a title"
 
 
 def _faults(fields: dict[str, Any]) -> Iterator[tuple[str, str, str]]:

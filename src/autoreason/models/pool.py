@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
-from autoreason.models import examples, prices
+from autoreason.models import examples, providers
 from autoreason.models.batch import BatchLog, BatchModel
 from autoreason.models.layers import (
     CircuitBreaker,
@@ -88,7 +88,6 @@ def open_model(
 
 
 def require_batches(address: str) -> None:
-    """Refuse a model that cannot be asked in batches."""
     name, _ = _parts(address)
     if name not in PROVIDERS or PROVIDERS[name].batch is None:
         raise no_batches(address)
@@ -198,7 +197,6 @@ _NO_LIMIT = 1000
 
 
 def provider_limiter(name: str) -> ConcurrencyLimiter:
-    """A limiter that starts with what a provider is known to take."""
     provider = PROVIDERS.get(name)
     return ConcurrencyLimiter(provider.concurrency if provider else _NO_LIMIT)
 
@@ -255,8 +253,8 @@ class ModelPool:
     def check_here(self, address: str) -> None:
         """Raise `InvalidInput` for what this machine lacks: a key, or the weights of a local model."""
         self.lend(address)
-        if local := self._local(address):
-            local.check()
+        if address.startswith("local/") and address in self._bare:
+            cast("LocalModel", self._bare[address]).check()
 
     async def check(self, address: str) -> Check:
         """Whether a model can be reached, takes our key and exists; asks it nothing."""
@@ -282,19 +280,17 @@ class ModelPool:
     def window(self, address: str) -> int | None:
         """Tokens a model can read and write at once; None where that is not known."""
         self.lend(address)
-        local = self._local(address)
-        return local.window if local else prices.window(address)
+        if not address.startswith("local/"):
+            return providers.window(address)
+        from autoreason.models.local import WINDOW
+
+        return WINDOW
 
     async def close(self) -> None:
         """Close all models and connections."""
         for model in self._layered.values():
             await model.close()
         await self._transport.close()
-
-    def _local(self, address: str) -> LocalModel | None:
-        """The model behind an address, if we run it in this process."""
-        is_local = address.startswith("local/") and address in self._bare
-        return cast("LocalModel", self._bare[address]) if is_local else None
 
     def _server(self, address: str) -> str | None:
         """Where a model's provider is asked, if not at its own address."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
 from contextvars import ContextVar
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
@@ -47,7 +46,6 @@ def current_call() -> str:
 
 
 def redact_url(url: str) -> str:
-    """An address without the parts that may contain a secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
@@ -60,19 +58,7 @@ def kind_of(failed: CallFailed) -> str:
 
 _PROXY_LOGIN = 407
 _MAX_LENGTH = 200
-
-
-class Route(NamedTuple):
-    """The way to a server."""
-
-    who: str
-    """The provider, as errors name it."""
-    url: str
-    proxy: str | None = None
-
-    def __str__(self) -> str:
-        through = f" (through the proxy at {_host(self.proxy)})" if self.proxy else ""
-        return f"{_host(self.url)}{through}"
+_BAD_TLS = ("CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER")
 
 
 def is_exposed(url: str) -> bool:
@@ -90,60 +76,47 @@ def is_loopback(url: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def unreachable(route: Route, error: Exception) -> CallFailed:
+def _unreachable(call: HttpCall, proxy: str | None, why: str | Exception) -> CallFailed:
     """The failure of a call that got no answer, or one that no API gives, with what to check."""
     from aiohttp import ClientHttpProxyError, ClientResponseError
 
-    cause = getattr(error, "os_error", None)
     # What no waiting changes: an answer that is not HTTP, a certificate, a server without TLS.
-    lasting = isinstance(error, ClientResponseError)
-    if isinstance(error, ClientHttpProxyError):
-        lasting = error.status < 500
-    elif getattr(cause, "reason", "") in ("CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER"):
+    lasting = isinstance(why, str | ClientResponseError)
+    if isinstance(why, ClientHttpProxyError):
+        lasting = why.status < 500
+    elif getattr(getattr(why, "os_error", None), "reason", "") in _BAD_TLS:
         lasting = True
-    return _unreachable(route, connection_message(error), lasting=lasting)
-
-
-def _unreachable(route: Route, why: str, *, lasting: bool) -> CallFailed:
-    check = "its base URL, and SSL_CERT_FILE for certificates of your own"
-    if route.proxy:
-        check = "HTTPS_PROXY, which reads http://user:password@host:port, and NO_PROXY"
+    through = f" through the proxy at {_host(proxy)}" if proxy else ""
     return CallFailed(
         Failure.NO_ACCESS if lasting else Failure.CONNECTION,
-        f"{route.who} cannot be reached at {route} ({why}); check {check}",
+        f"{call.who} cannot be reached at {_host(call.url)}{through} ({_in_a_line(why)}); check its base URL, "
+        "HTTPS_PROXY (http://user:password@host:port), NO_PROXY, and SSL_CERT_FILE for certificates of your own",
     )
 
 
-def redirected(route: Route, status: int, location: str) -> CallFailed:
+def _redirected(call: HttpCall, status: int, location: str) -> CallFailed:
     """A redirect; never followed, because the key would be sent along."""
     try:
-        there = urlsplit(urljoin(route.url, location))
+        target = redact_url(urljoin(call.url, location))[:_MAX_LENGTH]
     except ValueError:
-        there = urlsplit("")
-    # What comes before the host or after the path may be a secret.
-    target = there._replace(query="", fragment="", netloc=_host(there.geturl())).geturl()
+        target = "nowhere"
     return CallFailed(
-        Failure.NO_ACCESS if _host(target) != _host(route.url) else Failure.BAD_REQUEST,
-        f"{route.who} answered {status} and points to {target[:_MAX_LENGTH] or 'nowhere'}; "
+        Failure.NO_ACCESS,
+        f"{call.who} answered {status} and points to {target}; "
         "keys do not follow redirects, so correct its base URL",
         status=status,
     )
 
 
-def connection_message(error: Exception) -> str:
-    """The message of a connection error, on one line: the system's, or the error's."""
+def _in_a_line(error: str | Exception) -> str:
     from aiohttp import ClientHttpProxyError, ClientResponseError
 
-    cause, message = getattr(error, "os_error", None), str(error)
+    message = str(getattr(error, "os_error", error))
     if isinstance(error, ClientHttpProxyError):
         message = f"the proxy answered {error.status}"
     elif isinstance(error, ClientResponseError):
         # After a colon it quotes what came, which may be a secret.
         message = f"the answer is not that of an API, {error.message.partition(':')[0]}"
-    elif isinstance(cause, OSError):
-        reason = getattr(cause, "verify_message", "") or getattr(cause, "reason", "")
-        known = os.strerror(cause.errno) if cause.errno and cause.errno > 0 else cause.strerror
-        message = reason.replace("_", " ").lower() or known or str(cause)
     return " ".join(message.split()).rstrip(".: ")[:_MAX_LENGTH] or type(error).__name__
 
 
@@ -173,7 +146,6 @@ class SseParser:
         """Pieces of a body that is JSON, and so no stream."""
 
     def feed(self, received: bytes) -> list[bytes]:
-        """The data of every event that these bytes complete."""
         received = self._rest + received
         if not self._has_started:
             received = self._begin(received)
@@ -263,7 +235,6 @@ class HttpCall(Struct, frozen=True, kw_only=True):
     """Where it is another one."""
 
     def hide(self, text: str) -> str:
-        """The text without the keys that this call carries."""
         for value in self.headers.values():
             if isinstance(value, Secret):
                 text = value.hide(text)
@@ -279,7 +250,6 @@ class Transport:
         self._proxies: dict[str, str | None] = {}
 
     async def fetch(self, call: HttpCall) -> bytes:
-        """The body of a successful answer."""
         from aiohttp import ClientError
 
         limit = self._timeouts.total
@@ -293,7 +263,6 @@ class Transport:
             raise _interrupted(call, error) from None
 
     async def stream(self, call: HttpCall) -> AsyncGenerator[bytes, None]:
-        """The data of each server-sent event of a successful answer."""
         events = SseParser()
         async with aclosing(self._pieces(call)) as pieces:
             async for piece in pieces:
@@ -303,7 +272,6 @@ class Transport:
             yield data
 
     async def lines(self, call: HttpCall) -> AsyncGenerator[bytes, None]:
-        """Each line of a successful answer that is not blank."""
         rest = b""
         async with aclosing(self._pieces(call)) as pieces:
             async for piece in pieces:
@@ -315,7 +283,6 @@ class Transport:
             yield rest
 
     async def _pieces(self, call: HttpCall) -> AsyncGenerator[bytes, None]:
-        """The body of a successful answer as it comes."""
         from aiohttp import ClientError
 
         now, limit = asyncio.get_running_loop().time, self._timeouts.first_byte
@@ -349,7 +316,6 @@ class Transport:
                 response.release() if response.content.is_eof() else response.close()
 
     async def close(self) -> None:
-        """Close all connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -359,7 +325,7 @@ class Transport:
         from aiohttp import ClientError
 
         session = self._session or self._open()
-        route = Route(call.who, call.url, self._proxy(call.url))
+        proxy = self._proxy(call.url)
         headers = {
             name: value.reveal() if isinstance(value, Secret) else value
             for name, value in call.headers.items()
@@ -373,22 +339,22 @@ class Transport:
                 call.url,
                 data=call.body,
                 headers=headers,
-                proxy=route.proxy,
+                proxy=proxy,
                 # A key must not follow to wherever a server points.
                 allow_redirects=False,
             )
         except ClientError as error:
             LOG.debug("%sno answer in %.2f s", current_call(), time.perf_counter() - started)
-            raise unreachable(route, error) from None
+            raise _unreachable(call, proxy, error) from None
         seconds = time.perf_counter() - started
         LOG.debug("%sstatus %d in %.2f s", current_call(), response.status, seconds)
         if response.status >= 300:
             if response.status in _REDIRECTS and (to := response.headers.get("location")):
                 response.release()
-                raise redirected(route, response.status, call.hide(to))
-            if response.status == _PROXY_LOGIN and route.proxy:
+                raise _redirected(call, response.status, call.hide(to))
+            if response.status == _PROXY_LOGIN and proxy:
                 response.release()
-                raise _unreachable(route, "the proxy wants a login", lasting=True)
+                raise _unreachable(call, proxy, "the proxy wants a login")
             body = b""
             with suppress(ClientError):
                 body = await response.read()
@@ -455,5 +421,5 @@ def _proxy_for(url: str) -> str | None:
 def _interrupted(call: HttpCall, why: str | Exception) -> CallFailed:
     if isinstance(why, str):
         return CallFailed(Failure.TIMEOUT, f"{call.who} took too long: {why}")
-    message = f"{call.who} broke off in the middle of a reply ({connection_message(why)})"
+    message = f"{call.who} broke off in the middle of a reply ({_in_a_line(why)})"
     return CallFailed(Failure.BROKEN_REPLY, message)

@@ -20,7 +20,7 @@ from autoreason.exchange import (
     Request,
     TextArrived,
 )
-from autoreason.models import prices
+from autoreason.models import providers
 from autoreason.models.dialects import (
     Dialect,
     LoopDetector,
@@ -67,7 +67,6 @@ class WireModel:
         transport: Transport | None = None,
         batch: bool = False,
     ) -> None:
-        """With `batch`, the transport is the model's own and sends in batches, at half the price."""
         self.address = address
         self._model = address.partition("/")[2]
         self._provider = provider
@@ -110,7 +109,7 @@ class WireModel:
         self._repeats = self._repeats or reply.finish == REPEATS
         usage, cost = credible(reply.usage, reply.text), reply.cost
         if cost is None:
-            cost = prices.price(self.address, usage, batch=self._batch)
+            cost = providers.price(self.address, usage, batch=self._batch)
         return replace(
             reply,
             usage=usage,
@@ -160,7 +159,6 @@ class WireModel:
         return await transport.fetch(call)
 
     async def _takes_batches(self, transport: Transport) -> bool:
-        """Whether the server lists batches; one that forbids that may still take them."""
         path = "/batches" if self._provider.batch == "openai" else "/v1/messages/batches"
         try:
             await self._get(f"{path}?limit=1", transport)
@@ -182,7 +180,6 @@ class WireModel:
         return False if whole and not unlisted else None
 
     async def close(self) -> None:
-        """Close the connections, unless they are shared."""
         if self._owned:
             await self._transport.close()
 

@@ -40,7 +40,7 @@ from autoreason.models.batch_interface import BatchNote
 from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.layers import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
-from autoreason.models.prices import rates
+from autoreason.models.providers import rates
 from autoreason.report.numbers import count
 from autoreason.run.record import Memory
 from autoreason.run.result import StopSwitch

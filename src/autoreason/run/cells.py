@@ -23,7 +23,7 @@ from autoreason.journal.run_names import suite_name
 from autoreason.keys import sub_key
 from autoreason.models.budget import BudgetTracker, CostBound, Reservation, SharedBudget
 from autoreason.models.pool import ModelPool
-from autoreason.models.prices import rates
+from autoreason.models.providers import rates
 from autoreason.programs.assignment import Assignments
 from autoreason.programs.search import Policy, PolicyQuery
 from autoreason.prompts import PromptSet

@@ -40,7 +40,7 @@ from autoreason.journal.codec import check_event
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.models.budget import BudgetTracker, SharedBudget
 from autoreason.models.pool import ModelPool
-from autoreason.models.prices import rates
+from autoreason.models.providers import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.report.numbers import listed
 from autoreason.run.asker import ACCEPTED, Asker

@@ -34,7 +34,6 @@ from autoreason.knowledge_records import Knowledge
 from autoreason.models.prices import rates
 from autoreason.plugins import short
 from autoreason.prompts import PromptSet, built_in
-from autoreason.reasoning import reasoning_tokens_for
 from autoreason.report.numbers import count, duration, listed, money, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Column, Table

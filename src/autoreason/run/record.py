@@ -15,6 +15,7 @@ from msgspec import Struct, ValidationError, convert
 from autoreason.errors import Interruption, InvalidInput, ReplayMismatch
 from autoreason.events import AnyEvent, Delivered, JobFinished, OnEvent, Recovery
 from autoreason.exchange import BudgetQuery, Query, Reply, Request
+from autoreason.files import Place, data_folder
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import build_job, run_job
 from autoreason.journal import Journal, RecordedAnswer, RecordedReply, RecordedTime, RunRow

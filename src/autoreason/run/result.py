@@ -21,10 +21,10 @@ from autoreason.errors import (
 )
 from autoreason.events import FINISHED, EndedBy, Evidence, PassDecided, Status
 from autoreason.exchange import Spent
+from autoreason.files import Place
 from autoreason.job_types import Certify
 from autoreason.jobs.context import spending
 from autoreason.journal.run_names import is_cell, owning_run
-from autoreason.paths import Place
 from autoreason.report.numbers import UNKNOWN, count, lines, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words

@@ -29,11 +29,11 @@ from autoreason.errors import InvalidInput
 from autoreason.events import OnEvent
 from autoreason.exchange import Effort, Model, OnSignal
 from autoreason.fields import check_call, read_docs, read_hints
+from autoreason.files import ServerUrl
 from autoreason.job_types import Advise, Certify, Instead, JobType, Lab, Research, RuleName, Solve
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Chosen, WhenTested
 from autoreason.models.pool import ModelPool
-from autoreason.paths import ServerUrl
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import (
     LIMITS,

@@ -16,12 +16,11 @@ from msgspec import Struct, structs
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
-from autoreason.files import write
+from autoreason.files import certificates_folder, write
 from autoreason.job_types import Certify
 from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import Job, Plan
 from autoreason.keys import sub_key
-from autoreason.paths import certificates_folder
 from autoreason.report.numbers import listed, percent, percent_range
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words

@@ -50,7 +50,7 @@ from autoreason.artifacts.measurement import (
 )
 from autoreason.artifacts.research_task import EvaluationLimits, EvaluationSource
 from autoreason.errors import InvalidInput
-from autoreason.paths import data_folder
+from autoreason.files import data_folder
 from autoreason.programs.sandbox.base import RunLimits
 from autoreason.programs.sandbox.levels import open_sandbox
 

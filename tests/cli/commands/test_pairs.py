@@ -75,7 +75,7 @@ def test_where_nobody_voted_the_file_is_empty(shell: Shell) -> None:
         (("nobody", "--pairs", "-"), "no run 'nobody'"),
         (("last", "--all", "--pairs", "-"), "name runs or give --all"),
         (("--json", "--pairs", "-"), "name one with --pairs"),
-        (("--pairs", "no/such/pairs.jsonl"), "make it first"),
+        (("--pairs", "no/such/pairs.jsonl"), "cannot write to "),
         (("--pairs", "-", "--min-agreement", "60"), "60"),
         (("last", "--all"), "go with --pairs FILE"),
     ],

@@ -89,7 +89,7 @@ def test_converting_writes_our_own_format(inside: Inside, source: str) -> None:
         ),
         (("show", "set.jsonl", "--problem", "triple"), "no problem 'triple' in this set"),
         (("convert", "set.jsonl", "--json"), "name it with --to"),
-        (("convert", "set.jsonl", "--to", "no/such/file"), "for --to; make it first"),
+        (("convert", "set.jsonl", "--to", "no/such/file"), "choose another --to"),
     ],
 )
 def test_a_mistake_is_one_clear_sentence(

@@ -291,7 +291,7 @@ def test_a_check_refuses_what_means_nothing_to_it(
 
 
 def test_defaults_of_the_user_do_not_keep_anyone_from_a_check(inside: Inside, task: str) -> None:
-    from autoreason.paths import config_file
+    from autoreason.files import config_file
 
     config_file().parent.mkdir(parents=True, exist_ok=True)
     config_file().write_text('model = "echo/echo"\n[limits]\ncost = 5\n')
@@ -421,7 +421,7 @@ def test_a_live_run_is_guided_and_accepted_from_another_terminal(
         (("lost.md",), "lost.md: `evaluate`: there is no file lost.py"),
         (("task.md", "more.md"), "give one task"),
         (("task.md", "--measure"), "--measure goes with --dry-run"),
-        (("task.md", "-o", "knob.py"), "is no folder; name one for -o"),
+        (("task.md", "-o", "knob.py"), "cannot write to knob.py: "),
         (("task.md", "-o", "/proc/x"), "cannot write to /proc/x"),
         (("task.md", "-o", "linked"), "linked/knob.py is a link; remove it"),
         (("task.md", "--evaluate", "nothing.py:score"), "--evaluate: there is no file nothing.py"),

@@ -206,7 +206,7 @@ def test_a_switch_that_does_nothing_is_named(inside: Inside) -> None:
 def test_one_judge_by_name_is_announced_run_and_reported_as_no_panel(inside: Inside) -> None:
     refused = inside("run", BRIEF, *FAST, "--judges", "1")
     assert refused.sentence == (
-        "--judges is 1; one vote is no panel: give 2 or more, or ask for one by name with `single_judge`"
+        "--judges is 1; one vote is not a panel: give 2 or more, or ask for one by name with `single_judge`"
     )
     rules = ("--set", "single_judge=true", "--set", "required_lead=2", "--set", "plateau=3")
     dry = " ".join(inside("run", BRIEF, *FAST, *rules, "--dry-run").out.split())

@@ -9,7 +9,7 @@ import pytest
 from tests.programs.examiner.made_up import adding, doubling
 
 from autoreason.errors import InvalidInput
-from autoreason.paths import data_folder
+from autoreason.files import data_folder
 from autoreason.programs.examiner.process import load_set, save_set
 
 PROBLEMS = (adding(), doubling())

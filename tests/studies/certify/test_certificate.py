@@ -35,9 +35,9 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished, PanelDecided
 from autoreason.exchange import Request
 from autoreason.fields import make_struct
+from autoreason.files import certificates_folder
 from autoreason.job_types import Certify
 from autoreason.journal import Journal
-from autoreason.paths import certificates_folder
 from autoreason.run.estimate import estimate_run
 from autoreason.run.recorded import replay
 from autoreason.settings import Budget, Models, make_settings

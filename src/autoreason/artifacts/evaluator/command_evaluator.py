@@ -46,8 +46,8 @@ from autoreason.artifacts.evaluator.saved_evaluation import (
 )
 from autoreason.artifacts.measurement import Evaluation, EvaluationOutcome, Files, Measurement
 from autoreason.artifacts.research_task import EvaluationSource
+from autoreason.files import data_folder
 from autoreason.jobs.context import cancel
-from autoreason.paths import data_folder
 from autoreason.programs.sandbox.linux import real_python, receive, wait_readable
 
 _PREFIX = "autoreason-evaluator-"

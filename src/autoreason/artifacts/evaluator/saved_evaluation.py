@@ -21,8 +21,7 @@ from msgspec.structs import replace
 from autoreason.artifacts.measurement import EvaluationOutcome, Files, Measurement
 from autoreason.artifacts.research_task import EvaluationSource, encode_source
 from autoreason.errors import InvalidInput
-from autoreason.files import write_atomically
-from autoreason.paths import data_folder
+from autoreason.files import data_folder, write_atomically
 
 MAX_RESULT_BYTES = 1 << 20
 MAX_OUTPUT = 16 << 20

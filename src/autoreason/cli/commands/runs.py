@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from autoreason.cli.views.console import ProgressLine
+    from autoreason.files import Place
     from autoreason.journal import Journal, RunRow
     from autoreason.journal.maintenance import Damage
-    from autoreason.paths import Place
     from autoreason.report.report import Report
     from autoreason.report.table import Table
     from autoreason.story import Story

@@ -131,7 +131,7 @@ def pull(model: str, sha256: str) -> None:
     A pull that was interrupted goes on where it ended.
     """
     from autoreason.cli.embedded import pull_weights
-    from autoreason.models.weights import model_file
+    from autoreason.models.local import model_file
 
     pull_weights(model_file(model, sha256))
 
@@ -140,9 +140,9 @@ def _list() -> Answer:
     from autoreason.cli.arguments import read_config
     from autoreason.cli.embedded import weights_state
     from autoreason.cli.views.console import stdout_console
+    from autoreason.files import config_file
+    from autoreason.models.local import local_models
     from autoreason.models.providers import PROVIDERS, key_file
-    from autoreason.models.weights import local_models
-    from autoreason.paths import config_file
     from autoreason.report.table import Column, Table, Tone, words, wrap
     from autoreason.settings import DEFAULT_MODEL
 
@@ -416,9 +416,9 @@ def jail_finding(problem: str) -> Finding:
 
 def _journal(url: str | None) -> Iterator[Finding]:
     from autoreason.cli.commands.runs import examine
+    from autoreason.files import ServerUrl
     from autoreason.journal import Journal, sqlite
     from autoreason.journal.location import open_store
-    from autoreason.paths import ServerUrl
 
     try:
         with Journal.open(url, create=False) as book:
@@ -473,7 +473,7 @@ def _keys() -> Iterator[Finding]:
 def _config() -> Iterator[Finding]:
     from autoreason.cli.arguments import KEYS, read_config
     from autoreason.cli.embedded import weights_state
-    from autoreason.paths import config_file
+    from autoreason.files import config_file
 
     try:
         read_config()

@@ -19,7 +19,6 @@ from autoreason.models.providers import DialectName, Quirks, Secret
 
 
 def find_dialect(name: DialectName) -> Dialect:
-    """The wire format of that name, which is loaded when a model is first asked in it."""
     module = import_module(f"{__name__}.{name.partition('_')[0]}")
     dialect: Dialect = getattr(module, name.upper())
     return dialect
@@ -71,7 +70,6 @@ class Reducer(ABC):
         return None
 
     def is_cut(self, text: str) -> bool:  # noqa: ARG002
-        """Whether the text is not complete."""
         return self.finish_reason in self.cut
 
     def finish(self, address: str) -> Reply:
@@ -120,14 +118,12 @@ class Dialect:
     read_models: Callable[[bytes], list[str]] = read_models
 
     def read(self, payload: bytes, address: str) -> Reply:
-        """A reply that came in one piece."""
         reducer = self.reducer()
         reducer.read(payload)
         return reducer.finish(address)
 
 
 def outcome_of(text: str, *, cut: bool, refused: bool) -> Outcome:
-    """How a reply ended, the gravest first."""
     if refused:
         return Outcome.REFUSED
     if cut:
@@ -181,7 +177,6 @@ def count(value: Any) -> int | None:
 
 
 def money(value: Any) -> Decimal | None:
-    """A sum in US dollars."""
     number = _number(value)
     return None if number is None else Decimal(str(number))
 

@@ -24,7 +24,6 @@ from autoreason.models.providers import Quirks, Secret
 
 
 def headers(key: Secret | None) -> Headers:
-    """The version of the format, and the key."""
     # 2026-10-21 differs only in what it refuses, a temperature among it, which older models take.
     version: Headers = {"anthropic-version": "2023-06-01"}
     return {**version, "x-api-key": key} if key else version

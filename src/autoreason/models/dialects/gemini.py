@@ -28,7 +28,6 @@ _LARGEST_BUDGET = 24_576
 
 
 def path(model: str, stream: bool) -> str:
-    """Where requests go, below a base that ends in the version."""
     how = "streamGenerateContent?alt=sse" if stream else "generateContent"
     full = model if model.startswith(("models/", "tunedModels/")) else f"models/{model}"
     return f"/{full}:{how}"
@@ -162,7 +161,6 @@ class _ModelList(Struct):
 
 
 def read_models(payload: bytes) -> list[str]:
-    """The names the server lists, without their prefix."""
     models = msgspec.json.decode(payload, type=_ModelList).models
     return [each.name.removeprefix("models/") for each in models]
 

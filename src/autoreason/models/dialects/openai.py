@@ -85,7 +85,6 @@ def _conversation(request: Request) -> list[dict[str, Any]]:
 
 
 def shape(schema: Schema) -> dict[str, Any]:
-    """A schema that must be kept to."""
     return {"name": schema.name, "strict": True, "schema": schema.definition}
 
 
@@ -134,7 +133,6 @@ class Thinking:
         self._take: Callable[[Thinking, str], str] = Thinking._before
 
     def feed(self, piece: str) -> str:
-        """Take a piece of the answer; returns the text in it."""
         return self._take(self, piece)
 
     def end(self) -> None:
@@ -324,7 +322,6 @@ class _Item(Struct):
 
     @property
     def shown(self) -> bool:
-        """Whether it is part of the answer."""
         return self.type == "message" and self.phase != "commentary"
 
     def text(self) -> str:
@@ -412,7 +409,6 @@ class _ResponsesReducer(Reducer):
         return super().finish(address)
 
     def is_cut(self, text: str) -> bool:  # noqa: ARG002
-        """Whether the response is marked as incomplete."""
         return self._answer is not None and word(self._answer.status) == "incomplete"
 
     def usage(self) -> Usage:

@@ -8,8 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.files import write_atomically
-from autoreason.paths import data_folder
+from autoreason.files import data_folder, write_atomically
 from autoreason.programs.assignment import Examination, Examined, Observed, Probe
 from autoreason.programs.examiner.client import OpenReply, OpenRequest
 from autoreason.programs.examiner.examiner import Examiner
