@@ -30,8 +30,8 @@ from autoreason.exchange import Signal as Signal
 from autoreason.exchange import Spent as Spent
 from autoreason.exchange import TextArrived as TextArrived
 from autoreason.exchange import Usage as Usage
-from autoreason.jobs.context import Allowance as Allowance
 from autoreason.files import ServerUrl as ServerUrl
+from autoreason.jobs.context import Allowance as Allowance
 from autoreason.jobs.context import Emit as Emit
 from autoreason.jobs.context import JobContext as JobContext
 from autoreason.jobs.job import Job as Job

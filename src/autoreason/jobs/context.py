@@ -28,11 +28,11 @@ from autoreason.exchange import (
     Role,
     Schema,
     Spent,
+    reasoning_tokens_for,
     seed_of,
 )
 from autoreason.keys import sub_key
 from autoreason.prompts import PromptSet
-from autoreason.reasoning import reasoning_tokens_for
 from autoreason.report.numbers import count, duration, money
 from autoreason.settings import Settings, Unit
 from autoreason.task import Task

@@ -297,9 +297,9 @@ _ELSEWHERE = {
     "autoreason.artifacts.research_task": ("ResearchTask", "TextMetric"),
     "autoreason.programs.assignment": ("Assignments",),
     "autoreason.programs.events": ("ProgramExamined", "Solved"),
-    "autoreason.studies.advise.measures": ("JudgeChecked", "PilotFinished"),
+    "autoreason.studies.advice_measures": ("JudgeChecked", "PilotFinished"),
     "autoreason.studies.knowledge_test": ("RecordedPairs",),
-    "autoreason.studies.lab.lab_suite": ("CellFinished", "SuiteWork"),
+    "autoreason.studies.lab_suite": ("CellFinished", "SuiteWork"),
 }
 """Events and kinds of work that other rooms define, which are found by name."""
 

@@ -31,7 +31,7 @@ from autoreason.jobs.job import (
     plan_calls,
 )
 from autoreason.knowledge_records import Knowledge
-from autoreason.models.prices import rates
+from autoreason.models.providers import rates
 from autoreason.plugins import short
 from autoreason.prompts import PromptSet, built_in
 from autoreason.report.numbers import count, duration, listed, money, percent

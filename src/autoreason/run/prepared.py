@@ -19,13 +19,13 @@ from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service
 from autoreason.fields import AnyStruct, make_struct
+from autoreason.files import certificates_folder
 from autoreason.job_types import Advise, Certify, JobType, KnowledgeTest, Lab, Refine, Rejudge
 from autoreason.jobs.job import check_job, user_code_errors
 from autoreason.journal import Journal
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool, require_batches
-from autoreason.models.prices import rates
-from autoreason.paths import certificates_folder
+from autoreason.models.providers import rates
 from autoreason.prompts import PromptSet, load
 from autoreason.report.report import Report
 from autoreason.run.driver import start

@@ -15,14 +15,13 @@ from msgspec import Struct, ValidationError, convert
 from autoreason.errors import Interruption, InvalidInput, ReplayMismatch
 from autoreason.events import AnyEvent, Delivered, JobFinished, OnEvent, Recovery
 from autoreason.exchange import BudgetQuery, Query, Reply, Request
-from autoreason.files import Place, data_folder
+from autoreason.files import data_folder
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import build_job, run_job
 from autoreason.journal import Journal, RecordedAnswer, RecordedReply, RecordedTime, RunRow
 from autoreason.journal.location import locate
 from autoreason.keys import Key
 from autoreason.models.batch_interface import BatchNote
-from autoreason.paths import data_folder
 from autoreason.plugins import is_own, short
 from autoreason.prompts import PromptSet
 from autoreason.run.result import Result

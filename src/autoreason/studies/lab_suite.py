@@ -19,7 +19,7 @@ from autoreason.fields import make_struct
 from autoreason.job_types import Judge, Refine, Research, Solve
 from autoreason.jobs.context import draw
 from autoreason.keys import PartName, sub_key
-from autoreason.models.prices import rates
+from autoreason.models.providers import rates
 from autoreason.plugins import absolute, short
 from autoreason.programs.assignment import Assignment, Assignments, assignments_of
 from autoreason.programs.events import Solved, describe_solved
