@@ -208,7 +208,6 @@ def _finality(head: re.Match[str]) -> int:
 
 
 def _is_doubtful(ranking: Ranking, before: str, after: str) -> bool:
-    """Whether the text around a ranking retracts, reverses or contradicts it."""
     if is_worst_first(before) or is_worst_first(after) or (after and retracts(after)):
         return True
     where = _places(ranking)
@@ -229,7 +228,6 @@ def _mentions(text: str, where: Mapping[str, int]) -> bool:
 
 
 def _contradicts_places(text: str, where: Mapping[str, int]) -> bool:
-    """Whether a text gives a label a place other than its own."""
     if any((where[label] == place) == denied for label, place, denied in _verdicts(text, where)):
         return True
     return any(_misordered(run, where) for run in _RUN.finditer(text)) or any(

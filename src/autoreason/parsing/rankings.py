@@ -22,7 +22,6 @@ class TextLine(NamedTuple):
 
 
 def own_lines(answer: str) -> list[TextLine]:
-    """The lines of an answer that are neither empty nor quoted."""
     text = "\n".join(_without_thinking(answer).splitlines())
     text = unicodedata.normalize("NFKC", text)
     text = _BLOCK_QUOTE.sub(lambda quote: quote["rest"].replace("\n", f"\n{_DISCUSSED} "), text)
@@ -115,7 +114,6 @@ def is_reported(line_before: str) -> bool:
 
 
 def retracts(text: str) -> bool:
-    """Whether a judge who has given a ranking retracts it."""
     return bool(_RETRACTION.search(text))
 
 

@@ -71,7 +71,6 @@ async def examine(
 
 
 async def observe(context: JobContext, key: str, program: str, inputs: Sequence[Input]) -> Observed:
-    """What a program does on inputs; raises `NotExamined` where it could not be run."""
     problem = assignments_of(context.task)[0].id
     probe = Probe(problem=problem, program=program, inputs=tuple(inputs))
     observed = await context.ask(ProbeQuery(key=key, probe=probe))
@@ -87,7 +86,6 @@ class ExaminerService:
         self._examiner = examiner
 
     async def answer(self, query: Query[Any]) -> Any:
-        """The result of a program on tests or inputs."""
         match query:
             case ExaminationQuery():
                 return await self._examiner.examine(query.examination)
@@ -121,7 +119,6 @@ def feedback(examined: Examined, assignment: Assignment) -> str:
 
 
 def shorten(text: str, max_length: int = _MAX_DATA) -> str:
-    """A long text without its middle, with a mark in its place."""
     text = text.rstrip("\n")
     if len(text) <= max_length:
         return text

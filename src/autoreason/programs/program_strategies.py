@@ -48,7 +48,6 @@ class ProgramContext(JobContext):
 
     @cached_property
     def opening(self) -> tuple[Message, ...]:
-        """The messages that begin every conversation."""
         assignment = assignments_of(self.task)[0]
         examples = unstated_tests(assignment)
         text = self.prompt(
@@ -322,7 +321,6 @@ class ProgramStrategy(Strategy):
 
 
 def no_program_result(which: Which, total: int) -> Examined:
-    """The result of an answer without a program."""
     return Examined(which=which, verdict=CodeVerdict.NO_CODE, passed=0, run=0, total=total)
 
 
@@ -384,7 +382,6 @@ class SingleProgram(ProgramStrategy):
     used_settings = ()
 
     async def run(self) -> Delivered:
-        """Try until one passes or the calls are spent."""
         while self.may_ask():
             attempt = await self.author()
             if attempt and attempt.passes_all:
@@ -402,7 +399,6 @@ class BestOfNPrograms(ProgramStrategy):
     used_settings = ()
 
     async def run(self) -> Delivered:
-        """Try as often as there are calls, then choose."""
         while self.may_ask():
             attempt = await self.author()
             if attempt and attempt.passes_all:
@@ -437,7 +433,6 @@ class CritiqueRevisePrograms(ProgramStrategy):
     used_settings = ()
 
     async def run(self) -> Delivered:
-        """Revise until it passes or the calls are spent."""
         current = await self.first_program()
         number = 0
         while current and not current.passes_all and self.may_ask():
@@ -453,7 +448,6 @@ class CritiqueRevisePrograms(ProgramStrategy):
 
     @classmethod
     def planned(cls, calls: int) -> Plan:
-        """A draft, and one call per round."""
         return {"author": 1, "reviser": calls - 1}
 
 
@@ -469,7 +463,6 @@ class AnalyseRevisePrograms(ProgramStrategy):
     used_settings = ("critic_model", "critic_temperature", "critic_effort")
 
     async def run(self) -> Delivered:
-        """Analyse once, then revise until it passes or the calls are spent."""
         best = await self.first_program()
         number = 0
         analysis = last_failure = ""
@@ -499,7 +492,6 @@ class AnalyseRevisePrograms(ProgramStrategy):
 
     @classmethod
     def planned(cls, calls: int) -> Plan:
-        """A draft, an analysis, and one call per revision."""
         return {"author": 1, "critic": min(1, calls - 1), "reviser": max(0, calls - 2)}
 
     async def _analyse(self, attempt: Attempt) -> str:

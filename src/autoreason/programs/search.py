@@ -83,7 +83,6 @@ class Policy:
             self._failed[arm] += turn.last.calls - turn.last.passed
 
     def posterior(self, strategy: str, option: Option) -> tuple[float, float]:
-        """The parameters of the beta distribution of an option's success."""
         share = _EXPECTED[option.action]
         if option.action != "fresh":
             passes, fails = self.posterior(strategy, Option("fresh", option.model))
@@ -190,7 +189,6 @@ def _informative_inputs(behaviours: Sequence[Behaviour]) -> list[int]:
 
 
 def _count_agreements(one: Behaviour, other: Behaviour, inputs: Sequence[int]) -> int:
-    """On how many inputs both give the same answer; a failure is none."""
     return sum(one[each] == other[each] and not one[each].failure for each in inputs)
 
 
@@ -206,11 +204,9 @@ class Finalists(NamedTuple):
 
     @property
     def chosen(self) -> Attempt:
-        """The program that attempts agree with most."""
         return self.attempts[self.choice.index]
 
     def describe_agreement(self, attempt: Attempt) -> str:
-        """How many programs behave like this one, in words."""
         place, number = self.attempts.index(attempt), len(self.attempts)
         size = next(each.size for each in self.choice.groups if place in each.members)
         passing = "that pass" if attempt.passes_all else "that pass as many"
@@ -250,7 +246,6 @@ class Search(ProgramStrategy):
         self._turns = 0
 
     async def run(self) -> Delivered:
-        """Find a program that passes, then others that behave like it."""
         await self.first_program()
         while self.attempts and not self._passing and self.may_ask():
             await self._try_next()
@@ -270,7 +265,6 @@ class Search(ProgramStrategy):
         return [attempt for attempt in self.attempts if attempt.passes_all]
 
     async def _try_next(self) -> None:
-        """Take one action and record its result."""
         failing, models = self._failing_attempts(), self.settings.models
         pairs = [pair for pair in combinations(failing, 2) if pair not in self._merged]
         options = [Option("fresh", models.author), Option("repair", models.author)]
@@ -307,7 +301,6 @@ class Search(ProgramStrategy):
         return await self.context.ask(PolicyQuery(key=key, turn=turn))
 
     def _failing_attempts(self) -> list[Attempt]:
-        """Distinct programs that fail, those that pass most tests first."""
         distinct: list[Attempt] = []
         for attempt in self.attempts:
             if not attempt.passes_all and not any(
@@ -370,7 +363,6 @@ class Search(ProgramStrategy):
     def _deliver(
         self, finalists: Finalists | None, attempt: Attempt | None = None, judged: str = ""
     ) -> Delivered:
-        """Hand in the chosen program, with the reason."""
         if finalists is None:
             return self.hand_in(self.best())
         attempt = attempt or finalists.chosen

@@ -49,7 +49,6 @@ def read_program(reply: str, entry_point: str = "") -> str | None:
 
 
 def without_reasoning(reply: str) -> str:
-    """A reply without the thoughts at its beginning, with the usual line ends."""
     text = _LATE_REASONING_END.sub("", _REASONING.sub("", reply, count=1), count=1)
     return text.replace("\r\n", "\n").replace("\ufeff", "")
 
@@ -101,7 +100,6 @@ def _split(lines: list[str]) -> tuple[list[_Block], list[str]]:
 
 
 def _dedent(lines: list[str], width: int) -> str:
-    """Lines of a block, indented relative to its fence."""
     out = [line[min(width, len(line) - len(line.lstrip())) :] for line in lines]
     return "\n".join(out).strip("\n").rstrip()
 
@@ -127,7 +125,6 @@ def _rank_block(block: _Block, entry_point: str) -> _Rank | None:
 
 
 def _find_unfenced(lines: list[str]) -> str | None:
-    """Plain code without a fence, perhaps with prose before and after it."""
     starts = [at for at, line in enumerate(lines) if _CODE_BEGINS.match(line)]
     blank = [at for at, line in enumerate(lines) if not line.strip()]
     tries = 0
@@ -175,7 +172,6 @@ def _completeness(tree: ast.Module, entry_point: str) -> int:
 
 
 def _defined_names(tree: ast.Module) -> set[str]:
-    """Names that a module defines."""
     names = set()
     for node in tree.body:
         match node:

@@ -79,12 +79,10 @@ class ExaminerClient(ServiceClient[OpenReply]):
         )
 
     async def examine(self, examination: Examination) -> Examined:
-        """The verdict on one program; many requests can be open at a time."""
         examination = replace(examination, program=_sendable(examination.program))
         return await self.call("examine", examination, Examined)
 
     async def observe(self, probe: Probe) -> Observed:
-        """What one program does on inputs without known answers."""
         probe = replace(probe, program=_sendable(probe.program))
         return await self.call("observe", probe, Observed)
 

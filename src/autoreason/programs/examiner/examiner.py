@@ -75,7 +75,6 @@ def _cut_mark(characters: int) -> str:
 
 
 def end_of_text(text: str, max_length: int = MAX_TRACE) -> str:
-    """The end of a text, from the beginning of a line on."""
     text = printable(text)
     if len(text) <= max_length:
         return text
@@ -109,13 +108,11 @@ _LIMIT_VERDICTS: dict[EndReason, CodeVerdict] = {
 
 
 def output_limit(expected: str) -> int:
-    """Bytes that a program may print where this output is expected."""
     size = len(expected.encode("utf-8", "replace"))
     return min(max(MIN_OUTPUT_BYTES, 4 * size), MAX_OUTPUT_BYTES)
 
 
 def output_text(run: ProgramRun) -> str:
-    """What a program wrote to standard output."""
     return run.stdout.decode("utf-8", "replace")
 
 
@@ -130,7 +127,6 @@ def judge_run(run: ProgramRun, test: Example, limits: RunLimits) -> Trial | None
 
 
 def judge_answer(run: ProgramRun, test: Example, how: Comparison) -> Trial:
-    """The verdict on a program's output, by comparison."""
     answer = output_text(run)
     difference = compare(test.output, answer, how)
     if difference is None:
@@ -148,7 +144,6 @@ def judge_answer(run: ProgramRun, test: Example, how: Comparison) -> Trial:
 
 
 def accepted_trial(run: ProgramRun) -> Trial:
-    """The trial of a test that was passed."""
     return Trial(
         number=0,
         verdict=CodeVerdict.ACCEPTED,
@@ -167,7 +162,6 @@ def rejected_trial(
     detail: str = "",
     places: tuple[int, int] = (0, 0),
 ) -> Trial:
-    """The trial of a test whose answer was not accepted, with what explains it."""
     return replace(
         accepted_trial(run),
         verdict=verdict,
@@ -270,7 +264,6 @@ def _exception(trace: str) -> str:
 
 
 def exception_of(run: ProgramRun) -> str:
-    """The type of the exception that ended a program, as far as it is known."""
     return _exception(_trace(run)).partition(":")[0]
 
 
@@ -321,7 +314,6 @@ _autoreason_check()
 
 
 def checker_source(program: str) -> str:
-    """A checker as a program that reads its three texts and prints its verdict."""
     return program + _CALL_CHECK
 
 
@@ -354,7 +346,6 @@ async def _ask(session: Session, test: Example, answer: str) -> ProgramRun:
 
 
 def _read_verdict(checker_run: ProgramRun) -> object:
-    """What the checker returned; None where it did not."""
     if checker_run.end_reason != "exit" or checker_run.status != 0:
         return None
     try:
@@ -366,7 +357,6 @@ def _read_verdict(checker_run: ProgramRun) -> object:
 
 
 def _is_verdict(verdict: object) -> bool:
-    """Whether it is True, False or a sentence."""
     return isinstance(verdict, bool) or (isinstance(verdict, str) and bool(verdict.strip()))
 
 
@@ -386,7 +376,6 @@ _LONG_ANSWER = 1 << 20
 
 
 def limits_for(problem: Problem, tests: Sequence[Example]) -> RunLimits:
-    """The limits of a program on these tests."""
     limit = max((output_limit(test.output) for test in tests), default=output_limit(""))
     return RunLimits(
         seconds=problem.time_limit_s,
@@ -414,7 +403,6 @@ class PreparedProgram:
         await self._stack.aclose()
 
     async def run_test(self, test: Example) -> Trial:
-        """Run one test, with every detail."""
         if self._problem.kind == "function":
             # It calls a program in another jail.
             return judge_calls(*await self.run_code(test.code), test, self._limits)
@@ -438,7 +426,6 @@ class PreparedProgram:
         return self._sessions[role]
 
     async def run(self, stdin: str) -> ProgramRun:
-        """Run the program by itself."""
         session = await self._session("program", self._program, self._limits)
         return await session.run(stdin.encode())
 
@@ -468,7 +455,6 @@ _RECORD = (
 async def observe_program(
     sandbox: Sandbox, problem: Problem, program: str, inputs: Sequence[Input]
 ) -> tuple[Observation, ...]:
-    """One observation for each input, in order."""
     if not program.strip():
         return tuple(_failed_observation(CodeVerdict.NO_CODE) for _ in inputs)
     limits = limits_for(problem, problem.public_tests)
@@ -533,7 +519,6 @@ class Examiner:
 
     @property
     def level(self) -> Level:
-        """The level of the sandbox."""
         return self._sandbox.level
 
     async def examine(
@@ -545,7 +530,6 @@ class Examiner:
         return redact(summarize(trials, which, len(tests), self.level))
 
     async def observe(self, problem: Problem, program: str, inputs: Sequence[Input]) -> Observed:
-        """What a program does on inputs without known answers."""
         observations = await observe_program(self._sandbox, problem, program, inputs)
         return Observed(observations=observations, level=self.level)
 
@@ -569,7 +553,6 @@ class Examiner:
 
 
 def summarize(trials: Sequence[Trial], which: Which, total: int, level: str) -> Examined:
-    """One verdict for many tests: that of the first that was not accepted."""
     verdicts = [trial.verdict for trial in trials]
     failed = [verdict for verdict in verdicts if verdict is not CodeVerdict.ACCEPTED]
     return Examined(
@@ -622,7 +605,6 @@ class ProgramResult(Struct, frozen=True, kw_only=True):
 
 
 def select_tests(problem: Problem, *, public_only: bool) -> tuple[Example, ...]:
-    """The tests to run."""
     tests = problem.public_tests if public_only else problem.tests
     if not tests:
         raise InvalidInput(f"problem {problem.id!r} has no public tests; leave out `public_only`")
@@ -644,7 +626,6 @@ async def try_program(
     unsafe: bool = False,
     emit: Callable[[Trial], None],
 ) -> ProgramResult:
-    """Run the tests of one program and emit each as it is done."""
     async with _examiner(unsafe) as examiner:
         trials = []
         async with aclosing(examiner.run_tests(problem, program, tests, every=every)) as results:

@@ -39,7 +39,6 @@ def save_set(problems: Sequence[Problem]) -> str:
 
 
 def load_set(digest: str) -> tuple[Problem, ...]:
-    """A saved set, checked against its digest."""
     path = set_path(digest)
     try:
         problems = decode_set(path.read_bytes())
@@ -53,12 +52,10 @@ def load_set(digest: str) -> tuple[Problem, ...]:
 
 
 def set_path(digest: str) -> Path:
-    """Where a set is saved."""
     return data_folder() / "problems" / f"{digest}.jsonl"
 
 
 def main() -> None:
-    """Serve the client at the other end of standard input, a socket, until it disconnects."""
     run_service(OpenRequest, OpenSet)
 
 
@@ -97,7 +94,6 @@ class OpenSet:
         return self._problems[subject.problem]
 
     async def close(self) -> None:
-        """End every process of the sandbox."""
         await self._sandbox.close()
 
 

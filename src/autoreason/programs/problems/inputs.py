@@ -133,7 +133,6 @@ def _read_call(node: ast.Call, parents: dict[ast.AST, ast.AST]) -> Iterator[Func
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether all numbers in a value are finite: others have no literal."""
     if isinstance(value, float | complex):
         return cmath.isfinite(value)
     return isinstance(value, str | bytes) or all(map(_is_finite, _items(value)))
@@ -182,7 +181,6 @@ def _literal_at(text: str, start: int) -> Any:
 
 
 def _find_constants(assignment: Assignment) -> list[Any]:
-    """Numbers and texts that the tests and the description mention, at which something may change."""
     tested = [
         node.value
         for test in assignment.public
@@ -327,7 +325,6 @@ class Values:
         return []
 
     def vary(self, place: Place, value: Any, random: Random) -> Any:
-        """Another value, like the examples at this place."""
         for _ in range(_TRIES):
             varied = self._vary(place, value, random)
             if self._allows(place, varied) or random.random() > _RULE_SHARE:
@@ -405,7 +402,6 @@ class Values:
         return value
 
     def _in_order(self, place: Place, items: list[Any], random: Random) -> list[Any]:
-        """The items in the order that all examples have."""
         examples = [each for each in self._examples[place] if isinstance(each, list | tuple)]
         if not examples or max(map(len, examples)) < _FEW or random.random() > _RULE_SHARE:
             return items
@@ -426,7 +422,6 @@ class Values:
         return len(place) > 1 and len(examples) > 1 and len(set(map(len, examples))) == 1
 
     def _allows(self, place: Place, value: Any) -> bool:
-        """Whether a value follows the rules that all examples follow."""
         if isinstance(value, str):
             texts = [each for each in self._examples[place] if isinstance(each, str) and each]
             return not value or all(rule(value) for rule in _TEXT_RULES if all(map(rule, texts)))
@@ -524,11 +519,9 @@ class Count(NamedTuple):
     """By how much the counted length is smaller, as a tree has one edge less than nodes."""
 
     def counted(self, lines: Lines) -> Lines:
-        """The lines that it refers to."""
         return lines[self.target : self.target + 1] if self.target else lines[self.line + 1 :]
 
     def holds(self, lines: Lines) -> bool:
-        """Whether it is that length in these lines."""
         if self.line >= len(lines) or self.place >= len(lines[self.line]):
             return False
         token, counted = lines[self.line][self.place], self.counted(lines)
@@ -564,7 +557,6 @@ class Samples:
         """Whether no later number is larger than every number of the first line."""
 
     def vary(self, number: int, random: Random) -> str:
-        """Another input like the sample of that number."""
         lines = self._vary([list(line) for line in self._samples[number]], random)
         return "\n".join(map(" ".join, lines)) + "\n"
 
@@ -620,7 +612,6 @@ class Samples:
         return [each for each in counts if not each.less or each[:2] not in exact]
 
     def _resize(self, lines: Lines, random: Random) -> None:
-        """Change a count, and everything it counts to that length."""
         true = [count for count in self._counts if count.holds(lines)]
         if not true:
             return
@@ -683,7 +674,6 @@ class Samples:
         return low, max(low, high)
 
     def _reorder(self, lines: Lines, random: Random) -> None:
-        """Reorder the tokens of a line, or repeat one of them."""
         counted = {line for line, _ in self._counted}
         free = [line for at, line in enumerate(lines) if at not in counted and len(line) > 2]
         if not free:
@@ -704,7 +694,6 @@ def _integers(tokens: Iterable[str]) -> list[int]:
 
 
 def _resize_items(items: list[T], size: int, random: Random) -> list[T]:
-    """The items without some of them, or with some of them repeated."""
     indices = sorted(random.sample(range(len(items)), min(size, len(items))))
     extra = random.choices(items, k=size - len(indices)) if items else []
     return [*(items[at] for at in indices), *extra]

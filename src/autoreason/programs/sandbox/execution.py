@@ -166,7 +166,6 @@ def _preload(source: str, used: Iterable[str]) -> None:
 
 
 def preload_common_modules() -> None:
-    """Import the common modules."""
     for name in (
         *COMMON_MODULES,
         *OWN_MODULES,
@@ -252,7 +251,6 @@ class _Map(mmap.mmap):
     """A memory map that finds the length of its file by the same call."""
 
     def __new__(cls, fileno: int, length: int, *args: Any, **kwargs: Any) -> Self:
-        """Map a standard stream with the length it had at the start."""
         if length == 0 and fileno in _streams:
             length = _streams[fileno].st_size
         return super().__new__(cls, fileno, length, *args, **kwargs)
@@ -285,12 +283,10 @@ def patch_getcwd() -> None:
 
 
 def needs_null_device(source: str) -> bool:
-    """Whether a program may open /dev/null."""
     return any(word in source for word in _NULL_DEVICE_WORDS)
 
 
 def note_streams(source: str) -> None:
-    """Note the state of the standard streams for a program that may ask for it."""
     if "fstat" in source or "mmap" in source:
         _streams.update((descriptor, os.fstat(descriptor)) for descriptor in range(3))
 
@@ -320,7 +316,6 @@ def runner_for(role: str) -> Runner:
 
 
 def run(code: CodeType, runner: Runner) -> NoReturn:
-    """Run a program and end this process as the interpreter would."""
     status = 0
     try:
         runner(code)

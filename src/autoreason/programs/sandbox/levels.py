@@ -69,7 +69,6 @@ class UnsafeSandbox:
     async def open(
         self, source: str, limits: RunLimits, *, role: ProgramRole = "program"
     ) -> AsyncIterator[Session]:
-        """A program in a new folder; tests and checkers need no slot."""
         async with self._slots if role in ROLES_WITH_SLOT else nullcontext():
             folder = Path(tempfile.mkdtemp(prefix="autoreason-"))
             try:
@@ -83,15 +82,12 @@ class UnsafeSandbox:
 
 
 class UnsafeSession:
-    """One program in its folder."""
-
     def __init__(self, folder: Path, limits: RunLimits, role: ProgramRole) -> None:
         self._folder, self._limits, self._role = folder, limits, role
 
     async def run(
         self, stdin: bytes, *, channel: int | None = None, idle: IdleTimer | None = None
     ) -> ProgramRun:
-        """Run it in a new process and read its output."""
         with (
             tempfile.TemporaryFile() as stdin_file,
             tempfile.TemporaryFile() as out,
@@ -138,7 +134,6 @@ class UnsafeSession:
         return [*python, "-c", _FUNCTION, self._role, str(channel), str(_SOURCE_FOLDER)]
 
     async def _wait(self, process: subprocess.Popen[bytes], idle: IdleTimer) -> ProcessEnd:
-        """Wait until it ends, or has been idle for too long."""
         max_idle, late = max_idle_seconds(self._limits.seconds), False
         waiting = asyncio.create_task(asyncio.to_thread(_wait_for, process))
         idle.add(process.pid)
@@ -195,7 +190,6 @@ def _wait_for(process: subprocess.Popen[bytes]) -> ProcessEnd:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill it and every process it started."""
     with suppress(OSError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)

@@ -59,11 +59,9 @@ class SourceFinder:
 
     @property
     def names(self) -> list[str]:
-        """The modules by name."""
         return sorted(self._modules)
 
     def name_of(self, path: str) -> str:
-        """The name under which a file is imported."""
         return next(name for name, each in self._modules.items() if each == path)
 
     def defined_in(self, module: str) -> set[str]:
@@ -94,11 +92,9 @@ class SourceFinder:
             return None
         return ModuleSpec(fullname, self, origin=file, is_package=inside)  # type: ignore[arg-type]
 
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Modules are created as usual."""
+    def create_module(self, spec: ModuleSpec) -> None: ...
 
     def exec_module(self, module: ModuleType) -> None:
-        """Compile and run a module."""
         path = self._modules.get(module.__name__)
         if path is not None:
             source = self._files[path]
@@ -133,7 +129,6 @@ class ArtifactNames(dict[str, Any]):
         return importlib.import_module(name)
 
     def _home(self, name: str) -> str:
-        """The one module that defines a name; empty where none or several do."""
         homes = [each for each in self._finder.names if name in self._finder.defined_in(each)]
         return homes[0] if len(homes) == 1 else ""
 
@@ -185,7 +180,6 @@ class Artifact:
         return after
 
     def text(self, path: str) -> str:
-        """One of its files."""
         return self.files[path]
 
     def __getattr__(self, name: str) -> object:

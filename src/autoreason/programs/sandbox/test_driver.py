@@ -131,7 +131,6 @@ def _status_of(error: BaseException, client: ProgramClient) -> int:
 
 
 def _report(error: BaseException | None, client: ProgramClient) -> dict[str, str]:
-    """What explains a failure: the last call, the line that failed, the traceback."""
     if error is None and not client.program_error:
         return {}
     called, got = client.close()
@@ -150,7 +149,6 @@ def _report(error: BaseException | None, client: ProgramClient) -> dict[str, str
 
 
 def _line(error: BaseException | None) -> str:
-    """The line of the tests at which they failed."""
     frames = traceback.extract_tb(error.__traceback__) if error else []
     lines = [frame.line for frame in frames if frame.filename in (_TESTS, _SETUP)]
     return (lines[-1] or "")[:MAX_TEXT] if lines else ""
