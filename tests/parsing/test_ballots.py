@@ -528,9 +528,7 @@ PLACE_NOTES = {
 
 @steady
 @given(
-    st.permutations(range(3)),
-    st.sampled_from(sorted(PLACE_NOTES)),
-    st.sampled_from([" > ", ", "]),
+    st.permutations(range(3)), st.sampled_from(sorted(PLACE_NOTES)), st.sampled_from([" > ", ", "])
 )
 def test_places_in_brackets_are_in_the_order_of_the_line(
     places: list[int], kind: str, between: str
@@ -999,7 +997,7 @@ def ranked_labels(answer: dict[str, Any]) -> tuple[str, ...] | None:
 SELF_CONTRADICTORY = {
     # Four headings from "VERSION C: WORST" to "VERSION A: BEST", "Version A is the clear winner",
     # and between them "RANKING: [C], [B], [D], [A]": worst first, against the form asked for.
-    "judge_ablation/policy/judge_2",
+    "judge_ablation/policy/judge_2"
 }
 
 

@@ -58,7 +58,6 @@ def program(passes: int, tag: str = "", hidden: str = "accepted") -> str:
 
 
 def fenced(text: str) -> str:
-    """As a model answers."""
     return f"This should do.\n\n```python\n{text}\n```\n"
 
 
@@ -69,7 +68,6 @@ class MadeUpExaminer:
         self.asked: list[Examination] = []
 
     async def examine(self, examination: Examination) -> Examined:
-        """Look the verdict up in the program."""
         self.asked.append(examination)
         if examination.which == "private":
             match = _HIDDEN.search(examination.program)
@@ -81,7 +79,6 @@ class MadeUpExaminer:
         return _counted(examination, passes)
 
     async def observe(self, probe: Probe) -> Observed:
-        """Look up in the program what it does; one that does not say is like no other."""
         match = _BEHAVES.search(probe.program)
         seen = Observation(value=match[1] if match else probe.program)
         return Observed(observations=(seen,) * len(probe.inputs), level="none")
@@ -127,8 +124,6 @@ def _counted(examination: Examination, passes: int) -> Examined:
 
 @dataclass
 class Worked:
-    """What a strategy emitted and asked."""
-
     allowance: Allowance
     events: list[AnyEvent] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
@@ -138,11 +133,9 @@ class Worked:
     interruption: Interruption | None = None
 
     def of(self, kind: type[E]) -> list[E]:
-        """The events of one kind."""
         return [event for event in self.events if isinstance(event, kind)]
 
     def roles(self) -> list[str]:
-        """Whom it asked, in order."""
         return [request.role for request in self.requests]
 
 

@@ -52,7 +52,6 @@ BEGUN = """
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Iterator[Journal]:
-    """An empty one."""
     with open_journal(tmp_path) as journal:
         yield journal
 
@@ -69,8 +68,7 @@ async def hold_own(journal: Journal, model: ScriptedModel, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "call",
-    ["await self.revise(1, best)", 'self.end_pass(1, "unjudged", "B")'],
+    "call", ["await self.revise(1, best)", 'self.end_pass(1, "unjudged", "B")']
 )
 async def test_a_pass_that_was_not_begun_is_said_before_anything_is_asked_in_it(
     journal: Journal, tmp_path: Path, call: str
@@ -132,7 +130,6 @@ class Moody:
 
 
 async def moody(strategy: str, mood: int, calls: int) -> Worked:
-    """A strategy with a model that cannot be relied upon."""
     model = Moody(mood)
     roles = ("author", "critic", "reviser", "synthesizer", "judge")
     return await work(strategy, dict.fromkeys(roles, model), calls=calls)
@@ -237,7 +234,6 @@ async def test_tests_that_could_not_be_held_are_no_result(name: str) -> None:
 
 
 def one_after_another(*passes: int) -> Any:
-    """An author whose programs pass so many tests, in turn."""
     numbers = count()
 
     def answer(_: object) -> str:
@@ -294,7 +290,6 @@ async def test_critique_revise_shows_the_results_of_the_latest_program() -> None
 
 
 def analysis(**texts: str) -> str:
-    """A structured analysis."""
     fields = ("problem", "approach", "failure", "alternatives", "edge_cases")
     return json.dumps({name: texts.get(name, f"about the {name}") for name in fields})
 

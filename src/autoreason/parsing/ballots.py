@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from autoreason.exchange import Schema
 from autoreason.jobs.context import BOUNDARY
-from autoreason.parsing.patterns import pattern
+from autoreason.parsing import pattern
 from autoreason.parsing.rankings import (
     NOUN,
     PLACES,
@@ -389,8 +389,7 @@ _VERDICTS = (
     ),
     pattern(rf"\b(?<!to ){_PLACED} {_LABEL}(?P<not>(?!))?(?=$|[.,;]| then\b)", _FLAGS),
     pattern(
-        rf"^[-+• ]*#?(?P<place>\d{{1,2}}) ?[.):|]+ {_LABEL}(?P<not>(?!))?(?= ?(?:$|[-:(|]))",
-        _FLAGS,
+        rf"^[-+• ]*#?(?P<place>\d{{1,2}}) ?[.):|]+ {_LABEL}(?P<not>(?!))?(?= ?(?:$|[-:(|]))", _FLAGS
     ),
     pattern(
         rf"\b(?P<label>\w++) (?:(?:should |must )?wins?|is{_BY_THE_WAY} (?:better|superior|preferable)"
@@ -404,10 +403,7 @@ _VERDICTS = (
         r"(?! (?:as|last|second|third|behind|below|after)\b)",
         _FLAGS,
     ),
-    pattern(
-        rf"\bmy {_CHOICE}{_BY_THE_WAY}(?: {_GOES_TO}{_BY_THE_WAY}|:) {_LABEL}",
-        _FLAGS,
-    ),
+    pattern(rf"\bmy {_CHOICE}{_BY_THE_WAY}(?: {_GOES_TO}{_BY_THE_WAY}|:) {_LABEL}", _FLAGS),
 )
 _IS_UNNAMED = _IS.replace("?P<not>", "?:")
 _PLACED_AS = rf"(?: {_IS_UNNAMED})? (?:the )?(?:{'|'.join(PLACES)})\b"

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from autoreason.events import CritiqueProblem
 from autoreason.exchange import Schema
 from autoreason.knowledge_records import ShownRecord
-from autoreason.parsing.patterns import pattern
+from autoreason.parsing import pattern
 
 
 class Prose:

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from autoreason.jobs.context import BOUNDARY
-from autoreason.parsing.patterns import pattern
+from autoreason.parsing import pattern
 from autoreason.prompts import PromptSet
 
 # Only marks around everything, before or after everything, are marks: a text may be about such tags.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from autoreason.parsing.patterns import pattern
+from autoreason.parsing import pattern
 
 
 class TextLine(NamedTuple):

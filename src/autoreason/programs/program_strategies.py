@@ -31,8 +31,14 @@ from autoreason.parsing.critiques import describe
 from autoreason.plugins import is_own
 from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Which, assignments_of
 from autoreason.programs.events import ProgramExamined, examined_in
-from autoreason.programs.examination import examine, feedback, unstated_tests
-from autoreason.programs.source import read_program, same_program, without_comments
+from autoreason.programs.examination import (
+    examine,
+    feedback,
+    read_program,
+    same_program,
+    unstated_tests,
+    without_comments,
+)
 from autoreason.settings import MAX_PASSES
 from autoreason.strategies.registry import BUILT_IN, find_strategy
 from autoreason.tournament.judges import PANEL_SETTINGS
@@ -218,12 +224,7 @@ class ProgramStrategy(Strategy):
         """The prompt to repair an attempt."""
         results = self.results(attempt)
         return self.context.prompt(
-            "reviser",
-            key,
-            program=attempt.program,
-            results=results,
-            findings=findings,
-            tried=tried,
+            "reviser", key, program=attempt.program, results=results, findings=findings, tried=tried
         )
 
     def merge_prompt(self, key: str, one: Attempt, other: Attempt) -> str:
@@ -498,18 +499,9 @@ class AnalyseRevisePrograms(ProgramStrategy):
         """Why it fails, as text for a reviser; empty where the reply cannot be read."""
         results = self.results(attempt)
         key = pass_key(1, "critic", 0)
-        prompt = self.context.prompt(
-            "analyst",
-            key,
-            program=attempt.program,
-            results=results,
-        )
+        prompt = self.context.prompt("analyst", key, program=attempt.program, results=results)
         request = self.context.request(
-            "critic",
-            try_key(key, 0),
-            self.settings.models.critic,
-            prompt,
-            schema=ANALYSIS,
+            "critic", try_key(key, 0), self.settings.models.critic, prompt, schema=ANALYSIS
         )
         reply = await self.context.ask(request)
         # A call for the revision itself must be left.

@@ -16,10 +16,9 @@ from autoreason.exchange import Query
 from autoreason.jobs.context import JobContext, draw
 from autoreason.keys import sub_key
 from autoreason.programs.assignment import Input, Observation, Observed
-from autoreason.programs.examination import NotExamined, observe
+from autoreason.programs.examination import NotExamined, observe, same_program, without_comments
 from autoreason.programs.problems.inputs import make_inputs
 from autoreason.programs.program_strategies import PROGRAM_JUDGE_SETTINGS, Attempt, ProgramStrategy
-from autoreason.programs.source import same_program, without_comments
 from autoreason.report.numbers import count
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.voting import PanelSize, quorum
@@ -110,15 +109,8 @@ LEAD: Final = 3
 Behaviour = tuple[Observation, ...]
 
 
-class Group(Struct, frozen=True):
-    """Programs that behave alike."""
-
-    members: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        """How many attempts behave so; the same program written twice counts twice."""
-        return len(self.members)
+Group = tuple[int, ...]
+"""Programs that behave alike, by their places; the same program written twice counts twice."""
 
 
 class Choice(Struct, frozen=True):
@@ -142,8 +134,7 @@ def group(programs: Sequence[str], observed: Sequence[Observed]) -> tuple[Group,
     for place, behaviour in enumerate(behaviours):
         results = tuple(behaviour[each] for each in informative)
         members.setdefault(results or programs[place], []).append(place)
-    groups = (Group(tuple(each)) for each in members.values())
-    return tuple(sorted(groups, key=lambda each: -each.size))
+    return tuple(sorted(map(tuple, members.values()), key=len, reverse=True))
 
 
 def choose(
@@ -165,8 +156,8 @@ def choose(
         sum(_count_agreements(each, voter, informative) for voter in voters) for each in candidates
     ]
     index = support.index(max(support))
-    groups = sorted(group(programs, observed), key=lambda each: index not in each.members)
-    lead = groups[0].size - max((each.size for each in groups[1:]), default=0)
+    groups = sorted(group(programs, observed), key=lambda each: index not in each)
+    lead = len(groups[0]) - max(map(len, groups[1:]), default=0)
     return Choice(index, tuple(groups), clear=lead >= min(LEAD, left + 1))
 
 
@@ -208,7 +199,7 @@ class Finalists(NamedTuple):
 
     def describe_agreement(self, attempt: Attempt) -> str:
         place, number = self.attempts.index(attempt), len(self.attempts)
-        size = next(each.size for each in self.choice.groups if place in each.members)
+        size = next(len(each) for each in self.choice.groups if place in each)
         passing = "that pass" if attempt.passes_all else "that pass as many"
         which = passing if attempt.passed else "programs"
         if len(self.choice.groups) == number:
@@ -221,9 +212,9 @@ class Finalists(NamedTuple):
     def tied(self) -> list[Attempt]:
         """The chosen program and one of every other group of that size; empty where another group is larger."""
         first, *others = self.choice.groups
-        if any(each.size > first.size for each in others):
+        if any(len(each) > len(first) for each in others):
             return []
-        same = [self.attempts[each.members[0]] for each in others if each.size == first.size]
+        same = [self.attempts[each[0]] for each in others if len(each) == len(first)]
         return [self.chosen, *same]
 
 

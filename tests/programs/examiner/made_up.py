@@ -14,7 +14,6 @@ SECRET = "918273645"
 
 
 def adding(**fields: Any) -> Problem:
-    """Two numbers are read, their sum is wanted."""
     usual: dict[str, Any] = {
         "id": "adding",
         "statement": "Read two numbers and print their sum.",
@@ -31,7 +30,6 @@ def adding(**fields: Any) -> Problem:
 
 
 def doubling(*tests: str, **fields: Any) -> Problem:
-    """A function is wanted that doubles what it is given."""
     usual: dict[str, Any] = {
         "id": "doubling",
         "kind": "function",

@@ -59,12 +59,7 @@ PROGRAMS = {
         ADDING + "\nexit()",
         LATE,
     ),
-    CodeVerdict.WRONG_ANSWER: (
-        "print(4)",
-        "pass",
-        ADDING + "\nprint(1)",
-        "raise SystemExit",
-    ),
+    CodeVerdict.WRONG_ANSWER: ("print(4)", "pass", ADDING + "\nprint(1)", "raise SystemExit"),
     CodeVerdict.RUNTIME_ERROR: (
         "print(1 / 0)",
         "print(",
@@ -268,7 +263,6 @@ class Counting:
         *,
         role: ProgramRole = "program",  # noqa: ARG002
     ) -> AsyncIterator[Session]:
-        """Itself."""
         yield self
 
     async def run(self, stdin: bytes, **_: object) -> ProgramRun:  # noqa: ARG002
@@ -280,8 +274,7 @@ class Counting:
         self.busy -= 1
         return self.ends.pop(0) if len(self.ends) > 1 else self.ends[0]
 
-    async def close(self) -> None:
-        """Nothing."""
+    async def close(self) -> None: ...
 
 
 RIGHT = ProgramRun(end_reason="exit", stdout=b"3\n")
@@ -320,7 +313,6 @@ async def test_a_program_interrupted_in_its_test_leaves_nothing_behind() -> None
 
 
 async def failure(examiner: Examiner, program: str, *tests: str, setup: str = "") -> Trial:
-    """The first test that a program fails."""
     examined = await examiner.examine(doubling(*tests, setup=setup), program, "public")
     assert examined.failed is not None
     return examined.failed
@@ -444,7 +436,6 @@ ANY_ORDER = (
 
 
 def in_any_order(checker_program: str) -> Problem:
-    """A problem whose answers may come in any order."""
     return adding(
         checker="special",
         checker_program=checker_program,

@@ -50,7 +50,6 @@ comparisons = st.builds(
 
 
 def said(expected: str, got: str, how: Comparison = TOKENS) -> str:
-    """The difference in words."""
     difference = compare(expected, got, how)
     assert difference is not None
     return difference.message
@@ -275,7 +274,6 @@ CHECK = "def check(input, output, expected):\n    return output.strip() != ''\n"
 
 
 def refusal(**changes: Any) -> str:
-    """The sentence that refuses a problem."""
     with pytest.raises(InvalidInput) as refused:
         read_native(own(**changes))
     sentence = str(refused.value)
@@ -343,7 +341,6 @@ def test_where_several_answers_are_right_different_outputs_are_no_contradiction(
 
 
 def function(**changes: Any) -> dict[str, Any]:
-    """A function's problem."""
     record = {
         "entry_point": "twice",
         "public_tests": ["assert twice(1) == 2"],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoreason.programs.sandbox.canonical_values import MAX_TEXT, canonical, shorten
+from autoreason.programs.sandbox.test_driver import MAX_VALUE_TEXT, canonical, shorten
 
 steady = settings(derandomize=True)
 whole = st.integers(-(10**30), 10**30)
@@ -75,5 +75,5 @@ def test_what_tests_would_tell_apart_is_not_the_same(one: object, other: object)
 @given(st.text(), st.text())
 def test_long_texts_become_short_and_stay_different(one: str, other: str) -> None:
     one, other = one * 100, other * 100
-    assert len(shorten(one)) <= MAX_TEXT
+    assert len(shorten(one)) <= MAX_VALUE_TEXT
     assert (shorten(one) == shorten(other)) == (one == other)

@@ -48,12 +48,10 @@ plain = st.recursive(
 
 
 def refuse(value: object) -> int:
-    """Keeps nothing."""
     raise UnsendableValue(type(value).__name__)
 
 
 def none(number: int) -> object:
-    """No handle is known."""
     raise AssertionError(number)
 
 
@@ -190,7 +188,6 @@ def test_whatever_is_sent_becomes_exactly_built_in_types_or_is_refused(sent: obj
 
 
 def sent_through_a_pipe(data: bytes) -> Any:
-    """What is read where these bytes were written."""
     read, write = os.pipe()
     try:
         os.write(write, data)

@@ -11,7 +11,6 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any, Self
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
@@ -45,8 +44,8 @@ from autoreason.programs.sandbox.base import (
     Session,
     run_jointly,
 )
-from autoreason.programs.sandbox.canonical_values import shorten
 from autoreason.programs.sandbox.levels import open_sandbox
+from autoreason.programs.sandbox.test_driver import shorten
 
 MAX_EXCERPT = 2000
 MAX_TRACE = 4000
@@ -447,16 +446,14 @@ MAX_FATAL_FAILURES = 2
 _FATAL = frozenset(CodeVerdict)
 """Failures that are not exceptions: they end a program, or use up its time."""
 
-_RECORD = (
-    "from autoreason.programs.sandbox.canonical_values import record as _record\n_record([{}])"
-)
+_RECORD = "from autoreason.programs.sandbox.test_driver import record as _record\n_record([{}])"
 
 
 async def observe_program(
     sandbox: Sandbox, problem: Problem, program: str, inputs: Sequence[Input]
 ) -> tuple[Observation, ...]:
     if not program.strip():
-        return tuple(_failed_observation(CodeVerdict.NO_CODE) for _ in inputs)
+        return tuple(Observation(failure=CodeVerdict.NO_CODE) for _ in inputs)
     limits = limits_for(problem, problem.public_tests)
     limits = replace(limits, seconds=min(limits.seconds, MAX_SECONDS))
     observations: list[Observation] = []
@@ -470,7 +467,7 @@ async def observe_program(
             fatal_failures += [each for each in (observations[-1].failure,) if each in _FATAL]
     return (
         *observations,
-        *(_failed_observation(fatal_failures[-1]) for _ in inputs[len(observations) :]),
+        *(Observation(failure=fatal_failures[-1]) for _ in inputs[len(observations) :]),
     )
 
 
@@ -480,7 +477,7 @@ async def _run(prepared: PreparedProgram, problem: Problem, stdin: Input) -> Obs
     if verdict is None:
         return Observation(value=shorten(canonical(output_text(run), comparison(problem))))
     raised = verdict is CodeVerdict.RUNTIME_ERROR
-    return _failed_observation(exception_of(run) if raised else verdict)
+    return Observation(failure=exception_of(run) if raised else verdict)
 
 
 async def _call(prepared: PreparedProgram, inputs: Sequence[Input]) -> list[Observation]:
@@ -491,7 +488,7 @@ async def _call(prepared: PreparedProgram, inputs: Sequence[Input]) -> list[Obse
     observations = _read_observations(tests_run)
     if len(observations) < len(inputs):
         failure = verdict_of(program_run) or verdict_of(tests_run) or CodeVerdict.RUNTIME_ERROR
-        observations.append(_failed_observation(failure))
+        observations.append(Observation(failure=failure))
     return observations
 
 
@@ -505,10 +502,6 @@ def _read_observations(tests_run: ProgramRun) -> list[Observation]:
             break
         observations.append(Observation(**{field: text}))
     return observations
-
-
-def _failed_observation(reason: str) -> Observation:
-    return Observation(failure=str(reason))
 
 
 class Examiner:
@@ -585,25 +578,6 @@ MAX_CONCURRENT_SOLUTIONS = 8
 """Known solutions tried at a time; the sandbox runs one per core."""
 
 
-class ProgramResult(Struct, frozen=True, kw_only=True):
-    """The result of one program on one problem."""
-
-    problem: str
-    verdict: CodeVerdict
-    passed: int
-    tests_run: int
-    """Fewer than all where a failure ended it."""
-    total: int
-    sandbox_level: str
-    tests: tuple[Trial, ...]
-    """Public ones first; the problem says how many those are."""
-
-    @property
-    def failed(self) -> Trial | None:
-        """The first test that was not accepted."""
-        return next((test for test in self.tests if test.verdict is not CodeVerdict.ACCEPTED), None)
-
-
 def select_tests(problem: Problem, *, public_only: bool) -> tuple[Example, ...]:
     tests = problem.public_tests if public_only else problem.tests
     if not tests:
@@ -625,18 +599,18 @@ async def try_program(
     every: bool = False,
     unsafe: bool = False,
     emit: Callable[[Trial], None],
-) -> ProgramResult:
+) -> Examined:
     async with _examiner(unsafe) as examiner:
         trials = []
         async with aclosing(examiner.run_tests(problem, program, tests, every=every)) as results:
             async for trial in results:
                 trials.append(trial)
                 emit(trial)
-        return _build_result(problem, trials, len(tests), examiner.level)
+        return summarize(trials, "public", len(tests), examiner.level)
 
 
 async def try_solutions(
-    problems: Sequence[Problem], *, unsafe: bool = False, emit: Callable[[ProgramResult], None]
+    problems: Sequence[Problem], *, unsafe: bool = False, emit: Callable[[str, Examined], None]
 ) -> None:
     """Run every test of every known solution and emit each problem as it is done."""
     semaphore = asyncio.Semaphore(MAX_CONCURRENT_SOLUTIONS)
@@ -646,7 +620,7 @@ async def try_solutions(
             async with semaphore:
                 results = examiner.run_tests(problem, problem.solution, problem.tests)
                 trials = [trial async for trial in results]
-            emit(_build_result(problem, trials, len(problem.tests), examiner.level))
+            emit(problem.id, summarize(trials, "public", len(problem.tests), examiner.level))
 
         async with asyncio.TaskGroup() as group:
             for problem in problems:
@@ -660,18 +634,3 @@ async def _examiner(unsafe: bool) -> AsyncIterator[Examiner]:
         yield Examiner(sandbox)
     finally:
         await sandbox.close()
-
-
-def _build_result(
-    problem: Problem, trials: Sequence[Trial], total: int, level: str
-) -> ProgramResult:
-    summary = summarize(trials, "public", total, level)
-    return ProgramResult(
-        problem=problem.id,
-        verdict=summary.verdict,
-        passed=summary.passed,
-        tests_run=summary.run,
-        total=total,
-        sandbox_level=level,
-        tests=summary.trials,
-    )

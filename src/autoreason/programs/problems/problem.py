@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import Assignment, Example, ProblemStatement, difficulty_order
-from autoreason.programs.sandbox.canonical_values import number_text
+from autoreason.programs.sandbox.test_driver import number_text
 
 Checker = Literal["tokens", "exact", "float", "special"]
 """How answers are compared; `special`: several are right, and a comparison cannot decide."""

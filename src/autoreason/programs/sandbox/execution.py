@@ -26,50 +26,17 @@ from typing import Any, NoReturn, Self, TextIO
 from autoreason.programs.sandbox.rpc import CHANNEL_RUNNERS
 
 COMMON_MODULES = (
-    "_strptime",
-    "array",
-    "bisect",
-    "cmath",
-    "collections.abc",
-    "contextlib",
-    "copy",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "enum",
-    "fractions",
-    "functools",
-    "heapq",
-    "io",
-    "itertools",
-    "json",
-    "linecache",
-    "math",
-    "numbers",
-    "operator",
-    "queue",
-    "random",
-    "re",
-    "statistics",
-    "string",
-    "struct",
-    "textwrap",
-    "threading",
-    "traceback",
-    "types",
-    "typing",
-    "unicodedata",
-    "warnings",
-    "weakref",
+    *("_strptime", "array", "bisect", "cmath", "collections.abc", "contextlib", "copy"),
+    *("dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "heapq", "io"),
+    *("itertools", "json", "linecache", "math", "numbers", "operator", "queue", "random"),
+    *("re", "statistics", "string", "struct", "textwrap", "threading", "traceback", "types"),
+    *("typing", "unicodedata", "warnings", "weakref"),
 )
 """Modules that programs use most, and those the interpreter itself imports at run time."""
 
 MISSING_HOME = "/nonexistent"
 
-OWN_MODULES = tuple(
-    f"autoreason.programs.sandbox.{name}"
-    for name in ("test_driver", "rpc", "canonical_values", "scoring")
-)
+OWN_MODULES = tuple(f"autoreason.programs.sandbox.{name}" for name in ("test_driver", "rpc"))
 
 LAZY_MODULES = ("_pylong", "_pydatetime", "_colorize")
 """Modules that newer interpreters import only when needed."""

@@ -30,8 +30,8 @@ _MAX_HANDLE = 1 << 63
 CHANNEL_RUNNERS = {
     "candidate": ("rpc", "serve"),
     "tests": ("test_driver", "drive"),
-    "artifact": ("scoring", "serve_artifact"),
-    "evaluator": ("scoring", "score"),
+    "artifact": ("test_driver", "serve_artifact"),
+    "evaluator": ("test_driver", "score"),
 }
 """Roles whose code has a channel, and the functions that run it: each is given the code and the channel."""
 

@@ -12,7 +12,7 @@ from autoreason.events import RunPaused, RunResumed
 from autoreason.exchange import Outcome
 from autoreason.parsing.documents import find_leaks, same_text
 from autoreason.programs.events import examined_in
-from autoreason.programs.source import same_program
+from autoreason.programs.examination import same_program
 from autoreason.report.numbers import percent
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import share

@@ -7,11 +7,15 @@ import shutil
 import sys
 
 import pytest
-from tests.programs.sandbox.attacks.attack import Attack
-from tests.programs.sandbox.attacks.catalogue import ATTACKS, CATALOGUE
+from tests.programs.sandbox.attacks.attack import Attack, lingers
 from tests.programs.sandbox.attacks.programs.functions import FUNCTIONS
-from tests.programs.sandbox.attacks.signs import lingers
-from tests.programs.sandbox.attacks.stage import EVERYBODYS_PYTHON, Staging, stage
+from tests.programs.sandbox.attacks.stage import (
+    ATTACKS,
+    CATALOGUE,
+    EVERYBODYS_PYTHON,
+    Staging,
+    stage,
+)
 
 from autoreason.programs.sandbox.base import Level
 from autoreason.programs.sandbox.levels import find_level

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
+import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -13,14 +15,24 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import Raw
 from tests.closing import closed_after
 from tests.patience import PATIENCE
 from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
 
 import autoreason.programs.examiner.service
 from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.paths import data_folder
 from autoreason.programs.assignment import CodeVerdict, Examination, Observation, Probe
-from autoreason.programs.examiner.client import ExaminerClient
+from autoreason.programs.examiner import service
+from autoreason.programs.examiner.process import (
+    ExaminerClient,
+    OpenReply,
+    OpenRequest,
+    load_set,
+    save_set,
+)
+from autoreason.programs.examiner.service import Call, Reply, encode_frame, read_frame
 from autoreason.programs.problems.problem import encode_set
 
 SLOW = "import time\ntime.sleep(0.6)\n" + ADDING
@@ -52,13 +64,11 @@ async def opened(source: Path | str, **options: object) -> AsyncIterator[Examine
 
 
 def asked(program: str = ADDING, problem: str = "adding", **fields: object) -> Examination:
-    """A question."""
     usual = {"problem": problem, "program": program, "which": "public"}
     return msgspec.convert(usual | fields, Examination)
 
 
 def process_of(client: ExaminerClient) -> int:
-    """The process that a client talks to."""
     assert client._connection is not None
     return client._connection._process.pid
 
@@ -72,7 +82,6 @@ def alive(pid: int) -> bool:
 
 
 def children(pid: int) -> set[int]:
-    """Every process below one."""
     listed = subprocess.run(
         ["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
     )
@@ -85,7 +94,6 @@ def children(pid: int) -> set[int]:
 
 
 async def until(happened: Callable[[], bool]) -> bool:
-    """Whether something happens within some seconds."""
     for _ in range(int(PATIENCE / 0.05)):
         if happened():
             return True
@@ -94,7 +102,6 @@ async def until(happened: Callable[[], bool]) -> bool:
 
 
 async def gone(pids: set[int]) -> bool:
-    """Whether all of them end within some seconds."""
     return await until(lambda: not any(map(alive, pids)))
 
 
@@ -250,7 +257,7 @@ async def test_closing_leaves_no_process_behind(source: Path) -> None:
 LEAVING = """
 import asyncio, sys
 from autoreason.programs.assignment import Examination
-from autoreason.programs.examiner.client import ExaminerClient
+from autoreason.programs.examiner.process import ExaminerClient
 async def main():
     client = await ExaminerClient.open(sys.argv[1], workers=1)
     asked = Examination(problem="adding", program="while True: pass", which="public")
@@ -306,7 +313,6 @@ def _look(folder: Path) -> tuple[bytes, int]:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process takes."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
 
 
@@ -322,3 +328,92 @@ async def test_its_memory_stays_flat_over_many_examinations(source: Path) -> Non
         for round_number in range(1, 4):
             await examine_many(20 * round_number)
         assert resident(process_of(client)) - before < 2 << 20
+
+
+class Scripted:
+    """Fails over programs that are empty."""
+
+    opened = OpenReply(digest="d", assignments=(), broken=(), level="none")
+
+    def __init__(self) -> None:
+        self.closed = False
+        self.methods = {"observe": (Probe, self.observe)}
+
+    async def observe(self, probe: Probe) -> str:
+        if not probe.program:
+            raise KeyError("wrong")
+        return probe.program
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def exchange(open_: Callable[[OpenRequest], Scripted], *programs: str) -> list[Reply | None]:
+    """What a service replies to an opening and to calls, before the client disconnects."""
+    local, remote = socket.socketpair()
+    serving = asyncio.create_task(service._serve(remote, OpenRequest, open_))
+    reader, writer = await asyncio.open_connection(sock=local)
+    probes = [Probe(problem="p", program=each, inputs=()) for each in programs]
+    replies = []
+    for number, argument in enumerate((OpenRequest(digest="d"), *probes)):
+        writer.write(encode_frame(Call(number, "observe", Raw(msgspec.msgpack.encode(argument)))))
+        replies.append(await read_frame(reader, Reply))
+    writer.close()
+    await serving
+    return replies
+
+
+async def test_a_call_that_fails_is_answered_and_the_next_one_as_well() -> None:
+    served = Scripted()
+    opened, failed, answered = await exchange(lambda _: served, "", "x")
+    assert opened == Reply(0, Raw(msgspec.msgpack.encode(served.opened)))
+    assert failed == Reply(1, error="KeyError: 'wrong'", user_error=False)
+    assert answered == Reply(2, Raw(msgspec.msgpack.encode("x")))
+    assert served.closed
+
+
+async def test_what_cannot_be_opened_is_refused_in_the_words_of_its_error() -> None:
+    def refuse(_: OpenRequest) -> Scripted:
+        raise InvalidInput("there is no such set; name another")
+
+    assert await exchange(refuse) == [Reply(0, error="there is no such set; name another")]
+
+
+def test_only_what_a_user_can_change_is_the_users_error() -> None:
+    client = ExaminerClient(OpenRequest())
+    own, others = (Reply(1, error="m", user_error=user) for user in (True, False))
+    assert isinstance(client._error_of(own), InvalidInput)
+    with pytest.raises(ProviderFailed, match="the examiner failed: m"):
+        raise client._error_of(others)
+
+
+PROBLEMS = (adding(), doubling())
+
+
+def kept() -> Path:
+    [path] = (data_folder() / "problems").iterdir()
+    return path
+
+
+def test_a_set_is_found_again_by_its_digest() -> None:
+    digest = save_set(PROBLEMS)
+    assert load_set(digest) == PROBLEMS
+    assert save_set(PROBLEMS) == digest
+    assert kept().name == f"{digest}.jsonl"
+
+
+def test_only_its_owner_may_read_it() -> None:
+    save_set(PROBLEMS)
+    assert stat.S_IMODE(kept().stat().st_mode) == 0o600
+
+
+def test_a_set_that_is_not_there_or_was_changed_is_refused_in_one_sentence() -> None:
+    digest = save_set(PROBLEMS)
+    with pytest.raises(InvalidInput, match="not saved here"):
+        load_set("0" * 64)
+    kept().write_bytes(kept().read_bytes().replace(b"their sum", b"their product"))
+    with pytest.raises(InvalidInput, match="was changed"):
+        load_set(digest)
+    kept().write_bytes(b"{")
+    with pytest.raises(InvalidInput, match="damaged"):
+        load_set(digest)
