@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from tests.programs.sandbox.attacks.scene import Scene
 
 from autoreason.programs.sandbox.base import ProgramRun, RunLimits
-
-if TYPE_CHECKING:
-    from tests.programs.sandbox.attacks.scene import Scene
-
 
 SMALL = RunLimits(seconds=0.2, memory=96 << 20, output=1 << 20)
 """Enough for every attack that would succeed, and soon over for those that want more."""
@@ -46,7 +42,7 @@ class AttackTrace(Struct, frozen=True, kw_only=True):
         return b"\n".join(run.stdout + run.stderr for run in self.runs).decode(errors="replace")
 
 
-Sign = Callable[[AttackTrace, "Scene"], str]
+Sign = Callable[[AttackTrace, Scene], str]
 """Says what shows that an attack succeeded; empty where nothing does."""
 
 

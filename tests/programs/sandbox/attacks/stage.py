@@ -1,8 +1,9 @@
-"""All attacks, tried as one user in one sandbox in a process of its own, so that a test may be root and try as another."""
+"""All attacks, tried as one user in one sandbox in a process of its own: a test may be root and try as another."""
 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread  # noqa: F401 - later its file may be out of reach
 import ctypes
 import os
 import secrets
@@ -43,23 +44,14 @@ from tests.programs.sandbox.attacks.scene import (
 from autoreason.programs.assignment import CodeVerdict, Example
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.problems.problem import Problem
+from autoreason.programs.sandbox import fork_server, linux  # noqa: F401 - as above
 from autoreason.programs.sandbox.base import Level, ProgramRole, ProgramRun, RunLimits, Sandbox
 from autoreason.programs.sandbox.levels import open_sandbox
 
-CATALOGUE: dict[str, tuple[Attack, ...]] = {
-    "secrets": SECRETS,
-    "other processes": OTHERS,
-    "files": FILES,
-    "network": NETWORK,
-    "resources": RESOURCES,
-    "survival": SURVIVAL,
-    "verdicts": VERDICTS,
-    "interference": INTERFERENCE,
-    "kernel": KERNEL,
-}
-
-ATTACKS = tuple(attack for attacks in CATALOGUE.values() for attack in attacks)
-
+ATTACKS: tuple[Attack, ...] = (
+    *(*SECRETS, *OTHERS, *FILES, *NETWORK, *RESOURCES),
+    *(*SURVIVAL, *VERDICTS, *INTERFERENCE, *KERNEL),
+)
 
 _PATIENCE = 4.0
 
