@@ -968,13 +968,13 @@ def test_reading_knows_no_favourite_label(text: str, others: list[str]) -> None:
     ],
 )
 def test_a_huge_answer_is_read_in_no_time(piece: str) -> None:
-    text = piece * (50_000 // len(piece))
+    text = piece * (20_000 // len(piece))
     for huge in (text, f"RANKING: {text}", f"{text}\n\nRANKING: C, A, B"):
         started = time.process_time()
         read_ranking(huge, ABC)
         # Tens of milliseconds for prose, tenths of a second for thousands of broken rankings; work
         # that grew with the square of the length would take minutes.
-        assert time.process_time() - started < 5
+        assert time.process_time() - started < 2
 
 
 # ---- real answers ------------------------------------------------------------------------------

@@ -129,8 +129,13 @@ class Worked:
     requests: list[Request] = field(default_factory=list)
     queries: list[Query[Any]] = field(default_factory=list)
     examiner: MadeUpExaminer = field(default_factory=MadeUpExaminer)
-    delivered: Delivered | None = None
+    ending: Delivered | None = None
     interruption: Interruption | None = None
+
+    @property
+    def delivered(self) -> Delivered:
+        assert self.ending
+        return self.ending
 
     def of(self, kind: type[E]) -> list[E]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -179,7 +184,7 @@ async def work(
     prompts = built_in(writes="programs")
     context = JobContext(task, settings, prompts, ask, worked.events.append, allowance)
     try:
-        worked.delivered = await find_program_strategy(strategy)(context).run()
+        worked.ending = await find_program_strategy(strategy)(context).run()
     except Interruption as interruption:
         worked.interruption = interruption
     return worked

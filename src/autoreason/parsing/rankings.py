@@ -18,7 +18,6 @@ class TextLine(NamedTuple):
     text: str
     indent: int
     fenced: bool
-    """It is in a code block."""
 
 
 def own_lines(answer: str) -> list[TextLine]:
@@ -299,7 +298,6 @@ class RankedLabel(NamedTuple):
     note: str
     """A remark in brackets, or a mark, behind it."""
     end: int
-    """Where all that ends on its line."""
 
 
 class InlineRanking(NamedTuple):
@@ -307,9 +305,7 @@ class InlineRanking(NamedTuple):
 
     ranking: Ranking
     is_chain: bool
-    """C > A > B"""
     is_alone: bool
-    """Nothing else is on the line."""
 
 
 class Forms:
@@ -476,7 +472,10 @@ class Forms:
         ranking = tuple(entry.label for entry in by_place)
         if sorted(ranking) != sorted(self.labels) or sorted(places) != written:
             raise UnreadableRanking(f"not every label once: {entries}")
-        if not _marks_agree([entry.note for entry in by_place]):
+        notes = [_SCORE.match(entry.note) for entry in by_place]
+        marks = [float(note["mark"]) for note in notes if note]
+        # If all have one, marks fall from the best to the worst.
+        if len(marks) == len(notes) and marks != sorted(marks, reverse=True):
             raise UnreadableRanking(f"marks and order disagree: {entries}")
         return ranking
 
@@ -525,12 +524,6 @@ _DOUBT = pattern(
     r"\b(?:ti(?:e|es|ed)|equal(?:ly)?|joint(?:ly)?|revers\w+|ascending|instead)\b|^\W*(?:or|but)\b",
     re.IGNORECASE,
 )
-
-
-def _marks_agree(notes: Sequence[str]) -> bool:
-    """Whether the marks in these notes, if all have one, fall from the best to the worst."""
-    marks = [float(match["mark"]) for note in notes if (match := _SCORE.match(note))]
-    return len(marks) < len(notes) or marks == sorted(marks, reverse=True)
 
 
 def _is_apart(tail: str, kinds: set[str | None]) -> bool:

@@ -278,7 +278,6 @@ class ExaminerService:
 
 
 _MAX_SHOWN = 3
-"""Failing tests that are shown in full."""
 _MAX_DATA = 1500
 _MAX_TRACE = 3000
 _HEAD_SHARE = 0.6

@@ -91,7 +91,6 @@ def program_context(context: JobContext, allowance: Allowance) -> ProgramContext
 
 
 PROGRAM_JUDGE_SETTINGS = (*PANEL_SETTINGS, "early_stop")
-"""What panels over programs look at."""
 
 
 class Attempt(NamedTuple):
@@ -344,7 +343,6 @@ PROGRAM_STRATEGIES = {
     "analyse_revise": "autoreason.programs.program_strategies:AnalyseRevisePrograms",
     "tournament": "autoreason.programs.program_strategies:ProgramTournament",
 }
-"""Each imported when it is first used."""
 EVERY = "all"
 
 
@@ -376,9 +374,7 @@ class SingleProgram(ProgramStrategy):
     Where none does, the first is handed in: there is nothing to choose by.
     """
 
-    summary = (
-        "independent attempts; the first that passes the public tests, or else the first of all"
-    )
+    summary = "independent attempts; the first that passes the public tests, else the first"
     counts_tests = False
     used_settings = ()
 
@@ -428,9 +424,7 @@ class CritiqueRevisePrograms(ProgramStrategy):
     As published, every round continues from the latest program, and the last one is handed in, better or not.
     """
 
-    summary = (
-        "a draft, then critique and revision in one call a round; the last program is handed in"
-    )
+    summary = "a draft, then critique and revision in one call a round; the last is handed in"
     used_settings = ()
 
     async def run(self) -> Delivered:
@@ -458,9 +452,7 @@ class AnalyseRevisePrograms(ProgramStrategy):
     Every revision continues from the best program so far, and the best is handed in, the earliest among equals.
     """
 
-    summary = (
-        "a draft, an analysis of its failure, revisions that know it; the best program is kept"
-    )
+    summary = "a draft, an analysis of its failure, revisions that know it; the best is kept"
     used_settings = ("critic_model", "critic_temperature", "critic_effort")
 
     async def run(self) -> Delivered:
@@ -538,9 +530,7 @@ _MIN_PASS_CALLS = 2
 class ProgramTournament(ProgramStrategy):
     """In every pass A may win; a program that passes every public test is not rewritten."""
 
-    summary = (
-        "A, a revision B and a synthesis AB; tests bar the weaker, blind judges decide among equals"
-    )
+    summary = "A, a revision B and a synthesis AB; tests bar the weaker, judges choose among equals"
     used_settings = (
         *(*CRITIC_SETTINGS, *PROGRAM_JUDGE_SETTINGS),
         *("synthesizer_model", "k", "tie_order"),

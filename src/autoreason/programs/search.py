@@ -24,7 +24,6 @@ from autoreason.tournament.panel import Panel
 from autoreason.tournament.voting import PanelSize, quorum
 
 Action = Literal["fresh", "repair", "merge"]
-"""A fresh attempt, a repair of a failing program, or a merge of two failing programs."""
 
 _EXPECTED: Mapping[Action, float] = {"fresh": 0.25, "repair": 0.10, "merge": 0.03}
 """Calls after a failure that passed every public test, over 8,900 recorded ones of a small model. Where fresh attempts
@@ -46,7 +45,6 @@ class ActionResult(Struct, frozen=True):
     option: Option
     calls: int
     passed: bool
-    """Whether it produced a program that passes every public test."""
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -184,7 +182,6 @@ def _count_agreements(one: Behaviour, other: Behaviour, inputs: Sequence[int]) -
 
 
 _PANEL_STAGE = "panel"
-"""The stage of the judges who decide between groups of equal size."""
 
 
 class Finalists(NamedTuple):

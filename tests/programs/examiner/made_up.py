@@ -17,7 +17,7 @@ def adding(**fields: Any) -> Problem:
     usual: dict[str, Any] = {
         "id": "adding",
         "statement": "Read two numbers and print their sum.",
-        "time_limit_s": 1.0,
+        "time_limit_s": 0.5,
         "memory_limit_mb": 64,
         "public_tests": (
             Example(input="1 2\n", output="3\n"),
@@ -35,7 +35,7 @@ def doubling(*tests: str, **fields: Any) -> Problem:
         "kind": "function",
         "statement": "Write double(x).",
         "entry_point": "double",
-        "time_limit_s": 1.0,
+        "time_limit_s": 0.5,
         "memory_limit_mb": 64,
     }
     held = tests or ("assert double(3) == 6", "assert double('ab') == 'abab'")

@@ -222,15 +222,15 @@ def test_exact_means_every_character_but_the_last_line_end() -> None:
 
 
 @pytest.mark.parametrize("checker", ["tokens", "exact", "float"])
-def test_ten_megabytes_are_compared_in_a_moment(checker: Checker) -> None:
-    text = "12345678 87654321\n" * 600_000
+def test_a_megabyte_is_compared_in_a_moment(checker: Checker) -> None:
+    text = "12345678 87654321\n" * 60_000
     how = Comparison(checker=checker)
     started = time.process_time()
     assert accepts(text, text[:-1] + "\n", how)
     assert not accepts(text, text[:-3] + "0\n", how)
     if checker != "exact":
         assert accepts(text, text.replace("\n", "\r\n"), how)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(

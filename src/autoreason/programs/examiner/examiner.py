@@ -190,7 +190,9 @@ def judge_calls(tests: ProgramRun, program: ProgramRun, test: Example, limits: R
         reason = reason or _exception(trace)
     else:
         reason = _detail(failed_run, verdict, limits)
-    line, returned = str(report.get("line", "")), _call_text(report)
+    line, returned, got = str(report.get("line", "")), report.get("called", ""), report.get("got")
+    if returned:
+        returned += f" returned {got}" if got else " did not return"
     difference = f"does not hold: {_short(line)}" + (f" ({_short(returned)})" if returned else "")
     return replace(
         accepted_trial(program),
@@ -262,10 +264,6 @@ def _exception(trace: str) -> str:
     return _short(last) if _EXCEPTION.fullmatch(last) else "it raised an exception"
 
 
-def exception_of(run: ProgramRun) -> str:
-    return _exception(_trace(run)).partition(":")[0]
-
-
 def _short(line: str) -> str:
     return line if len(line) <= _MAX_INLINE else f"{line[:_MAX_INLINE]}…"
 
@@ -277,13 +275,6 @@ def _report(tests: ProgramRun) -> dict[str, Any]:
     except ValueError:
         return {}
     return report if isinstance(report, dict) else {}
-
-
-def _call_text(report: dict[str, Any]) -> str:
-    called, got = report.get("called", ""), report.get("got", "")
-    if not called:
-        return ""
-    return f"{called} returned {got}" if got else f"{called} did not return"
 
 
 CHECKER_LIMITS = RunLimits(seconds=20, memory=1 << 30, output=1 << 20)
@@ -305,15 +296,12 @@ def _autoreason_check():
     arguments = json.loads(sys.stdin.buffer.read())
     out, sys.stdout = sys.stdout, sys.stderr
     result = check(*arguments)
-    verdict = result if type(result) in (bool, str) else [repr(result)[:200]]
+    is_verdict = type(result) is bool or type(result) is str and result.strip()
+    verdict = result if is_verdict else [repr(result)[:200]]
     print("", json.dumps(verdict), sep="\\n", file=out, flush=True)
 
 _autoreason_check()
 """
-
-
-def checker_source(program: str) -> str:
-    return program + _CALL_CHECK
 
 
 async def check_answer(session: Session, program_run: ProgramRun, test: Example) -> Trial:
@@ -322,22 +310,23 @@ async def check_answer(session: Session, program_run: ProgramRun, test: Example)
     verdict = _read_verdict(checker_run)
     if verdict is True:
         return accepted_trial(program_run)
-    if _is_verdict(verdict):
+    if isinstance(verdict, bool | str):
         reason = excerpt(verdict, max_length=_MAX_TEXT) if isinstance(verdict, str) else _REFUSED
         return rejected_trial(
             program_run, test, verdict=CodeVerdict.WRONG_ANSWER, difference=reason
         )
-    failure = _failure(checker_run, verdict)
     # Otherwise a program whose output the checker cannot read would never be wrong. The test's own output
     # may be a placeholder, so that any verdict on it shows that the checker works.
-    if checker_run.end_reason != "broken" and _is_verdict(
-        _read_verdict(await _ask(session, test, test.output))
+    if checker_run.end_reason != "broken" and isinstance(
+        _read_verdict(await _ask(session, test, test.output)), bool | str
     ):
         # The checker's traceback may show hidden data.
         return rejected_trial(
             program_run, test, verdict=CodeVerdict.WRONG_ANSWER, difference=_UNREADABLE
         )
-    return rejected_trial(program_run, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=failure)
+    return rejected_trial(
+        program_run, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=_failure(checker_run, verdict)
+    )
 
 
 async def _ask(session: Session, test: Example, answer: str) -> ProgramRun:
@@ -355,10 +344,6 @@ def _read_verdict(checker_run: ProgramRun) -> object:
     return verdict
 
 
-def _is_verdict(verdict: object) -> bool:
-    return isinstance(verdict, bool) or (isinstance(verdict, str) and bool(verdict.strip()))
-
-
 def _failure(checker_run: ProgramRun, verdict: object) -> str:
     if checker_run.end_reason == "broken":
         return f"{SANDBOX_FAILED}: {checker_run.detail}" if checker_run.detail else SANDBOX_FAILED
@@ -371,7 +356,6 @@ def _failure(checker_run: ProgramRun, verdict: object) -> str:
 
 
 _LONG_ANSWER = 1 << 20
-"""Bytes of an answer that takes long to compare."""
 
 
 def limits_for(problem: Problem, tests: Sequence[Example]) -> RunLimits:
@@ -414,7 +398,7 @@ class PreparedProgram:
                 return judge_answer(run, test, self._comparison)
             # Comparing millions of numbers takes seconds, and must not block other requests.
             return await asyncio.to_thread(judge_answer, run, test, self._comparison)
-        source = checker_source(self._problem.checker_program)
+        source = self._problem.checker_program + _CALL_CHECK
         checker = await self._session("checker", source, CHECKER_LIMITS)
         return await check_answer(checker, run, test)
 
@@ -477,7 +461,7 @@ async def _run(prepared: PreparedProgram, problem: Problem, stdin: Input) -> Obs
     if verdict is None:
         return Observation(value=shorten(canonical(output_text(run), comparison(problem))))
     raised = verdict is CodeVerdict.RUNTIME_ERROR
-    return Observation(failure=exception_of(run) if raised else verdict)
+    return Observation(failure=_exception(_trace(run)).partition(":")[0] if raised else verdict)
 
 
 async def _call(prepared: PreparedProgram, inputs: Sequence[Input]) -> list[Observation]:

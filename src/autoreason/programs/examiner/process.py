@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +21,6 @@ from autoreason.programs.problems.problem import (
     BrokenRecord,
     Problem,
     ProblemSet,
-    check_test_limits,
     decode_set,
     encode_set,
     find_problem,
@@ -40,9 +40,8 @@ class OpenRequest(Struct, frozen=True, kw_only=True):
     only: tuple[str, ...] = ()
     """Ids of the problems wanted; all if empty."""
     seconds: float | None = None
-    """The time limit of every problem, instead of its own."""
+    """The time limit of every problem instead of its own, in the saved copy as well."""
     memory_mb: int | None = None
-    """The memory limit of every problem, instead of its own."""
     unsafe: bool = False
     workers: int | None = None
 
@@ -68,32 +67,11 @@ class ExaminerClient(ServiceClient[OpenReply]):
     opened = OpenReply
 
     @classmethod
-    async def open(
-        cls,
-        source: Path | str,
-        *,
-        unsafe: bool = False,
-        workers: int | None = None,
-        only: tuple[str, ...] = (),
-        seconds: float | None = None,
-        memory_mb: int | None = None,
-    ) -> ExaminerClient:
-        """An examiner for a file of problems, or for a saved set by its digest.
-
-        Limits given here replace those of every problem, in the saved copy as well.
-        """
+    async def open(cls, source: Path | str, **options: Any) -> Self:
+        """An examiner for a file of problems, or a saved set by its digest; options as `OpenRequest` has them."""
         saved = isinstance(source, str) and _DIGEST.fullmatch(source)
-        return await cls.connect(
-            OpenRequest(
-                source="" if saved else str(source),
-                digest=str(source) if saved else "",
-                only=only,
-                seconds=seconds,
-                memory_mb=memory_mb,
-                unsafe=unsafe,
-                workers=workers,
-            )
-        )
+        options["digest" if saved else "source"] = str(source)
+        return await cls.connect(OpenRequest(**options))
 
     async def examine(self, examination: Examination) -> Examined:
         examination = replace(examination, program=_sendable(examination.program))
@@ -202,7 +180,6 @@ def prepare_set(opening: OpenRequest) -> ProblemSet:
         problems = tuple(
             find_problem(problem_set.problems, name) for name in dict.fromkeys(opening.only)
         )
-    check_test_limits(opening.seconds, opening.memory_mb)
     limits = {"time_limit_s": opening.seconds, "memory_limit_mb": opening.memory_mb}
     changes = {name: limit for name, limit in limits.items() if limit is not None}
     problems = tuple(replace(problem, **changes) for problem in problems)

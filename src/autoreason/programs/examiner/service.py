@@ -85,9 +85,7 @@ class ServiceClient(Generic[Opened]):
     name: ClassVar[str]
     """In messages: "the examiner"."""
     subject: ClassVar[str]
-    """What one call is about: "program"."""
     opened: ClassVar[type[Any]]
-    """What the service says when it is open."""
 
     def __init__(self, opening: Struct) -> None:
         self._opening = opening

@@ -37,7 +37,6 @@ from autoreason.programs.problems.problem import (
 )
 
 Record = dict[str, Any]
-"""One JSON object, not yet understood."""
 Kind = TypeVar("Kind")
 _NAME_FIELDS = ("id", "task_id", "question_id", "name")
 
@@ -445,7 +444,6 @@ MAX_FILE_BYTES = 1 << 30
 FIELDS = Problem.__struct_fields__
 _OTHER_TEST_FIELDS = ("tests", "test", "test_cases")
 _COMPRESSED_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
-"""How files of gzip, bzip2, xz, zstd and zip begin."""
 
 
 def read_native(raw: Record) -> Problem:

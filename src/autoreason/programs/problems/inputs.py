@@ -462,7 +462,6 @@ _FRACTION = re.compile(r"-?\d+\.\d+")
 _HEAD_LINES = 3
 """Lines at the beginning whose numbers may refer to any later line."""
 _MAX_DISTANCE = 20
-"""How far away that line may be."""
 
 Lines = list[list[str]]
 

@@ -45,7 +45,6 @@ class Comparison(Struct, frozen=True, kw_only=True):
     tolerance: float = TOLERANCE
     """Absolute or relative; for `float` only."""
     ignore_case: bool = False
-    """Tokens match in any case; for `tokens` and `float`."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ import resource
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 from importlib import import_module
@@ -39,7 +39,6 @@ MISSING_HOME = "/nonexistent"
 OWN_MODULES = tuple(f"autoreason.programs.sandbox.{name}" for name in ("test_driver", "rpc"))
 
 LAZY_MODULES = ("_pylong", "_pydatetime", "_colorize")
-"""Modules that newer interpreters import only when needed."""
 
 IMPLIED_IMPORTS = {
     "argparse": ("locale", "shutil"),
@@ -109,27 +108,20 @@ def preload(source: str, *, used: bool = False) -> None:
     """
     # Modules that look for a home folder find none, and so read no user's settings.
     os.environ["HOME"] = MISSING_HOME
+    names = [*imported_modules(source), *(_USED.findall(source) if used else ())]
     try:
-        _preload(source, _used(source) if used else ())
+        for name in dict.fromkeys(names):
+            parts = name.split(".")
+            if parts[0] in IMPORTABLE and not _PROGRAM_MODULES.intersection(parts):
+                for each in (name, *IMPLIED_IMPORTS.get(name, ())):
+                    _try_import(each)
+        for quoted in _QUOTED.findall(source):
+            spelled = normalize_encoding(quoted).lower()
+            codec = aliases.get(spelled, spelled)
+            if codec in _CODECS:
+                _try_import(f"encodings.{codec}")
     finally:
         del os.environ["HOME"]
-
-
-def _used(source: str) -> Iterator[str]:
-    return (match[1] for match in _USED.finditer(source) if match[1] in IMPORTABLE)
-
-
-def _preload(source: str, used: Iterable[str]) -> None:
-    for name in dict.fromkeys((*imported_modules(source), *used)):
-        parts = name.split(".")
-        if parts[0] in IMPORTABLE and not _PROGRAM_MODULES.intersection(parts):
-            for each in (name, *IMPLIED_IMPORTS.get(name, ())):
-                _try_import(each)
-    for quoted in _QUOTED.finditer(source):
-        spelled = normalize_encoding(quoted[1]).lower()
-        codec = aliases.get(spelled, spelled)
-        if codec in _CODECS:
-            _try_import(f"encodings.{codec}")
 
 
 def preload_common_modules() -> None:
@@ -160,7 +152,6 @@ def _try_import(name: str) -> None:
 Runner = Callable[[CodeType], None]
 
 MAX_FRAMES = 60
-"""Frames shown of a traceback: the last ones."""
 
 _FOLDER = __file__.removesuffix("execution.py")
 

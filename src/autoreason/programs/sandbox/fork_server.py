@@ -32,7 +32,6 @@ END_REASONS = ("exit", "signal", "cpu", "wall", "memory", "output", "broken", "d
 `running` is not an end: it reports a run that takes longer than most, with a handle of its process.
 """
 RUN, STOP = b"run", b"stop"
-"""Requests to a solution process."""
 
 MAX_MESSAGE_BYTES = 128 * 1024
 """Size of a message; what can be large is not sent but passed in memory files."""

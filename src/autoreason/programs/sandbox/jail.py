@@ -233,13 +233,11 @@ class JailSpec(NamedTuple):
     """The unused user that root switches to."""
     namespaces: bool
     ruleset: int | None
-    """A Landlock ruleset that allows nothing."""
     base_memory: int
     """Bytes of address space that a bare interpreter takes."""
     tasks: int = _MAX_THREADS
     """Threads and processes of the user in total, beyond which a program can start no thread."""
     no_files: bool = False
-    """Whether no path leads to any file."""
 
 
 def confine_solution(spec: JailSpec) -> JailSpec:

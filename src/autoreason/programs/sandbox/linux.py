@@ -185,9 +185,7 @@ def _is_existing_user(uid: int) -> bool:
 
 
 START_SECONDS = 30.0
-"""How long a fork server may take to warm up."""
 END_SECONDS = 2.0
-"""How long one may take to end before it is killed."""
 
 
 class ServerSlot:

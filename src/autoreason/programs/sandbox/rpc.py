@@ -44,7 +44,6 @@ def cache_source(name: str, source: str) -> None:
 RegisterObject = Callable[[object], int]
 """Stores an object that cannot be sent, and returns its handle."""
 LookUpObject = Callable[[int], object]
-"""Returns the object that a handle stands for."""
 
 
 class UnsendableValue(Exception):
@@ -196,7 +195,6 @@ def _read(channel: int, size: int) -> bytes:
 
 _UNSET = object()
 _TRACE_ATTRIBUTE = "_trace_in_the_program"
-"""The attribute of an exception that has its traceback in the program."""
 _SMALL_INT_BITS = 64
 
 
@@ -280,7 +278,6 @@ class ProgramClient:
     """Requests names, calls and values from the program."""
 
     handle: type[RemoteHandle] = RemoteObject
-    """What stands for objects that stay in the program."""
 
     def __init__(self, channel: int) -> None:
         self._channel: int | None = channel
