@@ -30,7 +30,6 @@ from autoreason.exchange import Spent
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.assignment import Assignment, Example, Trial
 from autoreason.programs.events import solved_in
-from autoreason.programs.examiner.examiner import ProgramResult
 from autoreason.programs.problems.problem import BrokenRecord, Share
 from autoreason.run.estimate import DryRun
 from autoreason.run.recorded import replay
@@ -229,7 +228,7 @@ def test_the_research_task_that_is_shown_can_be_run(
         ("`audit`", (Audit, AuditFinding)),
         (
             "`problems`",
-            (ProgramResult, Trial, Share, BrokenRecord, Assignment, Example),
+            (Trial, Share, BrokenRecord, Assignment, Example),
         ),
         ("`simulate`", (SimulationReport, Plan, Cell, Summary, World, Interval)),
         ("`rate report`", (RatingsReport, TaskResult, Standing, Person, TaskAgreement)),

@@ -71,7 +71,7 @@ def _lines(source: Path | str) -> list[str]:
 def examiner(monkeypatch: pytest.MonkeyPatch) -> type[MadeUpClient]:
     """In place of the process that knows the tests."""
     client = type("Client", (MadeUpClient,), {"opened": []})
-    monkeypatch.setattr("autoreason.programs.examiner.client.ExaminerClient", client)
+    monkeypatch.setattr("autoreason.programs.examiner.process.ExaminerClient", client)
     return client
 
 

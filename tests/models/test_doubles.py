@@ -28,7 +28,7 @@ from autoreason.exchange import (
     TextArrived,
 )
 from autoreason.models.doubles import EchoModel, ScriptedModel
-from autoreason.programs.source import read_program
+from autoreason.programs.examination import read_program
 
 BRIEF = "Write a plan for opening a small bakery in a village without a railway station."
 

@@ -528,9 +528,7 @@ PLACE_NOTES = {
 
 @steady
 @given(
-    st.permutations(range(3)),
-    st.sampled_from(sorted(PLACE_NOTES)),
-    st.sampled_from([" > ", ", "]),
+    st.permutations(range(3)), st.sampled_from(sorted(PLACE_NOTES)), st.sampled_from([" > ", ", "])
 )
 def test_places_in_brackets_are_in_the_order_of_the_line(
     places: list[int], kind: str, between: str
@@ -970,13 +968,13 @@ def test_reading_knows_no_favourite_label(text: str, others: list[str]) -> None:
     ],
 )
 def test_a_huge_answer_is_read_in_no_time(piece: str) -> None:
-    text = piece * (50_000 // len(piece))
+    text = piece * (20_000 // len(piece))
     for huge in (text, f"RANKING: {text}", f"{text}\n\nRANKING: C, A, B"):
         started = time.process_time()
         read_ranking(huge, ABC)
         # Tens of milliseconds for prose, tenths of a second for thousands of broken rankings; work
         # that grew with the square of the length would take minutes.
-        assert time.process_time() - started < 5
+        assert time.process_time() - started < 2
 
 
 # ---- real answers ------------------------------------------------------------------------------
@@ -999,7 +997,7 @@ def ranked_labels(answer: dict[str, Any]) -> tuple[str, ...] | None:
 SELF_CONTRADICTORY = {
     # Four headings from "VERSION C: WORST" to "VERSION A: BEST", "Version A is the clear winner",
     # and between them "RANKING: [C], [B], [D], [A]": worst first, against the form asked for.
-    "judge_ablation/policy/judge_2",
+    "judge_ablation/policy/judge_2"
 }
 
 

@@ -225,7 +225,6 @@ def test_the_work_grows_with_the_length_of_a_text_quoted_all_over_and_no_faster(
 
 
 def recorded_of_programs(records: Path) -> list[dict[str, str]]:
-    """Critiques of programs that say something."""
     lines = (records / "recorded" / "small_critic.jsonl").read_text("utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["source"] != "texts"]
     return [row for row in rows if row["outcome"] == "ok" and '"problems": []' not in row["reply"]]
@@ -306,9 +305,7 @@ def test_what_the_records_say_may_be_cited(problem: str) -> None:
         f"[{FACT} 40 %] says otherwise.",
     ],
 )
-def test_a_record_that_was_not_shown_or_another_figure_is_dropped_and_counted(
-    problem: str,
-) -> None:
+def test_a_record_that_was_not_shown_or_another_figure_is_dropped_and_counted(problem: str) -> None:
     assert not is_kept(problem)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.tournament.stage import Answer, play
 
 from autoreason.contract import Contract
 from autoreason.events import CandidateDropped, DraftReady
+from autoreason.parsing import _LazyPattern, ballots, critiques, documents, pattern, rankings
 from autoreason.parsing.documents import (
     Document,
     find_additions,
@@ -440,3 +442,22 @@ def test_what_is_found_is_what_a_search_of_all_cuts_does_not_find(
     for word in source:
         cuts |= {(*cut, word) for cut in cuts}
     assert bool(find_additions(" ".join(words), " ".join(source))) == (tuple(words) not in cuts)
+
+
+def test_every_pattern_can_be_compiled() -> None:
+    modules = (ballots, critiques, documents, rankings)
+    values = [value for module in modules for value in vars(module).values()]
+    signs = [sign.pattern for sign in documents._SIGNS]
+    ours = [each for each in [*values, *ballots._VERDICTS, *signs] if type(each) is _LazyPattern]
+    assert len(ours) > 40
+    for each in ours:
+        assert each.search("") is None or each.match("") is not None
+
+
+def test_a_pattern_is_compiled_when_it_is_used_and_finds_what_its_expression_finds() -> None:
+    wrong = pattern("(")
+    with pytest.raises(re.error):
+        wrong.search("")
+    ours, theirs = pattern("(?:b|ab)+", re.IGNORECASE), re.compile("(?:b|ab)+", re.IGNORECASE)
+    assert ours.findall("xaBb b") == theirs.findall("xaBb b") == ["aBb", "b"]
+    assert ours.sub("-", "xaBb b") == "x- -"

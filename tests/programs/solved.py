@@ -62,7 +62,6 @@ def solved(
     reason: str = "it passes every public test",
     detail: str = "",
 ) -> Solved:
-    """One problem worked on once."""
     return Solved(
         part=f"{problem.removeprefix('p')}/{strategy}/{repeat}",
         problem=problem,
@@ -82,7 +81,6 @@ def solved(
 
 
 def verdict(passed: bool) -> CodeVerdict:
-    """The usual two."""
     return PASSED if passed else WRONG
 
 
@@ -98,7 +96,6 @@ def set_of(outcomes: Mapping[str, Iterable[bool]], repeat: int = 1) -> list[Solv
 def assignments(
     number: int, *, private: int = 10, remarks: dict[int, str] | None = None
 ) -> list[Assignment]:
-    """Problems 1 to `number`."""
     return [
         Assignment(
             id=f"p{each}",
@@ -117,7 +114,6 @@ def set_cells(
     repeats: int = 1,
     broken: Sequence[str] = (),
 ) -> tuple[Suite, list[CellFinished]]:
-    """The suite of a set, and its cells as far as they are told."""
     rated = {each.problem: each.difficulty for each in told}
     problems = [replace(p, difficulty=rated.get(p.id, p.difficulty)) for p in problems]
     job = Solve(broken=tuple(broken))
@@ -141,7 +137,6 @@ def set_report(
     repeats: int = 1,
     broken: Sequence[str] = (),
 ) -> LabReport:
-    """The report of a set."""
     suite, cells = set_cells(told, problems, repeats, broken)
     story = Story(task=Task(brief="a set", work=SuiteWork(suite)))
     for each in cells:

@@ -57,7 +57,6 @@ def program(passes: int, tag: str = "", hidden: str = "accepted") -> str:
 
 
 def fenced(text: str) -> str:
-    """As a model answers."""
     return f"This should do.\n\n```python\n{text}\n```\n"
 
 
@@ -68,7 +67,6 @@ class MadeUpExaminer:
         self.asked: list[Examination] = []
 
     async def examine(self, examination: Examination) -> Examined:
-        """Look the verdict up in the program."""
         self.asked.append(examination)
         if examination.which == "private":
             match = _HIDDEN.search(examination.program)
@@ -80,7 +78,6 @@ class MadeUpExaminer:
         return _counted(examination, passes)
 
     async def observe(self, probe: Probe) -> Observed:
-        """Look up in the program what it does; one that does not say is like no other."""
         match = _BEHAVES.search(probe.program)
         seen = Observation(value=match[1] if match else probe.program)
         return Observed(observations=(seen,) * len(probe.inputs), level="none")
@@ -126,22 +123,23 @@ def _counted(examination: Examination, passes: int) -> Examined:
 
 @dataclass
 class Worked:
-    """What a strategy emitted and asked."""
-
     allowance: Allowance
     events: list[AnyEvent] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     queries: list[Query[Any]] = field(default_factory=list)
     examiner: MadeUpExaminer = field(default_factory=MadeUpExaminer)
-    delivered: Delivered | None = None
+    ending: Delivered | None = None
     interruption: Interruption | None = None
 
+    @property
+    def delivered(self) -> Delivered:
+        assert self.ending
+        return self.ending
+
     def of(self, kind: type[E]) -> list[E]:
-        """The events of one kind."""
         return [event for event in self.events if isinstance(event, kind)]
 
     def roles(self) -> list[str]:
-        """Whom it asked, in order."""
         return [request.role for request in self.requests]
 
 
@@ -185,7 +183,7 @@ async def work(
     prompts = built_in(writes="programs")
     context = JobContext(task, settings, prompts, ask, worked.events.append, allowance)
     try:
-        worked.delivered = await find_program_strategy(strategy)(context).run()
+        worked.ending = await find_program_strategy(strategy)(context).run()
     except Interruption as interruption:
         worked.interruption = interruption
     return worked

@@ -37,10 +37,7 @@ from autoreason.task import Task
 
 
 class Broken(MadeUpExaminer):
-    """Its sandbox fails."""
-
     async def observe(self, probe: Probe) -> Observed:
-        """Nothing can be seen."""
         failed = Observation(failure=CodeVerdict.SANDBOX_ERROR)
         return Observed(observations=(failed,) * len(probe.inputs))
 
@@ -48,7 +45,6 @@ class Broken(MadeUpExaminer):
 async def look(
     examiner: MadeUpExaminer, text: str, inputs: Sequence[str]
 ) -> tuple[Observed, list[ProbeQuery]]:
-    """What comes of watching a program, and what was asked."""
     asked: list[ProbeQuery] = []
 
     async def ask(request: Request | Query[Any]) -> Any:
@@ -76,16 +72,10 @@ async def test_a_sandbox_that_fails_says_nothing_of_the_program() -> None:
 
 
 def describe(*trials: Trial, total: int = 3) -> str:
-    """Feedback on a program with these trials."""
     passed = sum(each.verdict is CodeVerdict.ACCEPTED for each in trials)
     verdict = next((t.verdict for t in trials if t.verdict != "accepted"), CodeVerdict.ACCEPTED)
     examined = Examined(
-        which="public",
-        verdict=verdict,
-        passed=passed,
-        run=len(trials),
-        total=total,
-        trials=trials,
+        which="public", verdict=verdict, passed=passed, run=len(trials), total=total, trials=trials
     )
     return feedback(examined, PROBLEM)
 

@@ -52,7 +52,6 @@ BEGUN = """
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Iterator[Journal]:
-    """An empty one."""
     with open_journal(tmp_path) as journal:
         yield journal
 
@@ -69,8 +68,7 @@ async def hold_own(journal: Journal, model: ScriptedModel, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "call",
-    ["await self.revise(1, best)", 'self.end_pass(1, "unjudged", "B")'],
+    "call", ["await self.revise(1, best)", 'self.end_pass(1, "unjudged", "B")']
 )
 async def test_a_pass_that_was_not_begun_is_said_before_anything_is_asked_in_it(
     journal: Journal, tmp_path: Path, call: str
@@ -132,7 +130,6 @@ class Moody:
 
 
 async def moody(strategy: str, mood: int, calls: int) -> Worked:
-    """A strategy with a model that cannot be relied upon."""
     model = Moody(mood)
     roles = ("author", "critic", "reviser", "synthesizer", "judge")
     return await work(strategy, dict.fromkeys(roles, model), calls=calls)
@@ -146,7 +143,6 @@ names = st.sampled_from(list(PROGRAM_STRATEGIES))
 @given(names, moods, allowances)
 async def test_no_strategy_oversteps_its_allowance(name: str, mood: int, calls: int) -> None:
     worked = await moody(name, mood, calls)
-    assert worked.delivered
     assert len(worked.roles()) == worked.allowance.total.calls <= calls
     keys = [request.key for request in worked.requests]
     assert len(set(keys)) == len(keys)
@@ -159,7 +155,6 @@ async def test_what_passes_every_public_test_ends_it_and_is_handed_in(
     worked = await moody(name, mood, calls)
     examined = worked.of(ProgramExamined)
     right = [each for each in examined if each.examined.verdict is CodeVerdict.ACCEPTED]
-    assert worked.delivered
     if right:
         # A search goes on for company, and hands in one that passes as well.
         assert name == "search" or right == [examined[-1]]
@@ -175,7 +170,6 @@ async def test_only_programs_that_came_whole_are_ever_run_or_handed_in(
     written = {each.text for each in worked.of(DraftReady)}
     written |= {each.program for each in worked.of(ProgramExamined)}
     written |= {each.text for each in worked.of(CandidateReady)}
-    assert worked.delivered
     assert worked.delivered.text in written | {""}
     whole = [
         reply.text
@@ -200,7 +194,6 @@ async def test_who_keeps_the_best_never_hands_in_less_than_the_best(
 ) -> None:
     worked = await moody(name, mood, calls)
     passed = {each.program: each.examined.passed for each in worked.of(ProgramExamined)}
-    assert worked.delivered
     if worked.delivered.text:
         assert passed[worked.delivered.text] == max(passed.values())
 
@@ -221,7 +214,6 @@ async def test_without_public_tests_the_first_program_is_handed_in(name: str) ->
 
     blind = replace(PROBLEM, public=())
     worked = await work(name, {"author": fenced(program(0))}, problem=blind)
-    assert worked.delivered
     assert worked.roles() == ["author"]
     assert (worked.delivered.status, worked.delivered.text) == ("done", program(0))
     assert "no public tests" in worked.delivered.reason
@@ -231,13 +223,12 @@ async def test_without_public_tests_the_first_program_is_handed_in(name: str) ->
 @pytest.mark.parametrize("name", PROGRAM_STRATEGIES)
 async def test_tests_that_could_not_be_held_are_no_result(name: str) -> None:
     worked = await work(name, {"author": fenced(program(99))})
-    assert worked.delivered is None
+    assert worked.ending is None
     assert worked.interruption
     assert str(worked.interruption) == "the public tests could not be run: so it is"
 
 
 def one_after_another(*passes: int) -> Any:
-    """An author whose programs pass so many tests, in turn."""
     numbers = count()
 
     def answer(_: object) -> str:
@@ -250,13 +241,11 @@ def one_after_another(*passes: int) -> Any:
 async def test_single_hands_in_the_first_that_passes() -> None:
     worked = await work("single", {"author": one_after_another(1, 2, 3, 3)})
     assert worked.roles() == ["author"] * 3
-    assert worked.delivered
     assert (worked.delivered.text, worked.delivered.origin) == (program(3, "2"), "attempt 3")
 
 
 async def test_single_hands_in_its_first_attempt_where_none_passes() -> None:
     worked = await work("single", {"author": one_after_another(1, 2, 0, 2, 1, 0)})
-    assert worked.delivered
     assert worked.delivered.status == "capped"
     assert worked.delivered.text == program(1, "0")
 
@@ -270,7 +259,6 @@ async def test_single_stops_at_the_first_failing_test_and_best_of_n_counts_them_
 async def test_best_of_n_hands_in_the_earliest_of_those_that_pass_most() -> None:
     worked = await work("best_of_n", {"author": one_after_another(1, 0, 2, 2, 1, 0)})
     assert worked.roles() == ["author"] * 6
-    assert worked.delivered
     assert worked.delivered.text == program(2, "2")
 
 
@@ -278,7 +266,6 @@ async def test_critique_revise_hands_in_the_last_program_better_or_not() -> None
     answers = {"author": fenced(program(2)), "reviser": one_after_another(1, 0, 1, 0, 0)}
     worked = await work("critique_revise", answers)
     assert worked.roles() == ["author"] + ["reviser"] * 5
-    assert worked.delivered
     assert worked.delivered.text == program(0, "4")
     assert [each.outcome for each in worked.of(PassDecided)] == ["unjudged"] * 5
 
@@ -294,7 +281,6 @@ async def test_critique_revise_shows_the_results_of_the_latest_program() -> None
 
 
 def analysis(**texts: str) -> str:
-    """A structured analysis."""
     fields = ("problem", "approach", "failure", "alternatives", "edge_cases")
     return json.dumps({name: texts.get(name, f"about the {name}") for name in fields})
 
@@ -307,7 +293,6 @@ async def test_analyse_revise_analyses_once_and_keeps_the_best() -> None:
     }
     worked = await work("analyse_revise", answers)
     assert worked.roles() == ["author", "critic"] + ["reviser"] * 4
-    assert worked.delivered
     assert worked.delivered.text == program(2, "1")
     assert [each.winner for each in worked.of(PassDecided)] == ["A", "B", "A", "A"]
     assert {each.reason for each in worked.of(CandidateDropped)} == {"tests"}
@@ -330,7 +315,6 @@ async def test_analyse_revise_takes_an_analysis_in_any_form() -> None:
     worked = await work("analyse_revise", answers)
     (made,) = worked.of(CritiqueWritten)
     assert made.prose == "It simply adds 1 too many."
-    assert worked.delivered
     assert worked.delivered.text == program(3)
 
 
@@ -391,7 +375,6 @@ def prefers(*tags: str) -> Any:
 async def test_a_program_that_passes_everything_is_not_rewritten() -> None:
     worked = await work("tournament", {"author": fenced(program(3))})
     assert worked.roles() == ["author"]
-    assert worked.delivered
     assert worked.delivered.status == "converged"
     assert worked.delivered.reason == "it passes all 3 public tests"
     assert worked.delivered.text == program(3)
@@ -407,7 +390,6 @@ async def test_only_those_who_pass_the_most_tests_stand() -> None:
     assert (decided.winner, decided.outcome, decided.verdict) == ("B", "unopposed", None)
     assert decided.reason == "it alone passes 2 of 3 public tests"
     assert "judge" not in worked.roles()
-    assert worked.delivered
     assert worked.delivered.text == program(2, "b")
     assert worked.delivered.reason == "after 4 of 4 calls it passes 2 of 3 public tests"
 
@@ -415,7 +397,6 @@ async def test_only_those_who_pass_the_most_tests_stand() -> None:
 async def test_no_synthesis_is_written_once_the_revision_passes_everything() -> None:
     worked = await work("tournament", script(program(0), program(3), ""))
     assert worked.roles() == ["author", "critic", "reviser"]
-    assert worked.delivered
     assert worked.delivered.status == "converged"
     assert [each.stage for each in worked.of(ProgramExamined)] == ["draft", "pass/1/B"]
 
@@ -430,7 +411,6 @@ async def test_blind_judges_decide_among_equals_with_the_calls_that_are_left() -
     assert decided.winner == "B"
     assert decided.verdict
     assert decided.verdict.ballots == 2
-    assert worked.delivered
     assert worked.delivered.text == program(1, "b")
 
 
@@ -456,7 +436,6 @@ async def test_a_tie_goes_to_a_where_too_few_calls_are_left() -> None:
     assert decided.reason == (
         "A and B pass equally many public tests, and too few calls are left for judges"
     )
-    assert worked.delivered
     assert worked.delivered.text == program(1, "a")
 
 
@@ -466,7 +445,6 @@ async def test_two_survivals_of_a_end_it() -> None:
     answers["synthesizer"] = lambda request: fenced(program(0, request.key))
     worked = await work("tournament", answers, calls=20)
     assert [each.winner for each in worked.of(PassDecided)] == ["A", "A"]
-    assert worked.delivered
     assert worked.delivered.status == "converged"
     assert worked.delivered.reason == "A survived 2 passes in a row"
 
@@ -508,7 +486,6 @@ async def test_invalid_ballots_where_a_stands_decide_nothing() -> None:
     (decided,) = worked.of(PassDecided)
     assert (decided.outcome, decided.winner) == ("inconclusive", None)
     assert [each.ranking for each in worked.of(BallotCast)] == [None, None]
-    assert worked.delivered
     assert worked.delivered.text == program(1, "a")
     assert worked.allowance.total.calls == 6
 
@@ -539,7 +516,6 @@ async def test_the_critic_sees_what_the_tests_said_and_made_up_quotes_are_droppe
 async def test_an_unreadable_critic_does_not_stop_the_revision() -> None:
     worked = await work("tournament", script(program(1), program(3), "", critic="Hm."))
     assert worked.roles() == ["author", "critic", "critic", "reviser"]
-    assert worked.delivered
     assert worked.delivered.text == program(3)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.programs.source import read_program, same_program, without_comments
+from autoreason.programs.examination import read_program, same_program, without_comments
 
 ADD = "a, b = map(int, input().split())\nprint(a + b)"
 BLOCK = f"```python\n{ADD}\n```"

@@ -87,7 +87,7 @@ def served_by(examiner: MadeUpExaminer) -> Iterator[None]:
         async def open(*_: object, **__: object) -> Any:
             return _Closing(examiner)
 
-    with patch("autoreason.programs.examiner.client.ExaminerClient", Client):
+    with patch("autoreason.programs.examiner.process.ExaminerClient", Client):
         yield
 
 

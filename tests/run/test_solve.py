@@ -101,7 +101,7 @@ async def test_without_a_sandbox_nothing_is_run_and_one_sentence_says_so(
     async def refuse(*_: object, **__: object) -> None:
         raise InvalidInput("there is no sandbox here; install one, or use --unsafe")
 
-    monkeypatch.setattr("autoreason.programs.examiner.client.ExaminerClient.open", refuse)
+    monkeypatch.setattr("autoreason.programs.examiner.process.ExaminerClient.open", refuse)
     with pytest.raises(InvalidInput, match="no sandbox here"):
         await start_run(journal, ScriptedModel(SCRIPT), task=task(), settings=terms("single"))
     assert journal.runs()[0].status == "stopped"

@@ -22,7 +22,7 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.models.local import pull
 from autoreason.programs.examination import ExaminationQuery
-from autoreason.programs.examiner.client import ExaminerClient
+from autoreason.programs.examiner.process import ExaminerClient
 from autoreason.run.products import Solution
 from autoreason.run.recorded import replay, resume
 from autoreason.run.solve import solve

@@ -18,7 +18,7 @@ from autoreason.artifacts.measurement import Files
 from autoreason.characters import without_controls
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Query
-from autoreason.programs.source import without_reasoning
+from autoreason.programs.examination import without_reasoning
 from autoreason.report.numbers import shorten
 
 _FIELD = re.compile(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from autoreason.exchange import Schema
 from autoreason.jobs.context import BOUNDARY
-from autoreason.parsing.patterns import pattern
+from autoreason.parsing import pattern
 from autoreason.parsing.rankings import (
     NOUN,
     PLACES,
@@ -71,7 +71,12 @@ def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
         return None if doubtful else ballot.ranking
     forms = _forms(tuple(labels))
     lines = own_lines(text)
-    declarations = list(_declarations(lines, forms)) or list(_bare_chains(lines, forms))
+    # Without a head, C > A > B and not another word, as the first or the last line.
+    declarations = list(_declarations(lines, forms)) or [
+        Declaration(at, ranking)
+        for at in sorted({0, len(lines) - 1} if lines else ())
+        if (ranking := _bare_chain(lines, at, forms))
+    ]
     ranking = _final_ranking(declarations)
     if ranking is None:
         return None
@@ -148,7 +153,10 @@ def _declarations(lines: Sequence[TextLine], forms: Forms) -> Iterator[Declarati
         if ranking:
             together = _is_continued(lines[at], below, lines[end : end + 1], forms)
             if not reported:
-                yield Declaration(at, ranking, (not lines[at].fenced, _finality(head)), first)
+                # Called final, in capitals as judges are asked to, or neither.
+                capitals = int((head["core"] or "").isupper())
+                finality = _CALLED_FINAL if _FINAL.search(head[0]) else capitals
+                yield Declaration(at, ranking, (not lines[at].fenced, finality), first)
 
 
 def _is_continued(
@@ -185,13 +193,6 @@ def _ranking_below(head: re.Match[str], below: Sequence[TextLine], forms: Forms)
     return in_line.ranking if in_line and in_line.is_alone else None
 
 
-def _bare_chains(lines: Sequence[TextLine], forms: Forms) -> Iterator[Declaration]:
-    """C > A > B, without another word, as the first or the last line."""
-    for at in sorted({0, len(lines) - 1} if lines else ()):
-        if ranking := _bare_chain(lines, at, forms):
-            yield Declaration(at, ranking)
-
-
 def _bare_chain(lines: Sequence[TextLine], at: int, forms: Forms) -> Ranking | None:
     """A chain that is all of its line, unless the line above does not end before it."""
     in_line = forms.try_line(lines[at].text) if ">" in lines[at].text else None
@@ -202,16 +203,11 @@ def _bare_chain(lines: Sequence[TextLine], at: int, forms: Forms) -> Ranking | N
     return in_line.ranking if leads_up or above.endswith((".", "!", "?", ")")) else None
 
 
-def _finality(head: re.Match[str]) -> int:
-    """How final a head is: called final, in capitals as judges are asked to, or neither."""
-    return _CALLED_FINAL if _FINAL.search(head[0]) else int((head["core"] or "").isupper())
-
-
 def _is_doubtful(ranking: Ranking, before: str, after: str) -> bool:
-    """Whether the text around a ranking retracts, reverses or contradicts it."""
     if is_worst_first(before) or is_worst_first(after) or (after and retracts(after)):
         return True
-    where = _places(ranking)
+    where = {label: place for place, label in enumerate(ranking, 1)}
+    where = {label.lower(): at for label, at in where.items() if len(label) > 1} | where
     for text, contradicts in ((after, _contradicts_places), (before, _names_other_ends)):
         if _mentions(text, where):
             plain = text.translate(_NO_BRACKETS)
@@ -229,7 +225,6 @@ def _mentions(text: str, where: Mapping[str, int]) -> bool:
 
 
 def _contradicts_places(text: str, where: Mapping[str, int]) -> bool:
-    """Whether a text gives a label a place other than its own."""
     if any((where[label] == place) == denied for label, place, denied in _verdicts(text, where)):
         return True
     return any(_misordered(run, where) for run in _RUN.finditer(text)) or any(
@@ -250,11 +245,6 @@ def _names_other_ends(text: str, where: Mapping[str, int]) -> bool:
     once = len({place for place, _ in claims}) == len({label for _, label in claims}) == len(claims)
     ends = {1, max(where.values())} <= {place for place, _ in claims}
     return once and ends and any(place != label for place, label in claims)
-
-
-def _places(ranking: Ranking) -> dict[str, int]:
-    where = {label: place for place, label in enumerate(ranking, 1)}
-    return {label.lower(): place for label, place in where.items() if len(label) > 1} | where
 
 
 def _verdicts(text: str, where: Mapping[str, int]) -> Iterator[tuple[str, int, bool]]:
@@ -391,8 +381,7 @@ _VERDICTS = (
     ),
     pattern(rf"\b(?<!to ){_PLACED} {_LABEL}(?P<not>(?!))?(?=$|[.,;]| then\b)", _FLAGS),
     pattern(
-        rf"^[-+• ]*#?(?P<place>\d{{1,2}}) ?[.):|]+ {_LABEL}(?P<not>(?!))?(?= ?(?:$|[-:(|]))",
-        _FLAGS,
+        rf"^[-+• ]*#?(?P<place>\d{{1,2}}) ?[.):|]+ {_LABEL}(?P<not>(?!))?(?= ?(?:$|[-:(|]))", _FLAGS
     ),
     pattern(
         rf"\b(?P<label>\w++) (?:(?:should |must )?wins?|is{_BY_THE_WAY} (?:better|superior|preferable)"
@@ -406,10 +395,7 @@ _VERDICTS = (
         r"(?! (?:as|last|second|third|behind|below|after)\b)",
         _FLAGS,
     ),
-    pattern(
-        rf"\bmy {_CHOICE}{_BY_THE_WAY}(?: {_GOES_TO}{_BY_THE_WAY}|:) {_LABEL}",
-        _FLAGS,
-    ),
+    pattern(rf"\bmy {_CHOICE}{_BY_THE_WAY}(?: {_GOES_TO}{_BY_THE_WAY}|:) {_LABEL}", _FLAGS),
 )
 _IS_UNNAMED = _IS.replace("?P<not>", "?:")
 _PLACED_AS = rf"(?: {_IS_UNNAMED})? (?:the )?(?:{'|'.join(PLACES)})\b"

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from autoreason.events import CritiqueProblem
 from autoreason.exchange import Schema
 from autoreason.knowledge_records import ShownRecord
-from autoreason.parsing.patterns import pattern
+from autoreason.parsing import pattern
 
 
 class Prose:
@@ -40,7 +40,6 @@ class Program:
         self.text = text
 
     def quotes(self, quote: str) -> bool:
-        """Whether the code is in the program, white space between symbols aside."""
         parts = [_squeezed(part) for part in _ELLIPSIS.split(_LINE_NUMBER.sub("", quote))]
         return _occurs_in(parts, self._squeezed)
 
@@ -79,18 +78,15 @@ class Program:
 
 
 def is_program(text: str) -> bool:
-    """Whether a text is Python rather than prose."""
     return bool(_PROGRAM.search(text))
 
 
 def is_code(quote: str) -> bool:
-    """Whether a quote is meant to be code, rather than a sentence about it."""
     bare = _BACKTICKS.sub("", quote)
     return bool(_SIGNS.search(bare)) and not _SENTENCE.search(bare)
 
 
 def _occurs_in(parts: list[str], text: str) -> bool:
-    """Whether the parts follow each other in a text."""
     at = 0
     parts = [part.strip(" .,;:\"'") for part in parts]
     parts = [part for part in parts if any(sign.isalnum() for sign in part)]

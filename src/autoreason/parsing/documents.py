@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from autoreason.jobs.context import BOUNDARY
-from autoreason.parsing.patterns import pattern
+from autoreason.parsing import pattern
 from autoreason.prompts import PromptSet
 
 # Only marks around everything, before or after everything, are marks: a text may be about such tags.
@@ -295,7 +295,6 @@ def _has_phrase(text: str, sources: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=16)
 def _phrases_of(sources: tuple[str, ...]) -> frozenset[Phrase]:
-    """Everything in prompts that a text must not repeat, without the values of their variables."""
     parts = (part for source in sources for part in _TAG.split(source))
     return frozenset(phrase for part in parts for phrase in _each_phrase(part))
 

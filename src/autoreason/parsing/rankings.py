@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from autoreason.parsing.patterns import pattern
+from autoreason.parsing import pattern
 
 
 class TextLine(NamedTuple):
@@ -18,11 +18,9 @@ class TextLine(NamedTuple):
     text: str
     indent: int
     fenced: bool
-    """It is in a code block."""
 
 
 def own_lines(answer: str) -> list[TextLine]:
-    """The lines of an answer that are neither empty nor quoted."""
     text = "\n".join(_without_thinking(answer).splitlines())
     text = unicodedata.normalize("NFKC", text)
     text = _BLOCK_QUOTE.sub(lambda quote: quote["rest"].replace("\n", f"\n{_DISCUSSED} "), text)
@@ -115,7 +113,6 @@ def is_reported(line_before: str) -> bool:
 
 
 def retracts(text: str) -> bool:
-    """Whether a judge who has given a ranking retracts it."""
     return bool(_RETRACTION.search(text))
 
 
@@ -301,7 +298,6 @@ class RankedLabel(NamedTuple):
     note: str
     """A remark in brackets, or a mark, behind it."""
     end: int
-    """Where all that ends on its line."""
 
 
 class InlineRanking(NamedTuple):
@@ -309,9 +305,7 @@ class InlineRanking(NamedTuple):
 
     ranking: Ranking
     is_chain: bool
-    """C > A > B"""
     is_alone: bool
-    """Nothing else is on the line."""
 
 
 class Forms:
@@ -478,7 +472,10 @@ class Forms:
         ranking = tuple(entry.label for entry in by_place)
         if sorted(ranking) != sorted(self.labels) or sorted(places) != written:
             raise UnreadableRanking(f"not every label once: {entries}")
-        if not _marks_agree([entry.note for entry in by_place]):
+        notes = [_SCORE.match(entry.note) for entry in by_place]
+        marks = [float(note["mark"]) for note in notes if note]
+        # If all have one, marks fall from the best to the worst.
+        if len(marks) == len(notes) and marks != sorted(marks, reverse=True):
             raise UnreadableRanking(f"marks and order disagree: {entries}")
         return ranking
 
@@ -527,12 +524,6 @@ _DOUBT = pattern(
     r"\b(?:ti(?:e|es|ed)|equal(?:ly)?|joint(?:ly)?|revers\w+|ascending|instead)\b|^\W*(?:or|but)\b",
     re.IGNORECASE,
 )
-
-
-def _marks_agree(notes: Sequence[str]) -> bool:
-    """Whether the marks in these notes, if all have one, fall from the best to the worst."""
-    marks = [float(match["mark"]) for note in notes if (match := _SCORE.match(note))]
-    return len(marks) < len(notes) or marks == sorted(marks, reverse=True)
 
 
 def _is_apart(tail: str, kinds: set[str | None]) -> bool:

@@ -24,7 +24,6 @@ class ProgramExamined(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """What came of it."""
         return f"{self.stage.replace('/', ' ')}: {describe_examined(self.examined)}"
 
 
@@ -54,7 +53,6 @@ class Solved(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """What came of it."""
         return f"{self.problem}, {self.strategy}: {describe_solved(self)}"
 
     @property
@@ -69,7 +67,6 @@ class Solved(Event, frozen=True, kw_only=True):
 
     @property
     def passed(self) -> bool | None:
-        """By the private tests, or by the public ones where there are no private ones."""
         private = self.private is not None or self.private_tests
         return self.passed_private if private else self.passed_public
 
@@ -130,12 +127,10 @@ def _name(text: str) -> str:
 
 
 def examined_in(story: Story) -> list[ProgramExamined]:
-    """Programs under the public tests, in order."""
     return story.of(ProgramExamined)
 
 
 def solved_in(story: Story) -> list[Solved]:
-    """What came of the problem of a run."""
     return story.of(Solved)
 
 
@@ -162,7 +157,6 @@ def describe_examined(result: Examined) -> str:
 
 
 def describe_failure(trial: Trial) -> str:
-    """Why a test was not passed, or could not be run."""
     if trial.verdict == "sandbox_error":
         return trial.detail or trial.difference
     broken = _SYNTAX.match(trial.trace) if trial.verdict == "runtime_error" else None
@@ -179,12 +173,10 @@ _SYNTAX = re.compile(
 
 
 def describe_sandbox(level: str) -> str:
-    """How well a program was isolated, in two words."""
     return "no sandbox" if level == "none" else f"sandbox {level}"
 
 
 def describe_solved(event: Solved) -> str:
-    """What came of one problem."""
     scores = dict.fromkeys(
         describe_examined(each) for each in (event.public, event.private) if each
     )
@@ -205,7 +197,6 @@ def why_unsolved(events: Sequence[Solved], assignments: Sequence[Assignment], *,
 
 
 def _is_solved(event: Solved) -> bool:
-    """Whether there is a program, and no test that it is not known to pass."""
     results = [each for each in (event.public, event.private) if each]
     return event.program is not None and all(each.verdict == "accepted" for each in results)
 
@@ -228,7 +219,6 @@ def describe_ending(event: Solved) -> str:
 
 
 def solved_rows(event: Solved) -> list[tuple[str, str]]:
-    """What came of one problem."""
     rows = [("Attempts", count(event.attempts, "program"))]
     if event.program is None:
         return [*rows, ("Program", "none")]
@@ -237,7 +227,6 @@ def solved_rows(event: Solved) -> list[tuple[str, str]]:
 
 
 def describe_level(name: str) -> str:
-    """How well programs were isolated, in a few more words."""
     return _LEVELS.get(name, name)
 
 

@@ -30,8 +30,14 @@ from autoreason.parsing.critiques import describe
 from autoreason.plugins import is_own
 from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Which, assignments_of
 from autoreason.programs.events import ProgramExamined, examined_in
-from autoreason.programs.examination import examine, feedback, unstated_tests
-from autoreason.programs.source import read_program, same_program, without_comments
+from autoreason.programs.examination import (
+    examine,
+    feedback,
+    read_program,
+    same_program,
+    unstated_tests,
+    without_comments,
+)
 from autoreason.settings import MAX_PASSES
 from autoreason.strategies.registry import BUILT_IN, find_strategy
 from autoreason.tournament.judges import PANEL_SETTINGS
@@ -47,7 +53,6 @@ class ProgramContext(JobContext):
 
     @cached_property
     def opening(self) -> tuple[Message, ...]:
-        """The messages that begin every conversation."""
         assignment = assignments_of(self.task)[0]
         examples = unstated_tests(assignment)
         text = self.prompt(
@@ -85,7 +90,6 @@ def program_context(context: JobContext, allowance: Allowance) -> ProgramContext
 
 
 PROGRAM_JUDGE_SETTINGS = (*PANEL_SETTINGS, "early_stop")
-"""What panels over programs look at."""
 
 
 class Attempt(NamedTuple):
@@ -218,12 +222,7 @@ class ProgramStrategy(Strategy):
         """The prompt to repair an attempt."""
         results = self.results(attempt)
         return self.context.prompt(
-            "reviser",
-            key,
-            program=attempt.program,
-            results=results,
-            findings=findings,
-            tried=tried,
+            "reviser", key, program=attempt.program, results=results, findings=findings, tried=tried
         )
 
     def merge_prompt(self, key: str, one: Attempt, other: Attempt) -> str:
@@ -321,7 +320,6 @@ class ProgramStrategy(Strategy):
 
 
 def no_program_result(which: Which, total: int) -> Examined:
-    """The result of an answer without a program."""
     return Examined(which=which, verdict=CodeVerdict.NO_CODE, passed=0, run=0, total=total)
 
 
@@ -344,7 +342,6 @@ PROGRAM_STRATEGIES = {
     "analyse_revise": "autoreason.programs.program_strategies:AnalyseRevisePrograms",
     "tournament": "autoreason.programs.program_strategies:ProgramTournament",
 }
-"""Each imported when it is first used."""
 EVERY = "all"
 
 
@@ -376,14 +373,11 @@ class SingleProgram(ProgramStrategy):
     Where none does, the first is handed in: there is nothing to choose by.
     """
 
-    summary = (
-        "independent attempts; the first that passes the public tests, or else the first of all"
-    )
+    summary = "independent attempts; the first that passes the public tests, else the first"
     counts_tests = False
     used_settings = ()
 
     async def run(self) -> Delivered:
-        """Try until one passes or the calls are spent."""
         while self.may_ask():
             attempt = await self.author()
             if attempt and attempt.passes_all:
@@ -401,7 +395,6 @@ class BestOfNPrograms(ProgramStrategy):
     used_settings = ()
 
     async def run(self) -> Delivered:
-        """Try as often as there are calls, then choose."""
         while self.may_ask():
             attempt = await self.author()
             if attempt and attempt.passes_all:
@@ -430,13 +423,10 @@ class CritiqueRevisePrograms(ProgramStrategy):
     As published, every round continues from the latest program, and the last one is handed in, better or not.
     """
 
-    summary = (
-        "a draft, then critique and revision in one call a round; the last program is handed in"
-    )
+    summary = "a draft, then critique and revision in one call a round; the last is handed in"
     used_settings = ()
 
     async def run(self) -> Delivered:
-        """Revise until it passes or the calls are spent."""
         current = await self.first_program()
         number = 0
         while current and not current.passes_all and self.may_ask():
@@ -452,7 +442,6 @@ class CritiqueRevisePrograms(ProgramStrategy):
 
     @classmethod
     def planned(cls, calls: int) -> Plan:
-        """A draft, and one call per round."""
         return {"author": 1, "reviser": calls - 1}
 
 
@@ -462,13 +451,10 @@ class AnalyseRevisePrograms(ProgramStrategy):
     Every revision continues from the best program so far, and the best is handed in, the earliest among equals.
     """
 
-    summary = (
-        "a draft, an analysis of its failure, revisions that know it; the best program is kept"
-    )
+    summary = "a draft, an analysis of its failure, revisions that know it; the best is kept"
     used_settings = ("critic_model", "critic_temperature", "critic_effort")
 
     async def run(self) -> Delivered:
-        """Analyse once, then revise until it passes or the calls are spent."""
         best = await self.first_program()
         number = 0
         analysis = last_failure = ""
@@ -498,25 +484,15 @@ class AnalyseRevisePrograms(ProgramStrategy):
 
     @classmethod
     def planned(cls, calls: int) -> Plan:
-        """A draft, an analysis, and one call per revision."""
         return {"author": 1, "critic": min(1, calls - 1), "reviser": max(0, calls - 2)}
 
     async def _analyse(self, attempt: Attempt) -> str:
         """Why it fails, as text for a reviser; empty where the reply cannot be read."""
         results = self.results(attempt)
         key = pass_key(1, "critic", 0)
-        prompt = self.context.prompt(
-            "analyst",
-            key,
-            program=attempt.program,
-            results=results,
-        )
+        prompt = self.context.prompt("analyst", key, program=attempt.program, results=results)
         request = self.context.request(
-            "critic",
-            try_key(key, 0),
-            self.settings.models.critic,
-            prompt,
-            schema=ANALYSIS,
+            "critic", try_key(key, 0), self.settings.models.critic, prompt, schema=ANALYSIS
         )
         reply = await self.context.ask(request)
         # A call for the revision itself must be left.
@@ -553,9 +529,7 @@ _MIN_PASS_CALLS = 2
 class ProgramTournament(ProgramStrategy):
     """In every pass A may win; a program that passes every public test is not rewritten."""
 
-    summary = (
-        "A, a revision B and a synthesis AB; tests bar the weaker, blind judges decide among equals"
-    )
+    summary = "A, a revision B and a synthesis AB; tests bar the weaker, judges choose among equals"
     used_settings = (
         *(*CRITIC_SETTINGS, *PROGRAM_JUDGE_SETTINGS),
         *("synthesizer_model", "k", "tie_order"),

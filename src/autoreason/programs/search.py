@@ -16,16 +16,14 @@ from autoreason.exchange import Query
 from autoreason.jobs.context import JobContext, draw
 from autoreason.keys import sub_key
 from autoreason.programs.assignment import Input, Observation, Observed
-from autoreason.programs.examination import NotExamined, observe
+from autoreason.programs.examination import NotExamined, observe, same_program, without_comments
 from autoreason.programs.problems.inputs import make_inputs
 from autoreason.programs.program_strategies import PROGRAM_JUDGE_SETTINGS, Attempt, ProgramStrategy
-from autoreason.programs.source import same_program, without_comments
 from autoreason.report.numbers import count
 from autoreason.tournament.panel import Panel
 from autoreason.tournament.voting import PanelSize, quorum
 
 Action = Literal["fresh", "repair", "merge"]
-"""A fresh attempt, a repair of a failing program, or a merge of two failing programs."""
 
 _EXPECTED: Mapping[Action, float] = {"fresh": 0.25, "repair": 0.10, "merge": 0.03}
 """Calls after a failure that passed every public test, over 8,900 recorded ones of a small model. Where fresh attempts
@@ -47,7 +45,6 @@ class ActionResult(Struct, frozen=True):
     option: Option
     calls: int
     passed: bool
-    """Whether it produced a program that passes every public test."""
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -83,7 +80,6 @@ class Policy:
             self._failed[arm] += turn.last.calls - turn.last.passed
 
     def posterior(self, strategy: str, option: Option) -> tuple[float, float]:
-        """The parameters of the beta distribution of an option's success."""
         share = _EXPECTED[option.action]
         if option.action != "fresh":
             passes, fails = self.posterior(strategy, Option("fresh", option.model))
@@ -111,15 +107,8 @@ LEAD: Final = 3
 Behaviour = tuple[Observation, ...]
 
 
-class Group(Struct, frozen=True):
-    """Programs that behave alike."""
-
-    members: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        """How many attempts behave so; the same program written twice counts twice."""
-        return len(self.members)
+Group = tuple[int, ...]
+"""Programs that behave alike, by their places; the same program written twice counts twice."""
 
 
 class Choice(Struct, frozen=True):
@@ -143,8 +132,7 @@ def group(programs: Sequence[str], observed: Sequence[Observed]) -> tuple[Group,
     for place, behaviour in enumerate(behaviours):
         results = tuple(behaviour[each] for each in informative)
         members.setdefault(results or programs[place], []).append(place)
-    groups = (Group(tuple(each)) for each in members.values())
-    return tuple(sorted(groups, key=lambda each: -each.size))
+    return tuple(sorted(map(tuple, members.values()), key=len, reverse=True))
 
 
 def choose(
@@ -166,8 +154,8 @@ def choose(
         sum(_count_agreements(each, voter, informative) for voter in voters) for each in candidates
     ]
     index = support.index(max(support))
-    groups = sorted(group(programs, observed), key=lambda each: index not in each.members)
-    lead = groups[0].size - max((each.size for each in groups[1:]), default=0)
+    groups = sorted(group(programs, observed), key=lambda each: index not in each)
+    lead = len(groups[0]) - max(map(len, groups[1:]), default=0)
     return Choice(index, tuple(groups), clear=lead >= min(LEAD, left + 1))
 
 
@@ -190,12 +178,10 @@ def _informative_inputs(behaviours: Sequence[Behaviour]) -> list[int]:
 
 
 def _count_agreements(one: Behaviour, other: Behaviour, inputs: Sequence[int]) -> int:
-    """On how many inputs both give the same answer; a failure is none."""
     return sum(one[each] == other[each] and not one[each].failure for each in inputs)
 
 
 _PANEL_STAGE = "panel"
-"""The stage of the judges who decide between groups of equal size."""
 
 
 class Finalists(NamedTuple):
@@ -206,13 +192,11 @@ class Finalists(NamedTuple):
 
     @property
     def chosen(self) -> Attempt:
-        """The program that attempts agree with most."""
         return self.attempts[self.choice.index]
 
     def describe_agreement(self, attempt: Attempt) -> str:
-        """How many programs behave like this one, in words."""
         place, number = self.attempts.index(attempt), len(self.attempts)
-        size = next(each.size for each in self.choice.groups if place in each.members)
+        size = next(len(each) for each in self.choice.groups if place in each)
         passing = "that pass" if attempt.passes_all else "that pass as many"
         which = passing if attempt.passed else "programs"
         if len(self.choice.groups) == number:
@@ -225,9 +209,9 @@ class Finalists(NamedTuple):
     def tied(self) -> list[Attempt]:
         """The chosen program and one of every other group of that size; empty where another group is larger."""
         first, *others = self.choice.groups
-        if any(each.size > first.size for each in others):
+        if any(len(each) > len(first) for each in others):
             return []
-        same = [self.attempts[each.members[0]] for each in others if each.size == first.size]
+        same = [self.attempts[each[0]] for each in others if len(each) == len(first)]
         return [self.chosen, *same]
 
 
@@ -250,7 +234,6 @@ class Search(ProgramStrategy):
         self._turns = 0
 
     async def run(self) -> Delivered:
-        """Find a program that passes, then others that behave like it."""
         await self.first_program()
         while self.attempts and not self._passing and self.may_ask():
             await self._try_next()
@@ -270,7 +253,6 @@ class Search(ProgramStrategy):
         return [attempt for attempt in self.attempts if attempt.passes_all]
 
     async def _try_next(self) -> None:
-        """Take one action and record its result."""
         failing, models = self._failing_attempts(), self.settings.models
         pairs = [pair for pair in combinations(failing, 2) if pair not in self._merged]
         options = [Option("fresh", models.author), Option("repair", models.author)]
@@ -307,7 +289,6 @@ class Search(ProgramStrategy):
         return await self.context.ask(PolicyQuery(key=key, turn=turn))
 
     def _failing_attempts(self) -> list[Attempt]:
-        """Distinct programs that fail, those that pass most tests first."""
         distinct: list[Attempt] = []
         for attempt in self.attempts:
             if not attempt.passes_all and not any(
@@ -370,7 +351,6 @@ class Search(ProgramStrategy):
     def _deliver(
         self, finalists: Finalists | None, attempt: Attempt | None = None, judged: str = ""
     ) -> Delivered:
-        """Hand in the chosen program, with the reason."""
         if finalists is None:
             return self.hand_in(self.best())
         attempt = attempt or finalists.chosen

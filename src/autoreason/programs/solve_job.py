@@ -32,7 +32,6 @@ class SolveJob(Job):
     summary = "a program for a problem, by a strategy with so many calls"
 
     async def run(self) -> JobFinished:
-        """Work on the problem and emit what came of it."""
         terms = self.settings.job_as(Solve)
         (assignment,) = assignments_of(self.context.task)
         allowance = Allowance("calls", Decimal(terms.calls))
@@ -75,7 +74,6 @@ class SolveJob(Job):
 
     @classmethod
     def check(cls, settings: Settings) -> None:
-        """Check the terms, and the strategy with them."""
         terms = settings.job_as(Solve)
         kind = find_program_strategy(terms.strategy)
         with user_code_errors(kind, terms.strategy):
@@ -83,7 +81,6 @@ class SolveJob(Job):
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
-        """There must be a problem to solve."""
         if len(assignments_of(task)) != 1:
             raise InvalidInput(
                 f"{settings.job.name} writes programs and was given no problem; use `autoreason solve`"
@@ -91,7 +88,6 @@ class SolveJob(Job):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """From a first draft that passes to every allowed call."""
         terms = settings.job_as(Solve)
         low: dict[str, int] = {"author": 1}
         high = find_program_strategy(terms.strategy).planned(terms.calls)
@@ -101,7 +97,6 @@ class SolveJob(Job):
 
 
 async def _score(context: JobContext, strategy: ProgramStrategy, solved: Solved) -> Solved:
-    """A strategy's program with its verdicts."""
     assignment = assignments_of(context.task)[0]
     delivered = await run_job(strategy)
     story = strategy.story

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 from msgspec.structs import asdict, replace
 
 from autoreason.contract import count_words
-from autoreason.exchange import Request, Role
+from autoreason.exchange import Request, Role, reasoning_tokens_for
 from autoreason.job_types import (
     Advise,
     JobType,

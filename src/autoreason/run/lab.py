@@ -359,7 +359,7 @@ async def _read_tasks(
 
 async def _read_problems(name: str, source: TaskSource) -> dict[str, SuiteTask]:
     """Every problem of a set that can be judged, as a task; the examiner keeps the set under its digest."""
-    from autoreason.programs.examiner.client import ExaminerClient
+    from autoreason.programs.examiner.process import ExaminerClient
 
     only = tuple(map(str, source.options.get("ids") or ()))
     client = await ExaminerClient.open(source.path, only=only)

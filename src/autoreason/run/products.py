@@ -116,7 +116,9 @@ class Solution(StudyResult[LabReport]):
             "sandbox": [*filter(None, [self.level])],
         }
         for last in self.solved[-1:]:
-            tests = {"public": _tests(last.public), "private": _tests(last.private)}
+            tests = {
+                which: examined_fields(getattr(last, which)) for which in ("public", "private")
+            }
             fields |= {"program": last.program, **tests}
         return plain_values(fields)
 
@@ -126,7 +128,7 @@ class Solution(StudyResult[LabReport]):
         return lab_files(self.report, self.story.of(CellFinished))
 
 
-def _tests(examined: Examined | None) -> dict[str, Any] | None:
+def examined_fields(examined: Examined | None) -> dict[str, Any] | None:
     """How a program did on its tests, by the names that `check --json` has for it."""
     if examined is None:
         return None

@@ -53,7 +53,7 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
     match work:
         case Assignments():
             from autoreason.programs.examination import ExaminerService
-            from autoreason.programs.examiner.client import ExaminerClient
+            from autoreason.programs.examiner.process import ExaminerClient
 
             terms = settings.job_as(Solve)
             client = await ExaminerClient.open(terms.set, unsafe=terms.unsafe)

@@ -16,10 +16,10 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.job_types import MAX_PARALLEL, Solve
 from autoreason.plugins import absolute
-from autoreason.programs.assignment import Assignment, Assignments, CodeVerdict, Trial
+from autoreason.programs.assignment import Assignment, Assignments, CodeVerdict, Examined, Trial
 from autoreason.programs.events import describe_failure, describe_sandbox
 from autoreason.programs.examination import Examiner, ExaminerService
-from autoreason.programs.examiner.examiner import ProgramResult, locate_test, try_solutions
+from autoreason.programs.examiner.examiner import locate_test, try_solutions
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import (
     NO_CHECKER,
@@ -38,7 +38,7 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, Tone, figures, words
 from autoreason.run.lab import choose_problems, prepare_suite
 from autoreason.run.prepared import ModelChoice, PreparedRun, job_in, prepare
-from autoreason.run.products import Solution
+from autoreason.run.products import Solution, examined_fields
 from autoreason.run.verbs import SolveOptions, checked, verb
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.studies.lab_suite import MAX_COMPARED, solve_problems
@@ -176,28 +176,36 @@ def _labelled(left_out: Sequence[str]) -> list[tuple[str, str]]:
 class SolutionsReport(Report):
     heading: ClassVar[str] = "Known solutions on their tests"
     found: ProblemSet
-    tried: tuple[ProgramResult, ...]
+    tried: dict[str, Examined]
+    """By problem."""
     unfair: tuple[str, ...]
     """Problems that cannot be judged."""
 
     @property
-    def failed(self) -> list[ProgramResult]:
-        failed = (one for one in self.tried if one.verdict != "accepted")
-        return sorted(failed, key=lambda one: one.problem)
+    def failed(self) -> list[tuple[str, Examined]]:
+        return sorted(each for each in self.tried.items() if each[1].failed)
+
+    @property
+    def _tests(self) -> int:
+        return sum(one.run for one in self.tried.values())
+
+    @property
+    def _level(self) -> str:
+        return next(iter(self.tried.values())).level
 
     @property
     def conclusion(self) -> str:
         solutions = count(len(self.tried), "known solution")
         accepted = f"{len(self.tried) - len(self.failed):,} of {solutions} accepted"
-        parts = [f"{accepted}, {count(sum(one.tests_run for one in self.tried), 'test')}"]
+        parts = [f"{accepted}, {count(self._tests, 'test')}"]
         if without := len(self.found.problems) - len(self.tried):
             parts.append(f"{count(without, 'problem')} without a solution")
         if self.found.broken:
             parts.append(f"{count(len(self.found.broken), 'record')} left out")
-        return "; ".join([*parts, describe_sandbox(self.tried[0].sandbox_level)])
+        return "; ".join([*parts, describe_sandbox(self._level)])
 
     def sections(self) -> list[Section]:
-        rows = [(one.problem, _verdict(one), _why(one)) for one in self.failed]
+        rows = [(name, _verdict(one), _why(one)) for name, one in self.failed]
         table = Table(words("problem", "verdict", "why"), rows)
         left_out = [("Left out", str(broken)) for broken in self.found.broken]
         if self.unfair:
@@ -212,9 +220,9 @@ class SolutionsReport(Report):
             "problems": len(self.found.problems),
             "solutions": len(self.tried),
             "accepted": len(self.tried) - len(self.failed),
-            "tests": sum(one.tests_run for one in self.tried),
-            "sandbox_level": self.tried[0].sandbox_level,
-            "failed": [program_fields(one) for one in self.failed],
+            "tests": self._tests,
+            "sandbox_level": self._level,
+            "failed": [program_fields(*each) for each in self.failed],
             "broken": msgspec.to_builtins(self.found.broken),
             "unfair": list(self.unfair),
         }
@@ -228,21 +236,21 @@ async def check_solutions(
     solutions = [problem for problem in found.problems if problem.solution.strip()]
     if not solutions:
         raise InvalidInput(f"no problem in {source} has a `solution`; give one to check it")
-    tried: list[ProgramResult] = []
+    tried: dict[str, Examined] = {}
 
-    def emit(one: ProgramResult) -> None:
-        tried.append(one)
+    def emit(problem: str, examined: Examined) -> None:
+        tried[problem] = examined
         on_done(len(tried), len(solutions))
 
     await try_solutions(solutions, unsafe=unsafe, emit=emit)
-    return SolutionsReport(found, tuple(tried), tuple(unfair))
+    return SolutionsReport(found, tried, tuple(unfair))
 
 
 @dataclass(frozen=True, repr=False)
 class ProgramReport(Report):
     heading: ClassVar[str] = "A program on its tests"
     problem: Problem
-    result: ProgramResult
+    result: Examined
 
     @property
     def conclusion(self) -> str:
@@ -255,15 +263,15 @@ class ProgramReport(Report):
             f"{verdict} ({why})" if why else verdict,
             f"{result.passed} of {result.total} passed",
         ]
-        if 0 < result.tests_run < result.total:
+        if 0 < result.run < result.total:
             parts.append("stopped at the first failure, --every goes on")
-        return f"{result.problem}: {'; '.join([*parts, describe_sandbox(result.sandbox_level)])}"
+        return f"{self.problem.id}: {'; '.join([*parts, describe_sandbox(result.level)])}"
 
     def names(self) -> list[str]:
-        return [self.result.problem]
+        return [self.problem.id]
 
     def sections(self) -> list[Section]:
-        if not self.result.tests_run:
+        if not self.result.run:
             return []
         columns = [*words("test", "verdict"), *figures("time", "memory"), *words("")]
         rows = [
@@ -274,7 +282,7 @@ class ProgramReport(Report):
                 "" if trial.memory is None else f"{trial.memory / 1e6:.0f} MB",
                 describe_failure(trial),
             )
-            for trial in self.result.tests
+            for trial in self.result.trials
         ]
         failed = self.result.failed
         texts = {part: getattr(failed, part) for part in _PARTS} if failed else {}
@@ -288,34 +296,34 @@ class ProgramReport(Report):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"conclusion": self.conclusion} | program_fields(self.result, self.problem)
+        return {"conclusion": self.conclusion} | program_fields(
+            self.problem.id, self.result, self.problem
+        )
 
     def _name(self, trial: Trial) -> str:
         which, number = locate_test(self.problem, trial.number)
         return f"{which} {number}"
 
 
-def program_fields(tried: ProgramResult, problem: Problem | None = None) -> dict[str, Any]:
+def program_fields(name: str, tried: Examined, problem: Problem | None = None) -> dict[str, Any]:
     """One program for other programs: the tests that were run, timed to the microsecond.
 
     With its problem, tests are numbered among the public or the private ones.
     """
-    fields: dict[str, Any] = msgspec.to_builtins(tried)
-    if not tried.tests_run:
-        return fields | {"tests": []}
-    for row in fields["tests"]:
+    tests: list[dict[str, Any]] = msgspec.to_builtins(tried.trials) if tried.run else []
+    for row in tests:
         row |= {name: round(row[name], 6) for name in ("seconds", "wall") if name in row}
         if problem:
             row["which"], row["number"] = locate_test(problem, row["number"])
-    return fields
+    return {"problem": name, **(examined_fields(tried) or {}), "tests": tests}
 
 
-def _verdict(one: ProgramResult) -> str:
+def _verdict(one: Examined) -> str:
     assert one.failed is not None
     return f"{one.failed.verdict.replace('_', ' ')} on test {one.failed.number}"
 
 
-def _why(one: ProgramResult) -> str:
+def _why(one: Examined) -> str:
     test = one.failed
     assert test is not None
     why, lines = describe_failure(test), test.trace.strip().splitlines()
@@ -402,7 +410,7 @@ async def open_problems(
     prepared: PreparedRun[Any], problem: Problems, **options: Unpack[SolveOptions]
 ) -> AsyncIterator[PreparedRun[Any]]:
     """The run with its problems; the process that has their tests is closed at the end."""
-    from autoreason.programs.examiner.client import ExaminerClient
+    from autoreason.programs.examiner.process import ExaminerClient
 
     unsafe = bool(options.get("unsafe"))
     with _problem_file(problem) as source:

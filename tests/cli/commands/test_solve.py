@@ -22,7 +22,7 @@ from tests.programs.stage import PROBLEM, program
 from tests.run.solve_runs import number_of
 
 from autoreason.exchange import Request
-from autoreason.programs.examiner.client import ExaminerClient
+from autoreason.programs.examiner.process import ExaminerClient
 
 __all__ = ["examiner", "writes"]
 
@@ -379,7 +379,7 @@ def _real(monkeypatch: pytest.MonkeyPatch) -> None:
     """The examiner's own process after all; everywhere but on Linux there may be no sandbox."""
     if not sys.platform.startswith("linux"):
         pytest.skip("needs the sandbox of Linux")
-    monkeypatch.setattr("autoreason.programs.examiner.client.ExaminerClient", ExaminerClient)
+    monkeypatch.setattr("autoreason.programs.examiner.process.ExaminerClient", ExaminerClient)
 
 
 @pytest.mark.usefixtures("_real")

@@ -12,7 +12,6 @@ from autoreason.programs.sandbox.levels import open_sandbox
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def examiner() -> AsyncIterator[Examiner]:
-    """One for all the tests of a module."""
     sandbox = open_sandbox(workers=2)
     yield Examiner(sandbox)
     await sandbox.close()

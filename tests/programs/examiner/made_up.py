@@ -14,11 +14,10 @@ SECRET = "918273645"
 
 
 def adding(**fields: Any) -> Problem:
-    """Two numbers are read, their sum is wanted."""
     usual: dict[str, Any] = {
         "id": "adding",
         "statement": "Read two numbers and print their sum.",
-        "time_limit_s": 1.0,
+        "time_limit_s": 0.5,
         "memory_limit_mb": 64,
         "public_tests": (
             Example(input="1 2\n", output="3\n"),
@@ -31,13 +30,12 @@ def adding(**fields: Any) -> Problem:
 
 
 def doubling(*tests: str, **fields: Any) -> Problem:
-    """A function is wanted that doubles what it is given."""
     usual: dict[str, Any] = {
         "id": "doubling",
         "kind": "function",
         "statement": "Write double(x).",
         "entry_point": "double",
-        "time_limit_s": 1.0,
+        "time_limit_s": 0.5,
         "memory_limit_mb": 64,
     }
     held = tests or ("assert double(3) == 6", "assert double('ab') == 'abab'")

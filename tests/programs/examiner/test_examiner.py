@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
 
-from autoreason.programs.assignment import CodeVerdict, Example, Trial
+from autoreason.programs.assignment import CodeVerdict, Example, Observation, Trial, Which
 from autoreason.programs.examiner.examiner import (
     REASONS,
     Examiner,
@@ -25,9 +27,11 @@ from autoreason.programs.examiner.examiner import (
     redact,
     summarize,
 )
-from autoreason.programs.problems.problem import NO_CHECKER, Problem
+from autoreason.programs.problems.formats import read_problems
+from autoreason.programs.problems.inputs import make_inputs
+from autoreason.programs.problems.problem import NO_CHECKER, Problem, to_assignment
 from autoreason.programs.sandbox.base import Level, ProgramRole, ProgramRun, RunLimits, Session
-from autoreason.programs.sandbox.levels import find_level
+from autoreason.programs.sandbox.levels import find_level, open_sandbox
 from autoreason.programs.sandbox.test_driver import DISCONNECTED
 
 pytestmark = [
@@ -59,12 +63,7 @@ PROGRAMS = {
         ADDING + "\nexit()",
         LATE,
     ),
-    CodeVerdict.WRONG_ANSWER: (
-        "print(4)",
-        "pass",
-        ADDING + "\nprint(1)",
-        "raise SystemExit",
-    ),
+    CodeVerdict.WRONG_ANSWER: ("print(4)", "pass", ADDING + "\nprint(1)", "raise SystemExit"),
     CodeVerdict.RUNTIME_ERROR: (
         "print(1 / 0)",
         "print(",
@@ -98,7 +97,7 @@ async def test_a_program_gets_the_right_verdict(
     assert examined.level == examiner.level
 
 
-OUT_OF_TIME = ("over 1 s of processor time", "still running after ")
+OUT_OF_TIME = ("over 0.5 s of processor time", "still running after ")
 """Which of the two it is depends on how busy the machine is."""
 FUNCTIONS: dict[CodeVerdict, dict[str, str | tuple[str, ...]]] = {
     CodeVerdict.ACCEPTED: {"def double(x): return x * 2": ""},
@@ -148,6 +147,15 @@ async def test_a_function_gets_the_right_verdict_and_the_reason(
     assert "autoreason" not in (failed.trace if failed else "")
 
 
+async def first_failure(
+    examiner: Examiner, problem: Problem, program: str, which: Which = "public"
+) -> Trial:
+    examined = await examiner.examine(problem, program, which)
+    assert examined.failed is not None
+    assert examined.verdict is examined.failed.verdict
+    return examined.failed
+
+
 async def test_judging_stops_at_the_first_test_that_fails_unless_every_test_is_wanted(
     examiner: Examiner,
 ) -> None:
@@ -165,19 +173,16 @@ async def test_judging_stops_at_the_first_test_that_fails_unless_every_test_is_w
 
 async def test_a_failure_on_a_public_test_tells_all_that_helps(examiner: Examiner) -> None:
     program = "import sys\nprint('note', file=sys.stderr)\na, b = input().split()\nprint(a + b)"
-    failed = (await examiner.examine(adding(), program, "public")).failed
-    assert failed is not None
+    failed = await first_failure(examiner, adding(), program)
     assert (failed.input, failed.expected, failed.got) == ("1 2\n", "3\n", "12\n")
     assert failed.difference == "line 1, token 1: expected 3, got 12"
     assert failed.trace == "note\n"
     assert failed.memory
     assert failed.memory > 1_000_000
-    failed = (await examiner.examine(adding(), "x = 5\nprint(x.y)", "public")).failed
-    assert failed is not None
+    failed = await first_failure(examiner, adding(), "x = 5\nprint(x.y)")
     assert "    print(x.y)\n" in failed.trace
     assert failed.trace.endswith("AttributeError: 'int' object has no attribute 'y'\n")
-    failed = (await examiner.examine(doubling(), "def double(x): return x + 1", "public")).failed
-    assert failed is not None
+    failed = await first_failure(examiner, doubling(), "def double(x): return x + 1")
     assert failed.difference == "does not hold: assert double(3) == 6 (double(3) returned 4)"
 
 
@@ -212,8 +217,7 @@ async def test_of_long_outputs_the_part_around_the_first_difference_is_told(
     expected = " ".join(map(str, range(20_000)))
     problem = adding(public_tests=(Example(input="1", output=expected),))
     program = "print(*[n if n != 15_000 else 'here' for n in range(20_000)])"
-    failed = (await examiner.examine(problem, program, "public")).failed
-    assert failed is not None
+    failed = await first_failure(examiner, problem, program)
     assert "14999 here 15001" in failed.got
     assert "14999 15000 15001" in failed.expected
     assert len(failed.got) < 2_200
@@ -244,10 +248,9 @@ async def test_of_private_tests_nothing_is_told_but_verdict_time_and_memory(
 
 async def test_a_test_that_cannot_be_held_is_no_result(examiner: Examiner) -> None:
     problem = doubling("assert double(lambda: 1) is None")
-    examined = await examiner.examine(problem, "def double(x): return None", "public")
-    assert examined.verdict is CodeVerdict.SANDBOX_ERROR
-    assert examined.failed is not None
-    assert "a function cannot be passed to the program" in examined.failed.detail
+    failed = await first_failure(examiner, problem, "def double(x): return None")
+    assert failed.verdict is CodeVerdict.SANDBOX_ERROR
+    assert "a function cannot be passed to the program" in failed.detail
 
 
 class Counting:
@@ -268,7 +271,6 @@ class Counting:
         *,
         role: ProgramRole = "program",  # noqa: ARG002
     ) -> AsyncIterator[Session]:
-        """Itself."""
         yield self
 
     async def run(self, stdin: bytes, **_: object) -> ProgramRun:  # noqa: ARG002
@@ -280,8 +282,7 @@ class Counting:
         self.busy -= 1
         return self.ends.pop(0) if len(self.ends) > 1 else self.ends[0]
 
-    async def close(self) -> None:
-        """Nothing."""
+    async def close(self) -> None: ...
 
 
 RIGHT = ProgramRun(end_reason="exit", stdout=b"3\n")
@@ -320,10 +321,7 @@ async def test_a_program_interrupted_in_its_test_leaves_nothing_behind() -> None
 
 
 async def failure(examiner: Examiner, program: str, *tests: str, setup: str = "") -> Trial:
-    """The first test that a program fails."""
-    examined = await examiner.examine(doubling(*tests, setup=setup), program, "public")
-    assert examined.failed is not None
-    return examined.failed
+    return await first_failure(examiner, doubling(*tests, setup=setup), program)
 
 
 async def test_a_program_that_cannot_be_loaded_is_told_its_own_traceback(
@@ -444,7 +442,6 @@ ANY_ORDER = (
 
 
 def in_any_order(checker_program: str) -> Problem:
-    """A problem whose answers may come in any order."""
     return adding(
         checker="special",
         checker_program=checker_program,
@@ -491,17 +488,14 @@ async def test_a_checker_that_fails_is_no_result_and_says_why(
     examiner: Examiner, checker: str, detail: str
 ) -> None:
     problem = in_any_order(checker)
-    examined = await examiner.examine(problem, "print(1)", "public")
-    assert examined.verdict is CodeVerdict.SANDBOX_ERROR
-    assert examined.failed is not None
-    assert examined.failed.detail.startswith("the checker ")
+    failed = await first_failure(examiner, problem, "print(1)")
+    assert failed.verdict is CodeVerdict.SANDBOX_ERROR
+    assert failed.detail.startswith("the checker ")
     # What a checker says as it falls is for the eyes of whoever owns the problem.
     [trial] = [each async for each in examiner.run_tests(problem, "print(1)", problem.public_tests)]
     assert detail in trial.detail
-    assert "ValueError" not in examined.failed.detail
-    hidden = await examiner.examine(problem, "print(1)", "private")
-    assert hidden.failed is not None
-    assert hidden.failed.detail in REASONS
+    assert "ValueError" not in failed.detail
+    assert (await first_failure(examiner, problem, "print(1)", "private")).detail in REASONS
 
 
 async def test_characters_that_are_none_can_be_told_of(examiner: Examiner) -> None:
@@ -531,10 +525,9 @@ async def test_an_answer_alone_in_making_the_checker_fail_is_wrong(
         checker_program=f"def check(input, output, expected): {checker}",
         public_tests=(Example(input="x", output=placeholder),),
     )
-    examined = await examiner.examine(problem, "print('junk')", "public")
-    assert examined.verdict is CodeVerdict.WRONG_ANSWER
-    assert examined.failed is not None
-    assert examined.failed.difference == "the checker cannot read this answer"
+    failed = await first_failure(examiner, problem, "print('junk')")
+    assert failed.verdict is CodeVerdict.WRONG_ANSWER
+    assert failed.difference == "the checker cannot read this answer"
 
 
 async def test_what_a_checker_prints_is_not_its_verdict(examiner: Examiner) -> None:
@@ -550,12 +543,114 @@ async def test_without_a_checker_an_answer_of_several_is_never_called_wrong(
 ) -> None:
     problem = adding(checker="special")
     assert (await examiner.examine(problem, ADDING, "public")).verdict is CodeVerdict.ACCEPTED
-    examined = await examiner.examine(problem, "print(0)", "public")
-    assert examined.verdict is CodeVerdict.SANDBOX_ERROR
-    assert examined.failed is not None
-    assert (examined.failed.difference, examined.failed.detail) == ("", NO_CHECKER)
-    hidden = await examiner.examine(problem, "print(0)", "private")
-    assert hidden.failed is not None
-    assert hidden.failed.detail == NO_CHECKER
-    crashed = await examiner.examine(problem, "print(1 / 0)", "public")
+    failed = await first_failure(examiner, problem, "print(0)")
+    assert failed.verdict is CodeVerdict.SANDBOX_ERROR
+    assert (failed.difference, failed.detail) == ("", NO_CHECKER)
+    assert (await first_failure(examiner, problem, "print(0)", "private")).detail == NO_CHECKER
+    crashed = await first_failure(examiner, problem, "print(1 / 0)")
     assert crashed.verdict is CodeVerdict.RUNTIME_ERROR
+
+
+DOUBLING = "def double(x):\n    return 2 * x\n"
+
+
+async def told(examiner: Examiner, problem: Problem, program: str, *inputs: str) -> list[str]:
+    """Values, and failures after an exclamation mark."""
+    seen = (await examiner.observe(problem, program, inputs)).observations
+    return [f"!{each.failure}" if each.failure else each.value for each in seen]
+
+
+async def test_functions_are_seen_without_a_sandbox_too() -> None:
+    sandbox = open_sandbox(unsafe=True)
+    assert await told(Examiner(sandbox), doubling(), DOUBLING, "double(2)") == ["4"]
+    await sandbox.close()
+
+
+async def test_a_function_is_called_once_an_input(examiner: Examiner) -> None:
+    seen = await told(examiner, doubling(), DOUBLING, "double(2)", "double('ab')", "double({})")
+    assert seen == ["4", "'abab'", "!TypeError"]
+
+
+async def test_a_program_reads_each_input_by_itself(examiner: Examiner) -> None:
+    assert await told(examiner, adding(), ADDING, "1 2\n", "3 4 5\n", "x\n") == [
+        "3",
+        "12",
+        "!ValueError",
+    ]
+
+
+async def test_answers_that_count_as_the_same_are_the_same(examiner: Examiner) -> None:
+    other = "print(' ', *map(int, input().split()), sep='\\n')"
+    ours = await examiner.observe(adding(), "print(input())", ["1 2\n"])
+    assert ours == await examiner.observe(adding(), other, ["1 2\n"])
+
+
+async def test_an_input_that_takes_too_long_is_not_the_end_of_the_others(
+    examiner: Examiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("autoreason.programs.examiner.examiner.MAX_SECONDS", 0.3)
+    program = "def double(x):\n    while x == 3: pass\n    return 2 * x\n"
+    seen = await told(examiner, doubling(), program, "double(2)", "double(3)", "double(4)")
+    assert seen == ["4", "!time_limit", "8"]
+    forever = "def double(x):\n    while True: pass\n"
+    seen = await told(examiner, doubling(), forever, *(f"double({n})" for n in range(40)))
+    assert seen == ["!time_limit"] * 40
+
+
+@pytest.mark.parametrize(
+    ("program", "failure"),
+    [
+        ("", "no_code"),
+        ("def other(x): return x", "NameError"),
+        ("import sys; sys.exit()", "runtime_error"),
+        ("def double(x): raise SystemExit", "runtime_error"),
+        ("def double(x): return [0] * 10**12", "MemoryError"),
+        ("def double(x): return double(x)", "RecursionError"),
+    ],
+)
+async def test_a_program_that_cannot_be_called_fails_on_every_input(
+    examiner: Examiner, program: str, failure: str
+) -> None:
+    assert (
+        await told(examiner, doubling(), program, "double(1)", "double(2)", "double(3)")
+        == [f"!{failure}"] * 3
+    )
+
+
+async def test_a_program_that_replaces_built_in_functions_is_seen_all_the_same(
+    examiner: Examiner,
+) -> None:
+    program = "def double(x): return 2 * x\nlen = sorted = str = map = repr = None\n"
+    assert await told(examiner, doubling(), program, "double([1])") == ["[1, 1]"]
+
+
+async def test_what_is_seen_takes_little_room(examiner: Examiner) -> None:
+    seen = (await examiner.observe(doubling(), DOUBLING, ["double('x' * 10**6)"])).observations
+    assert len(seen[0].value) < 300
+
+
+async def test_right_programs_behave_alike_and_wrong_ones_do_not(
+    examiner: Examiner, records: Path
+) -> None:
+    problems = read_problems(records / "problems" / "stdio.jsonl").problems
+    raw = _raw(records)
+    differ = 0
+    for problem in problems[:8]:
+        inputs = make_inputs(to_assignment(problem), 1, 10)
+        right = await _seen(examiner, problem, problem.solution, inputs)
+        renamed = f"import sys\n{problem.solution}\n# again\n"
+        assert right == await _seen(examiner, problem, renamed, inputs)
+        mutants = [each["code"] for each in raw[problem.id]["wrong_solutions"]]
+        differ += any([await _seen(examiner, problem, each, inputs) != right for each in mutants])
+    assert differ >= 0.75 * min(8, len(problems))
+
+
+async def _seen(
+    examiner: Examiner, problem: Problem, program: str, inputs: tuple[str, ...]
+) -> tuple[Observation, ...]:
+    return (await examiner.observe(problem, program, inputs)).observations
+
+
+def _raw(records: Path) -> dict[str, dict[str, list[dict[str, str]]]]:
+    lines = (records / "problems" / "stdio.jsonl").read_text().splitlines()
+    return {each["id"]: each for each in map(json.loads, lines)}

@@ -62,7 +62,6 @@ def sets(records: Path) -> Path:
 
 @cache
 def problems_of(path: Path) -> tuple[Problem, ...]:
-    """A set, read once, without those whose answers cannot be judged."""
     found = read_problems(path)
     assert not found.broken
     with_checkers = map(add_checker, found.problems)
@@ -78,13 +77,11 @@ def add_checker(problem: Problem) -> Problem:
 
 
 def some_of(path: Path, config: pytest.Config) -> Sequence[Problem]:
-    """Problems from all over a set."""
     problems = problems_of(path)
     return problems if config.getoption("--all") else problems[:: max(1, len(problems) // SOME)]
 
 
 def step(config: pytest.Config) -> int:
-    """Every one of so many is tried where all of them take long."""
     return 1 if config.getoption("--all") else USUAL
 
 
@@ -95,7 +92,6 @@ def is_slow(problem: Problem) -> bool:
 
 @asynccontextmanager
 async def examining() -> AsyncIterator[Examiner]:
-    """An examiner in the best sandbox here."""
     sandbox = open_sandbox()
     try:
         yield Examiner(sandbox)
@@ -104,7 +100,6 @@ async def examining() -> AsyncIterator[Examiner]:
 
 
 async def side_by_side(things: Iterable[T], work: Callable[[T], Awaitable[str]]) -> list[str]:
-    """The complaints of all, a few of them worked on at a time."""
     places = asyncio.Semaphore(6)
 
     async def one(thing: T) -> str:
@@ -117,7 +112,6 @@ async def side_by_side(things: Iterable[T], work: Callable[[T], Awaitable[str]])
 async def last_trial(
     examiner: Examiner, problem: Problem, program: str, tests: Sequence[Example]
 ) -> Trial:
-    """The test at which judging ended."""
     return [trial async for trial in examiner.run_tests(problem, program, tests)][-1]
 
 

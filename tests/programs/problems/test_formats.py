@@ -60,11 +60,7 @@ from autoreason.programs.problems.problem import (
 
 def test_humaneval_shows_its_docstrings_examples_and_hides_its_check() -> None:
     problem = read_humaneval(humaneval())
-    assert (problem.id, problem.kind, problem.entry_point) == (
-        "HumanEval/900",
-        "function",
-        "half",
-    )
+    assert (problem.id, problem.kind, problem.entry_point) == ("HumanEval/900", "function", "half")
     assert [test.code for test in problem.public_tests] == ["assert half(5) == 2"]
     (hidden,) = problem.private_tests
     assert hidden.code.startswith("def check(candidate):")
@@ -189,7 +185,6 @@ def test_most_recorded_functions_have_a_test_that_may_be_seen(records: Path) -> 
 
 
 def holds(problem: Problem) -> bool:
-    """Whether the known solution, one of ours, passes."""
     names: dict[str, Any] = {}
     exec(problem.solution, names)
     exec(problem.setup, names)
@@ -369,13 +364,11 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def lines(*records: Any) -> str:
-    """Records one per line; texts as they are."""
     return "\n".join(one if isinstance(one, str) else json.dumps(one) for one in records)
 
 
 @pytest.fixture
 def read(tmp_path: Path) -> Any:
-    """Reads a file with this text."""
 
     def reading(text: str | bytes, name: str = "set.jsonl") -> ProblemSet:
         file = tmp_path / name

@@ -20,7 +20,6 @@ steady = settings(derandomize=True, max_examples=30)
 
 
 def function(*tests: str, starter: str = "", name: str = "f") -> Assignment:
-    """A problem that asks for a function."""
     return Assignment(
         id="made up",
         statement="Do it.",
@@ -32,7 +31,6 @@ def function(*tests: str, starter: str = "", name: str = "f") -> Assignment:
 
 
 def stdio(*samples: str) -> Assignment:
-    """A problem whose programs read and print."""
     return Assignment(
         id="made up",
         statement="Do it.",
@@ -41,7 +39,6 @@ def stdio(*samples: str) -> Assignment:
 
 
 def arguments(made: tuple[Input, ...], name: str = "f") -> list[tuple[object, ...]]:
-    """What the function is called with."""
     found = []
     for each in made:
         tree = ast.parse(each, mode="eval")
@@ -214,10 +211,7 @@ def test_nearly_every_real_problem_gets_its_inputs(records: Path) -> None:
 
 @pytest.mark.parametrize(
     "problem",
-    [
-        stdio("1\n" * 5_000, "3\n"),
-        function(f"assert f({[1] * 5_000}) == 1", "assert f([1]) == 1"),
-    ],
+    [stdio("1\n" * 5_000, "3\n"), function(f"assert f({[1] * 5_000}) == 1", "assert f([1]) == 1")],
 )
 def test_an_example_too_long_to_vary_is_passed_over(problem: Assignment) -> None:
     tracemalloc.start()

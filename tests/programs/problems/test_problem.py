@@ -50,7 +50,6 @@ comparisons = st.builds(
 
 
 def said(expected: str, got: str, how: Comparison = TOKENS) -> str:
-    """The difference in words."""
     difference = compare(expected, got, how)
     assert difference is not None
     return difference.message
@@ -223,15 +222,15 @@ def test_exact_means_every_character_but_the_last_line_end() -> None:
 
 
 @pytest.mark.parametrize("checker", ["tokens", "exact", "float"])
-def test_ten_megabytes_are_compared_in_a_moment(checker: Checker) -> None:
-    text = "12345678 87654321\n" * 600_000
+def test_a_megabyte_is_compared_in_a_moment(checker: Checker) -> None:
+    text = "12345678 87654321\n" * 60_000
     how = Comparison(checker=checker)
     started = time.process_time()
     assert accepts(text, text[:-1] + "\n", how)
     assert not accepts(text, text[:-3] + "0\n", how)
     if checker != "exact":
         assert accepts(text, text.replace("\n", "\r\n"), how)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(
@@ -275,7 +274,6 @@ CHECK = "def check(input, output, expected):\n    return output.strip() != ''\n"
 
 
 def refusal(**changes: Any) -> str:
-    """The sentence that refuses a problem."""
     with pytest.raises(InvalidInput) as refused:
         read_native(own(**changes))
     sentence = str(refused.value)
@@ -343,7 +341,6 @@ def test_where_several_answers_are_right_different_outputs_are_no_contradiction(
 
 
 def function(**changes: Any) -> dict[str, Any]:
-    """A function's problem."""
     record = {
         "entry_point": "twice",
         "public_tests": ["assert twice(1) == 2"],

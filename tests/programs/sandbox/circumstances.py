@@ -42,8 +42,6 @@ PROGRAMS = (
 
 
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
-    """The circumstances."""
-
     ordinary: bool = False
     container: bool = False
     """No namespaces can be made."""
@@ -56,14 +54,11 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
-
     found: DetectedLevel
     runs: tuple[ProgramRun, ...]
 
 
 def under(circumstances: Circumstances) -> Findings:
-    """Try it in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         if circumstances.ordinary:
             Path(folder).chmod(0o755)

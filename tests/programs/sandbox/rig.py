@@ -1,8 +1,10 @@
-"""A sandbox and a loop of its own, so that one start serves many statements."""
+"""A sandbox and a loop of its own, so that one start serves many statements; and a machine that is busy."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +23,6 @@ QUICK = RunLimits(seconds=5.0)
 
 
 class Rig:
-    """Runs programs and waits for them."""
-
     def __init__(self, runner: asyncio.Runner, sandbox: LinuxSandbox) -> None:
         self.runner, self.sandbox = runner, sandbox
 
@@ -33,7 +33,6 @@ class Rig:
         limits: RunLimits = QUICK,
         role: ProgramRole = "program",
     ) -> ProgramRun:
-        """One program, run once."""
         return self.runs(source, [stdin], limits, role)[0]
 
     def runs(
@@ -43,7 +42,6 @@ class Rig:
         limits: RunLimits = QUICK,
         role: ProgramRole = "program",
     ) -> list[ProgramRun]:
-        """One program, run on each input in turn."""
 
         async def all_of_them() -> list[ProgramRun]:
             async with self.sandbox.open(source, limits, role=role) as session:
@@ -53,7 +51,6 @@ class Rig:
 
 
 def need_level(level: Level) -> None:
-    """Skip where a level cannot be had."""
     if sys.platform != "linux":
         pytest.skip("needs Linux")
     found = find_level(level)
@@ -63,7 +60,6 @@ def need_level(level: Level) -> None:
 
 @contextmanager
 def rigged(level: Level, *, workers: int = 1, python: str | None = None) -> Iterator[Rig]:
-    """A sandbox of one level."""
     need_level(level)
     with asyncio.Runner() as runner:
         sandbox = cast(LinuxSandbox, open_sandbox(level=level, workers=workers, python=python))
@@ -80,3 +76,20 @@ def public_python() -> str:
         if path.exists() and all(each.stat().st_mode & 0o001 for each in (path, *path.parents)):
             return str(path)
     pytest.skip("needs a Python that every user may run, such as /usr/bin/python3")
+
+
+MANY = 10
+"""Busy loops a core: a program beside them has an eleventh of it."""
+
+
+@contextmanager
+def busy_cores(loops: int = MANY) -> Iterator[None]:
+    command = ["/bin/sh", "-c", "while :; do :; done"]
+    started = [subprocess.Popen(command) for _ in range(loops * (os.cpu_count() or 1))]
+    try:
+        yield
+    finally:
+        for each in started:
+            each.kill()
+        for each in started:
+            each.wait()

@@ -84,6 +84,57 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
         yield made
 
 
+PRINTS = {
+    "import os\nfrom pathlib import Path\nprint(os.getcwd(), os.path.abspath(__file__), "
+    "Path('x').resolve(), Path('x').exists())": "/ /solution.py /x False\n",
+    "import sys,\\\n colorsys\nprint(colorsys.__name__)": "colorsys\n",
+    "from xml import (  # :)\n dom)\nprint(dom.__name__)": "xml.dom\n",
+    "from xml.dom.minidom import parseString\nprint(parseString('<a/>').firstChild.tagName)": "a\n",
+    "import email\nprint(email.message_from_string('A: b')['a'])": "b\n",
+    "import sys\nprint(sys.stdin.mode, sys.stdout.mode, sys.stdin.name)": "r w <stdin>\n",
+    "open(1, 'w').write('held back')": "held back",
+    "import os\nout = os.fdopen(1, 'w')\nout.write('held back')": "held back",
+    "import sys, io\nsys.stdout = io.StringIO()\nprint('lost')": "",
+    "import sys\nprint('no newline', end='')": "no newline",
+    "print('gr\u00fc\u00df dich \u4f60\u597d \U0001f600')": "gr\u00fc\u00df dich \u4f60\u597d \U0001f600\n",
+    "print(len(str(7 ** 20000)))": "16902\n",
+    "import atexit\natexit.register(print, 'bye')\nprint('hello')": "hello\nbye\n",
+    "import sys\nsys.stdout.close()": "",
+    "print(__name__, __file__)": "__main__ solution.py\n",
+    "import sys\nprint(sys.argv)": "['solution.py']\n",
+    "import __main__\nx = 3\nprint(__main__.x)": "3\n",
+    "# -*- coding: latin-1 -*-\nprint('\u00e9')": "\u00e9\n",
+    "\ufeffprint('mark')": "mark\n",
+    "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    print(1)\nasyncio.run(f())": "1\n",
+    "from concurrent.futures import ThreadPoolExecutor as T\n"
+    "with T(4) as pool: print(sum(pool.map(abs, range(-9, 1))))": "45\n",
+    "import threading, time\n"
+    "threading.Thread(target=lambda: (time.sleep(0.05), print('late'))).start()": "late\n",
+    "import signal, os\n"
+    "signal.signal(signal.SIGUSR1, lambda *a: print('got'))\n"
+    "os.kill(os.getpid(), signal.SIGUSR1)": "got\n",
+    "import signal\n"
+    "signal.signal(signal.SIGALRM, lambda *a: print('rang'))\n"
+    "signal.setitimer(signal.ITIMER_REAL, 0.01)\n"
+    "signal.pause()": "rang\n",
+    "import datetime as d\nprint(d.datetime.strptime('2024-02-29', '%Y-%m-%d').day)": "29\n",
+    "print('\u00fc'.encode('latin-1'), 'b\u00fccher'.encode('idna'))": "b'\\xfc' b'xn--bcher-kva'\n",
+    "import hashlib, zlib\nprint(hashlib.md5(b'').hexdigest()[:8], zlib.crc32(b''))": "d41d8cd9 0\n",
+    "mod = __import__('colorsys')\nprint(mod.rgb_to_hsv(0, 0, 0))": "(0.0, 0.0, 0)\n",
+    "from xml.etree import ElementTree\nprint(ElementTree.fromstring('<a/>').tag)": "a\n",
+    "import argparse\nprint(argparse.ArgumentParser().parse_args([]))": "Namespace()\n",
+    "import asyncio\nasync def f(): return await asyncio.to_thread(int, '7')\nprint(asyncio.run(f()))": "7\n",
+    "print('\u0142'.encode('cp1250'), 'x'.encode('ISO-8859-15'))": "b'\\xb3' b'x'\n",
+    "import os\nprint(open(os.devnull).read() == '', open(os.devnull, 'w').write('abc'))": "True 3\n",
+    "import os, sys\nsys.stderr = open(os.devnull, 'w')\nprint(1, file=sys.stderr)\nprint(2)": "2\n",
+    "from pathlib import Path\nprint(Path('/dev/null').read_bytes(), Path('/dev/null').write_text('x'))": "b'' 1\n",
+    "import os\nos.dup2(os.open(os.devnull, os.O_WRONLY), 2)\nos.write(2, b'x')\nprint(3)": "3\n",
+    "import resource\nresource.setrlimit(resource.RLIMIT_STACK, (-1, -1))\nprint(1)": "1\n",
+    "try:\n    import numpy\nexcept ImportError as error:\n    print(error)": "No module named 'numpy'\n",
+}
+"""Programs that read nothing, and what they print."""
+
+
 @pytest.mark.parametrize(
     ("source", "stdin", "stdout"),
     [
@@ -109,133 +160,16 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
             "2\n",
         ),
         (
-            "import os\nfrom pathlib import Path\n"
-            "print(os.getcwd(), os.path.abspath(__file__), Path('x').resolve(), Path('x').exists())",
-            "",
-            "/ /solution.py /x False\n",
-        ),
-        (
             "try: open('input.txt')\nexcept FileNotFoundError: print(input())",
             "from here",
             "from here\n",
         ),
         ("from pathlib import Path\nprint(Path('/dev/stdin').read_text())", "x", "x\n"),
-        ("import sys,\\\n colorsys\nprint(colorsys.__name__)", "", "colorsys\n"),
-        ("from xml import (  # :)\n dom)\nprint(dom.__name__)", "", "xml.dom\n"),
-        (
-            "from xml.dom.minidom import parseString\nprint(parseString('<a/>').firstChild.tagName)",
-            "",
-            "a\n",
-        ),
-        ("import email\nprint(email.message_from_string('A: b')['a'])", "", "b\n"),
-        ("import sys\nprint(sys.stdin.mode, sys.stdout.mode, sys.stdin.name)", "", "r w <stdin>\n"),
         ("import sys\nsys.stdin.seek(0)\nprint(sys.stdin.read())", "again", "again\n"),
-        ("open(1, 'w').write('held back')", "", "held back"),
-        ("import os\nout = os.fdopen(1, 'w')\nout.write('held back')", "", "held back"),
-        ("import sys, io\nsys.stdout = io.StringIO()\nprint('lost')", "", ""),
-        ("import sys\nprint('no newline', end='')", "", "no newline"),
-        (
-            "print('gr\u00fc\u00df dich \u4f60\u597d \U0001f600')",
-            "",
-            "gr\u00fc\u00df dich \u4f60\u597d \U0001f600\n",
-        ),
         ("print(input()[::-1])", "\u4f60\u597d\n", "\u597d\u4f60\n"),
-        ("print(len(str(7 ** 20000)))", "", "16902\n"),
-        ("import atexit\natexit.register(print, 'bye')\nprint('hello')", "", "hello\nbye\n"),
-        ("import sys\nsys.stdout.close()", "", ""),
-        ("print(__name__, __file__)", "", "__main__ solution.py\n"),
-        ("import sys\nprint(sys.argv)", "", "['solution.py']\n"),
-        ("import __main__\nx = 3\nprint(__main__.x)", "", "3\n"),
-        ("# -*- coding: latin-1 -*-\nprint('\u00e9')", "", "\u00e9\n"),
-        ("\ufeffprint('mark')", "", "mark\n"),
-        (
-            "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    print(1)\nasyncio.run(f())",
-            "",
-            "1\n",
-        ),
-        (
-            "from concurrent.futures import ThreadPoolExecutor as T\n"
-            "with T(4) as pool: print(sum(pool.map(abs, range(-9, 1))))",
-            "",
-            "45\n",
-        ),
-        (
-            "import threading, time\n"
-            "threading.Thread(target=lambda: (time.sleep(0.05), print('late'))).start()",
-            "",
-            "late\n",
-        ),
-        (
-            "import signal, os\n"
-            "signal.signal(signal.SIGUSR1, lambda *a: print('got'))\n"
-            "os.kill(os.getpid(), signal.SIGUSR1)",
-            "",
-            "got\n",
-        ),
-        (
-            "import signal\n"
-            "signal.signal(signal.SIGALRM, lambda *a: print('rang'))\n"
-            "signal.setitimer(signal.ITIMER_REAL, 0.01)\n"
-            "signal.pause()",
-            "",
-            "rang\n",
-        ),
-        (
-            "import datetime as d\nprint(d.datetime.strptime('2024-02-29', '%Y-%m-%d').day)",
-            "",
-            "29\n",
-        ),
-        (
-            "print('\u00fc'.encode('latin-1'), 'b\u00fccher'.encode('idna'))",
-            "",
-            "b'\\xfc' b'xn--bcher-kva'\n",
-        ),
-        (
-            "import hashlib, zlib\nprint(hashlib.md5(b'').hexdigest()[:8], zlib.crc32(b''))",
-            "",
-            "d41d8cd9 0\n",
-        ),
-        ("mod = __import__('colorsys')\nprint(mod.rgb_to_hsv(0, 0, 0))", "", "(0.0, 0.0, 0)\n"),
-        ("from xml.etree import ElementTree\nprint(ElementTree.fromstring('<a/>').tag)", "", "a\n"),
         ("from sys import stdin\nimport hashlib\nprint(int(stdin.readline()) * 2)", "4", "8\n"),
-        ("import argparse\nprint(argparse.ArgumentParser().parse_args([]))", "", "Namespace()\n"),
-        (
-            "import asyncio\nasync def f(): return await asyncio.to_thread(int, '7')\nprint(asyncio.run(f()))",
-            "",
-            "7\n",
-        ),
-        ("print('\u0142'.encode('cp1250'), 'x'.encode('ISO-8859-15'))", "", "b'\\xb3' b'x'\n"),
         ("import sys\nsys.stdin = open('/dev/stdin')\nprint(input())", "5", "5\n"),
-        (
-            "import os\nprint(open(os.devnull).read() == '', open(os.devnull, 'w').write('abc'))",
-            "",
-            "True 3\n",
-        ),
-        (
-            "import os, sys\nsys.stderr = open(os.devnull, 'w')\nprint(1, file=sys.stderr)\nprint(2)",
-            "",
-            "2\n",
-        ),
-        (
-            "from pathlib import Path\nprint(Path('/dev/null').read_bytes(), Path('/dev/null').write_text('x'))",
-            "",
-            "b'' 1\n",
-        ),
-        (
-            "import os\nos.dup2(os.open(os.devnull, os.O_WRONLY), 2)\nos.write(2, b'x')\nprint(3)",
-            "",
-            "3\n",
-        ),
-        (
-            "import resource\nresource.setrlimit(resource.RLIMIT_STACK, (-1, -1))\nprint(1)",
-            "",
-            "1\n",
-        ),
-        (
-            "try:\n    import numpy\nexcept ImportError as error:\n    print(error)",
-            "",
-            "No module named 'numpy'\n",
-        ),
+        *((source, "", stdout) for source, stdout in PRINTS.items()),
     ],
 )
 def test_what_it_reads_and_writes(rig: Rig, source: str, stdin: str, stdout: str) -> None:

@@ -173,8 +173,7 @@ def test_a_long_source_is_refused_in_words_and_one_just_short_enough_is_run(rig:
 
 
 @pytest.mark.parametrize(
-    "source",
-    ["(" * 300 + ")" * 300, "-" * 60_000 + "1", "x = 1\0", "'\ud800'"],
+    "source", ["(" * 300 + ")" * 300, "-" * 60_000 + "1", "x = 1\0", "'\ud800'"]
 )
 def test_what_cannot_be_compiled_ends_like_any_error(rig: Rig, source: str) -> None:
     first, second = rig.runs(source, [b"", b""], SECOND)

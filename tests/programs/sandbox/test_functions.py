@@ -12,9 +12,16 @@ from typing import Any, NamedTuple
 import pytest
 import pytest_asyncio
 
-from autoreason.programs.sandbox import test_driver
 from autoreason.programs.sandbox.base import IdleTimer, ProgramRun, RunLimits, Sandbox
 from autoreason.programs.sandbox.levels import find_level, open_sandbox
+from autoreason.programs.sandbox.test_driver import (
+    DISCONNECTED,
+    FAILED,
+    OUT_OF_MEMORY,
+    PASSED,
+    RAISED,
+    UNUSABLE,
+)
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -25,27 +32,22 @@ LIMITS = RunLimits(seconds=2, memory=128 << 20, output=1 << 16)
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def sandbox() -> AsyncIterator[Sandbox]:
-    """One for all of these tests."""
     opened = open_sandbox(workers=1)
     yield opened
     await opened.close()
 
 
 class FunctionTestRun(NamedTuple):
-    """How both sides ended."""
-
     tests: ProgramRun
     program: ProgramRun
 
     @property
     def status(self) -> int:
-        """The tests' own end."""
         assert self.tests.end_reason == "exit", self
         return self.tests.status
 
     @property
     def report(self) -> dict[str, Any]:
-        """What the tests told."""
         text: dict[str, Any] = json.loads(self.tests.stdout)
         return text
 
@@ -53,7 +55,6 @@ class FunctionTestRun(NamedTuple):
 async def run_tests(
     sandbox: Sandbox, program: str, tests: str, *wanted: str, more: str = ""
 ) -> FunctionTestRun:
-    """Tests against a program, each in a jail of its own."""
     ours, theirs = socket.socketpair()
 
     def hang_up(end: socket.socket) -> None:
@@ -149,7 +150,7 @@ async def test_what_an_honest_program_does_works_across_the_boundary(
 ) -> None:
     program, tests = HONEST[name]
     result = await run_tests(sandbox, program, tests, "sum")
-    assert result.status == test_driver.PASSED, result
+    assert result.status == PASSED, result
     assert (result.program.end_reason, result.program.status) == ("exit", 0)
 
 
@@ -172,17 +173,17 @@ AS_A_SCRIPT = {
 @pytest.mark.parametrize("name", AS_A_SCRIPT)
 async def test_the_tests_run_as_a_script_does(sandbox: Sandbox, name: str) -> None:
     right = await run_tests(sandbox, "def f(x): return x * 2", AS_A_SCRIPT[name], "f")
-    assert right.status == test_driver.PASSED, right
+    assert right.status == PASSED, right
     wrong = await run_tests(sandbox, "def f(x): return x * 3", AS_A_SCRIPT[name], "f")
-    assert wrong.status == test_driver.FAILED, wrong
+    assert wrong.status == FAILED, wrong
 
 
 @pytest.mark.parametrize(
     ("code", "status"),
     [
-        *(("None", test_driver.PASSED), ("0", test_driver.PASSED), ("False", test_driver.PASSED)),
-        *(("1", test_driver.FAILED), ("True", test_driver.FAILED), ("''", test_driver.FAILED)),
-        ("f(1)", test_driver.FAILED),
+        *(("None", PASSED), ("0", PASSED), ("False", PASSED)),
+        *(("1", FAILED), ("True", FAILED), ("''", FAILED)),
+        ("f(1)", FAILED),
     ],
 )
 async def test_tests_that_leave_pass_with_the_statuses_that_mean_success(
@@ -205,7 +206,7 @@ async def test_a_program_names_nothing_that_every_module_has(sandbox: Sandbox) -
     )
     tests = "assert f() == 5\nif __name__ == '__main__':\n    assert __builtins__ is None, __file__"
     result = await run_tests(sandbox, program, tests)
-    assert result.status == test_driver.FAILED, result
+    assert result.status == FAILED, result
     assert "AssertionError: tests.py" in result.report["trace"]
 
 
@@ -221,55 +222,49 @@ FORGED_CALLS = ON_THE_WIRE + (
 )
 """A program that answers by hand, the question for its names already."""
 CHEATS = {
-    "an object that equals everything": (EQUAL + "def f(x): return E()", test_driver.FAILED),
-    "one in a list": (EQUAL + "def f(x): return [E()]", test_driver.FAILED),
+    "an object that equals everything": (EQUAL + "def f(x): return E()", FAILED),
+    "one in a list": (EQUAL + "def f(x): return [E()]", FAILED),
     "a number that equals everything": (
         "class E(int):\n    def __eq__(s, o): return True\n    __hash__ = int.__hash__\n"
         "def f(x): return E(5)",
-        test_driver.FAILED,
+        FAILED,
     ),
-    "an answer of another type": ("def f(x): return str(x + 1)", test_driver.FAILED),
-    "leaving inside the call": ("import sys\ndef f(x): sys.exit(0)", test_driver.DISCONNECTED),
-    "leaving at once": ("import os\ndef f(x): os._exit(0)", test_driver.DISCONNECTED),
-    "leaving while it is loaded": ("raise SystemExit(0)", test_driver.DISCONNECTED),
-    "an exception that ends the tests": ("def f(x): raise SystemExit", test_driver.DISCONNECTED),
-    "an exception that ends a loop": ("def f(x): raise StopIteration", test_driver.RAISED),
-    "a generator's exit": ("def f(x): raise GeneratorExit", test_driver.RAISED),
-    "an interruption": ("def f(x): raise KeyboardInterrupt", test_driver.RAISED),
-    "no such function": ("def g(x): return x + 1", test_driver.RAISED),
-    "an exception": ("def f(x): return x / 0", test_driver.RAISED),
-    "no memory": ("def f(x): return bytearray(1 << 40)", test_driver.OUT_OF_MEMORY),
+    "an answer of another type": ("def f(x): return str(x + 1)", FAILED),
+    "leaving inside the call": ("import sys\ndef f(x): sys.exit(0)", DISCONNECTED),
+    "leaving at once": ("import os\ndef f(x): os._exit(0)", DISCONNECTED),
+    "leaving while it is loaded": ("raise SystemExit(0)", DISCONNECTED),
+    "an exception that ends the tests": ("def f(x): raise SystemExit", DISCONNECTED),
+    "an exception that ends a loop": ("def f(x): raise StopIteration", RAISED),
+    "a generator's exit": ("def f(x): raise GeneratorExit", RAISED),
+    "an interruption": ("def f(x): raise KeyboardInterrupt", RAISED),
+    "no such function": ("def g(x): return x + 1", RAISED),
+    "an exception": ("def f(x): return x / 0", RAISED),
+    "no memory": ("def f(x): return bytearray(1 << 40)", OUT_OF_MEMORY),
     "a forged value": (
         ON_THE_WIRE + "def f(x):\n    say({'value': {'is': {'t': 5}}})",
-        test_driver.DISCONNECTED,
+        DISCONNECTED,
     ),
     "forged names": (
         ON_THE_WIRE + "say({'value': {'f': 1, 'assertEqual': 2, '__builtins__': {'d': []}}})",
-        test_driver.DISCONNECTED,
+        DISCONNECTED,
     ),
-    "no JSON": (ON_THE_WIRE + "say(b'{{{{')", test_driver.DISCONNECTED),
-    "a message without end": (
-        "import os\nos.write(3, b'\\xff\\xff\\xff\\xff')",
-        test_driver.DISCONNECTED,
-    ),
+    "no JSON": (ON_THE_WIRE + "say(b'{{{{')", DISCONNECTED),
+    "a message without end": ("import os\nos.write(3, b'\\xff\\xff\\xff\\xff')", DISCONNECTED),
     "a forged exit": (
         ON_THE_WIRE + "say({'raised': 'SystemExit', 'message': '0', 'trace': ''})",
         11,
     ),
     "replies in advance": (
         ON_THE_WIRE + "def f(x):\n    for _ in range(9): say({'value': {'is': True}})",
-        test_driver.FAILED,
+        FAILED,
     ),
-    "a closed channel": (
-        "import os\ndef f(x):\n    os.close(3)\n    return 6",
-        test_driver.DISCONNECTED,
-    ),
-    "values too large": ("def f(x): return 'x' * (20 << 20)", test_driver.RAISED),
+    "a closed channel": ("import os\ndef f(x):\n    os.close(3)\n    return 6", DISCONNECTED),
+    "values too large": ("def f(x): return 'x' * (20 << 20)", RAISED),
     "values too deep": (
         "def f(x):\n    v = []\n    for _ in range(900): v = [v]\n    return v",
-        test_driver.RAISED,
+        RAISED,
     ),
-    "the argument changed": ("def f(x):\n    return None", test_driver.FAILED),
+    "the argument changed": ("def f(x):\n    return None", FAILED),
 }
 
 
@@ -295,7 +290,7 @@ async def test_the_program_is_asked_for_no_name_that_the_tests_only_mention(
     )
     tests = f"{ONLY_MENTIONED[name]}\nassert 'f' in seen() and 'count' not in seen()"
     result = await run_tests(sandbox, program, tests, "f")
-    assert result.status == test_driver.PASSED, result
+    assert result.status == PASSED, result
 
 
 @pytest.mark.parametrize("name", CHEATS)
@@ -310,13 +305,13 @@ async def test_nothing_a_program_sends_makes_a_failing_assert_pass(
 @pytest.mark.parametrize(
     ("replies", "status"),
     [
-        (["{'k': 1}", "[]"], test_driver.FAILED),
-        (["{'k': 1}", "[5]", "[]"], test_driver.FAILED),
-        (["5"], test_driver.DISCONNECTED),
-        (["[6]"], test_driver.DISCONNECTED),
-        (["{'k': 1}", "[6, 6]"], test_driver.DISCONNECTED),
-        (["{'k': 1}", "6"], test_driver.DISCONNECTED),
-        (["{'k': 1}", "[{'x': 6}]"], test_driver.DISCONNECTED),
+        (["{'k': 1}", "[]"], FAILED),
+        (["{'k': 1}", "[5]", "[]"], FAILED),
+        (["5"], DISCONNECTED),
+        (["[6]"], DISCONNECTED),
+        (["{'k': 1}", "[6, 6]"], DISCONNECTED),
+        (["{'k': 1}", "6"], DISCONNECTED),
+        (["{'k': 1}", "[{'x': 6}]"], DISCONNECTED),
     ],
 )
 async def test_what_is_gone_through_is_compared_by_the_tests(
@@ -332,7 +327,7 @@ async def test_no_exception_of_the_programs_ends_a_loop(sandbox: Sandbox, tests:
     begun = "reply({'value': {'k': 1}})\n" if "for" in tests else ""
     forged = "reply({'raised': 'StopIteration', 'message': '', 'trace': ''})"
     result = await run_tests(sandbox, FORGED_CALLS + begun + forged, tests)
-    assert result.status == test_driver.RAISED, result
+    assert result.status == RAISED, result
 
 
 @pytest.mark.parametrize("key", ["'a'", "''", "3", "(1, 'b')", "None"])
@@ -342,7 +337,7 @@ async def test_a_key_error_carries_the_key(sandbox: Sandbox, key: str) -> None:
         "else: assert False"
     )
     result = await run_tests(sandbox, "def f(x): return {}[x]", tests)
-    assert result.status == test_driver.PASSED, result
+    assert result.status == PASSED, result
 
 
 @pytest.mark.parametrize(
@@ -363,7 +358,7 @@ async def test_any_other_exception_carries_its_text(
     )
     tests = f"try: f()\nexcept (KeyError, OSError) as e: assert str(e) == {text!r}, str(e)"
     result = await run_tests(sandbox, program, tests)
-    assert result.status == test_driver.PASSED, result
+    assert result.status == PASSED, result
 
 
 @pytest.mark.parametrize("message", ["{'k': 0}", "[{'k': 0}]", "{'x': 1}", "{'b': 'zz'}"])
@@ -371,7 +366,7 @@ async def test_an_exception_holds_nothing_but_plain_values(sandbox: Sandbox, mes
     forged = f"{{'raised': 'KeyError', 'message': {message}, 'trace': ''}}"
     tests = "try: f()\nexcept KeyError: pass"
     result = await run_tests(sandbox, FORGED_CALLS + f"reply({forged})", tests)
-    assert result.status == test_driver.DISCONNECTED, result
+    assert result.status == DISCONNECTED, result
     assert result.report["reason"].startswith("the program sent a message that is not a")
 
 
@@ -381,7 +376,7 @@ async def test_a_program_changes_nothing_but_what_it_was_given(sandbox: Sandbox,
     result = await run_tests(
         sandbox, program, "a, b, c = [5], [5], [5]\nf(a, b=b)\nassert c == [5]"
     )
-    assert result.status == test_driver.DISCONNECTED, result
+    assert result.status == DISCONNECTED, result
     assert (
         result.report["reason"] == "the program sent a change of something that is not an argument"
     )
@@ -391,7 +386,7 @@ async def test_a_program_changes_nothing_but_what_it_was_given(sandbox: Sandbox,
 async def test_a_list_stays_a_list_whatever_it_is_changed_to(sandbox: Sandbox, forged: str) -> None:
     program = FORGED_CALLS + f"reply({{'value': {{'is': None, 'changed': [['b', {forged}]]}}}})"
     result = await run_tests(sandbox, program, "b = [5]\nf(b=b)\nassert b == [5]")
-    assert result.status == test_driver.PASSED, result
+    assert result.status == PASSED, result
 
 
 async def test_every_exception_of_the_programs_tells_its_own_lines(sandbox: Sandbox) -> None:
@@ -415,10 +410,7 @@ async def test_a_limit_is_hit_by_the_program_and_the_tests_lose_it(
 ) -> None:
     result = await run_tests(sandbox, program, "assert f() == 1")
     assert result.program.end_reason in end_reason
-    assert result.tests.end_reason == "wall" or result.status in (
-        test_driver.DISCONNECTED,
-        test_driver.RAISED,
-    )
+    assert result.tests.end_reason == "wall" or result.status in (DISCONNECTED, RAISED)
 
 
 @pytest.mark.parametrize(
@@ -437,18 +429,16 @@ async def test_what_python_has_under_a_name_never_comes_from_the_program(
     result = await run_tests(
         sandbox, f"{name} = {value}\ndef f(): return 1", f"assert f() == 1\n{test}"
     )
-    assert result.status == test_driver.PASSED, result
+    assert result.status == PASSED, result
     result = await run_tests(sandbox, f"{name} = {value}", f"assert not {name}", name)
-    assert result.status == (test_driver.PASSED if value == "None" else test_driver.FAILED), (
-        "as it is called"
-    )
+    assert result.status == (PASSED if value == "None" else FAILED), "as it is called"
 
 
 async def test_a_module_that_tests_use_and_nobody_has_is_not_held_against_the_program(
     sandbox: Sandbox,
 ) -> None:
     result = await run_tests(sandbox, "this = 1\ndef f(): return 1", "assert f() == this")
-    assert result.status == test_driver.UNUSABLE
+    assert result.status == UNUSABLE
     assert result.report["reason"] == "the tests use `this` without importing it"
 
 
@@ -456,7 +446,7 @@ async def test_a_test_that_passes_what_cannot_be_sent_does_not_count_against_the
     sandbox: Sandbox,
 ) -> None:
     result = await run_tests(sandbox, "def f(g): return g(1)", "assert f(lambda x: x) == 1")
-    assert result.status == test_driver.UNUSABLE
+    assert result.status == UNUSABLE
     assert result.report["reason"] == "a function cannot be passed to the program"
 
 
@@ -485,7 +475,7 @@ async def test_what_cannot_be_sent_is_shown_by_type_and_text(
         f"def f(): return {returned}"
     )
     result = await run_tests(sandbox, program, "assert f() == 1.5")
-    assert result.status == test_driver.FAILED
+    assert result.status == FAILED
     assert result.report["got"].startswith(text)
     assert len(result.report["got"]) < 5000
 
@@ -515,7 +505,7 @@ async def test_tests_too_long_for_a_program_come_as_data(sandbox: Sandbox) -> No
     result = await run_tests(
         sandbox, "def f(xs): return sum(xs)", "", more=f"assert f({numbers}) == 1"
     )
-    assert result.status == test_driver.FAILED
+    assert result.status == FAILED
     assert result.report["got"] == str(sum(numbers))
 
 
@@ -536,102 +526,90 @@ BLAMED = {
     "an import that fails before something else does": (
         "def f(x): raise ImportError('n')\ndef g(): raise ValueError",
         "try: f(1)\nfinally:\n    try: g()\n    except ValueError: pass",
-        test_driver.RAISED,
+        RAISED,
     ),
     "a message that is handed back manifold": (
         "def f(x): raise ValueError('a' * 3_000_000)\ndef g(x): return 1",
         "try: f(1)\nexcept ValueError as e: assert g(str(e) * 6) == 1",
-        test_driver.DISCONNECTED,
+        DISCONNECTED,
     ),
     "a number of many digits": (
         "def f(x): return 1 << 200_000\ndef g(x): return 1",
         "assert g(hex(f(1)) * 400) == 1",
-        test_driver.DISCONNECTED,
+        DISCONNECTED,
     ),
     "what is gone through one by one": (
         "def f(x):\n    while True: yield 1 << 63\ndef g(x): return 1",
         "from itertools import islice\nassert g(list(islice(f(1), 2)) * 450_000) == 1",
-        test_driver.DISCONNECTED,
+        DISCONNECTED,
     ),
     "what cannot be sliced": (
         "from collections import deque\ndef f(x): return deque([1, 2])",
         "assert f(1)[1:] == [2]",
-        test_driver.RAISED,
+        RAISED,
     ),
     "its exception handed back": (
         "def f(x): raise ValueError\ndef g(x): return 1",
         "try: r = f(1)\nexcept ValueError as e: r = e\nassert g([r]) == 1",
-        test_driver.DISCONNECTED,
+        DISCONNECTED,
     ),
     "a handle that takes much room": (
         FORGED_CALLS + "reply({'value': {'is': {'k': 1 << 64}}})\nreply({'value': {'is': 1}})",
         "assert g(f(1)) == 1",
-        test_driver.DISCONNECTED,
+        DISCONNECTED,
     ),
-    "the tests' own modules": (OWN_MODULES, "assert math.isclose(f(), 6)", test_driver.FAILED),
-    "the tests' own builtins": (OWN_MODULES, "assert abs(f() - 6) < 1e-6", test_driver.FAILED),
+    "the tests' own modules": (OWN_MODULES, "assert math.isclose(f(), 6)", FAILED),
+    "the tests' own builtins": (OWN_MODULES, "assert abs(f() - 6) < 1e-6", FAILED),
     "a claim to contain everything": (
         "class E:\n    def __contains__(s, x): return True\n    def __iter__(s): yield 5\n"
         "def f(x): return E()",
         "assert 6 in f(5)",
-        test_driver.FAILED,
+        FAILED,
     ),
     "a changed argument beside a returned value": (
         "def f(xs):\n    xs.clear()\n    return []",
         "xs = [2, 1]\nassert f(xs) == sorted(xs)",
-        test_driver.FAILED,
+        FAILED,
     ),
-    "gone under unittest": (GONE, AS_A_SCRIPT["unittest.main()"], test_driver.DISCONNECTED),
+    "gone under unittest": (GONE, AS_A_SCRIPT["unittest.main()"], DISCONNECTED),
     "gone where an exception is expected": (
         GONE,
         "try:\n    f(5)\nexcept Exception:\n    pass",
-        test_driver.DISCONNECTED,
+        DISCONNECTED,
     ),
     "gone where anything is caught": (
         GONE,
         "try:\n    f(5)\nexcept BaseException:\n    pass",
-        test_driver.DISCONNECTED,
+        DISCONNECTED,
     ),
     "gone where the tests leave": (
         GONE,
         "try:\n    f(5)\nfinally:\n    raise SystemExit(0)",
-        test_driver.DISCONNECTED,
+        DISCONNECTED,
     ),
-    "a module the program lacks": (
-        "def f(): import numpy",
-        "assert f() is None",
-        test_driver.RAISED,
-    ),
-    "a module the tests lack": (
-        "def f(): return 1",
-        "import numpy\nassert f() == 1",
-        test_driver.UNUSABLE,
-    ),
+    "a module the program lacks": ("def f(): import numpy", "assert f() is None", RAISED),
+    "a module the tests lack": ("def f(): return 1", "import numpy\nassert f() == 1", UNUSABLE),
     "too much that the tests made alone": (
         "class A: pass\ndef f(x): return A() if x else 1 << 63",
         "f(1)\nf(0)\nf('a' * (17 << 20))",
-        test_driver.UNUSABLE,
+        UNUSABLE,
     ),
     "names of modules that the tests use for their own": (
         "def f(x): return x",
         "calendar = 5\nassert f(calendar) == 5\nimport string as token\nassert token.digits",
-        test_driver.PASSED,
+        PASSED,
     ),
-    "tests that the program looks for": (
-        WATCHING,
-        "assert hits() == 0, 'MAGICANSWER'",
-        test_driver.PASSED,
-    ),
+    "tests that the program looks for": (WATCHING, "assert hits() == 0, 'MAGICANSWER'", PASSED),
     "a large global that is used where it is": (
         "primes = list(range(3_000_000))\nlimit = 'a' * 99\nunit = 1",
         "assert (len(primes), primes[5], len(limit), unit) == (3_000_000, 5, 99, 1)",
-        test_driver.PASSED,
+        PASSED,
     ),
     **{
         f"a global that cannot be sent: {unsent[:20]}": (
             f"{unsent}\ndef f(n): return n",
             UNSENT,
-            test_driver.PASSED,
+            PASSED,
         )
         for unsent in (
             "x = list(range(3_000_000))",
@@ -641,7 +619,7 @@ BLAMED = {
         )
     },
     **{
-        f"a name used anywhere: {tests[:20]}": ("LIMIT = 7", tests, test_driver.PASSED)
+        f"a name used anywhere: {tests[:20]}": ("LIMIT = 7", tests, PASSED)
         for tests in (
             "def g():\n    return [LIMIT for _ in '1']\nassert g() == [7]",
             "class A:\n    x = LIMIT\nassert A.x == 7",

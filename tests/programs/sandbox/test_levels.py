@@ -13,9 +13,8 @@ from typing import get_args
 
 import pytest
 from tests.patience import PATIENCE
-from tests.programs.sandbox.busy import busy_cores
 from tests.programs.sandbox.circumstances import Circumstances, Findings, under
-from tests.programs.sandbox.rig import LEVELS, need_level, public_python
+from tests.programs.sandbox.rig import LEVELS, busy_cores, need_level, public_python
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import CodeVerdict, Example
@@ -38,7 +37,6 @@ LIMITS = RunLimits(seconds=1, memory=64 << 20, output=1 << 16)
 
 
 async def run(source: str, stdin: bytes = b"", *, role: ProgramRole = "program") -> ProgramRun:
-    """One run of a program."""
     async with UnsafeSandbox(1).open(source, LIMITS, role=role) as session:
         return await session.run(stdin)
 
@@ -132,7 +130,6 @@ async def test_programs_wait_for_a_slot_and_what_belongs_to_tests_does_not() -> 
 
 
 def children() -> list[str]:
-    """Processes that this one has started and that are still there."""
     mine = str(os.getpid())
     return subprocess.run(
         ["ps", "--ppid", mine, "-o", "args="], capture_output=True, text=True, check=False
@@ -213,7 +210,6 @@ def test_what_was_found_is_not_looked_for_again() -> None:
 
 @pytest.fixture
 def fresh() -> Iterator[None]:
-    """Nothing is known of this machine yet, and nothing is remembered."""
     levels.find_level.cache_clear()
     yield
     levels.find_level.cache_clear()
@@ -350,7 +346,6 @@ def test_a_process_that_computes_is_never_idle_and_one_that_sleeps_always() -> N
 
 
 def idle_shares(*timers: IdleTimer) -> list[str]:
-    """How much of half a second each of them was idle."""
     before, began = [one.update() for one in timers], time.monotonic()
     time.sleep(0.5)
     elapsed = time.monotonic() - began

@@ -60,7 +60,6 @@ SIZES: dict[Level, int] = {"bubblewrap": 7, "landlock": 3, "seccomp": 3}
 
 
 def family(root: int) -> set[int]:
-    """The processes that a process started, and those they started, down to the last."""
     parents: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -77,7 +76,6 @@ def family(root: int) -> set[int]:
 
 
 def gone(pids: set[int], seconds: float = PATIENCE) -> bool:
-    """Whether all of them end within some time."""
     last = time.monotonic() + seconds
     while any(is_alive(pid) for pid in pids):
         if time.monotonic() > last:
@@ -95,7 +93,6 @@ def is_alive(pid: int) -> bool:
 
 
 async def grown(before: set[int], count: int) -> set[int]:
-    """The processes that are there beside those before, once there are that many of them."""
     for _ in range(int(PATIENCE / 0.02)):
         if len(now := family(os.getpid()) - before) >= count:
             return now

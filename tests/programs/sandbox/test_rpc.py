@@ -9,7 +9,7 @@ from enum import IntEnum, StrEnum
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.programs.sandbox import rpc
@@ -21,6 +21,7 @@ from autoreason.programs.sandbox.rpc import (
     decode,
     encode,
 )
+from autoreason.programs.sandbox.test_driver import MAX_VALUE_TEXT, canonical, shorten
 
 hashable = st.recursive(
     st.none()
@@ -48,12 +49,10 @@ plain = st.recursive(
 
 
 def refuse(value: object) -> int:
-    """Keeps nothing."""
     raise UnsendableValue(type(value).__name__)
 
 
 def none(number: int) -> object:
-    """No handle is known."""
     raise AssertionError(number)
 
 
@@ -190,7 +189,6 @@ def test_whatever_is_sent_becomes_exactly_built_in_types_or_is_refused(sent: obj
 
 
 def sent_through_a_pipe(data: bytes) -> Any:
-    """What is read where these bytes were written."""
     read, write = os.pipe()
     try:
         os.write(write, data)
@@ -212,3 +210,74 @@ def test_a_channel_that_ends_is_told_from_one_that_sends_nonsense() -> None:
     with pytest.raises(MalformedMessage):
         sent_through_a_pipe((60_000).to_bytes(4, "big") + b"[" * 60_000)
     assert sent_through_a_pipe(b"\0\0\0\x03[1]") == [1]
+
+
+steady = settings(derandomize=True)
+whole = st.integers(-(10**30), 10**30)
+values = st.recursive(
+    st.none() | st.booleans() | whole | st.text(max_size=5) | st.binary(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.frozensets(whole, max_size=4)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=10,
+)
+
+
+@steady
+@given(values, values)
+def test_values_without_fractions_are_the_same_text_exactly_where_they_are_equal(
+    one: object, other: object
+) -> None:
+    assert (canonical(one) == canonical(other)) == (one == other)
+
+
+@steady
+@given(st.lists(whole, max_size=6))
+def test_the_order_of_a_set_and_of_keys_does_not_matter(items: list[int]) -> None:
+    shuffled = items[::-1]
+    assert canonical(set(items)) == canonical(set(shuffled))
+    assert canonical(dict.fromkeys(items)) == canonical(dict.fromkeys(shuffled))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, 1.0),
+        (1, True),
+        (0.1 + 0.2, 0.3),
+        (2.9999999999999996, 3),
+        ([1e-17], [0]),
+        (5 + 0j, 5),
+        pytest.param(10**5000, 10**5000, id="huge"),
+    ],
+)
+def test_numbers_within_the_usual_tolerance_are_the_same(one: object, other: object) -> None:
+    assert canonical(one) == canonical(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([1], (1,)),
+        ("1", 1),
+        (b"a", "a"),
+        (1.01, 1.02),
+        (1234567.0, 1234568.0),
+        ([], None),
+        pytest.param(10**5000, 10**5000 + 1, id="huge"),
+        ({1: 2}, {2: 1}),
+    ],
+)
+def test_what_tests_would_tell_apart_is_not_the_same(one: object, other: object) -> None:
+    assert canonical(one) != canonical(other)
+
+
+@steady
+@given(st.text(), st.text())
+def test_long_texts_become_short_and_stay_different(one: str, other: str) -> None:
+    one, other = one * 100, other * 100
+    assert len(shorten(one)) <= MAX_VALUE_TEXT
+    assert (shorten(one) == shorten(other)) == (one == other)

@@ -23,10 +23,7 @@ from autoreason.programs.sandbox.seccomp import (
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 REFUSE, NO_FILE = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOENT
-NAMESPACES = (
-    *(0x20000, 0x02000000, 0x04000000, 0x08000000),
-    *(0x10000000, 0x20000000, 0x40000000),
-)
+NAMESPACES = (*(0x20000, 0x02000000, 0x04000000, 0x08000000), *(0x10000000, 0x20000000, 0x40000000))
 OWN = 0x5EED5EED  # where the process's number goes
 
 each_machine = pytest.mark.parametrize("machine", sorted(MACHINES))
@@ -35,8 +32,6 @@ words = st.integers(0, 2**64 - 1)
 
 
 class Call(NamedTuple):
-    """A system call as the kernel shows it to a filter."""
-
     number: int
     audit: int
     arguments: tuple[int, ...] = ()

@@ -48,7 +48,7 @@ from autoreason.programs.sandbox.base import (
 )
 from autoreason.programs.sandbox.execution import imported_modules
 from autoreason.programs.sandbox.levels import open_sandbox
-from autoreason.programs.sandbox.scoring import DISCONNECTED, RAISED, SCORED
+from autoreason.programs.sandbox.test_driver import DISCONNECTED, RAISED, SCORED
 
 if TYPE_CHECKING:
     from autoreason.artifacts.evaluator.command_evaluator import CommandEvaluator

@@ -11,7 +11,6 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any, Self
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
@@ -45,8 +44,8 @@ from autoreason.programs.sandbox.base import (
     Session,
     run_jointly,
 )
-from autoreason.programs.sandbox.canonical_values import shorten
 from autoreason.programs.sandbox.levels import open_sandbox
+from autoreason.programs.sandbox.test_driver import shorten
 
 MAX_EXCERPT = 2000
 MAX_TRACE = 4000
@@ -75,7 +74,6 @@ def _cut_mark(characters: int) -> str:
 
 
 def end_of_text(text: str, max_length: int = MAX_TRACE) -> str:
-    """The end of a text, from the beginning of a line on."""
     text = printable(text)
     if len(text) <= max_length:
         return text
@@ -109,13 +107,11 @@ _LIMIT_VERDICTS: dict[EndReason, CodeVerdict] = {
 
 
 def output_limit(expected: str) -> int:
-    """Bytes that a program may print where this output is expected."""
     size = len(expected.encode("utf-8", "replace"))
     return min(max(MIN_OUTPUT_BYTES, 4 * size), MAX_OUTPUT_BYTES)
 
 
 def output_text(run: ProgramRun) -> str:
-    """What a program wrote to standard output."""
     return run.stdout.decode("utf-8", "replace")
 
 
@@ -130,7 +126,6 @@ def judge_run(run: ProgramRun, test: Example, limits: RunLimits) -> Trial | None
 
 
 def judge_answer(run: ProgramRun, test: Example, how: Comparison) -> Trial:
-    """The verdict on a program's output, by comparison."""
     answer = output_text(run)
     difference = compare(test.output, answer, how)
     if difference is None:
@@ -148,7 +143,6 @@ def judge_answer(run: ProgramRun, test: Example, how: Comparison) -> Trial:
 
 
 def accepted_trial(run: ProgramRun) -> Trial:
-    """The trial of a test that was passed."""
     return Trial(
         number=0,
         verdict=CodeVerdict.ACCEPTED,
@@ -167,7 +161,6 @@ def rejected_trial(
     detail: str = "",
     places: tuple[int, int] = (0, 0),
 ) -> Trial:
-    """The trial of a test whose answer was not accepted, with what explains it."""
     return replace(
         accepted_trial(run),
         verdict=verdict,
@@ -197,7 +190,9 @@ def judge_calls(tests: ProgramRun, program: ProgramRun, test: Example, limits: R
         reason = reason or _exception(trace)
     else:
         reason = _detail(failed_run, verdict, limits)
-    line, returned = str(report.get("line", "")), _call_text(report)
+    line, returned, got = str(report.get("line", "")), report.get("called", ""), report.get("got")
+    if returned:
+        returned += f" returned {got}" if got else " did not return"
     difference = f"does not hold: {_short(line)}" + (f" ({_short(returned)})" if returned else "")
     return replace(
         accepted_trial(program),
@@ -269,11 +264,6 @@ def _exception(trace: str) -> str:
     return _short(last) if _EXCEPTION.fullmatch(last) else "it raised an exception"
 
 
-def exception_of(run: ProgramRun) -> str:
-    """The type of the exception that ended a program, as far as it is known."""
-    return _exception(_trace(run)).partition(":")[0]
-
-
 def _short(line: str) -> str:
     return line if len(line) <= _MAX_INLINE else f"{line[:_MAX_INLINE]}…"
 
@@ -285,13 +275,6 @@ def _report(tests: ProgramRun) -> dict[str, Any]:
     except ValueError:
         return {}
     return report if isinstance(report, dict) else {}
-
-
-def _call_text(report: dict[str, Any]) -> str:
-    called, got = report.get("called", ""), report.get("got", "")
-    if not called:
-        return ""
-    return f"{called} returned {got}" if got else f"{called} did not return"
 
 
 CHECKER_LIMITS = RunLimits(seconds=20, memory=1 << 30, output=1 << 20)
@@ -313,16 +296,12 @@ def _autoreason_check():
     arguments = json.loads(sys.stdin.buffer.read())
     out, sys.stdout = sys.stdout, sys.stderr
     result = check(*arguments)
-    verdict = result if type(result) in (bool, str) else [repr(result)[:200]]
+    is_verdict = type(result) is bool or type(result) is str and result.strip()
+    verdict = result if is_verdict else [repr(result)[:200]]
     print("", json.dumps(verdict), sep="\\n", file=out, flush=True)
 
 _autoreason_check()
 """
-
-
-def checker_source(program: str) -> str:
-    """A checker as a program that reads its three texts and prints its verdict."""
-    return program + _CALL_CHECK
 
 
 async def check_answer(session: Session, program_run: ProgramRun, test: Example) -> Trial:
@@ -331,22 +310,23 @@ async def check_answer(session: Session, program_run: ProgramRun, test: Example)
     verdict = _read_verdict(checker_run)
     if verdict is True:
         return accepted_trial(program_run)
-    if _is_verdict(verdict):
+    if isinstance(verdict, bool | str):
         reason = excerpt(verdict, max_length=_MAX_TEXT) if isinstance(verdict, str) else _REFUSED
         return rejected_trial(
             program_run, test, verdict=CodeVerdict.WRONG_ANSWER, difference=reason
         )
-    failure = _failure(checker_run, verdict)
     # Otherwise a program whose output the checker cannot read would never be wrong. The test's own output
     # may be a placeholder, so that any verdict on it shows that the checker works.
-    if checker_run.end_reason != "broken" and _is_verdict(
-        _read_verdict(await _ask(session, test, test.output))
+    if checker_run.end_reason != "broken" and isinstance(
+        _read_verdict(await _ask(session, test, test.output)), bool | str
     ):
         # The checker's traceback may show hidden data.
         return rejected_trial(
             program_run, test, verdict=CodeVerdict.WRONG_ANSWER, difference=_UNREADABLE
         )
-    return rejected_trial(program_run, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=failure)
+    return rejected_trial(
+        program_run, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=_failure(checker_run, verdict)
+    )
 
 
 async def _ask(session: Session, test: Example, answer: str) -> ProgramRun:
@@ -354,7 +334,6 @@ async def _ask(session: Session, test: Example, answer: str) -> ProgramRun:
 
 
 def _read_verdict(checker_run: ProgramRun) -> object:
-    """What the checker returned; None where it did not."""
     if checker_run.end_reason != "exit" or checker_run.status != 0:
         return None
     try:
@@ -363,11 +342,6 @@ def _read_verdict(checker_run: ProgramRun) -> object:
     except (ValueError, RecursionError):
         return None
     return verdict
-
-
-def _is_verdict(verdict: object) -> bool:
-    """Whether it is True, False or a sentence."""
-    return isinstance(verdict, bool) or (isinstance(verdict, str) and bool(verdict.strip()))
 
 
 def _failure(checker_run: ProgramRun, verdict: object) -> str:
@@ -382,11 +356,9 @@ def _failure(checker_run: ProgramRun, verdict: object) -> str:
 
 
 _LONG_ANSWER = 1 << 20
-"""Bytes of an answer that takes long to compare."""
 
 
 def limits_for(problem: Problem, tests: Sequence[Example]) -> RunLimits:
-    """The limits of a program on these tests."""
     limit = max((output_limit(test.output) for test in tests), default=output_limit(""))
     return RunLimits(
         seconds=problem.time_limit_s,
@@ -414,7 +386,6 @@ class PreparedProgram:
         await self._stack.aclose()
 
     async def run_test(self, test: Example) -> Trial:
-        """Run one test, with every detail."""
         if self._problem.kind == "function":
             # It calls a program in another jail.
             return judge_calls(*await self.run_code(test.code), test, self._limits)
@@ -427,7 +398,7 @@ class PreparedProgram:
                 return judge_answer(run, test, self._comparison)
             # Comparing millions of numbers takes seconds, and must not block other requests.
             return await asyncio.to_thread(judge_answer, run, test, self._comparison)
-        source = checker_source(self._problem.checker_program)
+        source = self._problem.checker_program + _CALL_CHECK
         checker = await self._session("checker", source, CHECKER_LIMITS)
         return await check_answer(checker, run, test)
 
@@ -438,7 +409,6 @@ class PreparedProgram:
         return self._sessions[role]
 
     async def run(self, stdin: str) -> ProgramRun:
-        """Run the program by itself."""
         session = await self._session("program", self._program, self._limits)
         return await session.run(stdin.encode())
 
@@ -460,17 +430,14 @@ MAX_FATAL_FAILURES = 2
 _FATAL = frozenset(CodeVerdict)
 """Failures that are not exceptions: they end a program, or use up its time."""
 
-_RECORD = (
-    "from autoreason.programs.sandbox.canonical_values import record as _record\n_record([{}])"
-)
+_RECORD = "from autoreason.programs.sandbox.test_driver import record as _record\n_record([{}])"
 
 
 async def observe_program(
     sandbox: Sandbox, problem: Problem, program: str, inputs: Sequence[Input]
 ) -> tuple[Observation, ...]:
-    """One observation for each input, in order."""
     if not program.strip():
-        return tuple(_failed_observation(CodeVerdict.NO_CODE) for _ in inputs)
+        return tuple(Observation(failure=CodeVerdict.NO_CODE) for _ in inputs)
     limits = limits_for(problem, problem.public_tests)
     limits = replace(limits, seconds=min(limits.seconds, MAX_SECONDS))
     observations: list[Observation] = []
@@ -484,7 +451,7 @@ async def observe_program(
             fatal_failures += [each for each in (observations[-1].failure,) if each in _FATAL]
     return (
         *observations,
-        *(_failed_observation(fatal_failures[-1]) for _ in inputs[len(observations) :]),
+        *(Observation(failure=fatal_failures[-1]) for _ in inputs[len(observations) :]),
     )
 
 
@@ -494,7 +461,7 @@ async def _run(prepared: PreparedProgram, problem: Problem, stdin: Input) -> Obs
     if verdict is None:
         return Observation(value=shorten(canonical(output_text(run), comparison(problem))))
     raised = verdict is CodeVerdict.RUNTIME_ERROR
-    return _failed_observation(exception_of(run) if raised else verdict)
+    return Observation(failure=_exception(_trace(run)).partition(":")[0] if raised else verdict)
 
 
 async def _call(prepared: PreparedProgram, inputs: Sequence[Input]) -> list[Observation]:
@@ -505,7 +472,7 @@ async def _call(prepared: PreparedProgram, inputs: Sequence[Input]) -> list[Obse
     observations = _read_observations(tests_run)
     if len(observations) < len(inputs):
         failure = verdict_of(program_run) or verdict_of(tests_run) or CodeVerdict.RUNTIME_ERROR
-        observations.append(_failed_observation(failure))
+        observations.append(Observation(failure=failure))
     return observations
 
 
@@ -521,10 +488,6 @@ def _read_observations(tests_run: ProgramRun) -> list[Observation]:
     return observations
 
 
-def _failed_observation(reason: str) -> Observation:
-    return Observation(failure=str(reason))
-
-
 class Examiner:
     """Gives verdicts on programs, with one sandbox for all of them."""
 
@@ -533,7 +496,6 @@ class Examiner:
 
     @property
     def level(self) -> Level:
-        """The level of the sandbox."""
         return self._sandbox.level
 
     async def examine(
@@ -545,7 +507,6 @@ class Examiner:
         return redact(summarize(trials, which, len(tests), self.level))
 
     async def observe(self, problem: Problem, program: str, inputs: Sequence[Input]) -> Observed:
-        """What a program does on inputs without known answers."""
         observations = await observe_program(self._sandbox, problem, program, inputs)
         return Observed(observations=observations, level=self.level)
 
@@ -569,7 +530,6 @@ class Examiner:
 
 
 def summarize(trials: Sequence[Trial], which: Which, total: int, level: str) -> Examined:
-    """One verdict for many tests: that of the first that was not accepted."""
     verdicts = [trial.verdict for trial in trials]
     failed = [verdict for verdict in verdicts if verdict is not CodeVerdict.ACCEPTED]
     return Examined(
@@ -602,27 +562,7 @@ MAX_CONCURRENT_SOLUTIONS = 8
 """Known solutions tried at a time; the sandbox runs one per core."""
 
 
-class ProgramResult(Struct, frozen=True, kw_only=True):
-    """The result of one program on one problem."""
-
-    problem: str
-    verdict: CodeVerdict
-    passed: int
-    tests_run: int
-    """Fewer than all where a failure ended it."""
-    total: int
-    sandbox_level: str
-    tests: tuple[Trial, ...]
-    """Public ones first; the problem says how many those are."""
-
-    @property
-    def failed(self) -> Trial | None:
-        """The first test that was not accepted."""
-        return next((test for test in self.tests if test.verdict is not CodeVerdict.ACCEPTED), None)
-
-
 def select_tests(problem: Problem, *, public_only: bool) -> tuple[Example, ...]:
-    """The tests to run."""
     tests = problem.public_tests if public_only else problem.tests
     if not tests:
         raise InvalidInput(f"problem {problem.id!r} has no public tests; leave out `public_only`")
@@ -643,19 +583,18 @@ async def try_program(
     every: bool = False,
     unsafe: bool = False,
     emit: Callable[[Trial], None],
-) -> ProgramResult:
-    """Run the tests of one program and emit each as it is done."""
+) -> Examined:
     async with _examiner(unsafe) as examiner:
         trials = []
         async with aclosing(examiner.run_tests(problem, program, tests, every=every)) as results:
             async for trial in results:
                 trials.append(trial)
                 emit(trial)
-        return _build_result(problem, trials, len(tests), examiner.level)
+        return summarize(trials, "public", len(tests), examiner.level)
 
 
 async def try_solutions(
-    problems: Sequence[Problem], *, unsafe: bool = False, emit: Callable[[ProgramResult], None]
+    problems: Sequence[Problem], *, unsafe: bool = False, emit: Callable[[str, Examined], None]
 ) -> None:
     """Run every test of every known solution and emit each problem as it is done."""
     semaphore = asyncio.Semaphore(MAX_CONCURRENT_SOLUTIONS)
@@ -665,7 +604,7 @@ async def try_solutions(
             async with semaphore:
                 results = examiner.run_tests(problem, problem.solution, problem.tests)
                 trials = [trial async for trial in results]
-            emit(_build_result(problem, trials, len(problem.tests), examiner.level))
+            emit(problem.id, summarize(trials, "public", len(problem.tests), examiner.level))
 
         async with asyncio.TaskGroup() as group:
             for problem in problems:
@@ -679,18 +618,3 @@ async def _examiner(unsafe: bool) -> AsyncIterator[Examiner]:
         yield Examiner(sandbox)
     finally:
         await sandbox.close()
-
-
-def _build_result(
-    problem: Problem, trials: Sequence[Trial], total: int, level: str
-) -> ProgramResult:
-    summary = summarize(trials, "public", total, level)
-    return ProgramResult(
-        problem=problem.id,
-        verdict=summary.verdict,
-        passed=summary.passed,
-        tests_run=summary.run,
-        total=total,
-        sandbox_level=level,
-        tests=summary.trials,
-    )

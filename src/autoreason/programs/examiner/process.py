@@ -1,23 +1,26 @@
-"""The examiner's process: it alone reads private tests, saves sets for later, and ends when its client disconnects."""
+"""The examiner in a process of its own, which alone reads private tests, and the loop's client of it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Self
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.files import data_folder, write_atomically
-from autoreason.programs.assignment import Examination, Examined, Observed, Probe
-from autoreason.programs.examiner.client import OpenReply, OpenRequest
+from autoreason.files import write_atomically
+from autoreason.paths import data_folder
+from autoreason.programs.assignment import Assignment, Examination, Examined, Observed, Probe
 from autoreason.programs.examiner.examiner import Examiner
-from autoreason.programs.examiner.service import Method, run_service
+from autoreason.programs.examiner.service import Method, ServiceClient, run_service
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import (
+    BrokenRecord,
     Problem,
     ProblemSet,
-    check_test_limits,
     decode_set,
     encode_set,
     find_problem,
@@ -25,6 +28,75 @@ from autoreason.programs.problems.problem import (
     to_assignment,
 )
 from autoreason.programs.sandbox.levels import open_sandbox
+
+
+class OpenRequest(Struct, frozen=True, kw_only=True):
+    """Asks to open a set of problems, and how to examine it."""
+
+    source: str = ""
+    """A file to read; or"""
+    digest: str = ""
+    """the digest under which an earlier examiner saved the set."""
+    only: tuple[str, ...] = ()
+    """Ids of the problems wanted; all if empty."""
+    seconds: float | None = None
+    """The time limit of every problem instead of its own, in the saved copy as well."""
+    memory_mb: int | None = None
+    unsafe: bool = False
+    workers: int | None = None
+
+
+class OpenReply(Struct, frozen=True, kw_only=True):
+    """The set without its private tests, and the sandbox in use."""
+
+    digest: str
+    assignments: tuple[Assignment, ...]
+    broken: tuple[BrokenRecord, ...]
+    level: str
+
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class ExaminerClient(ServiceClient[OpenReply]):
+    """Client of an examiner in another process, which is started once more if it dies."""
+
+    service = "autoreason.programs.examiner.process"
+    name = "the examiner"
+    subject = "program"
+    opened = OpenReply
+
+    @classmethod
+    async def open(cls, source: Path | str, **options: Any) -> Self:
+        """An examiner for a file of problems, or a saved set by its digest; options as `OpenRequest` has them."""
+        saved = isinstance(source, str) and _DIGEST.fullmatch(source)
+        options["digest" if saved else "source"] = str(source)
+        return await cls.connect(OpenRequest(**options))
+
+    async def examine(self, examination: Examination) -> Examined:
+        examination = replace(examination, program=_sendable(examination.program))
+        return await self.call("examine", examination, Examined)
+
+    async def observe(self, probe: Probe) -> Observed:
+        probe = replace(probe, program=_sendable(probe.program))
+        return await self.call("observe", probe, Observed)
+
+    async def start(self) -> None:
+        """Start the process; from then on the saved copy is used, even if the file changes."""
+        first = getattr(self, "reply", None)
+        await super().start()
+        if first is not None:
+            # A saved copy does not know what its file had besides.
+            self.reply = replace(self.reply, broken=first.broken)
+        assert isinstance(self._opening, OpenRequest)
+        self._opening = OpenRequest(
+            digest=self.reply.digest, unsafe=self._opening.unsafe, workers=self._opening.workers
+        )
+
+
+def _sendable(program: str) -> str:
+    """A program without characters that cannot be encoded, which a model may write."""
+    return program.encode("utf-8", "replace").decode()
 
 
 def save_set(problems: Sequence[Problem]) -> str:
@@ -38,7 +110,6 @@ def save_set(problems: Sequence[Problem]) -> str:
 
 
 def load_set(digest: str) -> tuple[Problem, ...]:
-    """A saved set, checked against its digest."""
     path = set_path(digest)
     try:
         problems = decode_set(path.read_bytes())
@@ -52,12 +123,10 @@ def load_set(digest: str) -> tuple[Problem, ...]:
 
 
 def set_path(digest: str) -> Path:
-    """Where a set is saved."""
     return data_folder() / "problems" / f"{digest}.jsonl"
 
 
 def main() -> None:
-    """Serve the client at the other end of standard input, a socket, until it disconnects."""
     run_service(OpenRequest, OpenSet)
 
 
@@ -96,7 +165,6 @@ class OpenSet:
         return self._problems[subject.problem]
 
     async def close(self) -> None:
-        """End every process of the sandbox."""
         await self._sandbox.close()
 
 
@@ -112,7 +180,6 @@ def prepare_set(opening: OpenRequest) -> ProblemSet:
         problems = tuple(
             find_problem(problem_set.problems, name) for name in dict.fromkeys(opening.only)
         )
-    check_test_limits(opening.seconds, opening.memory_mb)
     limits = {"time_limit_s": opening.seconds, "memory_limit_mb": opening.memory_mb}
     changes = {name: limit for name, limit in limits.items() if limit is not None}
     problems = tuple(replace(problem, **changes) for problem in problems)

@@ -58,7 +58,6 @@ class Reply(Struct, frozen=True, array_like=True):
 
 
 def encode_frame(message: object) -> bytes:
-    """A message as it is sent."""
     body = _encode(message)
     return len(body).to_bytes(_HEADER, "big") + body
 
@@ -86,9 +85,7 @@ class ServiceClient(Generic[Opened]):
     name: ClassVar[str]
     """In messages: "the examiner"."""
     subject: ClassVar[str]
-    """What one call is about: "program"."""
     opened: ClassVar[type[Any]]
-    """What the service says when it is open."""
 
     def __init__(self, opening: Struct) -> None:
         self._opening = opening
@@ -102,13 +99,11 @@ class ServiceClient(Generic[Opened]):
 
     @classmethod
     async def connect(cls, opening: Struct) -> Self:
-        """A client of a new process that has opened this."""
         client = cls(opening)
         await client.start()
         return client
 
     async def start(self) -> None:
-        """Start the process and open what it serves."""
         self._connection = connection = await _Connection.connect(self)
         try:
             await self._send(Call(0, "", Raw(_encode(self._opening))))
@@ -139,7 +134,6 @@ class ServiceClient(Generic[Opened]):
             self._pending.pop(call.number, None)
 
     async def close(self) -> None:
-        """Close the connection, and wait for the process to end."""
         self._closed = True
         self._fail_all(ProviderFailed(f"{self.name} was closed; resume the run to ask again"))
         try:
@@ -228,7 +222,6 @@ class _Connection:
         return cls(process, reader, writer)
 
     async def send(self, message: object) -> None:
-        """Send a message."""
         self._writer.write(encode_frame(message))
         await self._writer.drain()
 
@@ -263,22 +256,15 @@ class Served(Protocol):
     """What a service answers from, once it is open."""
 
     @property
-    def opened(self) -> Struct:
-        """What the client that opened it is told."""
-        ...
+    def opened(self) -> Struct: ...
 
     @property
-    def methods(self) -> Mapping[str, Method]:
-        """What can be called, by name."""
-        ...
+    def methods(self) -> Mapping[str, Method]: ...
 
-    async def close(self) -> None:
-        """End everything it started."""
-        ...
+    async def close(self) -> None: ...
 
 
 def run_service(kind: type[Message], open_: Callable[[Message], Served]) -> None:
-    """Serve the client at the other end of standard input, a socket, until it disconnects."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         # Let no other process of this user read this process's memory.

@@ -37,13 +37,11 @@ from autoreason.programs.problems.problem import (
 )
 
 Record = dict[str, Any]
-"""One JSON object, not yet understood."""
 Kind = TypeVar("Kind")
 _NAME_FIELDS = ("id", "task_id", "question_id", "name")
 
 
 def record_name(raw: Record) -> str:
-    """The name of a record in a message."""
     name = next((raw[key] for key in _NAME_FIELDS if isinstance(raw.get(key), str | int)), None)
     return "a problem without an id" if name is None else f"problem {str(name)[:MAX_ID_LENGTH]!r}"
 
@@ -166,7 +164,6 @@ def expectations(asserts: str, name: str) -> dict[str, str]:
 
 
 def _expression(text: str, function: str) -> str | None:
-    """An expression that calls the function, without comments."""
     match parse_python(text).body:
         case [ast.Expr(value=expression)] if function in _names(expression):
             return ast.unparse(expression)
@@ -185,7 +182,6 @@ def _names(tree: ast.AST) -> set[str]:
 
 
 def _free_names(source: str) -> set[str]:
-    """Names that a source uses but does not assign."""
     tree = parse_python(source)
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     return _names(tree) - {each.id for each in names if not isinstance(each.ctx, ast.Load)}
@@ -291,7 +287,6 @@ _TITLE = re.compile(r"^\d+_[A-Z]\w*\.\s+")
 
 
 def read_contest(raw: Record) -> Problem:
-    """Read a record: public tests are public; private and generated ones are private."""
     record = read_record(raw, _Contest)
     if any(file not in _STREAMS for file in (record.input_file, record.output_file)):
         raise InvalidInput(
@@ -449,7 +444,6 @@ MAX_FILE_BYTES = 1 << 30
 FIELDS = Problem.__struct_fields__
 _OTHER_TEST_FIELDS = ("tests", "test", "test_cases")
 _COMPRESSED_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
-"""How files of gzip, bzip2, xz, zstd and zip begin."""
 
 
 def read_native(raw: Record) -> Problem:
@@ -509,7 +503,6 @@ _Entry = tuple[int, Any, str, Literal["line", "entry"]]
 
 
 def format_of(record: Record) -> str | None:
-    """The name of a record's format, by its fields."""
     return next((name for name, fields, _ in FORMATS if fields <= record.keys()), None)
 
 
@@ -553,7 +546,6 @@ def _read_problem(record: Any) -> tuple[str, Problem]:
 
 
 def read_program(source: str) -> str:
-    """A program from a file, or from standard input for `-`."""
     try:
         return _read(source).decode()
     except UnicodeDecodeError:
@@ -608,7 +600,6 @@ def _entries(data: bytes, name: str) -> Iterator[_Entry]:
 
 
 def _decode_json(data: bytes) -> tuple[Any, str]:
-    """A JSON value, or why it is none."""
     try:
         return msgspec.json.decode(data), ""
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -71,15 +71,10 @@ class FunctionCall(NamedTuple):
     before: str
     """Up to and with the opening bracket: `set(f(`."""
     arguments: tuple[Any, ...]
-    names: tuple[str, ...] = ()
-    """Names of the last arguments, where they are keyword arguments."""
     after: str = ")"
 
     def __str__(self) -> str:
-        unnamed = len(self.arguments) - len(self.names)
-        names = ("",) * unnamed + tuple(f"{name}=" for name in self.names)
-        values = (f"{name}{each!r}" for name, each in zip(names, self.arguments, strict=True))
-        return f"{self.before}{', '.join(values)}{self.after}"
+        return f"{self.before}{', '.join(map(repr, self.arguments))}{self.after}"
 
 
 def find_calls(assignment: Assignment) -> list[FunctionCall]:
@@ -89,30 +84,22 @@ def find_calls(assignment: Assignment) -> list[FunctionCall]:
         nodes = ast.walk(parse_python(test.code))
         parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
         for node in parents:
-            if isinstance(node, ast.Call) and _is_call_of(node.func, assignment.entry_point):
-                calls += _read_call(node, parents)
+            match node:
+                # The function itself, or a method of an instance of the class.
+                case ast.Call(
+                    func=ast.Name(id=name) | ast.Attribute(value=ast.Call(func=ast.Name(id=name)))
+                ) if name == assignment.entry_point.partition(".")[0]:
+                    calls += _read_call(node, parents)
     return calls or _calls_in_description(assignment)
-
-
-def _is_call_of(function: ast.expr, entry_point: str) -> bool:
-    """Whether it is the function itself, or a method of an instance of the class."""
-    match function:
-        case ast.Name(id=name):
-            return name == entry_point
-        case ast.Attribute(value=ast.Call(func=ast.Name(id=name))):
-            return name == entry_point.partition(".")[0]
-    return False
 
 
 def _read_call(node: ast.Call, parents: dict[ast.AST, ast.AST]) -> Iterator[FunctionCall]:
     """A call of plain values, with the functions that the test applies to its value."""
-    names = tuple(keyword.arg or "" for keyword in node.keywords)
     try:
-        arguments = (*node.args, *(keyword.value for keyword in node.keywords))
-        values = tuple(map(ast.literal_eval, arguments))
+        values = tuple(map(ast.literal_eval, node.args))
     except _NOT_LITERAL:
         return
-    if "" in names or not all(map(_is_finite, values)):
+    if node.keywords or not all(map(_is_finite, values)):
         return
     before, after = f"{ast.unparse(node.func)}(", ")"
     inner: ast.AST = node
@@ -128,12 +115,11 @@ def _read_call(node: ast.Call, parents: dict[ast.AST, ast.AST]) -> Iterator[Func
             ) if 0 < tolerance < 1:
                 digits = len(f"{1 / tolerance:.0f}") - 1
                 before, after = f"'%.{digits}g' % ({before}", f"{after})"
-        yield FunctionCall(before, values, names, after)
+        yield FunctionCall(before, values, after)
         return
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether all numbers in a value are finite: others have no literal."""
     if isinstance(value, float | complex):
         return cmath.isfinite(value)
     return isinstance(value, str | bytes) or all(map(_is_finite, _items(value)))
@@ -182,7 +168,6 @@ def _literal_at(text: str, start: int) -> Any:
 
 
 def _find_constants(assignment: Assignment) -> list[Any]:
-    """Numbers and texts that the tests and the description mention, at which something may change."""
     tested = [
         node.value
         for test in assignment.public
@@ -293,8 +278,9 @@ class Values:
         self._examples[place].append(value)
         if not isinstance(value, str | bytes):
             for step, each in enumerate(_items(value)):
-                inside = step if _is_record(place, value) else _step_into(value)
-                self._add_example((*place, inside), each)
+                inside = "entry" if isinstance(value, dict) else "item"
+                step_into = step if _is_record(place, value) else inside
+                self._add_example((*place, step_into), each)
 
     def edges(self, place: Place, value: Any) -> list[Any]:
         """Edge cases for a place: empty, one item, repeated, the smallest, the largest."""
@@ -303,16 +289,8 @@ class Values:
                 return [not value]
             case int() | float():
                 numbers = self._numbers(place)
-                edges = (
-                    0,
-                    1,
-                    2,
-                    value + 1,
-                    value - 1,
-                    min(numbers),
-                    max(numbers),
-                    max(numbers) + 1,
-                )
+                top = max(numbers)
+                edges = (0, 1, 2, value + 1, value - 1, min(numbers), top, top + 1)
                 varied = [type(value)(each) for each in edges if abs(each) <= _HUGE]
                 return [each for each in varied if self._allows(place, each)]
             case list() | tuple() if self._is_fixed(place):
@@ -322,12 +300,11 @@ class Values:
                 empty = [value[:0]] if len(place) == 1 or not all(self._examples[place]) else []
                 one: Any = value[:1]
                 return [*empty, one, one * 3, value[::-1], value[1:], value + one]
-            case dict() | set() | frozenset():
-                return [type(value)(), type(value)(_items(value)[:1])]
+            case dict():
+                return [{}, dict(_items(value)[:1])]
         return []
 
     def vary(self, place: Place, value: Any, random: Random) -> Any:
-        """Another value, like the examples at this place."""
         for _ in range(_TRIES):
             varied = self._vary(place, value, random)
             if self._allows(place, varied) or random.random() > _RULE_SHARE:
@@ -347,20 +324,15 @@ class Values:
                 self.vary((*place, n), each, random) if n == at or random.random() < 0.3 else each
                 for n, each in enumerate(value)
             )
-        inside = (*place, _step_into(value))
-        known = self._examples[inside]
-        if not isinstance(value, list | tuple | set | frozenset | dict) or not known:
+        inside = (*place, "entry" if isinstance(value, dict) else "item")
+        known, is_dict = self._examples[inside], isinstance(value, dict)
+        if not isinstance(value, list | tuple | dict) or not known:
             return value
-        fixed = isinstance(value, list | tuple) and self._is_fixed(place)
+        fixed = not is_dict and self._is_fixed(place)
         varied = _reshape(
             _items(value), known, lambda each: self.vary(inside, each, random), random, fixed=fixed
         )
-        if isinstance(value, list | tuple):
-            return type(value)(self._in_order(place, varied, random))
-        # Another example may have a list here, with items that are not hashable.
-        keys = [each[0] if isinstance(value, dict) else each for each in varied]
-        pairs = zip(keys, varied, strict=True)
-        return type(value)(each for key, each in pairs if _is_hashable(key))
+        return dict(varied) if is_dict else type(value)(self._in_order(place, varied, random))
 
     def _numbers(self, place: Place) -> list[Any]:
         """The numbers at a place; a varied value may have come from another place."""
@@ -405,7 +377,6 @@ class Values:
         return value
 
     def _in_order(self, place: Place, items: list[Any], random: Random) -> list[Any]:
-        """The items in the order that all examples have."""
         examples = [each for each in self._examples[place] if isinstance(each, list | tuple)]
         if not examples or max(map(len, examples)) < _FEW or random.random() > _RULE_SHARE:
             return items
@@ -426,7 +397,6 @@ class Values:
         return len(place) > 1 and len(examples) > 1 and len(set(map(len, examples))) == 1
 
     def _allows(self, place: Place, value: Any) -> bool:
-        """Whether a value follows the rules that all examples follow."""
         if isinstance(value, str):
             texts = [each for each in self._examples[place] if isinstance(each, str) and each]
             return not value or all(rule(value) for rule in _TEXT_RULES if all(map(rule, texts)))
@@ -438,30 +408,16 @@ class Values:
 
 
 def _items(value: Any) -> list[Any]:
-    """What a collection consists of, in an order that does not depend on hashes; nothing for other values."""
+    """What a list, a tuple or a dictionary consists of; nothing for other values."""
     if isinstance(value, dict):
         return list(value.items())
-    if isinstance(value, set | frozenset):
-        return sorted(value, key=repr)
     return list(value) if isinstance(value, list | tuple) else []
-
-
-def _step_into(value: Any) -> str:
-    return "entry" if isinstance(value, dict) else "item"
 
 
 def _is_record(place: Place, value: Any) -> bool:
     """Whether it is a tuple of values that mean different things."""
     mixed = isinstance(value, tuple) and len({type(each) for each in value}) > 1
     return mixed or place[-1] == "entry"
-
-
-def _is_hashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 def _reshape(
@@ -506,7 +462,6 @@ _FRACTION = re.compile(r"-?\d+\.\d+")
 _HEAD_LINES = 3
 """Lines at the beginning whose numbers may refer to any later line."""
 _MAX_DISTANCE = 20
-"""How far away that line may be."""
 
 Lines = list[list[str]]
 
@@ -524,11 +479,9 @@ class Count(NamedTuple):
     """By how much the counted length is smaller, as a tree has one edge less than nodes."""
 
     def counted(self, lines: Lines) -> Lines:
-        """The lines that it refers to."""
         return lines[self.target : self.target + 1] if self.target else lines[self.line + 1 :]
 
     def holds(self, lines: Lines) -> bool:
-        """Whether it is that length in these lines."""
         if self.line >= len(lines) or self.place >= len(lines[self.line]):
             return False
         token, counted = lines[self.line][self.place], self.counted(lines)
@@ -564,7 +517,6 @@ class Samples:
         """Whether no later number is larger than every number of the first line."""
 
     def vary(self, number: int, random: Random) -> str:
-        """Another input like the sample of that number."""
         lines = self._vary([list(line) for line in self._samples[number]], random)
         return "\n".join(map(" ".join, lines)) + "\n"
 
@@ -620,7 +572,6 @@ class Samples:
         return [each for each in counts if not each.less or each[:2] not in exact]
 
     def _resize(self, lines: Lines, random: Random) -> None:
-        """Change a count, and everything it counts to that length."""
         true = [count for count in self._counts if count.holds(lines)]
         if not true:
             return
@@ -658,7 +609,13 @@ class Samples:
         if len(set(map(len, rows))) == 1 and len(rows) > 1 and place < len(rows[0]) <= 4:
             seen = [tokens[place] for tokens in rows]
         if _INTEGER.fullmatch(token):
-            low, high = self._bounds(lines, line, _integers(seen))
+            # Of a sign seen in samples, and bounded by the first line if all samples are.
+            numbers = _integers(seen)
+            low = 1 if min(numbers, default=0) >= 1 else min(0, *numbers, 0)
+            high = max([10, *(2 * each for each in numbers)])
+            if line and self._bounded:
+                high = max(_integers(lines[0]), default=high)
+            high = max(low, high)
             drawn = [int(token) + random.choice([-1, 1]), low, high, random.randint(low, high)]
             drawn.append(random.randint(low, min(high, low + 5)))
             return str(max(low, min(random.choice(drawn), high)))
@@ -674,16 +631,7 @@ class Samples:
             return changed
         return random.choice([token[:at] + token[at + 1 :] or token, changed * 2, *seen[:2]])
 
-    def _bounds(self, lines: Lines, line: int, seen: list[int]) -> tuple[int, int]:
-        """The range of a number: of a sign seen in samples, and bounded by the first line if all samples are."""
-        low = 1 if min(seen, default=0) >= 1 else min(0, *seen, 0)
-        high = max([10, *(2 * each for each in seen)])
-        if line and self._bounded:
-            high = max(_integers(lines[0]), default=high)
-        return low, max(low, high)
-
     def _reorder(self, lines: Lines, random: Random) -> None:
-        """Reorder the tokens of a line, or repeat one of them."""
         counted = {line for line, _ in self._counted}
         free = [line for at, line in enumerate(lines) if at not in counted and len(line) > 2]
         if not free:
@@ -704,7 +652,6 @@ def _integers(tokens: Iterable[str]) -> list[int]:
 
 
 def _resize_items(items: list[T], size: int, random: Random) -> list[T]:
-    """The items without some of them, or with some of them repeated."""
     indices = sorted(random.sample(range(len(items)), min(size, len(items))))
     extra = random.choices(items, k=size - len(indices)) if items else []
     return [*(items[at] for at in indices), *extra]

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import Assignment, Example, ProblemStatement, difficulty_order
-from autoreason.programs.sandbox.canonical_values import number_text
+from autoreason.programs.sandbox.test_driver import number_text
 
 Checker = Literal["tokens", "exact", "float", "special"]
 """How answers are compared; `special`: several are right, and a comparison cannot decide."""
@@ -45,7 +45,6 @@ class Comparison(Struct, frozen=True, kw_only=True):
     tolerance: float = TOLERANCE
     """Absolute or relative; for `float` only."""
     ignore_case: bool = False
-    """Tokens match in any case; for `tokens` and `float`."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -115,7 +114,6 @@ def _text(data: bytes) -> str:
 
 
 def _match(expected: bytes, got: bytes, how: Comparison) -> bool:
-    """Whether two different tokens count as equal."""
     if how.ignore_case and _text(expected).casefold() == _text(got).casefold():
         return True
     if how.checker != "float":
@@ -143,7 +141,6 @@ def _start_of(text: bytes, token: int) -> int:
 
 
 def _describe_length(wanted: list[bytes], tokens: list[bytes]) -> str:
-    """The difference where one answer is the beginning of the other."""
     missing = len(wanted) > len(tokens)
     first = (wanted if missing else tokens)[min(len(wanted), len(tokens))]
     what = "missing" if missing else "superfluous"
@@ -152,7 +149,6 @@ def _describe_length(wanted: list[bytes], tokens: list[bytes]) -> str:
 
 
 def _compare_exactly(expected: str, got: str) -> Difference | None:
-    """Compare every character except line ends at the very end."""
     expected, got = expected.rstrip("\r\n"), got.rstrip("\r\n")
     if expected == got:
         return None
@@ -226,12 +222,10 @@ class Problem(ProblemStatement, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def tests(self) -> tuple[Example, ...]:
-        """All tests, public ones first."""
         return self.public_tests + self.private_tests
 
 
 def to_assignment(problem: Problem) -> Assignment:
-    """The problem without what roles may not see."""
     unfair = problem.checker == "special" and not problem.checker_program
     shared = {name: getattr(problem, name) for name in ProblemStatement.__struct_fields__}
     return Assignment(
@@ -245,7 +239,6 @@ def to_assignment(problem: Problem) -> Assignment:
 
 
 def comparison(problem: Problem) -> Comparison:
-    """How answers are compared where there is no checker program."""
     tolerance = problem.tolerance
     if tolerance is None and problem.checker == "float":
         tolerance = stated_tolerance(problem.statement)
@@ -257,7 +250,6 @@ def comparison(problem: Problem) -> Comparison:
 
 
 def describe_comparison(problem: Problem) -> str:
-    """How answers are compared, in words."""
     if problem.kind == "function":
         return f"by the tests, which are code and call {problem.entry_point}"
     if problem.checker_program:
@@ -365,7 +357,6 @@ def parse_python(source: str) -> ast.Module:
 
 
 def find_function(tree: ast.Module, name: str) -> ast.FunctionDef | None:
-    """The function of that name at the top of a source."""
     functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
     return next((node for node in functions if node.name == name), None)
 
@@ -422,14 +413,12 @@ def stated_tolerance(statement: str) -> float | None:
 
 
 def stated_checker(statement: str) -> Checker:
-    """How answers are compared, according to the statement."""
     if _SEVERAL.search(statement):
         return "special"
     return "tokens" if stated_tolerance(statement) is None else "float"
 
 
 def allows_any_case(statement: str) -> bool:
-    """Whether letters may be printed in upper or lower case."""
     return _ANY_CASE.search(statement) is not None
 
 
@@ -480,7 +469,6 @@ def encode_set(problems: Sequence[Problem]) -> bytes:
 
 
 def decode_set(data: bytes) -> tuple[Problem, ...]:
-    """Read what `encode_set` wrote."""
     try:
         return tuple(check_problem(problem) for problem in _decoder.decode_lines(data))
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -490,7 +478,6 @@ def decode_set(data: bytes) -> tuple[Problem, ...]:
 
 
 def set_digest(problems: Sequence[Problem]) -> str:
-    """The digest of a set of problems."""
     return hashlib.sha256(encode_set(problems)).hexdigest()
 
 
@@ -517,7 +504,6 @@ def split_judgeable(problem_set: ProblemSet) -> tuple[ProblemSet, tuple[str, ...
 
 
 def shares(problems: Sequence[Problem]) -> tuple[Share, ...]:
-    """Count problems and tests by kind and difficulty."""
     groups: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
         groups.setdefault((problem.kind, problem.difficulty), []).append(problem)

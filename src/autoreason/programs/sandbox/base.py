@@ -57,7 +57,6 @@ class IdleTimer:
         self._pids.append(pid)
 
     def update(self) -> float:
-        """Measure again, and return the idle seconds so far."""
         elapsed = time.monotonic() - self._updated
         self._updated += elapsed
         busy = {task: took for pid in self._pids for task, took in _tasks(pid).items()}
@@ -150,9 +149,7 @@ class Sandbox(Protocol):
     """Runs programs. There is one slot per core: opening a program or a candidate waits for a free one."""
 
     @property
-    def level(self) -> Level:
-        """The strength of this sandbox."""
-        ...
+    def level(self) -> Level: ...
 
     def open(
         self, source: str, limits: RunLimits, *, role: ProgramRole = "program"
@@ -160,9 +157,7 @@ class Sandbox(Protocol):
         """A program ready to run; one that cannot be compiled ends as it would anywhere, with a traceback."""
         ...
 
-    async def close(self) -> None:
-        """End every process it started."""
-        ...
+    async def close(self) -> None: ...
 
 
 async def run_jointly(

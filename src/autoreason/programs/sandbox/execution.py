@@ -16,7 +16,7 @@ import resource
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 from importlib import import_module
@@ -26,53 +26,19 @@ from typing import Any, NoReturn, Self, TextIO
 from autoreason.programs.sandbox.rpc import CHANNEL_RUNNERS
 
 COMMON_MODULES = (
-    "_strptime",
-    "array",
-    "bisect",
-    "cmath",
-    "collections.abc",
-    "contextlib",
-    "copy",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "enum",
-    "fractions",
-    "functools",
-    "heapq",
-    "io",
-    "itertools",
-    "json",
-    "linecache",
-    "math",
-    "numbers",
-    "operator",
-    "queue",
-    "random",
-    "re",
-    "statistics",
-    "string",
-    "struct",
-    "textwrap",
-    "threading",
-    "traceback",
-    "types",
-    "typing",
-    "unicodedata",
-    "warnings",
-    "weakref",
+    *("_strptime", "array", "bisect", "cmath", "collections.abc", "contextlib", "copy"),
+    *("dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "heapq", "io"),
+    *("itertools", "json", "linecache", "math", "numbers", "operator", "queue", "random"),
+    *("re", "statistics", "string", "struct", "textwrap", "threading", "traceback", "types"),
+    *("typing", "unicodedata", "warnings", "weakref"),
 )
 """Modules that programs use most, and those the interpreter itself imports at run time."""
 
 MISSING_HOME = "/nonexistent"
 
-OWN_MODULES = tuple(
-    f"autoreason.programs.sandbox.{name}"
-    for name in ("test_driver", "rpc", "canonical_values", "scoring")
-)
+OWN_MODULES = tuple(f"autoreason.programs.sandbox.{name}" for name in ("test_driver", "rpc"))
 
 LAZY_MODULES = ("_pylong", "_pydatetime", "_colorize")
-"""Modules that newer interpreters import only when needed."""
 
 IMPLIED_IMPORTS = {
     "argparse": ("locale", "shutil"),
@@ -142,31 +108,23 @@ def preload(source: str, *, used: bool = False) -> None:
     """
     # Modules that look for a home folder find none, and so read no user's settings.
     os.environ["HOME"] = MISSING_HOME
+    names = [*imported_modules(source), *(_USED.findall(source) if used else ())]
     try:
-        _preload(source, _used(source) if used else ())
+        for name in dict.fromkeys(names):
+            parts = name.split(".")
+            if parts[0] in IMPORTABLE and not _PROGRAM_MODULES.intersection(parts):
+                for each in (name, *IMPLIED_IMPORTS.get(name, ())):
+                    _try_import(each)
+        for quoted in _QUOTED.findall(source):
+            spelled = normalize_encoding(quoted).lower()
+            codec = aliases.get(spelled, spelled)
+            if codec in _CODECS:
+                _try_import(f"encodings.{codec}")
     finally:
         del os.environ["HOME"]
 
 
-def _used(source: str) -> Iterator[str]:
-    return (match[1] for match in _USED.finditer(source) if match[1] in IMPORTABLE)
-
-
-def _preload(source: str, used: Iterable[str]) -> None:
-    for name in dict.fromkeys((*imported_modules(source), *used)):
-        parts = name.split(".")
-        if parts[0] in IMPORTABLE and not _PROGRAM_MODULES.intersection(parts):
-            for each in (name, *IMPLIED_IMPORTS.get(name, ())):
-                _try_import(each)
-    for quoted in _QUOTED.finditer(source):
-        spelled = normalize_encoding(quoted[1]).lower()
-        codec = aliases.get(spelled, spelled)
-        if codec in _CODECS:
-            _try_import(f"encodings.{codec}")
-
-
 def preload_common_modules() -> None:
-    """Import the common modules."""
     for name in (
         *COMMON_MODULES,
         *OWN_MODULES,
@@ -194,7 +152,6 @@ def _try_import(name: str) -> None:
 Runner = Callable[[CodeType], None]
 
 MAX_FRAMES = 60
-"""Frames shown of a traceback: the last ones."""
 
 _FOLDER = __file__.removesuffix("execution.py")
 
@@ -252,7 +209,6 @@ class _Map(mmap.mmap):
     """A memory map that finds the length of its file by the same call."""
 
     def __new__(cls, fileno: int, length: int, *args: Any, **kwargs: Any) -> Self:
-        """Map a standard stream with the length it had at the start."""
         if length == 0 and fileno in _streams:
             length = _streams[fileno].st_size
         return super().__new__(cls, fileno, length, *args, **kwargs)
@@ -285,12 +241,10 @@ def patch_getcwd() -> None:
 
 
 def needs_null_device(source: str) -> bool:
-    """Whether a program may open /dev/null."""
     return any(word in source for word in _NULL_DEVICE_WORDS)
 
 
 def note_streams(source: str) -> None:
-    """Note the state of the standard streams for a program that may ask for it."""
     if "fstat" in source or "mmap" in source:
         _streams.update((descriptor, os.fstat(descriptor)) for descriptor in range(3))
 
@@ -320,7 +274,6 @@ def runner_for(role: str) -> Runner:
 
 
 def run(code: CodeType, runner: Runner) -> NoReturn:
-    """Run a program and end this process as the interpreter would."""
     status = 0
     try:
         runner(code)

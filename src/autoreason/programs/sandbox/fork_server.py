@@ -32,7 +32,6 @@ END_REASONS = ("exit", "signal", "cpu", "wall", "memory", "output", "broken", "d
 `running` is not an end: it reports a run that takes longer than most, with a handle of its process.
 """
 RUN, STOP = b"run", b"stop"
-"""Requests to a solution process."""
 
 MAX_MESSAGE_BYTES = 128 * 1024
 """Size of a message; what can be large is not sent but passed in memory files."""
@@ -51,13 +50,11 @@ class ProgramSpec(NamedTuple):
     source: str
 
     def pack(self) -> bytes:
-        """As a message."""
         head = _SPEC.pack(ROLES.index(self.role), self.seconds, self.memory, self.output)
         return head + self.source.encode("utf-8", "surrogatepass")
 
     @classmethod
     def unpack(cls, message: bytes) -> ProgramSpec:
-        """From a message."""
         role, seconds, memory, output = _SPEC.unpack_from(message)
         source = message[_SPEC.size :].decode("utf-8", "surrogatepass")
         return cls(ROLES[role], seconds, memory, output, source)
@@ -73,12 +70,10 @@ class RunReport(NamedTuple):
     memory: int = 0
 
     def pack(self) -> bytes:
-        """As a message."""
         return _REPORT.pack(END_REASONS.index(self.end_reason), *self[1:])
 
     @classmethod
     def unpack(cls, message: bytes) -> RunReport:
-        """From a message."""
         end_reason, *rest = _REPORT.unpack(message)
         return cls(END_REASONS[end_reason], *rest)
 
@@ -106,15 +101,12 @@ class CompiledProgram(NamedTuple):
 
 
 class TestProcess(NamedTuple):
-    """A running test process."""
-
     pid: int
     pidfd: int
     keeper: int | None
 
 
 def run_worker(session: socket.socket, jail_spec: jail.JailSpec) -> NoReturn:
-    """The whole life of a solution process."""
     spec = ProgramSpec.unpack(session.recv(MAX_MESSAGE_BYTES))
     jail.exit_on_signal(signal.SIGXCPU)
     jail.relax(resource.RLIMIT_CPU, jail.COMPILE_SECONDS)
@@ -311,15 +303,12 @@ _DEEP = 20_000
 
 
 class SolutionProcess(NamedTuple):
-    """A running solution process."""
-
     pid: int
     session: socket.socket
     uid: int | None
 
 
 def main(arguments: list[str]) -> NoReturn:
-    """Import the common modules, report that, and serve until the client disconnects."""
     control_fd, uids, namespaces, files = arguments
     control = socket.socket(fileno=int(control_fd))
     os.environ.clear()
@@ -414,7 +403,6 @@ def _keep_descriptors(session: socket.socket, jail_spec: jail.JailSpec) -> None:
 
 
 def _report_end(solution: SolutionProcess) -> None:
-    """Report to the client how a solution process ended, unless it has disconnected."""
     _, status = os.waitpid(solution.pid, 0)
     code = os.waitstatus_to_exitcode(status)
     number = -code if code < 0 else code - 128 if code > 128 else code

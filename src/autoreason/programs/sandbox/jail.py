@@ -50,12 +50,10 @@ def check_result(result: int, what: str) -> int:
 
 
 def syscall(number: int, what: str, first: int, second: int, third: int = 0) -> int:
-    """A system call by its number."""
     return check_result(_libc.syscall(number, first, second, third), what)
 
 
 def prctl(option: int, value: int, extra: int = 0) -> None:
-    """Change something about this process."""
     check_result(_libc.prctl(option, value, extra, 0, 0), f"prctl {option}")
 
 
@@ -73,7 +71,6 @@ def unshare(flags: int) -> None:
 
 
 def enter_namespaces(pidfd: int, flags: int) -> None:
-    """Enter the namespaces of a process."""
     check_result(_libc.setns(pidfd, flags), "setns")
 
 
@@ -83,7 +80,6 @@ def drop_capabilities() -> None:
 
 
 def close_from(first: int) -> None:
-    """Close every descriptor from this one on."""
     syscall(_CLOSE_RANGE, "close_range", first, 0xFFFFFFFF)
 
 
@@ -237,13 +233,11 @@ class JailSpec(NamedTuple):
     """The unused user that root switches to."""
     namespaces: bool
     ruleset: int | None
-    """A Landlock ruleset that allows nothing."""
     base_memory: int
     """Bytes of address space that a bare interpreter takes."""
     tasks: int = _MAX_THREADS
     """Threads and processes of the user in total, beyond which a program can start no thread."""
     no_files: bool = False
-    """Whether no path leads to any file."""
 
 
 def confine_solution(spec: JailSpec) -> JailSpec:
@@ -271,7 +265,6 @@ def confine_solution(spec: JailSpec) -> JailSpec:
 
 
 def test_limits(spec: JailSpec, seconds: float, memory: int, output: int) -> Limits:
-    """The limits of a test process, as far as they can be set here."""
     whole = int(seconds) + 2
     wanted = (
         (resource.RLIMIT_CPU, whole),

@@ -6,6 +6,7 @@ import asyncio
 import math
 import os
 import platform
+import resource
 import shutil
 import signal
 import subprocess
@@ -69,7 +70,6 @@ class UnsafeSandbox:
     async def open(
         self, source: str, limits: RunLimits, *, role: ProgramRole = "program"
     ) -> AsyncIterator[Session]:
-        """A program in a new folder; tests and checkers need no slot."""
         async with self._slots if role in ROLES_WITH_SLOT else nullcontext():
             folder = Path(tempfile.mkdtemp(prefix="autoreason-"))
             try:
@@ -83,15 +83,12 @@ class UnsafeSandbox:
 
 
 class UnsafeSession:
-    """One program in its folder."""
-
     def __init__(self, folder: Path, limits: RunLimits, role: ProgramRole) -> None:
         self._folder, self._limits, self._role = folder, limits, role
 
     async def run(
         self, stdin: bytes, *, channel: int | None = None, idle: IdleTimer | None = None
     ) -> ProgramRun:
-        """Run it in a new process and read its output."""
         with (
             tempfile.TemporaryFile() as stdin_file,
             tempfile.TemporaryFile() as out,
@@ -106,15 +103,17 @@ class UnsafeSession:
                 return ProgramRun(end_reason="broken", detail=f"cannot start Python: {error}")
             end = await self._wait(process, IdleTimer() if idle is None else idle)
             wall = time.monotonic() - started
-            errors = _read(err.fileno(), _MAX_ERROR_BYTES, from_the_end=True)
-            output_size = os.fstat(out.fileno()).st_size
+            output_size, error_size = (os.fstat(each.fileno()).st_size for each in (out, err))
+            err.seek(max(0, error_size - _MAX_ERROR_BYTES))
+            out.seek(0)
+            errors = err.read()
             return ProgramRun(
                 end_reason=_end_reason(end, output_size, errors, self._limits),
                 status=abs(end.status),
                 seconds=end.seconds,
                 wall=wall,
                 memory=end.memory,
-                stdout=_read(out.fileno(), self._limits.output),
+                stdout=out.read(self._limits.output),
                 stderr=errors,
             )
 
@@ -125,10 +124,10 @@ class UnsafeSession:
             stdout=streams[1],
             stderr=streams[2],
             cwd=self._folder,
-            env=_environment(),
+            env=_ENVIRONMENT,
             start_new_session=True,
             pass_fds=() if channel is None else (channel,),
-            preexec_fn=partial(_limit, self._limits) if os.name == "posix" else None,
+            preexec_fn=partial(_limit, self._limits),
         )
 
     def _command(self, channel: int | None) -> list[str]:
@@ -138,7 +137,6 @@ class UnsafeSession:
         return [*python, "-c", _FUNCTION, self._role, str(channel), str(_SOURCE_FOLDER)]
 
     async def _wait(self, process: subprocess.Popen[bytes], idle: IdleTimer) -> ProcessEnd:
-        """Wait until it ends, or has been idle for too long."""
         max_idle, late = max_idle_seconds(self._limits.seconds), False
         waiting = asyncio.create_task(asyncio.to_thread(_wait_for, process))
         idle.add(process.pid)
@@ -164,15 +162,8 @@ class ProcessEnd(NamedTuple):
     late: bool = False
 
 
-def _environment() -> dict[str, str]:
-    inherited = {"SYSTEMROOT": os.environ["SYSTEMROOT"]} if "SYSTEMROOT" in os.environ else {}
-    return _ENVIRONMENT | inherited
-
-
 def _limit(limits: RunLimits) -> None:
     """Set the limits of the process; runs in it before Python starts."""
-    import resource
-
     whole = math.ceil(limits.seconds)
     for what, limit in (
         (resource.RLIMIT_CPU, (whole, whole + 1)),
@@ -185,9 +176,6 @@ def _limit(limits: RunLimits) -> None:
 
 
 def _wait_for(process: subprocess.Popen[bytes]) -> ProcessEnd:
-    if os.name != "posix":
-        started = time.monotonic()
-        return ProcessEnd(process.wait(), time.monotonic() - started, 0)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
@@ -195,34 +183,20 @@ def _wait_for(process: subprocess.Popen[bytes]) -> ProcessEnd:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill it and every process it started."""
     with suppress(OSError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _end_reason(end: ProcessEnd, output_size: int, errors: bytes, limits: RunLimits) -> EndReason:
     last = errors.rstrip().rpartition(b"\n")[2]
     reasons: tuple[tuple[bool, EndReason], ...] = (
-        (end.seconds > limits.seconds or end.status == -getattr(signal, "SIGXCPU", 0), "cpu"),
+        (end.seconds > limits.seconds or end.status == -signal.SIGXCPU, "cpu"),
         (end.late, "wall"),
         (output_size >= limits.output, "output"),
         (end.status != 0 and last.startswith(b"MemoryError"), "memory"),
         (end.status < 0, "signal"),
     )
     return next((reason for happened, reason in reasons if happened), "exit")
-
-
-def _read(file: int, limit: int, *, from_the_end: bool = False) -> bytes:
-    size = os.fstat(file).st_size
-    os.lseek(file, max(0, size - limit) if from_the_end else 0, os.SEEK_SET)
-    parts = []
-    while limit > 0 and (part := os.read(file, min(limit, 1 << 20))):
-        parts.append(part)
-        limit -= len(part)
-    return b"".join(parts)
 
 
 _MACHINES = ("x86_64", "aarch64")

@@ -81,14 +81,11 @@ class Isolation(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ForkServer:
-    """A running fork server."""
-
     process: subprocess.Popen[bytes]
     control: socket.socket
     errors: int
 
     def last_error(self) -> str:
-        """The last line it wrote to standard error."""
         lines = os.pread(self.errors, 1 << 16, 0).decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
 
@@ -188,9 +185,7 @@ def _is_existing_user(uid: int) -> bool:
 
 
 START_SECONDS = 30.0
-"""How long a fork server may take to warm up."""
 END_SECONDS = 2.0
-"""How long one may take to end before it is killed."""
 
 
 class ServerSlot:
@@ -203,7 +198,6 @@ class ServerSlot:
         self._lock = asyncio.Lock()
 
     async def get_server(self) -> ForkServer:
-        """The fork server, ready to serve."""
         async with self._lock:
             if self._server is not None and self._server.process.poll() is not None:
                 await self._end()
@@ -302,7 +296,6 @@ class LinuxSandbox:
 
     @property
     def level(self) -> Level:
-        """The strength of this sandbox."""
         return self._isolation.level
 
     @asynccontextmanager
@@ -326,7 +319,6 @@ class LinuxSandbox:
                 self._free.put_nowait(slot)
 
     async def close(self) -> None:
-        """End every process it started."""
         async with asyncio.TaskGroup() as group:
             for slot in self._slots:
                 group.create_task(slot.close())
@@ -344,7 +336,6 @@ class LinuxSession:
     async def run(
         self, stdin: bytes, *, channel: int | None = None, idle: IdleTimer | None = None
     ) -> ProgramRun:
-        """Run it in a fresh process; `channel` is a connected socket it finds as descriptor 3."""
         with memory_files(stdin) as files:
             descriptors = [*files, *([] if channel is None else [channel])]
             try:
@@ -358,7 +349,6 @@ class LinuxSession:
             return self._build_run(reply, *files[1:])
 
     def close(self) -> None:
-        """Disconnect from the solution process, which ends."""
         if self._socket is not None:
             self._socket.close()
         self._socket, self._replied = None, False
@@ -439,7 +429,6 @@ class OversizedProgram:
         self._size = size
 
     async def run(self, stdin: bytes, **_: object) -> ProgramRun:  # noqa: ARG002
-        """End as a program that cannot be compiled."""
         message = f"SyntaxError: the source is {self._size:,} bytes long; at most {SOURCE_LIMIT:,} are run\n"
         return ProgramRun(end_reason="exit", status=1, stderr=message.encode())
 

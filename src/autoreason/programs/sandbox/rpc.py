@@ -30,8 +30,8 @@ _MAX_HANDLE = 1 << 63
 CHANNEL_RUNNERS = {
     "candidate": ("rpc", "serve"),
     "tests": ("test_driver", "drive"),
-    "artifact": ("scoring", "serve_artifact"),
-    "evaluator": ("scoring", "score"),
+    "artifact": ("test_driver", "serve_artifact"),
+    "evaluator": ("test_driver", "score"),
 }
 """Roles whose code has a channel, and the functions that run it: each is given the code and the channel."""
 
@@ -44,7 +44,6 @@ def cache_source(name: str, source: str) -> None:
 RegisterObject = Callable[[object], int]
 """Stores an object that cannot be sent, and returns its handle."""
 LookUpObject = Callable[[int], object]
-"""Returns the object that a handle stands for."""
 
 
 class UnsendableValue(Exception):
@@ -153,7 +152,6 @@ _CONTAINER_DECODERS: dict[str, Callable[[Any], object]] = {
 
 
 def encode_message(message: Any) -> bytes:
-    """A message as it is sent."""
     return json.dumps(message, separators=(",", ":")).encode("ascii")
 
 
@@ -197,7 +195,6 @@ def _read(channel: int, size: int) -> bytes:
 
 _UNSET = object()
 _TRACE_ATTRIBUTE = "_trace_in_the_program"
-"""The attribute of an exception that has its traceback in the program."""
 _SMALL_INT_BITS = 64
 
 
@@ -281,7 +278,6 @@ class ProgramClient:
     """Requests names, calls and values from the program."""
 
     handle: type[RemoteHandle] = RemoteObject
-    """What stands for objects that stay in the program."""
 
     def __init__(self, channel: int) -> None:
         self._channel: int | None = channel
@@ -295,7 +291,6 @@ class ProgramClient:
         self.tests_error = ""
 
     def names(self, wanted: list[str]) -> dict[str, object]:
-        """The program's values of these names."""
         sent = self._exchange(["names", wanted])
         if type(sent) is not dict or not sent.keys() <= set(wanted):
             raise self._protocol_error("names that were not requested")
@@ -315,7 +310,6 @@ class ProgramClient:
         return self._returned
 
     def request(self, operation: str, target: RemoteHandle, *operands: object) -> object:
-        """The value of an operation on a remote object."""
         sent = [self._encode_value(each) for each in operands]
         return self._decode_value(self._exchange([operation, target._remote_handle, *sent]))
 
@@ -339,7 +333,6 @@ class ProgramClient:
         return value
 
     def name_of(self, target: RemoteHandle) -> str:
-        """The name under which a remote object is shown."""
         return self._labels.get(target._remote_handle, "object")
 
     def close(self) -> tuple[str, str]:
@@ -518,7 +511,6 @@ def serve(code: CodeType, channel: int) -> None:
 
 
 def serve_names(names: dict[str, Any], channel: int) -> None:
-    """Answer requests for these names and what they lead to until the channel is closed."""
     server = ProgramServer(names)
     try:
         while True:
@@ -541,7 +533,6 @@ class ProgramServer:
         self._numbers: dict[int, int] = {}
 
     def answer(self, request: Any) -> Any:
-        """The reply to one request: a value, or what was raised."""
         try:
             match request:
                 case ["names", wanted]:
@@ -561,7 +552,6 @@ class ProgramServer:
             return _encode_error(error)
 
     def _register(self, value: object) -> int:
-        """The handle of an object; the same object always has the same handle."""
         if id(value) not in self._numbers:
             self._numbers[id(value)] = len(self._objects)
             self._objects.append(value)
@@ -603,7 +593,6 @@ class ProgramServer:
 
 
 def _next(iterator: Any) -> list[object]:
-    """The next value of an iterator, or an empty list at its end."""
     value = next(iterator, _UNSET)
     return [] if value is _UNSET else [value]
 
@@ -641,7 +630,6 @@ def _message(error: BaseException) -> Any:
 
 
 def _trace(error: BaseException) -> str:
-    """The traceback from the program's first line on."""
     within = error.__traceback__
     while within and within.tb_frame.f_code.co_filename == __file__:
         within = within.tb_next

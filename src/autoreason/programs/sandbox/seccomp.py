@@ -206,7 +206,6 @@ class BpfInstruction(NamedTuple):
     constant: int
 
     def pack(self) -> bytes:
-        """As the kernel reads it."""
         return struct.pack("<HBBI", *self)
 
 
@@ -270,7 +269,6 @@ def _own_calls(machine: Machine) -> list[BpfInstruction]:
 
 
 def solution_filter() -> bytes:
-    """What solution processes may call, as the kernel reads it."""
     return packed_filters()[0]
 
 

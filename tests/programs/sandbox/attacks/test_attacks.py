@@ -7,19 +7,15 @@ import shutil
 import sys
 
 import pytest
-from tests.programs.sandbox.attacks.attack import Attack
-from tests.programs.sandbox.attacks.catalogue import ATTACKS, CATALOGUE
+from tests.programs.sandbox.attacks.attack import Attack, lingers
 from tests.programs.sandbox.attacks.programs.functions import FUNCTIONS
-from tests.programs.sandbox.attacks.signs import lingers
-from tests.programs.sandbox.attacks.stage import EVERYBODYS_PYTHON, Staging, stage
+from tests.programs.sandbox.attacks.programs.verdicts import VERDICTS
+from tests.programs.sandbox.attacks.stage import ATTACKS, EVERYBODYS_PYTHON, Staging, stage
 
 from autoreason.programs.sandbox.base import Level
 from autoreason.programs.sandbox.levels import find_level
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
-
-LEFT_OUT = ("verdicts",)
-"""Where no sandbox is needed for the right outcome, only an honest judge."""
 
 
 @pytest.mark.parametrize(
@@ -42,6 +38,7 @@ def test_every_attack_is_stopped(
     if find_level(level).level != level:
         pytest.skip(f"no {level} here: {' '.join(find_level(level).reasons)}")
     names = [*(attack.name for attack in ATTACKS), *FUNCTIONS]
+    assert len(set(names)) == len(names) >= 150
     if third is not None and not pytestconfig.getoption("--all"):
         # The kernel's means are the same as another user's or another level's; all of them take long.
         names = names[third::3]
@@ -67,16 +64,9 @@ def test_functions_are_fooled_when_program_and_tests_are_one() -> None:
     assert sum(bool(one.broken) for one in tried) >= 10
 
 
-def test_attacks_are_many_and_told_apart_by_name() -> None:
-    names = [*(attack.name for attack in ATTACKS), *FUNCTIONS]
-    assert len(names) >= 150
-    assert len(set(names)) == len(names)
-
-
 def _safe_without(attack: Attack) -> bool:
     """Whether it can be let loose: neither harmful nor endless, and it is the sandbox that should stop it."""
-    judged = [one for name in LEFT_OUT for one in CATALOGUE[name]]
-    return not attack.harmful and attack.sign is not lingers and attack not in judged
+    return not attack.harmful and attack.sign is not lingers and attack not in VERDICTS
 
 
 def _needs_python_for_everybody() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs.sandbox.attacks.attack import Attack
-from tests.programs.sandbox.attacks.signs import appears, carried, either, swells
+from tests.programs.sandbox.attacks.attack import Attack, appears, carried, either, swells
 
 _PLACES = "('.', '@FOLDER@', '/tmp', '/var/tmp', '/dev/shm')"
 
@@ -71,11 +70,7 @@ FILES = (
     Attack(
         "another date for a file", appears, "import os\nos.utime('@FOLDER@/secret.txt', (5, 5))"
     ),
-    Attack(
-        "another owner for a file",
-        appears,
-        "import os\nos.chown('@FOLDER@/secret.txt', 1, 1)",
-    ),
+    Attack("another owner for a file", appears, "import os\nos.chown('@FOLDER@/secret.txt', 1, 1)"),
     Attack(
         "a new attribute for a file",
         appears,

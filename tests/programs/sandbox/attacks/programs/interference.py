@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs.sandbox.attacks.attack import Attack
-from tests.programs.sandbox.attacks.signs import carried
+from tests.programs.sandbox.attacks.attack import Attack, carried
 
 from autoreason.programs.sandbox.base import RunLimits
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs.sandbox.attacks.attack import Attack
-from tests.programs.sandbox.attacks.signs import answers, either, shows, swarms
+from tests.programs.sandbox.attacks.attack import Attack, answers, either, shows, swarms
 
 _CALL = """
         import ctypes, os, platform

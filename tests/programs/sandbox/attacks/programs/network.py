@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs.sandbox.attacks.attack import Attack
-from tests.programs.sandbox.attacks.signs import answers, listens, reached
+from tests.programs.sandbox.attacks.attack import Attack, answers, listens, reached
 
 NETWORK = (
     Attack(

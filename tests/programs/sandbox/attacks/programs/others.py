@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs.sandbox.attacks.attack import Attack
-from tests.programs.sandbox.attacks.signs import harms, shows
+from tests.programs.sandbox.attacks.attack import Attack, harms, shows
 
 _LIBC = """
         import ctypes, os, platform, signal

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.programs.sandbox.attacks.attack import Attack
-from tests.programs.sandbox.attacks.signs import either, floods, lingers, swarms, swells
+from tests.programs.sandbox.attacks.attack import Attack, either, floods, lingers, swarms, swells
 
 from autoreason.programs.sandbox.base import RunLimits
 
@@ -200,16 +199,8 @@ RESOURCES = (
             pass
         """,
     ),
-    Attack(
-        "one long call of arithmetic",
-        lingers,
-        "print(len(str(7 ** (10 ** 8))))",
-    ),
-    Attack(
-        "one long match",
-        lingers,
-        "import re\nre.match('(a+)+$', 'a' * 60 + 'b')",
-    ),
+    Attack("one long call of arithmetic", lingers, "print(len(str(7 ** (10 ** 8))))"),
+    Attack("one long match", lingers, "import re\nre.match('(a+)+$', 'a' * 60 + 'b')"),
     Attack(
         "waiting for what never comes",
         lingers,
@@ -357,8 +348,6 @@ RESOURCES = (
         alone=True,
     ),
     Attack(
-        "a number that is long to read when compiled",
-        lingers,
-        f"x = {'9' * 65000}\nprint(x % 7)",
+        "a number that is long to read when compiled", lingers, f"x = {'9' * 65000}\nprint(x % 7)"
     ),
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs.sandbox.attacks.attack import Attack
-from tests.programs.sandbox.attacks.signs import accepted, either, shows
+from tests.programs.sandbox.attacks.attack import Attack, accepted, either, shows
 
 _DUMP = """
     import ctypes
@@ -19,11 +18,7 @@ _DUMP = """
 """
 
 SECRETS = (
-    Attack(
-        "a planted file by its path",
-        shows,
-        "print(open('@FOLDER@/secret.txt').read())",
-    ),
+    Attack("a planted file by its path", shows, "print(open('@FOLDER@/secret.txt').read())"),
     Attack("a planted file through a symlink", shows, "print(open('@FOLDER@/link').read())"),
     Attack("a planted file through a hard link", shows, "print(open('@FOLDER@/hard').read())"),
     Attack(
@@ -104,11 +99,7 @@ SECRETS = (
                     print(error)
         """,
     ),
-    Attack(
-        "where a link points",
-        shows,
-        "import os\nprint(os.readlink('@FOLDER@/pointer'))",
-    ),
+    Attack("where a link points", shows, "import os\nprint(os.readlink('@FOLDER@/pointer'))"),
     Attack(
         "the date of a file",
         shows,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs.sandbox.attacks.attack import Attack
-from tests.programs.sandbox.attacks.signs import lingers, survives
+from tests.programs.sandbox.attacks.attack import Attack, lingers, survives
 
 _NAMED = """
         import ctypes, os, time

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs.sandbox.attacks.attack import Attack
-from tests.programs.sandbox.attacks.signs import accepted
+from tests.programs.sandbox.attacks.attack import Attack, accepted
 
 from autoreason.programs.sandbox.base import RunLimits
 

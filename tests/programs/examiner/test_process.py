@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
+import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -13,14 +15,25 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import pytest_asyncio
+from msgspec import Raw
 from tests.closing import closed_after
 from tests.patience import PATIENCE
 from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
 
 import autoreason.programs.examiner.service
 from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.paths import data_folder
 from autoreason.programs.assignment import CodeVerdict, Examination, Observation, Probe
-from autoreason.programs.examiner.client import ExaminerClient
+from autoreason.programs.examiner import service
+from autoreason.programs.examiner.process import (
+    ExaminerClient,
+    OpenReply,
+    OpenRequest,
+    load_set,
+    save_set,
+)
+from autoreason.programs.examiner.service import Call, Reply, encode_frame, read_frame
 from autoreason.programs.problems.problem import encode_set
 
 SLOW = "import time\ntime.sleep(0.6)\n" + ADDING
@@ -28,8 +41,12 @@ SLOW = "import time\ntime.sleep(0.6)\n" + ADDING
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
+    return written(tmp_path)
+
+
+def written(folder: Path) -> Path:
     """A file with two problems, a checker, known solutions, and a broken line."""
-    path = tmp_path / "problems.jsonl"
+    path = folder / "problems.jsonl"
     checker = (
         f"def check(input, output, expected): return output.strip() == expected.strip() # {SECRET}"
     )
@@ -44,7 +61,7 @@ def source(tmp_path: Path) -> Path:
 @asynccontextmanager
 async def opened(source: Path | str, **options: object) -> AsyncIterator[ExaminerClient]:
     """A client that is closed in the end."""
-    client = await ExaminerClient.open(source, workers=1, **options)  # type: ignore[arg-type]
+    client = await ExaminerClient.open(source, workers=1, **options)
     try:
         yield client
     finally:
@@ -52,13 +69,11 @@ async def opened(source: Path | str, **options: object) -> AsyncIterator[Examine
 
 
 def asked(program: str = ADDING, problem: str = "adding", **fields: object) -> Examination:
-    """A question."""
     usual = {"problem": problem, "program": program, "which": "public"}
     return msgspec.convert(usual | fields, Examination)
 
 
 def process_of(client: ExaminerClient) -> int:
-    """The process that a client talks to."""
     assert client._connection is not None
     return client._connection._process.pid
 
@@ -72,7 +87,6 @@ def alive(pid: int) -> bool:
 
 
 def children(pid: int) -> set[int]:
-    """Every process below one."""
     listed = subprocess.run(
         ["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
     )
@@ -85,7 +99,6 @@ def children(pid: int) -> set[int]:
 
 
 async def until(happened: Callable[[], bool]) -> bool:
-    """Whether something happens within some seconds."""
     for _ in range(int(PATIENCE / 0.05)):
         if happened():
             return True
@@ -94,78 +107,68 @@ async def until(happened: Callable[[], bool]) -> bool:
 
 
 async def gone(pids: set[int]) -> bool:
-    """Whether all of them end within some seconds."""
     return await until(lambda: not any(map(alive, pids)))
 
 
-async def test_it_tells_what_programs_do(source: Path) -> None:
-    async with opened(source) as client:
-        probe = Probe(problem="doubling", program="def double(x): return 2 * x \udc80", inputs=())
-        broken = await client.observe(msgspec.structs.replace(probe, inputs=("double(2)",)))
-        assert broken.observations == (Observation(failure="runtime_error"),)
-        right = Probe(problem="adding", program=ADDING, inputs=("1 2", "2 3"))
-        assert [each.value for each in (await client.observe(right)).observations] == ["3", "5"]
-        with pytest.raises(InvalidInput, match="no problem 'other'"):
-            await client.observe(msgspec.structs.replace(right, problem="other"))
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def client(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ExaminerClient]:
+    async with opened(written(tmp_path_factory.mktemp("set"))) as client:
+        yield client
 
 
-async def test_it_tells_what_everybody_may_know_and_gives_verdicts(source: Path) -> None:
-    async with opened(source) as client:
-        assert [each.id for each in client.reply.assignments] == ["adding", "doubling"]
-        assert [each.private for each in client.reply.assignments] == [1, 0]
-        assert [each.line for each in client.reply.broken] == [3]
-        assert client.reply.level in ("bubblewrap", "landlock", "seccomp")
-        public, private, other = await asyncio.gather(
-            client.examine(asked()),
-            client.examine(asked(which="private")),
-            client.examine(asked("def double(x): return x", "doubling", every=True)),
-        )
-        assert public.verdict is CodeVerdict.ACCEPTED
-        assert private.verdict is CodeVerdict.ACCEPTED
-        assert (other.verdict, other.run) == (CodeVerdict.WRONG_ANSWER, 2)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_it_tells_what_programs_do(client: ExaminerClient) -> None:
+    probe = Probe(problem="doubling", program="def double(x): return 2 * x \udc80", inputs=())
+    broken = await client.observe(msgspec.structs.replace(probe, inputs=("double(2)",)))
+    assert broken.observations == (Observation(failure="runtime_error"),)
+    right = Probe(problem="adding", program=ADDING, inputs=("1 2", "2 3"))
+    assert [each.value for each in (await client.observe(right)).observations] == ["3", "5"]
+    with pytest.raises(InvalidInput, match="no problem 'other'"):
+        await client.observe(msgspec.structs.replace(right, problem="other"))
 
 
-async def test_nothing_private_reaches_the_loop(source: Path) -> None:
-    async with opened(source) as client:
-        assert SECRET not in repr(client.reply.assignments)
-        for program in ("print(input())", "raise ValueError(input())", ADDING):
-            examined = await client.examine(asked(program, which="private", every=True))
-            assert SECRET not in repr(examined)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_it_tells_what_everybody_may_know_and_gives_verdicts(client: ExaminerClient) -> None:
+    assert [each.id for each in client.reply.assignments] == ["adding", "doubling"]
+    assert [each.private for each in client.reply.assignments] == [1, 0]
+    assert [each.line for each in client.reply.broken] == [3]
+    assert client.reply.level in ("bubblewrap", "landlock", "seccomp")
+    public, private, other, no_text = await asyncio.gather(
+        client.examine(asked()),
+        client.examine(asked(which="private")),
+        client.examine(asked("def double(x): return x", "doubling", every=True)),
+        client.examine(asked("print('\ud800', 3)")),
+    )
+    assert public.verdict is private.verdict is CodeVerdict.ACCEPTED
+    assert (other.verdict, other.run) == (CodeVerdict.WRONG_ANSWER, 2)
+    assert no_text.verdict is CodeVerdict.WRONG_ANSWER
 
 
-async def test_a_set_is_opened_again_by_its_digest_without_the_file(source: Path) -> None:
-    async with opened(source) as client:
-        digest, assignments = client.reply.digest, client.reply.assignments
+@pytest.mark.asyncio(loop_scope="module")
+async def test_nothing_private_reaches_the_loop(client: ExaminerClient) -> None:
+    assert SECRET not in repr(client.reply.assignments)
+    for program in ("print(input())", "raise ValueError(input())", ADDING):
+        examined = await client.examine(asked(program, which="private", every=True))
+        assert SECRET not in repr(examined)
+
+
+@pytest.mark.parametrize("only", [(), ("doubling",)])
+async def test_a_set_or_a_part_of_it_is_opened_again_by_its_digest_without_the_file(
+    source: Path, only: tuple[str, ...]
+) -> None:
+    async with opened(source, only=only) as client:
+        reply = client.reply
+        assert [each.id for each in reply.assignments] == [*(only or ("adding", "doubling"))]
     await asyncio.to_thread(source.unlink)
-    async with opened(digest) as client:
-        assert client.reply.assignments == assignments
-        assert (await client.examine(asked())).verdict is CodeVerdict.ACCEPTED
-
-
-async def test_a_part_of_a_set_is_a_set_of_its_own(source: Path) -> None:
-    async with opened(source, only=("doubling",)) as client:
-        assert [each.id for each in client.reply.assignments] == ["doubling"]
-        digest = client.reply.digest
-    async with opened(digest) as client:
-        assert [each.id for each in client.reply.assignments] == ["doubling"]
+    async with opened(reply.digest) as client:
+        assert client.reply.assignments == reply.assignments
 
 
 async def test_what_cannot_be_used_is_refused_in_a_sentence(source: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="No such file"):
         await ExaminerClient.open(tmp_path / "none.json")
-    with pytest.raises(InvalidInput, match="not saved here"):
-        await ExaminerClient.open("0" * 64)
     with pytest.raises(InvalidInput, match="no problem 'other' in this set"):
         await ExaminerClient.open(source, only=("other",))
-    async with opened(source) as client:
-        with pytest.raises(InvalidInput, match="no problem 'other' in this set"):
-            await client.examine(asked(problem="other"))
-
-
-async def test_a_program_that_is_no_text_gets_a_verdict_all_the_same(source: Path) -> None:
-    async with opened(source) as client:
-        examined = await client.examine(asked("print('\ud800', 3)"))
-        assert examined.verdict is CodeVerdict.WRONG_ANSWER
 
 
 async def test_where_its_process_dies_what_was_in_flight_is_asked_again(source: Path) -> None:
@@ -250,7 +253,7 @@ async def test_closing_leaves_no_process_behind(source: Path) -> None:
 LEAVING = """
 import asyncio, sys
 from autoreason.programs.assignment import Examination
-from autoreason.programs.examiner.client import ExaminerClient
+from autoreason.programs.examiner.process import ExaminerClient
 async def main():
     client = await ExaminerClient.open(sys.argv[1], workers=1)
     asked = Examination(problem="adding", program="while True: pass", which="public")
@@ -306,7 +309,6 @@ def _look(folder: Path) -> tuple[bytes, int]:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process takes."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
 
 
@@ -314,11 +316,100 @@ async def test_its_memory_stays_flat_over_many_examinations(source: Path) -> Non
     async with opened(source) as client:
 
         async def examine_many(first: int) -> None:
-            programs = (f"print(3)  # {number}" for number in range(first, first + 20))
+            programs = (f"print(3)  # {number}" for number in range(first, first + 6))
             await asyncio.gather(*(client.examine(asked(each)) for each in programs))
 
         await examine_many(0)
         before = resident(process_of(client))
         for round_number in range(1, 4):
-            await examine_many(20 * round_number)
+            await examine_many(6 * round_number)
         assert resident(process_of(client)) - before < 2 << 20
+
+
+class Scripted:
+    """Fails over programs that are empty."""
+
+    opened = OpenReply(digest="d", assignments=(), broken=(), level="none")
+
+    def __init__(self) -> None:
+        self.closed = False
+        self.methods = {"observe": (Probe, self.observe)}
+
+    async def observe(self, probe: Probe) -> str:
+        if not probe.program:
+            raise KeyError("wrong")
+        return probe.program
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def exchange(open_: Callable[[OpenRequest], Scripted], *programs: str) -> list[Reply | None]:
+    """What a service replies to an opening and to calls, before the client disconnects."""
+    local, remote = socket.socketpair()
+    serving = asyncio.create_task(service._serve(remote, OpenRequest, open_))
+    reader, writer = await asyncio.open_connection(sock=local)
+    probes = [Probe(problem="p", program=each, inputs=()) for each in programs]
+    replies = []
+    for number, argument in enumerate((OpenRequest(digest="d"), *probes)):
+        writer.write(encode_frame(Call(number, "observe", Raw(msgspec.msgpack.encode(argument)))))
+        replies.append(await read_frame(reader, Reply))
+    writer.close()
+    await serving
+    return replies
+
+
+async def test_a_call_that_fails_is_answered_and_the_next_one_as_well() -> None:
+    served = Scripted()
+    opened, failed, answered = await exchange(lambda _: served, "", "x")
+    assert opened == Reply(0, Raw(msgspec.msgpack.encode(served.opened)))
+    assert failed == Reply(1, error="KeyError: 'wrong'", user_error=False)
+    assert answered == Reply(2, Raw(msgspec.msgpack.encode("x")))
+    assert served.closed
+
+
+async def test_what_cannot_be_opened_is_refused_in_the_words_of_its_error() -> None:
+    def refuse(_: OpenRequest) -> Scripted:
+        raise InvalidInput("there is no such set; name another")
+
+    assert await exchange(refuse) == [Reply(0, error="there is no such set; name another")]
+
+
+def test_only_what_a_user_can_change_is_the_users_error() -> None:
+    client = ExaminerClient(OpenRequest())
+    own, others = (Reply(1, error="m", user_error=user) for user in (True, False))
+    assert isinstance(client._error_of(own), InvalidInput)
+    with pytest.raises(ProviderFailed, match="the examiner failed: m"):
+        raise client._error_of(others)
+
+
+PROBLEMS = (adding(), doubling())
+
+
+def kept() -> Path:
+    [path] = (data_folder() / "problems").iterdir()
+    return path
+
+
+def test_a_set_is_found_again_by_its_digest() -> None:
+    digest = save_set(PROBLEMS)
+    assert load_set(digest) == PROBLEMS
+    assert save_set(PROBLEMS) == digest
+    assert kept().name == f"{digest}.jsonl"
+
+
+def test_only_its_owner_may_read_it() -> None:
+    save_set(PROBLEMS)
+    assert stat.S_IMODE(kept().stat().st_mode) == 0o600
+
+
+def test_a_set_that_is_not_there_or_was_changed_is_refused_in_one_sentence() -> None:
+    digest = save_set(PROBLEMS)
+    with pytest.raises(InvalidInput, match="not saved here"):
+        load_set("0" * 64)
+    kept().write_bytes(kept().read_bytes().replace(b"their sum", b"their product"))
+    with pytest.raises(InvalidInput, match="was changed"):
+        load_set(digest)
+    kept().write_bytes(b"{")
+    with pytest.raises(InvalidInput, match="damaged"):
+        load_set(digest)
