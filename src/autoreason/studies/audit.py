@@ -15,7 +15,7 @@ from autoreason.events import RunPaused, RunResumed
 from autoreason.exchange import Outcome
 from autoreason.parsing.documents import find_leaks, same_text
 from autoreason.programs.events import examined_in
-from autoreason.programs.source import same_program
+from autoreason.programs.examination import same_program
 from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, Tone, words

@@ -23,7 +23,7 @@ from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
 
 import autoreason.programs.examiner.service
 from autoreason.errors import InvalidInput, ProviderFailed
-from autoreason.paths import data_folder
+from autoreason.files import data_folder
 from autoreason.programs.assignment import CodeVerdict, Examination, Observation, Probe
 from autoreason.programs.examiner import service
 from autoreason.programs.examiner.process import (

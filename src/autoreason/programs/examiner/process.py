@@ -11,8 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.files import write_atomically
-from autoreason.paths import data_folder
+from autoreason.files import data_folder, write_atomically
 from autoreason.programs.assignment import Assignment, Examination, Examined, Observed, Probe
 from autoreason.programs.examiner.examiner import Examiner
 from autoreason.programs.examiner.service import Method, ServiceClient, run_service
