@@ -27,7 +27,6 @@ BROKEN_PIPE = 141
 
 
 def main() -> None:
-    """Run the command line and leave with its exit status."""
     _replace_closed_streams()
     status = run_cli([_as_utf8(argument) for argument in sys.argv[1:]])
     for stream in (sys.stdout, sys.stderr):
@@ -84,7 +83,6 @@ def run_cli(arguments: list[str]) -> int:
 
 
 def _start_log() -> None:
-    """Write what goes over the wire to standard error, where the environment asks for it."""
     level = os.environ.get("AUTOREASON_LOG", "")
     if not level:
         return
@@ -117,7 +115,6 @@ def _abandon(stream: TextIO) -> None:
 
 
 def _explain(error: OSError) -> int:
-    """What the system did not let us read or write."""
     if isinstance(error, BrokenPipeError):
         _abandon(sys.stdout)
         return BROKEN_PIPE

@@ -47,8 +47,6 @@ _SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
 
 
 class Line(NamedTuple):
-    """One thing that happened."""
-
     place: str
     """`pass 3`, `playoff`; empty where it belongs to the whole run."""
     about: str
@@ -96,7 +94,6 @@ class Account:
 
 
 def tell_all(events: Iterable[AnyEvent]) -> list[Line]:
-    """A whole record in lines."""
     account = Account()
     return [line for event in events for line in account.tell(event)]
 
@@ -249,7 +246,6 @@ def _playoff(event: PlayoffDecided) -> str:
 
 
 def _examined(event: ProgramExamined) -> str:
-    """A program and its tests, with the first that it failed."""
     from autoreason.programs.events import describe_examined
 
     if not event.program:
@@ -266,7 +262,6 @@ def _examined(event: ProgramExamined) -> str:
 
 
 def describe_method(story: Story) -> str:
-    """Who works on a run, and how."""
     settings = story.settings
     if settings is None:
         return ""
@@ -300,7 +295,6 @@ def describe_needs(story: Story, stages: Iterable[str]) -> str:
 
 
 def describe_spending(story: Story, spent: Spent) -> str:
-    """What was spent, each against its limit where there is one."""
     limits = story.settings.budget if story.settings else Budget()
     return " · ".join(
         (

@@ -68,7 +68,6 @@ class Setting(NamedTuple):
 
 
 def settings_of(command: str) -> dict[str, Setting]:
-    """Every setting that a command understands."""
     taken, own = read_docs(_OPTIONS[command]), SETTING_DOCS
     found = {
         name: Setting(own[name], describe_default(name, _show_value))
@@ -92,7 +91,6 @@ def _show_value(value: Any) -> str:
 
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:
-    """The task that a brief and the options describe."""
     contract = {name: values.get(name) for name in Contract.__struct_fields__}
     return read_task(brief, draft=values["draft"], facts=values["facts"], contract=contract)
 
@@ -122,7 +120,6 @@ def take_contract(chosen: dict[str, Any]) -> dict[str, Any]:
 
 
 def given(values: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Those of these options that were given."""
     return {name: values[name] for name in names if values.get(name) not in (None, ())}
 
 
@@ -136,7 +133,6 @@ class Config(Struct, frozen=True):
     limits: Budget = Budget()
 
     def defaults(self) -> dict[str, object]:
-        """By the names that options have."""
         limits = {option: getattr(self.limits, name) for name, option in LIMITS.items()}
         found = {"model": self.model, **limits}
         return {name: value for name, value in found.items() if value is not None}
@@ -150,7 +146,6 @@ KEYS = (
 
 
 def read_config() -> Config:
-    """What is there; nothing where there is no file."""
     path = config_file()
     try:
         with open_input(path) as file:

@@ -147,7 +147,6 @@ def print_message(sentence: str) -> None:
 
 
 def print_messages(sentences: Iterable[str]) -> None:
-    """Several of them."""
     for sentence in sentences:
         print_message(sentence)
 
@@ -265,7 +264,6 @@ class Command(click.Command):
         return (*self.shares, "journal") if "book" in self.shares else self.shares
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Its own options, and those of all commands."""
         from click.shell_completion import CompletionItem
 
         own = [
@@ -297,7 +295,6 @@ class Command(click.Command):
         return [*others, everything, last]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Options by heading, the rare ones and every setting with `--help-all`."""
         from autoreason.cli.options import ALL_OPTIONS
 
         whole = bool(ctx.meta.get(ALL_OPTIONS))
@@ -329,7 +326,6 @@ class Command(click.Command):
                 formatter.write_text(note)
 
     def _settings(self) -> Iterator[tuple[str, str]]:
-        """Every setting that has no option of its own: its value, what it means, its default."""
         from autoreason.cli.arguments import settings_of
 
         named = {each.name for each in self.params}
@@ -339,7 +335,6 @@ class Command(click.Command):
                 yield f"{name} {doc.metavar}".strip(), doc.sentence.replace("`", "") + shown
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Examples; with `--help-all` the rest, too."""
         if self.examples:
             with formatter.section("Examples"):
                 for line in self.examples.strip().splitlines():
@@ -362,14 +357,12 @@ class Group(click.Group):
         self.default = default
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """With the default command where none is named."""
         named = args[:1] and (args[0] in self.commands or args[0] in ctx.help_option_names)
         if self.default and not named and not (args and ctx.resilient_parsing):
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """As declared."""
         return list(self.commands)
 
 

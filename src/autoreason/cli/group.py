@@ -61,17 +61,14 @@ class LazyGroup(click.Group):
     """A group that knows its commands by name and loads one at a time."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """All commands, in the order they are taught."""
         return list(_NAMES)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options that all commands share, which may stand anywhere."""
         return super().parse_args(ctx, gather_shared(ctx, args))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As always; a mistyped name is answered with those it may have been."""
         if args[0] not in _NAMES and not args[0].startswith("-"):
             from difflib import get_close_matches
 
@@ -85,7 +82,6 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the module a command lives in."""
         if cmd_name not in _NAMES:
             return None
         module = _MODULES.get(cmd_name, cmd_name)
@@ -94,7 +90,6 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands without loading them."""
         for title, commands in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl(list(commands.items()))

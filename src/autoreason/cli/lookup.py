@@ -82,7 +82,6 @@ def _no_texts(story: Story) -> str:
 
 
 def warn_left_out(run: str, why: str) -> None:
-    """Say that one of many runs is left out."""
     click.echo(f"autoreason: {run} is left out: {why}", err=True)
 
 
@@ -97,7 +96,6 @@ def is_sampled(story: Story) -> bool:
 
 
 def is_suite(story: Story) -> bool:
-    """Whether it consists of cells that are runs themselves."""
     return isinstance(story.job, Lab)
 
 
@@ -130,7 +128,6 @@ def describe_title(title: str, story: Story | None) -> str:
 
 
 def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of runs, for the shell."""
     from click.shell_completion import CompletionItem
 
     try:
@@ -142,12 +139,10 @@ def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
 
 
 def run_argument(*, required: bool) -> Callable[[Any], Any]:
-    """The argument that names a run."""
     return click.argument("run", required=required, shell_complete=complete_run)
 
 
 def runs_argument(name: str = "runs", metavar: str = "[RUN]...") -> Callable[[Any], Any]:
-    """The argument that names any number of runs."""
     return click.argument(name, nargs=-1, metavar=metavar, shell_complete=complete_run)
 
 

@@ -159,7 +159,6 @@ class GroupedOption(click.Option):
         """Whether only `--help-all` shows it."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """What help shows."""
         record = super().get_help_record(ctx)
         if record is None:
             return None
@@ -199,12 +198,10 @@ def option(flags: str, help: str = "", *, name: str = "", **attrs: Any) -> Spec:
 
 
 def flag(flags: str, help: str, **attrs: Any) -> Spec:
-    """An option without a value."""
     return option(flags, help, is_flag=True, **attrs)
 
 
 def file(flags: str, help: str, **attrs: Any) -> Spec:
-    """An option whose value is a file or a folder."""
     return option(flags, help, type=FILE, **attrs)
 
 
@@ -223,7 +220,6 @@ def field_option(owner: type[Struct], field: str, flags: str = "", **attrs: Any)
 
 
 def setting(field: str, flags: str = "", **attrs: Any) -> Spec:
-    """An option for a field of `Settings`."""
     return field_option(Settings, field, flags, **attrs)
 
 
@@ -371,8 +367,6 @@ dry_run_option = group("Result", flag("--dry-run", "Only say what it would do, c
 
 
 def together(*groups: Wrap) -> Wrap:
-    """Several groups of options as one decorator, in this order."""
-
     def wrap(command: Any) -> Any:
         for each in reversed(groups):
             command = each(command)

@@ -274,7 +274,6 @@ class Interrupts:
             raise KeyboardInterrupt from None
 
     def begin(self) -> None:
-        """From now on there is something to wait for."""
         if self._asked:
             raise KeyboardInterrupt
         self._preparing = None
@@ -413,7 +412,6 @@ def read_new(book: Journal, run: str, view: View, times: WorkingTime, seen: int)
 
 
 def _cells(book: Journal, run: str, live: Live, now: datetime) -> dict[str, Call]:
-    """The cells of a suite that are under way, and what they have spent so far."""
     from autoreason.run.lab_status import running_cells
     from autoreason.run.record import working_time
 

@@ -102,12 +102,10 @@ class Scale(NamedTuple):
     end: float
 
     def __call__(self, value: float) -> float:
-        """Where a number lies."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:
-    """A colour for each name."""
     known = list(_SHAPES)
     return {name: known[at % len(known)] for at, name in enumerate(names)}
 
@@ -118,7 +116,6 @@ def plot_charts(title: str, *charts: Chart) -> Plot:
 
 
 def frame(title: str, width: int, height: float, parts: Iterable[str], kind: str = "") -> str:
-    """The document around the parts of a picture."""
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:.0f}" '
         f'viewBox="0 0 {width} {height:.0f}" role="img" class="{f"plot {kind}".rstrip()}">',
@@ -161,7 +158,6 @@ def _draw_charts(title: str, charts: Sequence[Chart]) -> str:
 
 
 def _draw(chart: Chart) -> tuple[list[str], float]:
-    """The parts of a chart, and how high it is."""
     lines = [(each.colour, list(_runs(each.points))) for each in chart.series]
     points = [point for _, runs in lines for run in runs for point in run]
     across = chart.x_range or _limits([point.x for point in points])
@@ -229,7 +225,6 @@ def _ticks(values: Sequence[float], low: float, high: float, most: int) -> Itera
 def _places(
     chart: Chart, values: Sequence[float], across: tuple[float, float]
 ) -> Iterator[tuple[float, str]]:
-    """What the axis across says, and where."""
     if chart.names:
         room = int((_WIDTH - 4 * _EDGE) / len(chart.names) / _LETTER)
         yield from ((at, shorten(name, max(3, room))) for at, name in chart.names.items())

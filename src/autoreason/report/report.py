@@ -52,7 +52,6 @@ _BACKGROUND = "html{background:#fff}@media (prefers-color-scheme:dark){html{back
 def page(
     heading: str, conclusion: str, sections: Sequence[Section], about: Mapping[str, str]
 ) -> str:
-    """The whole file."""
     title = in_markup(heading)
     return "\n".join(
         [
@@ -72,7 +71,6 @@ def page(
 def body(
     conclusion: str, sections: Sequence[Section], about: Mapping[str, str], title: str = ""
 ) -> str:
-    """The contents of the page."""
     parts = [
         f'<div class="report"><style>{_STYLE}{_PLOTS}</style>',
         *([f"<h1>{title}</h1>"] if title else []),

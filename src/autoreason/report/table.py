@@ -33,7 +33,6 @@ def join_units(text: str) -> str:
 
 
 def restore_spaces(text: str) -> str:
-    """The text with plain spaces again."""
     return text.replace(_HARD, " ")
 
 
@@ -101,18 +100,14 @@ class Column(NamedTuple):
 
 
 def words(*titles: str) -> list[Column]:
-    """Columns of words, by their titles."""
     return [Column(title, figures=False) for title in titles]
 
 
 def figures(*titles: str) -> list[Column]:
-    """Columns of figures, by their titles."""
     return [Column(title) for title in titles]
 
 
 class Fragment(NamedTuple):
-    """A piece of a line, and its tone."""
-
     text: str
     tone: str = ""
 
@@ -130,7 +125,6 @@ class Table(NamedTuple):
 
     @property
     def cells(self) -> list[list[Cell]]:
-        """The rows as people read them."""
         return [[_shown(value) for value in row] for row in self.rows]
 
     def lines(self, width: int = UNLIMITED) -> Iterator[list[Fragment]]:
@@ -144,12 +138,10 @@ class Table(NamedTuple):
             yield [Fragment(f"on a wider terminal also: {', '.join(missing)}", "muted")]
 
     def to_text(self, width: int = UNLIMITED) -> str:
-        """The table in plain text."""
         found = ["".join(piece.text for piece in line).rstrip() for line in self.lines(width)]
         return "\n".join([*([self.title] if self.title else []), *found])
 
     def to_rich(self, width: int = UNLIMITED) -> Iterator[Text]:
-        """The lines of the table for a terminal."""
         from rich.text import Text
 
         for line in self.lines(width):
@@ -338,7 +330,6 @@ class _Layout:
         yield [*keys, *block]
 
     def block(self, columns: Sequence[int], room: int) -> Iterator[list[Fragment]]:
-        """The lines of some columns, headings first."""
         widths = self._widths(columns, room)
         if self._table.headings:
             titles = [[title] for title in self._titles]

@@ -99,7 +99,6 @@ def _no_interval(clusters: Sequence[Sequence[float]], *, bounded: bool) -> str:
 
 
 def _draws(clusters: Sequence[Sequence[float]]) -> NDArray[np.float64]:
-    """Means of clusters drawn again."""
     rng = np.random.default_rng(0)
     chosen = rng.integers(len(clusters), size=(_BOOTSTRAPS, len(clusters)))
     means = np.zeros(chosen.shape)

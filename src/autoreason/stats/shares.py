@@ -31,7 +31,6 @@ def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[f
 
 
 def share(successes: float, trials: int, confidence: float = 0.95) -> Estimate:
-    """A share with Wilson's interval."""
     _check_counts(successes, trials - successes)
     interval = wilson(successes, trials, confidence)
     if interval is None:

@@ -38,7 +38,6 @@ _NEEDS = {
 
 
 def job_class(job: AnyJob) -> type[Job]:
-    """The class that does a job."""
     if isinstance(job, Refine):
         return find_strategy(job.strategy)
     kind = load("strategy", job.name, {job.name: job.code})

@@ -44,7 +44,6 @@ class Iterated(Strategy):
     used_settings: ClassVar[tuple[str, ...] | None] = ("passes",)
 
     async def run(self) -> Delivered:
-        """Revise until the passes are used up."""
         await self.write_draft()
         number = 0
         while self.may_begin(number + 1):
@@ -54,12 +53,10 @@ class Iterated(Strategy):
         return self.deliver("capped", self.why_capped(number))
 
     async def run_pass(self, number: int, guidance: str) -> None:
-        """One revision."""
         self.take(number, await self._revise(number, guidance))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """One text per pass."""
         passes = settings.passes
         likely = {"author": 1, "reviser": passes}
         return (
@@ -76,24 +73,18 @@ class Iterated(Strategy):
 
 
 class Conservative(Iterated):
-    """Only what is clearly wrong is changed."""
-
     summary = "revised in every pass, asked to change as little as possible"
     prompt = "conservative"
     prompts = ("conservative",)
 
 
 class Improve(Iterated):
-    """The usual request: improve it."""
-
     summary = "revised in every pass, asked to improve it"
     prompt = "improve"
     prompts = ("improve",)
 
 
 class Harsh(Iterated):
-    """The author is asked to find fault with its own text."""
-
     summary = "revised in every pass by its own harshest critic"
     prompt = "harsh"
     prompts = ("harsh",)
@@ -107,7 +98,6 @@ class CritiqueRevise(Iterated):
     used_settings = ("passes", *CRITIC_SETTINGS, "critic_facts", "protocol")
 
     async def run_pass(self, number: int, guidance: str) -> None:
-        """One critique and one revision."""
         text = self.incumbent.text
         findings = await criticise(self.context, number, text, guidance)
         if findings.outcome == "unreadable":
@@ -120,7 +110,6 @@ class CritiqueRevise(Iterated):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """A critic and a text per pass."""
         passes = settings.passes
         return (
             {"author": 1, "critic": passes * CRITICS},
@@ -137,20 +126,16 @@ _PASS = re.compile(r"\bpass(?= \d)")
 
 
 class Single(Strategy):
-    """The author's first answer."""
-
     summary = "one draft, delivered as it is"
     prompts = ()
     used_settings = ()
 
     async def run(self) -> Delivered:
-        """Write it and be done."""
         await self.write_draft()
         return self.deliver("done", Ending("drafts", "one draft was asked for"))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:  # noqa: ARG003
-        """One text."""
         return {"author": 1}, {"author": 1}, {"author": MAX_CALLS_PER_TEXT}
 
 
@@ -165,7 +150,6 @@ class Samples(Struct, frozen=True, kw_only=True):
 
 
 def sample_count(settings: Settings) -> int:
-    """How many drafts `best_of_n` writes."""
     return own_options(settings, Samples).n
 
 
@@ -181,15 +165,12 @@ def sampled_draft(story: Story, number: int) -> str:
 
 
 class BestOfN(Strategy):
-    """Independent drafts, and a blind panel that picks one of them."""
-
     summary = "independent drafts (option n, default 6), the best by a blind panel"
     prompts = JUDGE_PROMPTS
     options_type = Samples
     used_settings = (*JUDGE_SETTINGS, "playoff", "confirmation", "protocol")
 
     async def run(self) -> Delivered:
-        """Write them all, then run the panel."""
         await self.write_draft()
         if self.context.allowance and self.context.allowance.limited:
             await self._write_what_fits()
@@ -205,7 +186,6 @@ class BestOfN(Strategy):
         raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
 
     async def _write_at_once(self, n: int) -> None:
-        """All the others at once."""
         numbers = range(2, n + 1)
         drafts = [write_draft(self.context, pass_key(number, "author")) for number in numbers]
         # All have arrived before the first is used: an error here must not lose the others.
@@ -225,7 +205,6 @@ class BestOfN(Strategy):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """The drafts and the panels; none where no two drafts differ and keep the contract."""
         n = sample_count(settings)
         judges, calls = _judges(settings), seat_calls(settings)
         return (
@@ -236,7 +215,6 @@ class BestOfN(Strategy):
 
     @classmethod
     def check(cls, settings: Settings) -> None:
-        """Its option, and a panel to choose with."""
         super().check(settings)
         if not settings.playoff:
             raise InvalidInput("best_of_n needs a panel to choose with; set `playoff` to 2 or more")
@@ -287,7 +265,6 @@ class SelfRefine(Strategy):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """Feedback and a text per pass."""
         passes = settings.passes
         return (
             {"author": 1, "critic": 1},

@@ -48,8 +48,6 @@ _TAIL = 0.025
 
 
 class WorseText(NamedTuple):
-    """A text that is left out."""
-
     text: str
     detail: str
     reason: Literal["metric", "number", "added"] = "metric"
@@ -66,7 +64,6 @@ class MetricGuard:
     async def check(
         self, name: str | int, written: WrittenText | MissingText
     ) -> WrittenText | MissingText | WorseText:
-        """The text, or why the metric leaves it out."""
         metric = metric_of(self._context.task, "guard")
         if metric is None or isinstance(written, MissingText):
             return written
@@ -157,7 +154,6 @@ Affords = Callable[[range], Awaitable[bool]]
 
 
 async def prepare_draft(context: JobContext) -> None:
-    """Emit the first text."""
     _emit_ready(context, await _first_draft(context))
 
 

@@ -329,7 +329,6 @@ def _scores(cast: Sequence[tuple[int, ...]], rule: str) -> Scores:
 
 
 def gather_evidence(story: Story) -> Evidence:
-    """Every number the end of a run states."""
     decided = [p.decided for p in story.passes if p.decided]
     verdicts = [d.verdict for d in decided if d.verdict]
     if story.playoff and story.playoff.verdict:

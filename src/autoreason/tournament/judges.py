@@ -36,7 +36,6 @@ def balanced_orders(candidates: Sequence[str], judges: int, seed: int) -> tuple[
 
 
 def random_orders(candidates: Sequence[str], judges: int, seed: int) -> tuple[Order, ...]:
-    """One order per judge, each drawn on its own."""
     _check(candidates)
     rng = random.Random(seed)
     return tuple(tuple(rng.sample(candidates, len(candidates))) for _ in range(judges))
@@ -215,8 +214,6 @@ async def cast_ballot(
 
 
 class SeatCalls(NamedTuple):
-    """Calls that a seat takes."""
-
     usual: int
     most: int
 
@@ -228,7 +225,6 @@ def seat_calls(settings: Settings) -> SeatCalls:
 
 
 def lens_of(style: str, judge_number: int) -> str:
-    """What a judge is asked to look at; the whole text under most styles."""
     return LENSES[judge_number % len(LENSES)] if style == "specialists" else ""
 
 
@@ -273,7 +269,6 @@ def _read_ballot(reply: Reply, labels: tuple[str, ...]) -> tuple[str, ...] | Non
 
 
 def _reasoning(text: str) -> str:
-    """The argument of a structured ballot, or the whole answer."""
     try:
         value = json.loads(text)
     except ValueError:

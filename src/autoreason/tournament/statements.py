@@ -85,7 +85,6 @@ def scores(points: dict[str, int]) -> str:
 
 
 def lead(verdict: Verdict) -> str:
-    """The margin, and what it is worth."""
     if verdict.tied:
         return f"a tie at the top, which goes to {verdict.winner}"
     if verdict.margin < 0:
@@ -95,14 +94,12 @@ def lead(verdict: Verdict) -> str:
 
 
 def ballots(verdict: Verdict) -> str:
-    """How many votes a verdict rests on, and what was left out."""
     cast = count(verdict.ballots, "ballot")
     cast += "".join(f" and the {name}'s" for name in code_voters(verdict))
     return f"{cast}, {verdict.invalid} not valid" if verdict.invalid else cast
 
 
 def code_voters(verdict: Verdict) -> list[str]:
-    """The seats that code fills and that voted."""
     return [name for name, ballot in verdict.code.items() if ballot.ranking]
 
 
@@ -132,7 +129,6 @@ def uncounted(event: PassDecided) -> str:
 
 
 def panel(event: PanelDecided) -> str:
-    """What a panel over finished texts came to, in one line."""
     verdict = event.verdict
     is_pair = Key.parse(event.stage).head == PAIR
     if verdict is None and is_pair:
@@ -148,7 +144,6 @@ def panel(event: PanelDecided) -> str:
 
 
 def survivals(streak: int, k: int | None) -> str:
-    """How far the run is from convergence."""
     return f"survival {streak} of {k} in a row" if k else f"survival {streak} in a row"
 
 
@@ -161,12 +156,10 @@ def draft(event: DraftReady | DraftWritten, of: int = 1) -> str:
 
 
 def first_draft(found: DraftReady | None) -> str:
-    """The draft that a run is measured against."""
     return "the draft it began from" if found and found.of > 1 else "the first draft"
 
 
 def critique(event: CritiqueWritten) -> str:
-    """What a critic brought, counted."""
     if event.by_code:
         return f"{count(len(event.problems), 'limit')} of the contract broken, found by code"
     if not event.readable:
@@ -194,13 +187,11 @@ def critique(event: CritiqueWritten) -> str:
 
 
 def knowledge(found: Knowledge) -> str:
-    """What was shown of the user's records, and to whom."""
     judged = "" if found.judges.all else "; judges were shown no outcomes"
     return f"{count(len(found.shown), 'record')} of {found.source}{judged}"
 
 
 def candidate(event: CandidateReady) -> str:
-    """A challenger's length and what was done to it on the way."""
     notes = [
         note
         for note, applies in (
@@ -230,7 +221,6 @@ _DROPPED = {
 
 
 def dropped(event: CandidateDropped) -> str:
-    """Why a text is not on the ballot."""
     detail = violations(event.violations) or event.detail
     if event.reason == "clone" and detail:
         return f"left out: it is {detail}"
@@ -291,14 +281,12 @@ def _why_no_vote(event: CodeBallot) -> str:
 
 
 def code_ballot(event: CodeBallot) -> str:
-    """How code voted, or why it did not."""
     if event.ranking:
         return ranking(event.ranking)
     return f"no vote: {_why_no_vote(event)}"
 
 
 def ballot(event: BallotCast) -> str:
-    """One seat's vote."""
     lens = f" ({event.lens})" if event.lens else ""
     lens += " (shown the first draft)" if event.anchored else ""
     again = f", asked {event.asked} times" if event.asked > 1 else ""
@@ -310,7 +298,6 @@ def ballot(event: BallotCast) -> str:
 
 
 def length_check(event: BallotCast) -> str:
-    """What a second judge made of the first place of a ballot."""
     if event.check is None or event.ranking is None:
         return "no one checked its first place"
     if event.check.only_length is None:
@@ -322,12 +309,10 @@ def length_check(event: BallotCast) -> str:
 
 
 def violations(broken: tuple[Violation, ...]) -> str:
-    """Broken rules, joined."""
     return "; ".join(violation.message for violation in broken)
 
 
 def contract(rules: Contract, broken: tuple[Violation, ...]) -> str:
-    """Whether the text keeps its contract."""
     if rules.empty:
         return "none was set"
     if broken:
@@ -367,7 +352,6 @@ def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
 
 
 def weights(decided: PlayoffDecided) -> str:
-    """How much each judge's ballot counted, where they differ."""
     if not decided.weights:
         return ""
     each = listed([f"{judge} {weight:g}" for judge, weight in decided.weights.items()])
@@ -417,7 +401,6 @@ def preference(
 
 
 def leaks(number: int) -> str:
-    """How blind the judging was."""
     if not number:
         return "none found: no candidate has a known sign of how it was written"
     return f"{count(number, 'candidate')} went to a panel although something gave it away"
@@ -426,7 +409,6 @@ def leaks(number: int) -> str:
 def evidence(
     found: Evidence, story: Story, broken: tuple[Violation, ...], origin: str = ""
 ) -> list[tuple[str, str]]:
-    """What a run can show for itself, as labelled sentences."""
     if found.ballots + found.invalid or found.survival or found.unopposed:
         judged = (
             [("Survival", survival(found.survival))] if found.survival or not found.ballots else []

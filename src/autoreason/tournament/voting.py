@@ -18,8 +18,6 @@ Ranking = Sequence[str]
 
 
 class VoteResult(NamedTuple):
-    """What a panel decided."""
-
     winner: str
     scores: dict[str, int]
     margin: int
@@ -68,7 +66,6 @@ def max_lead(rule: str, candidates: int, judges: int) -> int:
 
 
 def is_additive(rule: str) -> bool:
-    """Whether a panel's scores are the sum of what each judge gives, so that they determine the outcome."""
     return _SCORING[rule].is_additive
 
 
@@ -342,17 +339,14 @@ class PanelSize:
         return replace(self, code=tuple(tuple(map(tie_order.index, each)) for each in cast))
 
     def code_rankings(self, tie_order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """What code votes, each as often as it counts."""
         cast = tuple(tuple(tie_order[place] for place in each) for each in self.code)
         return cast * self.code_votes
 
     @property
     def code_votes(self) -> int:
-        """How often a ballot of code counts."""
         return QUARTERS if self.weights else 1
 
     def votes(self, seat: int) -> int:
-        """How often the ballot of a seat counts."""
         return self.weights[seat % len(self.weights)] if self.weights else 1
 
     def requests(self, seat: int) -> int:
@@ -364,7 +358,6 @@ class PanelSize:
 
     @property
     def limit(self) -> int:
-        """The most judges it can have."""
         return max(self.start, self.maximum) if self.extra else self.start
 
     def wave(

@@ -32,8 +32,6 @@ _SHOWN = 5
 
 
 class WrittenText(NamedTuple):
-    """A complete text, and what is still wrong with it."""
-
     text: str
     notes: str
     rewritten: bool
@@ -139,7 +137,6 @@ def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:
 
 
 async def _request_whole(context: JobContext, request: Request, key: str) -> Document | MissingText:
-    """A complete text; asked for twice at most."""
     reply = await context.ask(request)
     if reply.outcome is not Outcome.OK or not _read_text(context, reply.text).text:
         reply = await context.ask(repeat_request(request, try_key(key, 1), longer=reply.needs_room))
@@ -220,8 +217,6 @@ CRITIC_SETTINGS = ("critic_model", "critic_temperature", "critic_effort", "quote
 
 
 class CritiqueResult(NamedTuple):
-    """What the critics of a pass found."""
-
     outcome: Literal["problems", "none", "unreadable"]
     problems: str = ""
     """As the reviser reads them."""
@@ -264,7 +259,6 @@ async def criticise(context: JobContext, number: int, text: str, guidance: str) 
 
 
 def critic_key(number: int, critic: int) -> str:
-    """The key of what a critic of a pass is asked."""
     return pass_key(number, "critic", critic)
 
 

@@ -292,7 +292,6 @@ def _run_more(run: str | None, values: dict[str, Any]) -> int:
 
 
 def _options(values: dict[str, Any]) -> dict[str, Any]:
-    """What the options give, by the names of the library's arguments."""
     from autoreason.cli import arguments
 
     chosen = arguments.run_options("lab", values)

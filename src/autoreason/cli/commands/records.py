@@ -129,7 +129,6 @@ def show(
 
 
 def _show_whole(book: Journal, row: RunRow, result: Result, *, short: bool) -> None:
-    """What happened, unless it is to be short, and how it ended; of a study its report."""
     from autoreason.cli.views.outcome import print_json, show_report, write_page
     from autoreason.cli.views.transcript import print_end, print_run
     from autoreason.run.reports import reported_result, store_verdict
@@ -163,7 +162,6 @@ def _has_solved(story: Story) -> bool:
 
 
 def _write_report(book: Journal, result: Result, folder: Path) -> None:
-    """The report of any run as files; of a suite so far as it has come, with a row for each cell."""
     from autoreason.report.report import check_folder, write_folder
     from autoreason.run.lab_status import report_of
     from autoreason.run.reports import reported_result
@@ -178,7 +176,6 @@ def _write_report(book: Journal, result: Result, folder: Path) -> None:
 
 
 def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
-    """The text of a run, or the files of research; or what changed since the start."""
     from autoreason.cli.views.outcome import show_text
 
     if writes_files(story):
@@ -209,7 +206,6 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
 
 
 def as_object(row: RunRow, story: Story) -> dict[str, Any]:
-    """A run for programs: what its list entry says, and its whole story."""
     return {
         "run": row.id,
         "title": row.title,

@@ -140,7 +140,6 @@ def research(given: tuple[str, ...], **values: Any) -> PreparedRun[Any] | tuple[
 
 
 def _refuse_other_options(context: click.Context) -> None:
-    """Refuse what was given on the command line and means nothing to a check."""
     for each in context.command.params:
         source = context.get_parameter_source(each.name or "")
         if source is ParameterSource.COMMANDLINE and each.name not in _CHECK_OPTIONS:

@@ -233,7 +233,6 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
 
 
 def examine(url: str | None) -> tuple[Place, int, list[Damage]]:
-    """Where a journal is, how many runs it has, and what is damaged in it."""
     from autoreason.journal import maintenance
 
     place = _existing(url)

@@ -201,7 +201,6 @@ def _key(provider: Provider) -> dict[str, str]:
 
 
 def _certificates(model: str | None) -> Answer:
-    """Every judge that has a certificate; of one model, its certificates whole."""
     from autoreason.cli.lookup import when
     from autoreason.report.numbers import UNKNOWN
     from autoreason.report.table import Column, Table, words
@@ -316,8 +315,6 @@ def _variables(source: str) -> list[dict[str, Any]]:
 
 
 class Finding(NamedTuple):
-    """The result of one check of this machine."""
-
     about: str
     level: Literal["ok", "warn", "fail"]
     message: str
@@ -395,7 +392,6 @@ def _sandbox() -> Iterator[Finding]:
 
 
 def sandbox_finding(found: DetectedLevel) -> Finding:
-    """How well programs are isolated here, why not better, and what would help."""
     whose = "each test" if found.namespaces else "each core"
     inside = f"namespaces for {whose}, {_SANDBOXES['landlock']}"
     message = f"{found.level}: {_SANDBOXES.get(found.level, inside)}"
@@ -407,7 +403,6 @@ def sandbox_finding(found: DetectedLevel) -> Finding:
 
 
 def jail_finding(problem: str) -> Finding:
-    """Whether commands that evaluate artifacts can be jailed here, and what would help."""
     if not problem:
         return Finding("jail", "ok", "commands that evaluate for `research` run in bubblewrap")
     message = f"commands do not evaluate for `research` here without --unsafe: {problem}"

@@ -69,7 +69,6 @@ class Call:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens have arrived."""
         return self.characters // _CHARACTERS_PER_TOKEN
 
 
@@ -106,11 +105,9 @@ class Live:
 
     @property
     def story(self) -> Story:
-        """What is recorded so far."""
         return self.account.story
 
     def on_event(self, event: AnyEvent) -> None:
-        """Take in an event."""
         self.tell(event)
 
     def tell(self, event: AnyEvent) -> list[Line]:
@@ -159,7 +156,6 @@ class Live:
         return self.clock() - self.started if self.event_time is None else self.event_time
 
     def age(self, call: Call) -> float:
-        """Seconds a call has been under way."""
         return self.clock() - call.since
 
     @property
@@ -173,7 +169,6 @@ class Live:
 
     @property
     def cells(self) -> Mapping[str, Cell]:
-        """All cells of a suite, by part; none of any other run."""
         return self._suite_cells.cells if lookup.is_suite(self.story) else {}
 
     @cached_property
@@ -183,7 +178,6 @@ class Live:
         return SuiteCells(self.story)
 
     def describe_part(self, part: str) -> str:
-        """What people call a part."""
         return cell.name if (cell := self.cells.get(part)) else part.replace("/", " ")
 
     def under_way(self) -> dict[str, list[Call]]:
@@ -209,7 +203,6 @@ class Live:
         return " · ".join(each_batch)
 
     def waiting(self) -> str:
-        """What a run that is being stopped still waits for."""
         calls = sum(bool(call.model) for call in self.calls.values())
         if not calls:
             files = lookup.writes_files(self.story)
@@ -258,11 +251,9 @@ class View:
         """Take down after the run."""
 
     def on_event(self, event: AnyEvent) -> None:
-        """Take in an event."""
         self.live.on_event(event)
 
     def on_stop(self) -> None:
-        """Show that nothing new starts, because a person asked for that."""
         self.live.stopping = True
 
     def print_note(self, line: str) -> None:

@@ -89,7 +89,6 @@ def print_json(value: Any) -> None:
 
 
 def show_answer(answer: Answer) -> None:
-    """What a command found: a value for programs, or lines and tables for people."""
     if shared("as_json"):
         print_json(answer.value)
         return
@@ -106,7 +105,6 @@ def show_answer(answer: Answer) -> None:
 
 
 def show_report(report: Report) -> None:
-    """A report that was asked for, on standard output and as a page."""
     from autoreason.cli.views.console import stdout_console
 
     try:
@@ -120,7 +118,6 @@ def show_report(report: Report) -> None:
 
 
 def print_report(report: Report, console: Console | None) -> None:
-    """A report on a terminal; without one, on standard error."""
     if console:
         console.print(report, soft_wrap=True)
     else:
@@ -128,14 +125,12 @@ def print_report(report: Report, console: Console | None) -> None:
 
 
 def write_page(report: Report, path: Path | None) -> None:
-    """A report as a page for a browser, where one was asked for."""
     if path is not None:
         write(path, report.to_html())
         print_message(f"written to {path}")
 
 
 def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
-    """Labelled sentences on a terminal or into a file."""
     from rich.text import Text
 
     for label, sentence in lay_out(labelled, console.width):
@@ -144,7 +139,6 @@ def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
 
 
 def show_text(text: str, bare: bool = False) -> None:
-    """The text alone; on a terminal between two rules."""
     body = text if text.endswith("\n") else f"{text}\n"
     if sys.stdout.isatty():
         body = without_controls(body)
@@ -273,7 +267,6 @@ def _print_problem(solution: Solution, options: OutputOptions) -> None:
 
 
 def _files(solution: Solution, options: OutputOptions) -> list[tuple[str, str]]:
-    """What was written, or how it will be."""
     later = f"once it is finished: autoreason {{}} {solution.run}"
     rows = []
     if options.output and solution.one:
@@ -328,7 +321,6 @@ def end_files(result: ResearchResult, options: OutputOptions, console: Console |
 
 
 def _write_files(result: ResearchResult, folder: Path) -> None:
-    """Write the files that differ from the start."""
     changes = result.changes
     try:
         check_folder(folder, changes)

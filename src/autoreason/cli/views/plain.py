@@ -36,7 +36,6 @@ class Plain(View):
         self.printed_at = live.clock()
 
     def on_event(self, event: AnyEvent) -> None:
-        """Print what happened."""
         lines = self.live.tell(event)
         if self.skip and not isinstance(event, LIFECYCLE):
             self.skip -= 1
@@ -60,12 +59,10 @@ class Plain(View):
             self.print_note(f"{who}: {signal.reason}; asking again in {wait}")
 
     def on_stop(self) -> None:
-        """Print what is still waited for."""
         super().on_stop()
         self.print_note(self.live.waiting())
 
     def print_note(self, line: str) -> None:
-        """Print one line, with the time since the start in front."""
         minutes, seconds = divmod(int(self.live.elapsed), 60)
         text = f"{minutes:3}:{seconds:02}  {without_controls(line)}"
         text = "\n".join(wrap(text, shutil.get_terminal_size().columns, _INDENT))
@@ -75,7 +72,6 @@ class Plain(View):
         self.printed_at = self.live.clock()
 
     def refresh(self) -> None:
-        """Print a line after a long silence."""
         silence = self.live.clock() - self.printed_at
         if progress := self.live.batch_progress():
             if silence >= _BATCH_HEARTBEAT:

@@ -43,7 +43,6 @@ def print_run(book: Journal, row: RunRow, result: Result) -> None:
 
 
 def print_pass(book: Journal, row: RunRow, number: int) -> None:
-    """One pass in full."""
     Transcript(stdout_console()).lines(_pass(row, _read(book, row.id), number), IN_FULL)
 
 
@@ -128,7 +127,6 @@ class Transcript:
         self._place = ""
 
     def opening(self, row: RunRow, lines: list[Line], story: Story) -> None:
-        """What was to be written, by whom, and under which rules."""
         from autoreason.run.dry_run import changed_settings
 
         name = row.id
@@ -162,7 +160,6 @@ class Transcript:
                 self._row(line.about, line.text, line.style)
 
     def beginning(self, row: RunRow, text: str) -> None:
-        """A text, or the first lines of it."""
         lines = text.rstrip("\n").split("\n")
         head = "\n".join(lines[:_SHORT])[: _SHORT * WIDEST].rstrip()
         self._quote("text", head)
@@ -170,7 +167,6 @@ class Transcript:
             self._row("", f"… all of it: autoreason show {row.id} --text", "dim")
 
     def end(self, row: RunRow, result: Result) -> None:
-        """How it ended, with its evidence."""
         self._print(Text())
         if row.live:
             steps = [("", "Under way"), ("Watch", f"autoreason show {row.id} --follow")]
@@ -179,7 +175,6 @@ class Transcript:
             outcome.print_report(result, self.console)
 
     def heading(self, title: str) -> None:
-        """A title, with a blank line before it."""
         self._print(Text(f"\n{title}" if title else "", style="bold"))
 
     def _quote(self, name: str, text: str) -> None:
