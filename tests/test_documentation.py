@@ -36,7 +36,7 @@ from autoreason.run.dry_run import DryRun
 from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
 from autoreason.run.research import research
-from autoreason.stats.results import Estimate, Test
+from autoreason.stats import Estimate, Test
 from autoreason.studies.audit.audit import Audit
 from autoreason.studies.audit.findings import AuditFinding
 from autoreason.studies.certify.certificate import Certificate

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from autoreason.journal import Journal
 from autoreason.journal.run_names import is_cell
+from autoreason.stats import Estimate
 from autoreason.stats.resampling import permutation_test
-from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share, paired_gain
 from autoreason.story import Story
 from benchmarks.real.plan import Job

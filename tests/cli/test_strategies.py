@@ -11,7 +11,7 @@ from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.patience import PATIENCE
 
-from autoreason.strategies.registry import BUILT_IN
+from autoreason.strategies import BUILT_IN
 
 BRIEF = "Write about tides and boats"
 FAST = ("-m", "echo/echo", "--seed", "7", "--passes", "2", "-q")

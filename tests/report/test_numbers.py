@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.report import numbers
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 
 SHARES = st.floats(0, 1)
 

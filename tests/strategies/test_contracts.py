@@ -18,7 +18,7 @@ from autoreason.jobs.allowance import Allowance
 from autoreason.jobs.context import JobContext
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
-from autoreason.strategies.registry import find_strategy
+from autoreason.strategies import find_strategy
 from autoreason.task import Task
 
 CONTRACT = Contract(must_not_include=("broken",))

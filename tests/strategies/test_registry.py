@@ -11,7 +11,7 @@ from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
 from autoreason.jobs.job import check_job
-from autoreason.strategies.registry import BUILT_IN, find_strategy
+from autoreason.strategies import BUILT_IN, find_strategy
 from autoreason.task import Entry, Task
 from autoreason.tournament.loop import Tournament
 from autoreason.tournament.strategy import Strategy

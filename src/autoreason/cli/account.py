@@ -77,7 +77,7 @@ class Account:
             return list(_program_lines(event, self.story))
         if not is_sampled(self.story):
             return list(_lines(event, self.story))
-        from autoreason.strategies.rivals import name_drafts, sampled_draft
+        from autoreason.strategies import name_drafts, sampled_draft
 
         match event:
             case PassStarted() | PassDecided():
@@ -278,7 +278,7 @@ def describe_needs(story: Story, stages: Iterable[str]) -> str:
     if settings.job.name == "single":
         return "one draft"
     if is_sampled(story):
-        from autoreason.strategies.rivals import sample_count
+        from autoreason.strategies import sample_count
 
         return f"a panel chooses one of {sample_count(settings)} drafts"
     ends, left = [], settings.k - story.streak

@@ -100,7 +100,7 @@ def _show_result(found: Any, values: dict[str, Any]) -> int:
     if found is None or isinstance(found, int):
         return found or 0
     if isinstance(found, Answer):
-        from autoreason.cli.views.outcome import show_answer
+        from autoreason.cli.outcome import show_answer
 
         show_answer(found)
         return found.status
@@ -110,7 +110,7 @@ def _show_result(found: Any, values: dict[str, Any]) -> int:
         from autoreason.cli.runner import run_prepared
 
         return run_prepared(report, values)
-    from autoreason.cli.views.outcome import show_report
+    from autoreason.cli.outcome import show_report
 
     show_report(report)
     return status

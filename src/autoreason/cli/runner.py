@@ -19,12 +19,11 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import replace
 
-from autoreason.cli import lookup
+from autoreason.cli import lookup, outcome
 from autoreason.cli.command import print_message, print_messages, with_flags
 from autoreason.cli.embedded import model_notes, require_weights
-from autoreason.cli.views import outcome
-from autoreason.cli.views.live import CELL, LAST_WAIT, Call, Live, View
-from autoreason.cli.views.outcome import OutputOptions
+from autoreason.cli.live import CELL, LAST_WAIT, Call, Live, View
+from autoreason.cli.outcome import OutputOptions
 from autoreason.events import LIFECYCLE
 from autoreason.job_types import Certify, Research
 from autoreason.journal.run_names import cell_name
@@ -86,7 +85,7 @@ def start_run(
 
 def _unused(settings: Settings) -> list[str]:
     """That a switch which was given on the command line does nothing."""
-    from autoreason.strategies.registry import job_class, unused_setting
+    from autoreason.strategies import job_class, unused_setting
 
     context = click.get_current_context()
     given = [
@@ -104,7 +103,7 @@ def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
     if not os.access(certificates_folder(), os.X_OK):
         return
     from autoreason.prompts import built_in
-    from autoreason.strategies.registry import job_class
+    from autoreason.strategies import job_class
     from autoreason.studies.certify.certificate import find_certificate
 
     roles = job_class(settings.job).prompts
@@ -161,10 +160,10 @@ def choose_view(live: Live, output: OutputOptions, console: Console | None, know
         return View(live)
     redrawn = output.progress != "lines" and not os.environ.get("AUTOREASON_LOG")
     if redrawn and console and console.is_terminal and not console.is_dumb_terminal:
-        from autoreason.cli.views.screen import Screen
+        from autoreason.cli.screen import Screen
 
         return Screen(live, console)
-    from autoreason.cli.views.plain import Plain
+    from autoreason.cli.live import Plain
 
     return Plain(live, skip=known)
 
@@ -188,7 +187,7 @@ def drive_run(
     if not output.quiet and (
         sys.stderr.isatty() or not _TREATED_AS_TERMINALS.isdisjoint(os.environ)
     ):
-        from autoreason.cli.views.console import stderr_console
+        from autoreason.cli.console import stderr_console
 
         console = stderr_console()
     view = choose_view(live or Live(), output, console, known)
@@ -355,7 +354,7 @@ def resume_run(book: Journal, run: str, chosen: dict[str, Any], values: dict[str
 
 def follow(book: Journal, run: str, progress: str | None) -> int:
     """Show a run until it ends, then how it ended; Ctrl-C ends the watching, not the run."""
-    from autoreason.cli.views.console import stderr_console
+    from autoreason.cli.console import stderr_console
     from autoreason.run.record import recorded_result, working_time
     from autoreason.run.reports import reported_result
 

@@ -34,7 +34,7 @@ from autoreason.programs.events import ProgramExamined, examined_in
 from autoreason.programs.examination import examine, feedback, unstated_tests
 from autoreason.programs.source import read_program, same_program, without_comments
 from autoreason.settings import MAX_PASSES
-from autoreason.strategies.registry import BUILT_IN, find_strategy
+from autoreason.strategies import BUILT_IN, find_strategy
 from autoreason.tournament.judges import PANEL_SETTINGS
 from autoreason.tournament.stop import Ending, describe_survivals
 from autoreason.tournament.strategy import Strategy

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from decimal import Decimal
 
-    from autoreason.stats.results import Estimate
+    from autoreason.stats import Estimate
 
 
 UNKNOWN = "–"

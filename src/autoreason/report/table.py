@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason.characters import in_csv, in_markdown, in_markup, without_controls
 from autoreason.report.numbers import UNKNOWN
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 
 if TYPE_CHECKING:
     from rich.text import Text

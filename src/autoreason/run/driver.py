@@ -55,7 +55,7 @@ from autoreason.run.record import (
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, build_story
-from autoreason.strategies.registry import job_class
+from autoreason.strategies import job_class
 from autoreason.task import Task
 from autoreason.version import __version__
 

@@ -35,7 +35,7 @@ from autoreason.reasoning import reasoning_tokens_for
 from autoreason.report.numbers import count, duration, listed, money, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.settings import Budget, Models, Settings
-from autoreason.strategies.registry import job_class
+from autoreason.strategies import job_class
 from autoreason.task import Task
 from autoreason.tournament.candidates import ballot_size
 from autoreason.tournament.loop import without_drafts

@@ -24,7 +24,7 @@ from autoreason.report.numbers import count
 from autoreason.run.record import use_journal
 from autoreason.run.verbs import JournalPlace
 from autoreason.settings import Models, Settings, provider_of, servers
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from autoreason.story import Story
 from autoreason.task import Task
 

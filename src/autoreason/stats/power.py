@@ -7,7 +7,7 @@ from math import cbrt, ceil, exp, fsum, lgamma, log, log2, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
-from autoreason.stats.results import Estimate, counted
+from autoreason.stats import Estimate, counted
 from autoreason.stats.shares import student_t
 
 _NORMAL = NormalDist()

@@ -8,7 +8,7 @@ from itertools import combinations
 from math import fsum, isnan
 from statistics import fmean, variance
 
-from autoreason.stats.results import Estimate, counted
+from autoreason.stats import Estimate, counted
 
 
 def kendall_tau(one: Sequence[str], other: Sequence[str]) -> float | None:

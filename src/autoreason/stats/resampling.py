@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, gammaln
 
-from autoreason.stats.results import Estimate, Test, counted
+from autoreason.stats import Estimate, Test, counted
 from autoreason.stats.shares import share, sign_test, student_t
 
 _EXACT_UP_TO = 16

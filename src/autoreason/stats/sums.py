@@ -9,7 +9,7 @@ from random import Random
 from statistics import NormalDist, fmean
 from typing import NamedTuple
 
-from autoreason.stats.results import Estimate, counted
+from autoreason.stats import Estimate, counted
 
 Part = tuple[tuple[complex, float], ...]
 """What one independent part may come to, and how likely each of it is; two numbers are one complex number."""

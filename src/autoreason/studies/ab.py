@@ -34,6 +34,7 @@ from autoreason.report.numbers import (
 )
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, Tone, figures, to_csv, words
+from autoreason.stats import Estimate
 from autoreason.stats.power import (
     MAX_SAMPLE,
     MIN_MEASURED,
@@ -42,7 +43,6 @@ from autoreason.stats.power import (
     sample_size,
     unequal_split,
 )
-from autoreason.stats.results import Estimate
 from autoreason.stats.shares import exact_share
 from autoreason.story import Story
 from autoreason.studies.raters.packet import draw_codes

@@ -20,7 +20,7 @@ from autoreason.events import (
     Preference,
     Survival,
 )
-from autoreason.stats.results import BEYOND_CHANCE, Estimate
+from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share, longer_preferred
 from autoreason.story import CONFIRMATION, DRAFTS, Story
 from autoreason.tournament.voting import PanelSize, count_votes, is_additive

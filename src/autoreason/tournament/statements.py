@@ -243,7 +243,7 @@ def predictor_seat(task: Task, settings: Settings) -> str:
     seat = task.knowledge.seat if task.knowledge else None
     if seat is None or not settings.job.is_tournament:
         return ""
-    from autoreason.stats.results import Estimate
+    from autoreason.stats import Estimate
     from autoreason.tournament.panel import code_seats
 
     seats = settings.judges + len(code_seats(task))

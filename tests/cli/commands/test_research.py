@@ -14,7 +14,7 @@ from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 from tests.patience import PATIENCE
 
-from autoreason.cli.views import console
+from autoreason.cli import console
 from autoreason.journal import Journal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")

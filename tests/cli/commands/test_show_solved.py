@@ -14,7 +14,7 @@ from tests.programs.stage import program
 from tests.run.runs import open_journal
 from tests.run.solve_runs import SCRIPT, number_of, problems, solve_set
 
-from autoreason.cli.views.transcript import attempts_at
+from autoreason.cli.transcript import attempts_at
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
 from autoreason.models.doubles import ScriptedModel

@@ -58,7 +58,7 @@ def test_a_mistake_is_one_sentence_and_status_2(
 def test_a_long_study_says_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from autoreason.cli.views import console
+    from autoreason.cli import console
 
     monkeypatch.setattr(console, "_SECONDS_BETWEEN_LINES", 0)
     with console.ProgressLine("done", quiet=False) as progress:

@@ -28,7 +28,7 @@ from tests.stats.recordings import ARMS, private_shares, recorded
 from autoreason.characters import without_controls
 from autoreason.programs.assignment import Assignment, CodeVerdict
 from autoreason.programs.events import Solved, program_files
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from autoreason.stats.shares import cohens_h, exact_share, mcnemar, share
 from autoreason.studies.lab.lab_report import lab_files
 

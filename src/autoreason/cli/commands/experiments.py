@@ -54,7 +54,7 @@ def audit(runs: tuple[str, ...], every: bool, book: Journal) -> Report:
       autoreason audit amber-fox
       autoreason audit --all
     """
-    from autoreason.cli.views.console import stderr_console
+    from autoreason.cli.console import stderr_console
     from autoreason.studies.audit.audit import audit_runs
     from autoreason.studies.audit.audited_run import read_run
 
@@ -120,7 +120,7 @@ def simulate(**values: Any) -> Report:
       autoreason simulate --world harm-new --set k=2 --set playoff=9
       autoreason simulate --world my-judges.yaml --runs 1000 --budget 100
     """
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
     from autoreason.studies.simulate.study import Plan, choose_protocols, run_study
     from autoreason.studies.simulate.world import load_worlds
 
@@ -227,7 +227,7 @@ def plan(suite: Path, **values: Any) -> None:
     repeat by both arms), that must favour one arm for the test to show it four times out of five. What `lab run`
     would refuse is refused after the plan, with the same sentence and exit status.
     """
-    from autoreason.cli.views.outcome import show_report
+    from autoreason.cli.outcome import show_report
     from autoreason.run.lab import lab
 
     prepared = lab.prepare(suite, **_options(values))
@@ -268,9 +268,9 @@ def _run_more(run: str | None, values: dict[str, Any]) -> int:
     settled = ("repeats", "parallel", "workers", "ray", "anyway", "seed", "given_models")
     if any(values[name] for name in (*settled, "base_url")):
         raise InvalidInput("--more goes with limits alone: all else is as the suite has it")
+    from autoreason.cli.live import Live
+    from autoreason.cli.outcome import show_report
     from autoreason.cli.runner import start_run
-    from autoreason.cli.views.live import Live
-    from autoreason.cli.views.outcome import show_report
     from autoreason.run.lab import NothingToAdd, prepare_add
     from autoreason.run.lab_status import find_suite_run, time_worked
     from autoreason.run.record import recorded_result

@@ -183,7 +183,7 @@ def test(folder: str, **values: Any) -> PreparedRun[Any] | tuple[Report, int]:
       1  harms, worse than length, not shown, or too few
     """
     from autoreason.cli import arguments
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
     from autoreason.knowledge.holdout import evaluate_predictor
     from autoreason.run.knowledge import measure_knowledge
 

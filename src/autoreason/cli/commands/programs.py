@@ -128,7 +128,7 @@ def _preview(
 ) -> int:
     import asyncio
 
-    from autoreason.cli.views.outcome import preview
+    from autoreason.cli.outcome import preview
 
     async def read() -> PreparedRun[Any]:
         async with assigned as run:
@@ -261,7 +261,7 @@ def convert(source: str, target: Path | None) -> None:
       autoreason problems convert codecontests.jsonl --to problems.jsonl
       zcat livecodebench.jsonl.gz | autoreason problems convert - > problems.jsonl
     """
-    from autoreason.cli.views.outcome import print_json
+    from autoreason.cli.outcome import print_json
     from autoreason.files import check_output, write
     from autoreason.programs.problems.formats import read_problems
     from autoreason.programs.problems.problem import encode_set
@@ -325,7 +325,7 @@ def check(source: str, program: str | None, unsafe: bool, **tests: Any) -> tuple
         raise InvalidInput("options for tests go with a program; name it behind the problem")
     import asyncio
 
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
     from autoreason.run.solve import check_solutions
 
     with ProgressLine("solutions") as progress:
@@ -346,7 +346,7 @@ def _check_program(
 ) -> tuple[ProgramReport, int]:
     import asyncio
 
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
     from autoreason.programs.examiner.examiner import select_tests, try_program
     from autoreason.programs.problems.formats import read_program
     from autoreason.run.solve import ProgramReport, read_problem

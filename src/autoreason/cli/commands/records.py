@@ -87,8 +87,8 @@ def show(
       autoreason show --follow
       autoreason show amber-fox --problem high-water --strategy tournament
     """
-    from autoreason.cli.views.outcome import show_report
-    from autoreason.cli.views.transcript import attempts_at, print_attempts, print_pass
+    from autoreason.cli.outcome import show_report
+    from autoreason.cli.transcript import attempts_at, print_attempts, print_pass
     from autoreason.run.lab_status import lab_status
     from autoreason.run.record import recorded_result, task_and_settings
 
@@ -129,8 +129,8 @@ def show(
 
 
 def _show_whole(book: Journal, row: RunRow, result: Result, *, short: bool) -> None:
-    from autoreason.cli.views.outcome import print_json, show_report, write_page
-    from autoreason.cli.views.transcript import print_end, print_run
+    from autoreason.cli.outcome import print_json, show_report, write_page
+    from autoreason.cli.transcript import print_end, print_run
     from autoreason.run.reports import reported_result, store_verdict
 
     story, as_json, html = result.story, shared("as_json"), shared("html")
@@ -176,7 +176,7 @@ def _write_report(book: Journal, result: Result, folder: Path) -> None:
 
 
 def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
-    from autoreason.cli.views.outcome import show_text
+    from autoreason.cli.outcome import show_text
 
     if writes_files(story):
         from autoreason.artifacts.artifact import as_text, make_patch
@@ -200,7 +200,7 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
     elif story.draft is None:
         raise InvalidInput(f"run {row.id} has no first draft to compare with; see --text")
     else:
-        from autoreason.cli.views.diff import print_changes
+        from autoreason.cli.transcript import print_changes
 
         print_changes(story.draft.text, story.text)
 
@@ -325,7 +325,7 @@ def _write_pairs(
 ) -> None:
     import msgspec
 
-    from autoreason.cli.views.outcome import print_json
+    from autoreason.cli.outcome import print_json
     from autoreason.files import check_output, write
     from autoreason.studies.pairs import find_pairs
 

@@ -152,7 +152,7 @@ def _refuse_other_options(context: click.Context) -> None:
 def _check(prepared: PreparedResearch, *, quiet: bool) -> tuple[Report, int]:
     import asyncio
 
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
 
     with ProgressLine("attacking the evaluator: evaluation", quiet=quiet) as progress:
         report = asyncio.run(prepared.check_async(progress))
@@ -162,7 +162,7 @@ def _check(prepared: PreparedResearch, *, quiet: bool) -> tuple[Report, int]:
 def _measure(prepared: PreparedResearch) -> int:
     import asyncio
 
-    from autoreason.cli.views.outcome import preview
+    from autoreason.cli.outcome import preview
 
     measured = asyncio.run(prepared.measure_start_async())
     print_messages(prepared.notes)

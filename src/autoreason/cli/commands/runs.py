@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
     from autoreason.journal import Journal, RunRow
     from autoreason.journal.maintenance import Damage
     from autoreason.paths import Place
@@ -354,7 +354,7 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
 
 
 def _progress_line(what: str = "") -> ProgressLine:
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
 
     return ProgressLine(what)
 

@@ -138,8 +138,8 @@ def pull(model: str, sha256: str) -> None:
 
 def _list() -> Answer:
     from autoreason.cli.arguments import read_config
+    from autoreason.cli.console import stdout_console
     from autoreason.cli.embedded import weights_state
-    from autoreason.cli.views.console import stdout_console
     from autoreason.models.providers import PROVIDERS, key_file
     from autoreason.models.weights import local_models
     from autoreason.paths import config_file
@@ -346,7 +346,7 @@ def doctor(journal: str | None) -> Answer:
 def _finding_lines(findings: list[Finding]) -> Iterator[Any]:
     from rich.text import Text
 
-    from autoreason.cli.views.console import stdout_console
+    from autoreason.cli.console import stdout_console
     from autoreason.report.table import wrap
 
     console = stdout_console()
@@ -483,7 +483,7 @@ def _config() -> Iterator[Finding]:
 
 
 def _terminal() -> Iterator[Finding]:
-    from autoreason.cli.views.console import stderr_console
+    from autoreason.cli.console import stderr_console
 
     console = stderr_console()
     if not console.is_terminal or console.is_dumb_terminal:

@@ -14,7 +14,7 @@ from autoreason.parsing.documents import find_leaks, same_text
 from autoreason.programs.events import examined_in
 from autoreason.programs.source import same_program
 from autoreason.report.numbers import percent
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from autoreason.stats.shares import share
 from autoreason.studies.audit.audited_run import AuditedRun, Runs
 from autoreason.studies.audit.findings import (

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from autoreason.report.numbers import count, percent
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from autoreason.stats.shares import holm
 from autoreason.studies.audit.audited_run import AuditedRun, Runs
 

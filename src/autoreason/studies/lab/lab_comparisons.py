@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autoreason.report.numbers import UNKNOWN, count, decimal, money, p_statement, p_value, percent
 from autoreason.report.table import Column, Figure, Table, words
-from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
+from autoreason.stats import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, holm
 from autoreason.studies.lab.lab_suite import (
     OF_PROGRAMS,

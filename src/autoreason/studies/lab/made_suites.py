@@ -14,7 +14,7 @@ from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_JUDGES, Budget, Settings
 from autoreason.stats.shares import enough_repeats
-from autoreason.strategies.registry import find_strategy
+from autoreason.strategies import find_strategy
 from autoreason.studies.lab.lab_suite import (
     DRAFT,
     OF_PROGRAMS,

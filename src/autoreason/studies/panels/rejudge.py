@@ -18,7 +18,7 @@ from autoreason.keys import Key, attempt_stage, pass_key, sub_key
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
-from autoreason.stats.results import BEYOND_CHANCE
+from autoreason.stats import BEYOND_CHANCE
 from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.panel_jobs import PanelJob

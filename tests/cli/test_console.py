@@ -6,7 +6,7 @@ import pytest
 from tests.cli.conftest import FAST
 from tests.cli.inside import Inside
 
-from autoreason.cli.views.console import stdout_console
+from autoreason.cli.console import stdout_console
 
 LONG = (
     "Write about the tides of the northern sea and about boats that are older than their harbours"

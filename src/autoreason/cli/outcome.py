@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from autoreason.run.research import MeasuredStart
     from autoreason.run.result import Result
 
+
 EXIT = {
     "converged": 0,
     "capped": 0,
@@ -93,7 +94,7 @@ def show_answer(answer: Answer) -> None:
         print_json(answer.value)
         return
     if answer.lines:
-        from autoreason.cli.views.console import print_table, stdout_console
+        from autoreason.cli.console import print_table, stdout_console
 
         console = stdout_console()
         for line in answer.lines:
@@ -105,7 +106,7 @@ def show_answer(answer: Answer) -> None:
 
 
 def show_report(report: Report) -> None:
-    from autoreason.cli.views.console import stdout_console
+    from autoreason.cli.console import stdout_console
 
     try:
         if shared("as_json"):
@@ -223,7 +224,7 @@ def _explain_failure(result: Result, where: str) -> Iterator[None]:
 
 def end_programs(solution: Solution, options: OutputOptions, console: Console | None) -> int:
     """Print or write the program or the report of a set, and return the exit status."""
-    from autoreason.cli.views.console import stderr_console, stdout_console
+    from autoreason.cli.console import stderr_console, stdout_console
     from autoreason.report.report import write_folder
 
     console = console or stderr_console()

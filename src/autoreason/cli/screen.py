@@ -11,7 +11,7 @@ from rich.text import Text
 
 from autoreason.characters import without_controls
 from autoreason.cli.account import Line, describe_method
-from autoreason.cli.views.live import Call, Live, View
+from autoreason.cli.live import Call, Live, View
 from autoreason.report import numbers
 from autoreason.tournament import statements
 

@@ -18,7 +18,7 @@ from tests.strategies.test_leaving import SCRIPT as WRITING
 from tests.strategies.test_leaving import options
 from tests.tournament.stage import vote
 
-from autoreason.cli.views.live import Live
+from autoreason.cli.live import Live
 from autoreason.events import AnyEvent, RunStarted
 from autoreason.exchange import (
     CallEnded,
@@ -36,8 +36,7 @@ from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.assignment import CodeVerdict, Examined
 from autoreason.programs.events import ProgramExamined, solved_in
 from autoreason.settings import Settings
-from autoreason.strategies.registry import BUILT_IN
-from autoreason.strategies.rivals import sample_count
+from autoreason.strategies import BUILT_IN, sample_count
 from autoreason.studies.certify.questions import SUITE
 from autoreason.studies.panels.panel_jobs import make_entries
 from autoreason.task import Task

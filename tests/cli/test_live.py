@@ -18,10 +18,9 @@ from tests.cli import made_up
 from autoreason.artifacts.research_history import FinalistsMeasured
 from autoreason.cli.account import tell_all
 from autoreason.cli.command import print_message
-from autoreason.cli.views.live import Live
-from autoreason.cli.views.plain import Plain
-from autoreason.cli.views.screen import Screen, draw
-from autoreason.cli.views.transcript import Transcript
+from autoreason.cli.live import Live, Plain
+from autoreason.cli.screen import Screen, draw
+from autoreason.cli.transcript import Transcript
 from autoreason.contract import Violation
 from autoreason.events import (
     CodeBallot,
