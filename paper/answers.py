@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from autoreason.report.numbers import UNKNOWN, count, p_statement
 from autoreason.stats.ranks import cycles
-from autoreason.stats.shares import cohens_h, mcnemar, paired_gain
+from autoreason.stats.shares import cohens_h, paired_gain, sign_test
 from paper.figures import (
     CONFIDENCE,
     NOTHING,
@@ -300,7 +300,7 @@ def lead(names: Names, whole: int, recording: Recording) -> Answer:
     usual, wide = (paired_gain(differences, level) for level in (0.95, CONFIDENCE))
     complete = min(len(one), len(other)) >= whole
     missing = 0 if complete else whole - both
-    p = mcnemar(gained, lost).p_value
+    p = sign_test(gained, lost).p_value
     low, high = 100 * (wide.low or 0), 100 * (wide.high or 0)
     values = {
         "lead": Found(points) if complete else Found(points, low, high, whole=False),
@@ -329,7 +329,7 @@ def without_outage(recording: Recording) -> Answer:
     values = {
         "best of 6": percentage(solved(kept), of),
         "autoreason": percentage(solved(same), of),
-        "p": Found(mcnemar(gained, lost).p_value, whole=len(best) >= PROBLEMS),
+        "p": Found(sign_test(gained, lost).p_value, whole=len(best) >= PROBLEMS),
     }
     left_out = f"left out {count(len(block), 'problem')}, {block[0]} to {block[-1]}"
     note = f"{left_out}; of the others only autoreason solves {gained} and only best of 6 {lost}"
@@ -360,7 +360,7 @@ def recovery(_: Recording) -> Answer:
     note = (
         f"the exact test; by chi-square with continuity, as in Table 10, {p_statement(corrected)}"
     )
-    return Answer({"p": Found(mcnemar(15, 5).p_value)}, 2, note)
+    return Answer({"p": Found(sign_test(15, 5).p_value)}, 2, note)
 
 
 def effect_size(_: Recording) -> Answer:

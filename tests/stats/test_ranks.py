@@ -15,7 +15,6 @@ from autoreason.stats.ranks import (
     Ranking,
     agreement,
     borda,
-    condorcet_winner,
     cycles,
     first_places,
     games,
@@ -29,7 +28,6 @@ from autoreason.stats.ranks import (
 from autoreason.tournament.voting import count_votes
 
 steady = settings(derandomize=True)
-ORDERS = list(permutations(range(3)))
 scores = st.lists(st.integers(1, 5), min_size=4, max_size=4)
 
 
@@ -89,22 +87,9 @@ def beats(rankings: list[list[str]], one: str, other: str) -> bool:
     return 2 * above > len(rankings)
 
 
-def test_condorcets_own_paradox_is_a_circle_without_a_winner() -> None:
-    assert (cycles(CONDORCET), condorcet_winner(CONDORCET)) == ([("A", "B", "C")], None)
-    below = [f"W{ranking}" for ranking in CONDORCET]
-    assert (cycles(below), condorcet_winner(below)) == ([("A", "B", "C")], "W")
-    assert (cycles(["AB", "BA"]), condorcet_winner(["AB", "BA"])) == ([], None)
-
-
-@given(elections)
-@steady
-def test_the_winner_beats_everyone(rankings: list[list[str]]) -> None:
-    winners = [
-        one
-        for one in "ABCD"
-        if all(beats(rankings, one, other) for other in "ABCD" if other != one)
-    ]
-    assert condorcet_winner(rankings) == (winners[0] if winners else None)
+def test_condorcets_own_paradox_is_a_circle() -> None:
+    assert cycles(CONDORCET) == cycles([f"W{each}" for each in CONDORCET]) == [("A", "B", "C")]
+    assert cycles(["AB", "BA"]) == []
 
 
 @given(elections)
@@ -156,7 +141,6 @@ def test_names_left_out_are_not_compared() -> None:
     partial = ["AB", "BC"]
     assert names_in(partial) == ["A", "B", "C"]
     assert win_matrix(partial)["A"] == {"B": 1, "C": 0}
-    assert condorcet_winner(partial) is None
     with pytest.raises(ValueError, match="contains every name once"):
         borda(["ABA"])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason.cli.lookup import is_contest, is_sampled
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     from autoreason.exchange import Spent
     from autoreason.programs.events import ProgramExamined
 
-SAID, TOLD, IN_FULL = 0, 1, 2
-"""What is said while a run lasts; what `show` tells besides; what it tells of one pass besides."""
+LIVE, RECORD, FULL = 0, 1, 2
+"""Shown while a run lasts; only by `show`; only by `show --pass`."""
 _SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
 
 
@@ -52,7 +51,7 @@ class Line(NamedTuple):
     about: str
     """`critique`, `judge 2`; empty where the text says it."""
     text: str
-    depth: int = SAID
+    depth: int = LIVE
     style: str = ""
     kind: Literal["", "verdict", "quote"] = ""
     """Whether it says how its place ended, or is a text as it was written."""
@@ -64,38 +63,30 @@ class Line(NamedTuple):
 # ---- what happens ------------------------------------------------------------------------------
 
 
-@dataclass
-class Account:
-    """Folds events into a story and says each of them in lines."""
+def tell(event: AnyEvent, story: Story) -> list[Line]:
+    """Apply an event to its story; the lines that say it, none where others say more."""
+    story.apply(event)
+    if story.writes == "programs":
+        return list(_program_lines(event, story))
+    if not is_sampled(story):
+        return _lines(event, story)
+    from autoreason.strategies import name_drafts, sampled_draft
 
-    story: Story = field(default_factory=Story)
-
-    def tell(self, event: AnyEvent) -> list[Line]:
-        """Take in an event; the lines that say it, none where others say more."""
-        self.story.apply(event)
-        if self.story.writes == "programs":
-            return list(_program_lines(event, self.story))
-        if not is_sampled(self.story):
-            return list(_lines(event, self.story))
-        from autoreason.strategies import name_drafts, sampled_draft
-
-        match event:
-            case PassStarted() | PassDecided():
-                return []
-            case CandidateReady() | CandidateDropped():
-                name = sampled_draft(self.story, event.number)
-                return [
-                    each._replace(place="", about=name) for each in _lines(event, self.story)[:1]
-                ]
-        return [
-            each._replace(place=name_drafts(each.place), text=name_drafts(each.text))
-            for each in _lines(event, self.story)
-        ]
+    match event:
+        case PassStarted() | PassDecided():
+            return []
+        case CandidateReady() | CandidateDropped():
+            name = sampled_draft(story, event.number)
+            return [each._replace(place="", about=name) for each in _lines(event, story)[:1]]
+    return [
+        each._replace(place=name_drafts(each.place), text=name_drafts(each.text))
+        for each in _lines(event, story)
+    ]
 
 
 def tell_all(events: Iterable[AnyEvent]) -> list[Line]:
-    account = Account()
-    return [line for event in events for line in account.tell(event)]
+    story = Story()
+    return [line for event in events for line in tell(event, story)]
 
 
 def _lines(event: AnyEvent, story: Story) -> list[Line]:
@@ -161,7 +152,7 @@ def _program_lines(event: AnyEvent, story: Story) -> list[Line]:
             place = f"pass {event.number}"
             return _text(place, event.slot, numbers.lines(event.text), event.text)
         case PassStarted():
-            return [line for line in _pass_lines(event, story) if line.depth == IN_FULL]
+            return [line for line in _pass_lines(event, story) if line.depth == FULL]
         case PassDecided():
             text = describe_pass(event, story.settings.k if story.settings else None)
             return _decision(f"pass {event.number}", text, event.verdict)
@@ -192,7 +183,7 @@ def _opening(story: Story) -> list[Line]:
         "predictor": statements.predictor_seat(task, settings),
         "contract": " ".join(task.contract.rules()),
     }
-    lines = [Line("", about, text, TOLD) for about, text in told.items() if text]
+    lines = [Line("", about, text, RECORD) for about, text in told.items() if text]
     return [Line("", "", f"{task.title} · {method}{single}"), *lines]
 
 
@@ -202,7 +193,7 @@ def _text(place: str, slot: Slot, words: str, text: str) -> list[Line]:
 
 
 def _quote(place: str, name: str, text: str) -> list[Line]:
-    return [Line(place, name, text, IN_FULL, kind="quote")] if text else []
+    return [Line(place, name, text, FULL, kind="quote")] if text else []
 
 
 def _critique(place: str, event: CritiqueWritten) -> Iterator[Line]:
@@ -211,11 +202,11 @@ def _critique(place: str, event: CritiqueWritten) -> Iterator[Line]:
     for problem in event.problems:
         missing = " (missing from the text)" if problem.kind == "missing" else ""
         style = _SEVERITIES[problem.severity]
-        yield Line(place, f"  {problem.severity}", problem.problem + missing, TOLD, style)
+        yield Line(place, f"  {problem.severity}", problem.problem + missing, RECORD, style)
         if problem.quote:
-            yield Line(place, "", f"“{problem.quote}”", TOLD, "italic dim")
+            yield Line(place, "", f"“{problem.quote}”", RECORD, "italic dim")
     for each in event.prose.splitlines():
-        yield Line(place, "", each, TOLD)
+        yield Line(place, "", each, RECORD)
 
 
 def _ballot(event: BallotCast) -> list[Line]:
@@ -226,7 +217,7 @@ def _ballot(event: BallotCast) -> list[Line]:
     reasons = "\n".join((saw, event.reasoning, *checked)).splitlines()
     return [
         Line(place, who, vote, style="" if event.ranking else "yellow"),
-        *(Line(place, "", each, IN_FULL, "dim") for each in reasons),
+        *(Line(place, "", each, FULL, "dim") for each in reasons),
     ]
 
 

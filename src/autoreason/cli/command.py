@@ -40,9 +40,6 @@ After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """
 """Of every command that drives a run."""
 _SETTING = re.compile(r"`([a-z0-9_.]+)`")
-_ADDRESSES = (
-    *("model", "author_model", "critic_model", "synthesizer_model", "judge_models", "addresses"),
-)
 
 
 # ---- options that are the same everywhere ------------------------------------------------------
@@ -121,7 +118,7 @@ def open_journal(url: str | None) -> Journal:
 
 
 class Answer(NamedTuple):
-    """What a command found that is no report: a value for programs, lines for people."""
+    """What a command found that is not a report: a value for programs, lines for people."""
 
     value: Any
     lines: Sequence[Any] = ()
@@ -372,7 +369,8 @@ def _check_server(values: dict[str, Any]) -> None:
         return
     from autoreason.settings import providers_of, servers
 
-    named = [values.get(name) for name in _ADDRESSES]
+    names = ("model", "author_model", "critic_model", "synthesizer_model", "judge_models")
+    named = [values.get(name) for name in (*names, "addresses")]
     flat = [each for one in named for each in (one if isinstance(one, tuple) else (one,)) if each]
     if len(providers_of(flat)) > 1:
         servers(values["base_url"], flat)
@@ -386,7 +384,6 @@ def paging() -> Iterator[None]:
     """Show what is printed through a pager, if it is longer than the terminal."""
     import io
     import os
-    import shlex
     import shutil
 
     class TerminalBuffer(io.StringIO):
@@ -394,9 +391,7 @@ def paging() -> Iterator[None]:
             return True
 
     terminal = sys.stdout
-    plain = not terminal.isatty() or os.environ.get("TERM") == "dumb" or os.environ.get("NO_PAGER")
-    pager = [] if plain else shlex.split(os.environ.get("PAGER", "less"))
-    if not pager or pager == ["cat"] or not shutil.which(pager[0]):
+    if not terminal.isatty() or os.environ.get("TERM") == "dumb" or os.environ.get("NO_PAGER"):
         yield
         return
     sys.stdout = printed = TerminalBuffer()
@@ -409,19 +404,4 @@ def paging() -> Iterator[None]:
             terminal.write(text)
             terminal.flush()
         else:
-            _page(text, pager)
-
-
-def _page(text: str, pager: list[str]) -> None:
-    import os
-    import signal
-    import subprocess
-
-    # Ctrl-C is the pager's, as long as it runs.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # It quits at the end, and shows colours.
-    less = {"LESS": "FRX", **os.environ}
-    try:
-        subprocess.run(pager, input=text, encoding="utf-8", errors="replace", env=less, check=False)
-    finally:
-        signal.signal(signal.SIGINT, before)
+            click.echo_via_pager(text, color=True)

@@ -9,6 +9,7 @@ import click
 
 from autoreason.cli.command import SHARED, Answer, gather_shared
 from autoreason.models.examples import with_examples
+from autoreason.version import __version__
 
 SECTIONS = {
     "Write": {
@@ -74,10 +75,6 @@ class LazyGroup(click.Group):
 
             alike = get_close_matches(args[0], _NAMES)
             meant = f" Did you mean {' or '.join(alike)}?" if alike else ""
-            if args[0].startswith("config"):
-                meant = (
-                    " Your defaults are a file: `autoreason doctor` says where and what is in it."
-                )
             ctx.fail(f"No such command {args[0]!r}.{meant}")
         return super().resolve_command(ctx, args)
 
@@ -116,33 +113,14 @@ def _show_result(found: Any, values: dict[str, Any]) -> int:
     return status
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        from autoreason.version import __version__
-
-        click.echo(f"autoreason {__version__}")
-        ctx.exit()
-
-
-def _shared_options(command: Any) -> Any:
-    command.__click_params__ = [*reversed(SHARED), *getattr(command, "__click_params__", [])]
-    return command
-
-
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Every command explains itself: autoreason COMMAND --help",
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Print the version.",
+@click.version_option(
+    __version__, prog_name="autoreason", message="%(prog)s %(version)s", help="Print the version."
 )
-@_shared_options
 @click.pass_context
 @with_examples
 def cli(ctx: click.Context, /, **_: object) -> None:
@@ -158,3 +136,6 @@ def cli(ctx: click.Context, /, **_: object) -> None:
       cat brief.md | autoreason run - --cost-limit 0.50 | pandoc -o text.docx
     """
     ctx.obj = _show_result
+
+
+cli.params += SHARED

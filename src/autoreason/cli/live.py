@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
 from autoreason.characters import without_controls
-from autoreason.cli import account, lookup
-from autoreason.cli.account import SAID, Account, Line
+from autoreason.cli import account
+from autoreason.cli.account import LIVE, Line, tell
 from autoreason.events import LIFECYCLE, AnyEvent, RunStarted
 from autoreason.exchange import (
     BatchWaiting,
@@ -29,6 +29,7 @@ from autoreason.exchange import (
     Spent,
     TextArrived,
 )
+from autoreason.job_types import Lab
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import Key, order_by_number
 from autoreason.report import numbers
@@ -90,7 +91,7 @@ class Live:
         """As if earlier work on the run had ended just now."""
         self.event_time: float | None = None
         """When the present event happened, in seconds of work; None is now."""
-        self.account = Account()
+        self.story = Story()
         self.lines: list[Line] = []
         """What has happened."""
         self.calls: dict[str, Call] = {}
@@ -109,16 +110,9 @@ class Live:
         self.stopping = False
         """Whether nothing new starts, because a person asked for that."""
 
-    @property
-    def story(self) -> Story:
-        return self.account.story
-
-    def on_event(self, event: AnyEvent) -> None:
-        self.tell(event)
-
-    def tell(self, event: AnyEvent) -> list[Line]:
+    def on_event(self, event: AnyEvent) -> list[Line]:
         """Take in an event; the lines that say it."""
-        said = [line for line in self.account.tell(event) if line.depth == SAID]
+        said = [line for line in tell(event, self.story) if line.depth == LIVE]
         self.lines += said
         return said
 
@@ -152,7 +146,7 @@ class Live:
         # A call that brought no reply is not paid for.
         if signal.outcome not in _NO_REPLY:
             self.spent = self.spent.plus(signal)
-            if lookup.is_suite(self.story) and not signal.replayed:
+            if isinstance(self.story.job, Lab) and not signal.replayed:
                 part = Key.parse(signal.key).group
                 self.spent_by_cell[part] = self.spent_by_cell.get(part, Spent()).plus(signal)
 
@@ -167,7 +161,7 @@ class Live:
     @property
     def lab(self) -> LabProgress | None:
         """How far a suite is; None of any other run."""
-        if not lookup.is_suite(self.story):
+        if not isinstance(self.story.job, Lab):
             return None
         running = sum(call.role == CELL for call in self.calls.values())
         seconds = self.worked_on_bases + self.elapsed
@@ -175,7 +169,7 @@ class Live:
 
     @property
     def cells(self) -> Mapping[str, Cell]:
-        return self._suite_cells.cells if lookup.is_suite(self.story) else {}
+        return self._suite_cells.cells if isinstance(self.story.job, Lab) else {}
 
     @cached_property
     def _suite_cells(self) -> SuiteCells:
@@ -211,7 +205,7 @@ class Live:
     def waiting(self) -> str:
         calls = sum(bool(call.model) for call in self.calls.values())
         if not calls:
-            files = lookup.writes_files(self.story)
+            files = self.story.writes == "files"
             tests = files and "; what was kept is tested; Ctrl-C again ends at once"
             return f"Stopping{tests or ''}"
         replies = numbers.count(calls, "reply", "replies")
@@ -222,14 +216,14 @@ class Live:
         """How far it is, what would end it, and what was spent."""
         story, lab = self.story, self.lab
         so_far = needs = ""
-        if lookup.writes_files(story):
+        if story.writes == "files":
             from autoreason.artifacts.research_history import ResearchProgress
 
             research = ResearchProgress(story)
             so_far, needs = research.so_far, research.needs
         elif lab:
             needs = lab.remaining
-        elif lookup.writes_texts(story):
+        elif story.writes == "text":
             needs = account.describe_needs(story, [call.stage for call in self.calls.values()])
         spent = account.describe_spending(story, lab.spent if lab else self.spent)
         return [line for line in (self.batch_progress(), so_far, needs, spent) if line]
@@ -290,7 +284,7 @@ class Plain(View):
         self.printed_at = live.clock()
 
     def on_event(self, event: AnyEvent) -> None:
-        lines = self.live.tell(event)
+        lines = self.live.on_event(event)
         if self.skip and not isinstance(event, LIFECYCLE):
             self.skip -= 1
             return

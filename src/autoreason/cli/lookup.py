@@ -78,7 +78,7 @@ def _has_texts(journal: Journal, run: str) -> bool:
 def _no_texts(story: Story) -> str:
     if writes_programs(story):
         return "writes programs"
-    return "improves an artifact" if writes_files(story) else ""
+    return "improves an artifact" if story.writes == "files" else ""
 
 
 def warn_left_out(run: str, why: str) -> None:
@@ -95,23 +95,9 @@ def is_sampled(story: Story) -> bool:
     return story.job is not None and story.job.is_sampling
 
 
-def is_suite(story: Story) -> bool:
-    return isinstance(story.job, Lab)
-
-
-def writes_texts(story: Story) -> bool:
-    """Whether it writes one text; suites and panels do not."""
-    return story.writes == "text"
-
-
-def writes_files(story: Story) -> bool:
-    """Whether it improves an artifact."""
-    return story.writes == "files"
-
-
 def writes_programs(story: Story) -> bool:
     """Whether it writes programs, for one problem or a set of them."""
-    if not is_suite(story):
+    if not isinstance(story.job, Lab):
         return story.writes == "programs"
     from autoreason.studies.lab.lab_suite import suite_of
 
@@ -123,7 +109,7 @@ def describe_title(title: str, story: Story | None) -> str:
     """The title of a run, after the kind of job it is where that is not plain."""
     if story is None or story.job is None or is_contest(story):
         return title
-    plain = writes_programs(story) or writes_files(story)
+    plain = writes_programs(story) or story.writes == "files"
     return title if plain else f"{story.job.label}: {title}"
 
 

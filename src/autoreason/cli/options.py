@@ -13,7 +13,6 @@ import click
 from msgspec import Struct
 
 from autoreason.contract import Contract
-from autoreason.errors import InvalidInput
 from autoreason.fields import FieldDoc, read_docs
 from autoreason.job_types import Refine
 from autoreason.settings import (
@@ -89,29 +88,6 @@ def moment(value: str) -> datetime:
         raise click.BadParameter(
             f"{value!r} is not a moment; write a date as 2026-11-15, or how long ago as 30d, 2w or 12h"
         ) from None
-
-
-class Number(click.ParamType[float]):
-    """A number from `low` to `high`, refused out of range as a setting is; whole where `low` is."""
-
-    name = "n"
-
-    def __init__(self, low: float, high: float | None = None) -> None:
-        self.low, self.high = low, high
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """The number, of the type that `low` has."""
-        number: float = click.types.convert_type(type(self.low)).convert(value, param, ctx)
-        # In this form, because NaN is in no range.
-        if not self.low <= number <= (number if self.high is None else self.high):
-            name = max(param.opts, key=len) if param else "it"
-            span = f"{self.low} or more"
-            if self.high is not None:
-                span = f"a number from {self.low} to {self.high}"
-            raise InvalidInput(f"{name} is {value}; give {span}")
-        return number
 
 
 def parameter_type(doc: FieldDoc) -> click.ParamType[Any]:

@@ -25,7 +25,7 @@ from autoreason.cli.embedded import model_notes, require_weights
 from autoreason.cli.live import CELL, LAST_WAIT, Call, Live, View
 from autoreason.cli.outcome import OutputOptions
 from autoreason.events import LIFECYCLE
-from autoreason.job_types import Certify, Research
+from autoreason.job_types import Certify, Lab, Research
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import sub_key
 from autoreason.paths import certificates_folder
@@ -204,9 +204,9 @@ def drive_run(
     story = view.live.story
     if lookup.writes_programs(story):
         return outcome.end_programs(cast("Solution", result), output, console)
-    if lookup.writes_files(story):
+    if story.writes == "files":
         return outcome.end_files(cast("ResearchResult", result), output, console)
-    if not lookup.writes_texts(story) and result.finished:
+    if story.writes != "text" and result.finished:
         outcome.show_report(result)
         return 0
     return outcome.end_text(result, output, console)
@@ -332,7 +332,7 @@ def resume_run(book: Journal, run: str, chosen: dict[str, Any], values: dict[str
     story = book.story(run)
     task, before = task_and_settings(run, story)
     output, notes = values["output"], []
-    if not lookup.writes_files(story):
+    if story.writes != "files":
         check_output(output)
     elif folder := output or before.job_as(Research).output:
         # The output of research is a folder.
@@ -382,7 +382,7 @@ def follow(book: Journal, run: str, progress: str | None) -> int:
         view.close()
     story = view.live.story
     result = recorded_result(book.find(run), story, book)
-    if not lookup.writes_texts(story) and (story.end or lookup.writes_files(story)):
+    if story.writes != "text" and (story.end or story.writes == "files"):
         outcome.show_report(reported_result(result, book))
     else:
         outcome.print_report(result, console)
@@ -403,7 +403,7 @@ def read_new(book: Journal, run: str, view: View, times: WorkingTime, seen: int)
     for asked in book.in_flight(run):
         age = (now - asked.at).total_seconds()
         calls[asked.key] = Call(asked.key, asked.role, asked.model, live.clock() - age)
-    if lookup.is_suite(live.story):
+    if isinstance(live.story.job, Lab):
         calls |= _cells(book, run, live, now)
     live.calls = {key: live.calls.get(key, call) for key, call in calls.items()}
     live.spent = book.spent(run)

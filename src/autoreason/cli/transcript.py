@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.text import Text
 
 from autoreason.cli import outcome
-from autoreason.cli.account import IN_FULL, TOLD, Line, tell_all
+from autoreason.cli.account import FULL, RECORD, Line, tell_all
 from autoreason.cli.console import stdout_console
-from autoreason.cli.lookup import is_contest, is_suite, when, writes_texts
+from autoreason.cli.lookup import is_contest, when
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Lab
 from autoreason.journal.run_names import cell_name
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
@@ -39,15 +40,17 @@ _MAX_NAMED = 8
 def print_run(book: Journal, row: RunRow, result: Result) -> None:
     """The whole run; of a suite only what it is, because its cells are runs themselves."""
     transcript = Transcript(stdout_console())
-    lines = [] if is_suite(result.story) else _read(book, row.id)
+    lines = [] if isinstance(result.story.job, Lab) else _read(book, row.id)
     transcript.opening(row, lines, result.story)
-    transcript.lines([line for line in lines if line.place or line.depth != TOLD or not line.about])
-    if writes_texts(result.story) or result.story.end is None:
+    transcript.lines(
+        [line for line in lines if line.place or line.depth != RECORD or not line.about]
+    )
+    if result.story.writes == "text" or result.story.end is None:
         transcript.end(row, result)
 
 
 def print_pass(book: Journal, row: RunRow, number: int) -> None:
-    Transcript(stdout_console()).lines(_pass(row, _read(book, row.id), number), IN_FULL)
+    Transcript(stdout_console()).lines(_pass(row, _read(book, row.id), number), FULL)
 
 
 def print_end(book: Journal, row: RunRow, result: Result) -> None:
@@ -70,8 +73,8 @@ def print_attempts(book: Journal, row: RunRow, runs: dict[str, str], number: int
     for title, lines in told.items():
         if len(told) > 1 and lines:
             transcript.heading(title)
-        depth = TOLD if number is None else IN_FULL
-        transcript.lines([each for each in lines if each.depth != TOLD or each.place], depth)
+        depth = RECORD if number is None else FULL
+        transcript.lines([each for each in lines if each.depth != RECORD or each.place], depth)
 
 
 def attempts_at(
@@ -141,12 +144,12 @@ class Transcript:
         self._row("status", row.state)
         self._row("started", f"{when(row.created)}, version {row.version}{origin}")
         for line in lines:
-            if line.depth == TOLD and line.about and not line.place:
+            if line.depth == RECORD and line.about and not line.place:
                 self._row(line.about, line.text)
         if is_contest(story) and story.settings and (changed := changed_settings(story.settings)):
             self._row("changed", " · ".join(changed))
 
-    def lines(self, lines: Iterable[Line], depth: int = TOLD) -> None:
+    def lines(self, lines: Iterable[Line], depth: int = RECORD) -> None:
         """Lines under headings; what has neither place nor label is for those who watch."""
         for line in lines:
             if line.depth > depth or not (line.place or line.about):
@@ -158,7 +161,7 @@ class Transcript:
                 self._quote(line.about, line.text)
             elif line.kind == "verdict":
                 self._row("verdict", line.text, line.style)
-            elif line.depth == TOLD and line.about:
+            elif line.depth == RECORD and line.about:
                 self._row(line.about, line.text, label_style=line.style or "dim")
             else:
                 self._row(line.about, line.text, line.style)

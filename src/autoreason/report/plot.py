@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import count, groupby
 from math import ceil, floor, log10
 from typing import NamedTuple
@@ -112,7 +111,17 @@ def colours(names: Sequence[str]) -> dict[str, str]:
 
 def plot_charts(title: str, *charts: Chart) -> Plot:
     """Charts beneath each other: no script, no ids, nothing from a network, and always the same bytes."""
-    return Plot(title, partial(_draw_charts, title, charts))
+
+    def draw() -> str:
+        parts: list[str] = []
+        top = 0.0
+        for chart in charts:
+            drawn, height = _draw(chart)
+            parts += [f'<g transform="translate(0 {top:.1f})">', *drawn, "</g>"]
+            top += height
+        return frame(title, _WIDTH, top, parts)
+
+    return Plot(title, draw)
 
 
 def frame(title: str, width: int, height: float, parts: Iterable[str], kind: str = "") -> str:
@@ -147,16 +156,6 @@ def draw_legend(names: Mapping[str, str], width: int, top: float) -> tuple[list[
     return parts, y + _LINE if names else top
 
 
-def _draw_charts(title: str, charts: Sequence[Chart]) -> str:
-    parts: list[str] = []
-    top = 0.0
-    for chart in charts:
-        drawn, height = _draw(chart)
-        parts += [f'<g transform="translate(0 {top:.1f})">', *drawn, "</g>"]
-        top += height
-    return frame(title, _WIDTH, top, parts)
-
-
 def _draw(chart: Chart) -> tuple[list[str], float]:
     lines = [(each.colour, list(_runs(each.points))) for each in chart.series]
     points = [point for _, runs in lines for run in runs for point in run]
@@ -178,7 +177,10 @@ def _draw(chart: Chart) -> tuple[list[str], float]:
     bottom = top + _PLAIN + 2 * _LINE
     parts.append(label(chart.x_title, (left + _WIDTH - _EDGE) / 2, bottom, "muted", "middle"))
     for colour, runs in lines:
-        parts += (_line(run, x, y, colour) for run in runs if run[1:])
+        for run in runs:
+            path = "L".join(f"{x(point.x):.1f} {y(point.y):.1f}" for point in run)
+            if run[1:]:
+                parts.append(f'<path class="line" style="color:{colour}" d="M{path}"/>')
         parts += (
             _dot(x(point.x), y(point.y), colour, point.about)
             for run in runs
@@ -230,11 +232,6 @@ def _places(
         yield from ((at, shorten(name, max(3, room))) for at, name in chart.names.items())
     else:
         yield from ((at, f"{at:z,.6g}") for at in _ticks(values, *across, _MAX_TICKS))
-
-
-def _line(run: Sequence[Point], x: Scale, y: Scale, colour: str) -> str:
-    path = "L".join(f"{x(point.x):.1f} {y(point.y):.1f}" for point in run)
-    return f'<path class="line" style="color:{colour}" d="M{path}"/>'
 
 
 def _dot(x: float, y: float, colour: str, about: str = "") -> str:

@@ -127,15 +127,6 @@ def first_places(rankings: Sequence[Ranking]) -> dict[str, float]:
     return firsts
 
 
-def condorcet_winner(rankings: Sequence[Ranking]) -> str | None:
-    """The name that beats every other one in a duel (Condorcet 1785); None where there is none."""
-    wins = win_matrix(rankings)
-    for one, over in wins.items():
-        if all(times > wins[other][one] for other, times in over.items()):
-            return one
-    return None
-
-
 def cycles(rankings: Sequence[Ranking]) -> list[tuple[str, ...]]:
     """Groups in which majorities go round in a circle: each beats each, by way of others."""
     wins = win_matrix(rankings)

@@ -181,17 +181,6 @@ def sign_test(wins: int, losses: int) -> Test:
     return Test(min(1.0, 2 * tail / (1 << n)), statistic=float(wins), n=n)
 
 
-def mcnemar(b: int, c: int) -> Test:
-    """Whether two ways differ on the same tasks, from the `b` and `c` tasks only one of them solved.
-
-    Exact (McNemar 1947, on the binomial).
-    """
-    found = sign_test(b, c)
-    if found.n:
-        return found
-    return Test(None, reason="needs a task that only one of the two solved, there is none")
-
-
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """The p-values adjusted for being several (Holm 1979); None stays None and does not count."""
     known = sorted((p, at) for at, p in enumerate(p_values) if p is not None)

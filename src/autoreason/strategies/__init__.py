@@ -79,7 +79,7 @@ def find_strategy(
     """The class behind a name, which must have this parent."""
     kind = load("strategy", name, others if name in (others or {}) else BUILT_IN)
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
-        raise InvalidInput(f"{name} is no strategy; make it a subclass of autoreason.{parent}")
+        raise InvalidInput(f"{name} is not a strategy; make it a subclass of autoreason.{parent}")
     if kind.run is Strategy.run:
         raise InvalidInput(f"{name} does not define `run`; add it")
     return kind
@@ -119,7 +119,10 @@ class Iterated(Strategy):
         return self.deliver("capped", self.why_capped(number))
 
     async def run_pass(self, number: int, guidance: str) -> None:
-        self.take(number, await self._revise(number, guidance))
+        key = pass_key(number, "reviser")
+        text = self.incumbent.text
+        prompt = self.context.prompt(self.prompt, key, text=text, guidance=guidance)
+        self.take(number, await self.write(number, prompt))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
@@ -130,12 +133,6 @@ class Iterated(Strategy):
             likely,
             {"author": MAX_CALLS_PER_TEXT, "reviser": passes * MAX_CALLS_PER_TEXT},
         )
-
-    async def _revise(self, number: int, guidance: str) -> WrittenText | MissingText:
-        text = self.incumbent.text
-        key = pass_key(number, "reviser")
-        prompt = self.context.prompt(self.prompt, key, text=text, guidance=guidance)
-        return await self.write(number, prompt)
 
 
 class Conservative(Iterated):

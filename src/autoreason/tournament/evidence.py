@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from autoreason.contract import count_words
 from autoreason.events import (
-    BallotCast,
     Evidence,
     Preference,
     Survival,
@@ -340,13 +339,18 @@ def gather_evidence(story: Story) -> Evidence:
     agreements = [v.agreement for v in verdicts if v.agreement is not None]
     ballots = [b for p in story.passes for b in p.ballots] + story.playoff_ballots
     ballots += [ballot for panel in others for ballot in panel.ballots]
+    # By position, over panels of three: equal shares mean that position did not decide.
+    places = [0, 0, 0]
+    for ballot in ballots:
+        if ballot.ranking and len(ballot.order) == len(places):
+            places[ballot.order.index(ballot.ranking[0])] += 1
     return Evidence(
         survival=_survival(story),
         agreement=fmean(agreements) if agreements else None,
         preference=_preference(story),
         ballots=sum(b.ranking is not None for b in ballots),
         invalid=sum(b.ranking is None for b in ballots),
-        first_places=_first_places(ballots),
+        first_places=tuple(places),
         ties=sum(v.tied for v in verdicts),
         inconclusive=sum(d.outcome == "inconclusive" for d in decided),
         unopposed=sum(d.outcome == "unopposed" for d in decided),
@@ -412,12 +416,3 @@ def _preference(story: Story) -> Preference | None:
     return Preference(
         judges=confirmation.judges, prefer=confirmation.prefer, low=share.low, high=share.high
     )
-
-
-def _first_places(ballots: list[BallotCast]) -> tuple[int, ...]:
-    """First places by position over panels of three: equal shares mean that position did not decide."""
-    places = [0, 0, 0]
-    for ballot in ballots:
-        if ballot.ranking and len(ballot.order) == len(places):
-            places[ballot.order.index(ballot.ranking[0])] += 1
-    return tuple(places)

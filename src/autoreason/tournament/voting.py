@@ -14,7 +14,6 @@ from autoreason.settings import Settings
 
 Ranking = Sequence[str]
 """Names, best first."""
-"""What chance gives is listed by every margin that a panel can end with."""
 
 
 class VoteResult(NamedTuple):
@@ -69,9 +68,10 @@ def is_additive(rule: str) -> bool:
     return _SCORING[rule].is_additive
 
 
+@lru_cache(maxsize=4096)
 def next_wave(
-    rankings: Sequence[Ranking],
-    tie_order: Sequence[str],
+    rankings: tuple[Ranking, ...],
+    tie_order: tuple[str, ...],
     rule: str,
     *,
     start: int,
@@ -88,33 +88,15 @@ def next_wave(
     within `close_margin` points of the incumbent, `tie_order[0]`, either way; what it needs beyond one point,
     `required_lead`, counts for the incumbent. With `early_stop`, a judge whose vote can no longer change the outcome
     is not asked: the wave is the smallest that could settle it. `invalid_seats` counts the judges who gave no valid
-    ballot.
+    ballot. The same panels come up repeatedly, and computing a wave takes a while, so waves are cached.
     """
     _check(rankings, tie_order)
-    ballots = tuple(tuple(ranking) for ranking in rankings)
-    size = (start, step, close_margin, limit, required_lead)
-    return _cached_wave(ballots, tuple(tie_order), rule, *size, invalid_seats, early_stop)
-
-
-@lru_cache(maxsize=4096)
-def _cached_wave(
-    rankings: tuple[Ranking, ...],
-    tie_order: tuple[str, ...],
-    rule: str,
-    start: int,
-    step: int,
-    close_margin: int,
-    limit: int,
-    required_lead: int,
-    invalid_seats: int,
-    early_stop: bool,
-) -> int:
-    """The same panels come up repeatedly, and computing a wave takes a while."""
     limit = limit if step else min(start, limit)
     seats_asked = len(rankings) + invalid_seats
     scoring = _SCORING[rule]
     scores = _with_lead(scoring.score(rankings, tie_order), tie_order, required_lead)
-    is_close = _is_close(scores, tie_order, close_margin)
+    incumbent, *challengers = (scores[name] for name in tie_order)
+    is_close = bool(challengers) and abs(max(challengers) - incumbent) <= close_margin
     batch = _batch_end(seats_asked, start, step, limit, is_close) - seats_asked
     if batch <= 0 or not early_stop:
         return max(batch, 0)
@@ -178,11 +160,6 @@ def _wave_for(
             votes.append(vote)
             scores = scoring.safe_scores(votes, goal.tie_order, leader, goal.required_lead)
     return max_wave
-
-
-def _is_close(scores: Mapping[str, int], tie_order: Sequence[str], close_margin: int) -> bool:
-    incumbent, *challengers = (scores[name] for name in tie_order)
-    return bool(challengers) and abs(max(challengers) - incumbent) <= close_margin
 
 
 def _batch_end(seats_asked: int, start: int, step: int, limit: int, grow: bool) -> int:
@@ -366,8 +343,8 @@ class PanelSize:
         """Judges to ask next, after these ballots and `invalid` seats; 0 when the panel is complete."""
         code = self.code_rankings(tie_order)
         wave = next_wave(
-            [*code, *rankings],
-            tie_order,
+            (*code, *map(tuple, rankings)),
+            tuple(tie_order),
             rule,
             start=self.start + len(code),
             step=self.extra,

@@ -67,11 +67,3 @@ def test_a_long_study_says_how_far_it_is(
     with console.ProgressLine("done", quiet=True) as progress:
         progress(1, 4)
     assert capsys.readouterr().err == ""
-
-
-def test_the_seed_is_all_chance_there_is(shell: Shell, quick_shell: Shell) -> None:
-    once, again, other = (
-        run(*QUICK, "--protocol", "paper", "--seed", seed, "--json").stdout
-        for run, seed in ((shell, "5"), (quick_shell, "5"), (quick_shell, "6"))
-    )
-    assert once == again != other

@@ -26,7 +26,7 @@ from autoreason.cli.lookup import (
     runs_argument,
     warn_left_out,
 )
-from autoreason.cli.options import FILE, Number, file, flag, group, option, setting
+from autoreason.cli.options import FILE, file, flag, group, option, setting
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.models.examples import with_examples
 
@@ -102,11 +102,14 @@ def read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedRu
         name="changes",
         multiple=True,
     ),
-    option("--budget CALLS", "The most calls of a run.", type=Number(1)),
+    option("--budget CALLS", "The most calls of a run.", type=click.IntRange(1)),
     option(
-        "--runs", "Runs of each protocol in each world.", type=Number(2, 1_000_000), default=200
+        "--runs",
+        "Runs of each protocol in each world.",
+        type=click.IntRange(2, 1_000_000),
+        default=200,
     ),
-    option("--seed", "The seed of all random draws.", type=Number(0), default=1),
+    option("--seed", "The seed of all random draws.", type=click.IntRange(0), default=1),
 )
 def simulate(**values: Any) -> Report:
     """Try protocols in worlds where the truth is known.
@@ -145,7 +148,7 @@ _how = group(
     option(
         "--repeats",
         "How often each arm does each task, instead of what the suite says.",
-        type=Number(1),
+        type=click.IntRange(1),
     ),
     setting("seed", usual="the suite's, else drawn"),
 )
@@ -175,9 +178,13 @@ def lab() -> None:
 @_how
 @group(
     "How it is run",
-    option("--parallel", "Cells at a time.  [default: 16; with --batch 1000]", type=Number(1)),
     option(
-        "--workers", "Processes that run cells; without it they run in this one.", type=Number(0)
+        "--parallel", "Cells at a time.  [default: 16; with --batch 1000]", type=click.IntRange(1)
+    ),
+    option(
+        "--workers",
+        "Processes that run cells; without it they run in this one.",
+        type=click.IntRange(0),
     ),
     option(
         "--ray ADDRESS",

@@ -13,14 +13,12 @@ from autoreason.cli.lookup import (
     complete_run,
     find_run,
     find_text_runs,
-    is_suite,
     run_argument,
-    writes_files,
     writes_programs,
-    writes_texts,
 )
-from autoreason.cli.options import Number, file, flag, group, option
+from autoreason.cli.options import file, flag, group, option
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Lab
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
@@ -121,7 +119,7 @@ def show(
         print_pass(book, row, number)
     elif text_only or diff:
         _show_text(row, story, diff=diff)
-    elif is_suite(story) and story.end is None:
+    elif isinstance(story.job, Lab) and story.end is None:
         show_report(lab_status(row.id, journal=book))
     else:
         _show_whole(book, row, result, short=short)
@@ -134,8 +132,8 @@ def _show_whole(book: Journal, row: RunRow, result: Result, *, short: bool) -> N
     from autoreason.run.reports import reported_result, store_verdict
 
     story, as_json, html = result.story, shared("as_json"), shared("html")
-    reported = not writes_texts(story) and (
-        story.end is not None or bool(solved_in(story)) or writes_files(story)
+    reported = story.writes != "text" and (
+        story.end is not None or bool(solved_in(story)) or story.writes == "files"
     )
     if not reported:
         if as_json:
@@ -166,7 +164,7 @@ def _write_report(book: Journal, result: Result, folder: Path) -> None:
     from autoreason.run.lab_status import report_of
     from autoreason.run.reports import reported_result
 
-    if is_suite(result.story):
+    if isinstance(result.story.job, Lab):
         files = report_of(result.run, journal=book).files()
     else:
         files = reported_result(result, book).to_files()
@@ -178,7 +176,7 @@ def _write_report(book: Journal, result: Result, folder: Path) -> None:
 def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
     from autoreason.cli.outcome import show_text
 
-    if writes_files(story):
+    if story.writes == "files":
         from autoreason.artifacts.artifact import as_text, make_patch
         from autoreason.artifacts.research_history import deliverable
 
@@ -238,7 +236,7 @@ _pairs = group(
     option(
         "--min-agreement SHARE",
         "Least share of judges who prefer the chosen text, such as 0.6. [default: any majority]",
-        type=Number(0.0, 1.0),
+        type=click.FloatRange(0, 1),
         default=0.0,
     ),
     flag("--winner-only", "Only pairs whose chosen text won its panel."),
