@@ -261,7 +261,6 @@ def describe_method(story: Story) -> str:
 
 
 def describe_needs(story: Story, stages: Iterable[str]) -> str:
-    """What would end a run that writes a text; nothing once the last panels sit."""
     settings = story.settings
     last = story.playoff_ballots or CONFIRMATION in story.panels
     if settings is None or story.end or last or {"playoff", CONFIRMATION} & {*stages}:

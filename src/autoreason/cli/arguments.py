@@ -122,7 +122,6 @@ KEYS = (
     'it may contain a line such as model = "provider/model" and, under [limits], '
     "cost, tokens, calls and seconds, such as cost = 1.50"
 )
-"""What a user may write there."""
 
 
 def read_config() -> Config:

@@ -38,7 +38,6 @@ Exit status:
   130  stopped
 After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """
-"""Of every command that drives a run."""
 _SETTING = re.compile(r"`([a-z0-9_.]+)`")
 
 

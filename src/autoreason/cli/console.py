@@ -54,8 +54,6 @@ def print_table(console: Console, table: Table) -> None:
 
 
 class ProgressLine:
-    """One line on standard error that changes, or a new line now and then in a log."""
-
     def __init__(self, what: str = "", *, quiet: bool = False) -> None:
         self._what = what
         self._quiet = quiet

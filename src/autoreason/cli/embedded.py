@@ -61,7 +61,6 @@ def require_weights(settings: Settings) -> None:
 
 
 def pull_weights(model: ModelFile | None = None) -> None:
-    """Fetch the weights, those of the embedded model unless others are named, and show how far it is."""
     from rich.progress import BarColumn, DownloadColumn, TextColumn
     from rich.progress import Progress as Bar
 

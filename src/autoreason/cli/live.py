@@ -55,8 +55,6 @@ _WITHIN = ("try", "evaluation", "judge")
 
 @dataclass
 class Call:
-    """One request under way, or one query that takes a while."""
-
     key: str
     role: str
     """What a model is asked to be, or the kind of the query."""
@@ -80,8 +78,6 @@ class Call:
 
 
 class Live:
-    """A run as far as it has come, and what is under way."""
-
     def __init__(
         self, run: str = "", clock: Callable[[], float] = time.monotonic, worked: float = 0.0
     ) -> None:
@@ -93,10 +89,8 @@ class Live:
         """When the present event happened, in seconds of work; None is now."""
         self.story = Story()
         self.lines: list[Line] = []
-        """What has happened."""
         self.calls: dict[str, Call] = {}
         self.batches: dict[str, BatchWaiting] = {}
-        """Batches that were sent, by name."""
         self.spent = Spent()
         self.worked_on_bases = 0.0
         """Seconds of work on the suites that this one adds repeats to."""
@@ -213,7 +207,6 @@ class Live:
         return f"Stopping: {wait}; Ctrl-C again ends at once"
 
     def progress(self) -> list[str]:
-        """How far it is, what would end it, and what was spent."""
         story, lab = self.story, self.lab
         so_far = needs = ""
         if story.writes == "files":
@@ -237,7 +230,6 @@ class View:
     """Follows a run and shows nothing; subclasses show it."""
 
     period = 3600.0
-    """Seconds between two refreshes."""
     on_signal: OnSignal | None = None
     """Takes signals; None where nothing shows them, so that no reply is streamed for it."""
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
@@ -33,9 +34,7 @@ FILE.name = "file"
 ALL_OPTIONS = "autoreason.all_options"
 """What a context of click has where `--help-all` is given."""
 Wrap = Callable[[Any], Any]
-"""A decorator as click makes them."""
 Spec = tuple[tuple[str, ...], dict[str, Any]]
-"""The names and attributes of an option."""
 _NAMED = re.compile(r"([^=:/?]+)=(.*)")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _AGO = re.compile(r"(\d{1,6})\s*(m|min|h|d|w)")
@@ -195,12 +194,8 @@ def field_option(owner: type[Struct], field: str, flags: str = "", **attrs: Any)
     return option(flags, **attrs)
 
 
-def setting(field: str, flags: str = "", **attrs: Any) -> Spec:
-    return field_option(Settings, field, flags, **attrs)
-
-
-def _contract(field: str, flags: str = "", **attrs: Any) -> Spec:
-    return field_option(Contract, field, flags, **attrs)
+setting = partial(field_option, Settings)
+_contract = partial(field_option, Contract)
 
 
 def _model(role: str, flags: str, **attrs: Any) -> Spec:
@@ -354,4 +349,3 @@ def together(*groups: Wrap) -> Wrap:
 studying_options = together(
     text_options, models_options, limit_options, passes_option, asking_options, dry_run_option
 )
-"""Everything that shapes the runs of a study."""

@@ -52,18 +52,13 @@ _BEHIND = "shows no gain, and the result did worse in it than the start, perhaps
 
 
 class OutputOptions(Struct, frozen=True):
-    """The options of a command that say how a run is shown and where its text goes."""
-
     output: Path | None = None
     as_json: bool = False
     progress: str | None = None
     """`live`, `lines` or `none`; None is live on a terminal."""
     report: Path | None = None
-    """The folder for a report on programs."""
     html: Path | None = None
-    """The file for a report as a page."""
     fail_on_contract: bool = False
-    """A text that breaks its contract is a failure."""
 
     @property
     def quiet(self) -> bool:
@@ -177,7 +172,6 @@ def preview(prepared: PreparedRun[Any], measured: MeasuredStart | None = None) -
 
 
 def end_text(result: Result, options: OutputOptions, console: Console | None) -> int:
-    """Print or write the text and the report, and return the exit status."""
     status = EXIT[result.status]
     usable = status in USABLE and result.story.text is not None
     if usable and options.output:
@@ -223,7 +217,6 @@ def _explain_failure(result: Result, where: str) -> Iterator[None]:
 
 
 def end_programs(solution: Solution, options: OutputOptions, console: Console | None) -> int:
-    """Print or write the program or the report of a set, and return the exit status."""
     from autoreason.cli.console import stderr_console, stdout_console
     from autoreason.report.report import write_folder
 
@@ -291,7 +284,6 @@ def _unwritten(options: OutputOptions) -> str:
 
 
 def end_files(result: ResearchResult, options: OutputOptions, console: Console | None) -> int:
-    """Print or write what changed and the report, and return the exit status."""
     status = EXIT[result.status]
     usable = status in USABLE
     if options.as_json:

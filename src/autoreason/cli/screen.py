@@ -24,8 +24,6 @@ _LEAST_TAIL = 10
 
 
 class Screen(View):
-    """Redraws the state of a run a few times a second."""
-
     period = 0.2
 
     def __init__(self, live: Live, console: Console) -> None:

@@ -126,8 +126,6 @@ def _pass(row: RunRow, lines: list[Line], number: int, *, quiet: bool = False) -
 
 
 class Transcript:
-    """Prints an account in the width of a console."""
-
     def __init__(self, console: Console) -> None:
         self.console = console
         self.width = min(console.width, WIDEST)

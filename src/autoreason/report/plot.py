@@ -67,8 +67,6 @@ class Point(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Dots and lines of one colour."""
-
     name: str
     colour: str
     points: Sequence[Point | None]
@@ -76,13 +74,10 @@ class Series(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Series on two axes."""
-
     series: Sequence[Series]
     x_title: str
     y_title: str = ""
     show: Callable[[float], str] = "{:z,.6g}".format
-    """Heights in words."""
     names: Mapping[float, str] = {}
     """Places on the axis across that have names instead of numbers."""
     x_range: tuple[float, float] | None = None
@@ -93,8 +88,6 @@ class Chart(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Numbers to pixels."""
-
     low: float
     high: float
     start: float

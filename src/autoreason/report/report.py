@@ -128,7 +128,6 @@ class Report:
     __slots__ = ()
 
     heading: ClassVar[str] = "Report"
-    """The title of its page."""
 
     @property
     def conclusion(self) -> str:

@@ -69,7 +69,6 @@ STYLES: dict[str, str] = {
     "bad": "bold red",
     "muted": "dim",
 }
-"""How a terminal shows a tone."""
 UNLIMITED = 10_000
 """Columns where no screen sets a limit."""
 _GAP = 2
@@ -78,7 +77,6 @@ _WIDEST_TEXT = 68
 
 
 Cell = str | tuple[str, ...]
-"""A line, or several."""
 
 
 class Figure(NamedTuple):
@@ -150,7 +148,6 @@ class Table(NamedTuple):
             yield found
 
     def to_markdown(self) -> str:
-        """The table for a page; its columns line up in a terminal, too."""
         titles: list[Cell] = [column.title for column in self.columns]
         rows = [[_in_markdown(cell) for cell in row] for row in (titles, *self.cells)]
         widths = [max(3, *map(_width, column)) for column in zip(*rows, strict=True)]
@@ -164,8 +161,6 @@ class Table(NamedTuple):
         )
 
     def to_html(self) -> str:
-        """The table as an element of a page."""
-
         def heading(column: Column) -> str:
             kind = ' class="figure"' if column.figures else ""
             # The room that the column has on a terminal, too.
@@ -201,7 +196,6 @@ class Table(NamedTuple):
         return to_csv(names, zip(*values, strict=True))
 
     def to_latex(self) -> str:
-        """The table for an article, which needs no package."""
         kinds = "".join("r" if column.figures else "l" for column in self.columns)
         titles: list[Cell] = [column.title for column in self.columns]
         lines = [
@@ -401,7 +395,6 @@ def _in_markdown(cell: Cell) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal that a text takes."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

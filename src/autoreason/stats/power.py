@@ -227,7 +227,6 @@ def _estimate(
 
 
 def _mean_and_squares(values: Sequence[float]) -> tuple[float, float]:
-    """The mean, and the sum of squared differences from it."""
     mean = fsum(values) / len(values)
     return mean, fsum((value - mean) ** 2 for value in values)
 

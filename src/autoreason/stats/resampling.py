@@ -86,7 +86,6 @@ def cluster_bootstrap(
 
 
 def _no_interval(clusters: Sequence[Sequence[float]], *, bounded: bool) -> str:
-    """Why there is no interval; empty where there is one."""
     number = len(clusters)
     if number < (2 if bounded else 3):
         least = "two" if bounded else "three"

@@ -48,13 +48,11 @@ BUILT_IN = {
     "best_of_n": "autoreason.strategies:BestOfN",
     "self_refine": "autoreason.strategies:SelfRefine",
 }
-"""Built-in strategies by name, each imported when it is used."""
 _ALWAYS_USED = (
     *("strategy", "strategy_options", "seed", "max_tokens"),
     *("author_model", "author_temperature", "author_effort"),
     *("budget", "base_url", "allow_http", "batch"),
 )
-"""What every author's request depends on."""
 _NEEDS = {
     "plateau_change": "plateau",
     "playoff_texts": "playoff",
@@ -76,7 +74,6 @@ def job_class(job: AnyJob) -> type[Job]:
 def find_strategy(
     name: str, others: dict[str, str] | None = None, parent: str = "Strategy"
 ) -> type[Strategy]:
-    """The class behind a name, which must have this parent."""
     kind = load("strategy", name, others if name in (others or {}) else BUILT_IN)
     if not (isinstance(kind, type) and issubclass(kind, Strategy)):
         raise InvalidInput(f"{name} is not a strategy; make it a subclass of autoreason.{parent}")
@@ -154,8 +151,6 @@ class Harsh(Iterated):
 
 
 class CritiqueRevise(Iterated):
-    """A critic's problems, then a revision against them; a pass in which nothing is found changes nothing."""
-
     summary = "a critique and a revision in every pass, taken without a vote"
     prompts = ("critic", "critique_again", "reviser")
     used_settings = ("passes", *CRITIC_SETTINGS, "critic_facts", "protocol")
@@ -259,7 +254,6 @@ class BestOfN(Strategy):
             self.take(number, each)
 
     async def _write_what_fits(self) -> None:
-        """One after another, as many as the allowance permits and a judge can rank."""
         for number in range(2, MAX_DRAFTS + 1):
             if not self.affords_another(_judges(self.settings) * seat_calls(self.settings).usual):
                 return
@@ -284,7 +278,6 @@ class BestOfN(Strategy):
 
 
 def _judges(settings: Settings) -> int:
-    """Those who choose, and those who confirm."""
     return settings.playoff + settings.confirmation
 
 
@@ -295,8 +288,6 @@ _DONE = "DONE"
 
 
 class SelfRefine(Strategy):
-    """Feedback and refinement by the author itself, who remembers the rounds before."""
-
     summary = (
         "the author's own feedback and refinement in one conversation, until it says it is done"
     )
@@ -304,7 +295,6 @@ class SelfRefine(Strategy):
     used_settings = ("passes", "critic_effort", "critic_facts")
 
     async def run(self) -> Delivered:
-        """Refine until the author finds nothing more to improve and code nothing that breaks the contract."""
         await self.write_draft()
         conversation: list[Message] = []
         number = 0
@@ -323,7 +313,11 @@ class SelfRefine(Strategy):
                 content = Ending("author", "the author found nothing more to improve")
                 return self.deliver("converged", content)
             wanted = [*(f"- {fix}" for fix in broken), *([] if is_content else [feedback])]
-            conversation += await self._refine(number, "\n".join(wanted), history)
+            before, key = self.incumbent.text, pass_key(number, "reviser")
+            prompt = self.context.prompt("refine", key, text=before, critique="\n".join(wanted))
+            self.take(number, await write(self.context, "reviser", key, prompt, history=history))
+            text = self.incumbent.text
+            conversation += [Message("user", prompt), Message("assistant", text)]
         return self.deliver("capped", self.why_capped(number))
 
     @classmethod
@@ -356,11 +350,3 @@ class SelfRefine(Strategy):
         feedback = reply.text.strip() if reply.outcome is Outcome.OK else ""
         self.emit(CritiqueWritten(number=number, critic=0, prose=feedback, readable=bool(feedback)))
         return feedback
-
-    async def _refine(
-        self, number: int, feedback: str, history: Sequence[Message]
-    ) -> tuple[Message, Message]:
-        before, key = self.incumbent.text, pass_key(number, "reviser")
-        prompt = self.context.prompt("refine", key, text=before, critique=feedback)
-        self.take(number, await write(self.context, "reviser", key, prompt, history=history))
-        return Message("user", prompt), Message("assistant", self.incumbent.text)

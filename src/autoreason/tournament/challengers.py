@@ -269,7 +269,6 @@ MAX_RIVALS = 4
 async def challenge(
     context: JobContext, number: int, incumbent: str, problems: str
 ) -> dict[Slot, str]:
-    """The challengers of the incumbent, as many as become candidates."""
     settings = context.settings
     challengers: dict[Slot, str] = {}
     guard = MetricGuard(context, pass_key(number, "metric"), incumbent)

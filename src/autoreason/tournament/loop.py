@@ -184,7 +184,6 @@ class Tournament(Strategy):
 
     @classmethod
     def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:
-        """Where no text keeps the contract of the task, the first pass is the last."""
         low, likely, high = super().fit_plans(plans, task, settings)
         if not task.contract.empty:
             broken = broken_plan(settings, given=task.draft is not None)

@@ -42,7 +42,6 @@ class PredictionQuery(Query[Prediction], frozen=True, kw_only=True):
 
     kind = "prediction"
     fit: str
-    """The digest under which it is saved."""
     text: str
 
 
@@ -62,7 +61,6 @@ class CodeJudges:
         self._values: dict[tuple[str, str], float | None] = {}
 
     async def vote(self, stage: str, texts: Mapping[str, str]) -> dict[str, CodeBallot]:
-        """Their ballots on these texts, by the names that a verdict has for them."""
         ballots = {}
         for seat, number in self._seats.items():
             for name, text in texts.items():

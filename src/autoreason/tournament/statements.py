@@ -63,7 +63,6 @@ ENDINGS = {
     "provider_failed": "paused: the provider failed",
     "metric_failed": "paused: the metric failed",
 }
-"""How a run ended or paused, by status."""
 
 
 def ranking(order: Iterable[str]) -> str:
@@ -104,7 +103,6 @@ def code_voters(verdict: Verdict) -> list[str]:
 
 
 def decided(event: PassDecided, k: int | None = None) -> str:
-    """How a pass ended, in one line."""
     if event.outcome == "inconclusive":
         return f"inconclusive ({event.reason or 'too few valid ballots'}); A stays"
     if event.outcome == "unjudged":
@@ -123,7 +121,6 @@ def decided(event: PassDecided, k: int | None = None) -> str:
 
 
 def uncounted(event: PassDecided) -> str:
-    """Why a pass after which A stays is not a survival; empty where it is one."""
     breaks = f"does not count: breaks the contract ({violations(event.violations)})"
     return breaks if event.violations else ""
 
@@ -148,7 +145,6 @@ def survivals(streak: int, k: int | None) -> str:
 
 
 def draft(event: DraftReady | DraftWritten, of: int = 1) -> str:
-    """A first text: its length, how many it was chosen from, what it breaks."""
     chosen = f"; number {event.number} of {of} drafts" if of > 1 else ""
     breaks = f"{of} tries, none keeps the contract" if of > 1 else "breaks the contract"
     broken = f"; {breaks}: {violations(event.violations)}" if event.violations else ""
@@ -228,7 +224,6 @@ def dropped(event: CandidateDropped) -> str:
 
 
 def metric(found: Metric, story: Story) -> str:
-    """What a metric left out of the ballots, or how often it voted."""
     if found.role == "judge":
         return f"{found.evaluate} {_code_votes('metric', story)}"
     reasons = [each.reason for one in story.passes for each in one.dropped]
@@ -256,7 +251,6 @@ def predictor_seat(task: Task, settings: Settings) -> str:
 
 
 def predictor(story: Story) -> str:
-    """What fills the seat of a predictor, and how often it voted; empty where none has a seat."""
     known = story.task and story.settings and predictor_seat(story.task, story.settings)
     return f"{known}; it {_code_votes('predictor', story)}" if known else ""
 
@@ -321,7 +315,6 @@ def contract(rules: Contract, broken: tuple[Violation, ...]) -> str:
 
 
 def survival(found: Survival | None) -> str:
-    """How often A survived, against what chance alone gives."""
     if found is None or not found.panels:
         return "no panel sat, so nothing is known"
     usual = decimal(found.expected)
@@ -337,7 +330,6 @@ def survival(found: Survival | None) -> str:
 
 
 def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
-    """What the final panel chose, and that choosing proves nothing."""
     if decided.winner is None or decided.verdict is None:
         return "too few valid ballots, so that the last A is delivered"
     texts = count(len(decided.texts), "text")
@@ -359,7 +351,6 @@ def weights(decided: PlayoffDecided) -> str:
 
 
 def length(story: Story) -> str:
-    """Whether judges like what is long, where what is delivered is longer; else empty."""
     from autoreason.tournament.evidence import longer_preferred_in
 
     more = count_words(story.text or "") - story.draft.words if story.draft else 0

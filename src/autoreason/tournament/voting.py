@@ -13,7 +13,6 @@ from autoreason.events import CodeBallot
 from autoreason.settings import Settings
 
 Ranking = Sequence[str]
-"""Names, best first."""
 
 
 class VoteResult(NamedTuple):
@@ -130,7 +129,6 @@ class _Goal(NamedTuple):
         return scores[leader] - scores[rival] - self.max_loss - needed
 
     def reached_by(self, leader: str, scores: Mapping[str, int]) -> bool:
-        """Whether `leader` cannot fail to win."""
         rivals = (name for name in self.tie_order if name != leader)
         return all(self.slack(leader, rival, scores) >= 0 for rival in rivals)
 
@@ -311,7 +309,6 @@ class PanelSize:
     """Whether one judge was asked for by name, so that one ballot decides."""
 
     def with_code(self, ballots: Iterable[CodeBallot], tie_order: Sequence[str]) -> PanelSize:
-        """The same judges, next to those ballots of code that have a vote."""
         cast = (each.ranking for each in ballots if each.ranking)
         return replace(self, code=tuple(tuple(map(tie_order.index, each)) for each in cast))
 

@@ -26,9 +26,7 @@ from autoreason.parsing.documents import (
 
 ENDLESS = "it repeats itself without end"
 _QUOTED = 80
-"""Characters of a passage that are quoted."""
 _SHOWN = 5
-"""Passages that are quoted at most."""
 
 
 class WrittenText(NamedTuple):
@@ -41,8 +39,6 @@ class WrittenText(NamedTuple):
 
 
 class MissingText(NamedTuple):
-    """Why there is no text."""
-
     reason: Literal["truncated", "refused", "empty"]
     detail: str
 
@@ -213,7 +209,6 @@ def reviser_key(number: int, slot: str = "B") -> str:
 
 CRITICS = 2
 CRITIC_SETTINGS = ("critic_model", "critic_temperature", "critic_effort", "quoted_critique")
-"""What every critic's request depends on."""
 
 
 class CritiqueResult(NamedTuple):

@@ -183,32 +183,27 @@ def on_disk(problems: Path) -> Iterator[Path]:
     if str(problems) != "-":
         yield problems
         return
+    import subprocess
     import tempfile
+
+    from autoreason.programs.problems.formats import MAX_FILE_BYTES
 
     with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
         path = Path(folder, _STANDARD_INPUT)
-        _copy_to(path)
+        # One byte more than is read of any file, so that what is too large is refused as such.
+        command = ["head", "-c", str(MAX_FILE_BYTES + 1)]
+        with path.open("xb") as file:
+            copied = subprocess.run(
+                command, stdin=sys.stdin, stdout=file, stderr=subprocess.PIPE, check=False
+            )
+        if copied.returncode:
+            reason = copied.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            raise InvalidInput(f"cannot read {_STANDARD_INPUT}: {reason}; name a file of problems")
         try:
             yield path
         except InvalidInput as error:
             # The user does not know the temporary file.
             raise InvalidInput(str(error).replace(str(path), _STANDARD_INPUT)) from None
-
-
-def _copy_to(path: Path) -> None:
-    import subprocess
-
-    from autoreason.programs.problems.formats import MAX_FILE_BYTES
-
-    # One byte more than is read of any file, so that what is too large is refused as such.
-    command = ["head", "-c", str(MAX_FILE_BYTES + 1)]
-    with path.open("xb") as file:
-        copied = subprocess.run(
-            command, stdin=sys.stdin, stdout=file, stderr=subprocess.PIPE, check=False
-        )
-    if copied.returncode:
-        reason = copied.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise InvalidInput(f"cannot read {_STANDARD_INPUT}: {reason}; name a file of problems")
 
 
 # ---- sets --------------------------------------------------------------------------------------

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _LEAST_TITLE = 20
 _SHOWN = 6
-"""Winners of the last passes."""
 _deleting = group(
     "How", flag("--yes", "Do not ask."), flag("--dry-run", "Only say what would be deleted.")
 )

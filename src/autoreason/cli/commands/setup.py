@@ -362,33 +362,23 @@ def _finding_lines(findings: list[Finding]) -> Iterator[Any]:
 
 
 def _python() -> Iterator[Finding]:
-    from importlib.metadata import PackageNotFoundError, version
+    from importlib.metadata import version
 
     number = ".".join(map(str, sys.version_info[:3]))
     yield Finding("python", "ok", f"{number} at {sys.executable}")
-    found, missing = [], []
-    for name in _NEEDED:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            missing.append(name)
-    if missing:
-        fix = f"pip install {' '.join(missing)}"
-        yield Finding("dependencies", "fail", f"missing {', '.join(missing)}", fix)
-    else:
-        yield Finding("dependencies", "ok", ", ".join(found))
+    yield Finding("dependencies", "ok", ", ".join(f"{name} {version(name)}" for name in _NEEDED))
 
 
 def _sandbox() -> Iterator[Finding]:
     from autoreason.programs.sandbox.levels import find_level
 
     yield sandbox_finding(find_level())
-    if sys.platform != "linux":
-        yield jail_finding(f"a jail needs Linux, and this is {sys.platform}")
-        return
-    from autoreason.artifacts.evaluator.command_jail import jail_problem
+    problem = f"a jail needs Linux, and this is {sys.platform}"
+    if sys.platform == "linux":
+        from autoreason.artifacts.evaluator.command_jail import jail_problem
 
-    yield jail_finding(jail_problem())
+        problem = jail_problem()
+    yield jail_finding(problem)
 
 
 def sandbox_finding(found: DetectedLevel) -> Finding:
