@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from autoreason.cli.views.console import ProgressLine, stdout_console
-from autoreason.cli.views.outcome import print_json, print_report, write_page
+from autoreason.cli.console import ProgressLine, stdout_console
+from autoreason.cli.outcome import print_json, print_report, write_page
 from autoreason.errors import AutoreasonError
 from autoreason.report.report import Report
 

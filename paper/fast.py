@@ -119,7 +119,7 @@ class Panels:
 
     def _wave(self, ballots: Counts) -> int:
         settings = self.settings
-        rankings = [[SLOTS[slot] for slot in np.argsort(-ballot)] for ballot in ballots]
+        rankings = tuple(tuple(SLOTS[slot] for slot in np.argsort(-ballot)) for ballot in ballots)
         return next_wave(
             rankings,
             settings.tie_order,

@@ -25,7 +25,7 @@ from msgspec import Struct
 from scipy.special import stdtrit
 
 from autoreason.cli.command import open_journal
-from autoreason.cli.views.console import ProgressLine
+from autoreason.cli.console import ProgressLine
 from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent, BallotCast
 from autoreason.files import write

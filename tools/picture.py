@@ -12,8 +12,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from autoreason.cli.views.live import Live
-from autoreason.cli.views.screen import draw
+from autoreason.cli.live import Live
+from autoreason.cli.screen import draw
 from autoreason.events import AnyEvent, BallotCast
 from autoreason.journal import Journal
 from autoreason.prompts import built_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from benchmarks.real.results import Arm, Gain, Results
 
 

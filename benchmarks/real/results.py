@@ -13,6 +13,7 @@ from paper.figures import paired_gain
 
 from autoreason.journal import Journal
 from autoreason.journal.run_names import is_cell
+from autoreason.stats import Estimate
 from autoreason.stats.resampling import permutation_test
 from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share

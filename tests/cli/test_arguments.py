@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import resource
-
 import pytest
-from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 
 
@@ -31,24 +28,6 @@ def test_an_empty_name_is_an_error_and_never_a_default(
     assert refused.status == 2
     assert refused.sentence.startswith(f"what is given after {after} is empty; ")
     assert not inside.journal_exists
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [("runs", "-n", "9" * 23), ("simulate", "--runs", "999999999999", "-q", "--world", "help")],
-)
-def test_a_number_beyond_all_measure_is_refused_by_its_option(
-    shell: Shell, arguments: tuple[str, ...]
-) -> None:
-    with shell.start(
-        *arguments,
-        stderr=-1,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)),
-    ) as command:
-        _, recorded = command.communicate(timeout=60)
-    assert command.returncode == 2
-    assert "give a number from" in recorded
-    assert "Traceback" not in recorded
 
 
 @pytest.mark.parametrize(
@@ -87,20 +66,3 @@ def test_options_of_other_commands_are_named_as_they_are_there(inside: Inside) -
         assert "--repeats is 0" in refused.sentence
     changed = inside("simulate", "--set", "k=0", "--runs", "2", "-q")
     assert "`k` is 0" in changed.sentence
-
-
-def test_switches_of_a_run_are_those_of_its_fork_unless_it_has_others(inside: Inside) -> None:
-    quick = ("--passes", "1", "-q", "--set", "playoff=0", "--set", "confirmation=0")
-    switches = (
-        "--set",
-        "blind_revision=true",
-        "--set",
-        "critic_facts=false",
-        "--set",
-        "candidates=B",
-    )
-    assert inside("run", "hi", "-m", "echo/echo", *quick, *switches).status == 0
-    assert inside("fork", "last", *quick, "--set", "critic_facts=true").status == 0
-    recorded = inside("show", "last", "--json").json["settings"]
-    assert (recorded["blind_revision"], recorded["critic_facts"]) == (True, True)
-    assert recorded["candidates"] == "B"

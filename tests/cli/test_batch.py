@@ -50,20 +50,6 @@ def test_a_judge_is_certified_in_two_batches(inside: Inside, provider: BatchServ
     assert inside("runs", "copy", "journal.db", "copy.db").status == 0
 
 
-def test_a_comparison_and_a_second_panel_are_asked_in_batches(
-    inside: Inside, provider: BatchServer
-) -> None:
-    arguments = ("--strategies", "critique_revise,single", "--repeats", "2")
-    said = inside("compare", BRIEF, *at(provider), *arguments, "--passes", "1", "--json", "-q")
-    assert said.status == 0
-    assert len(provider.paid) == said.json["calls"] > 2 * len(provider.batches)
-    assert inside("run", BRIEF, "-m", "echo/echo", "--passes", "1", "--seed", "1", "-q").status == 0
-    before = len(provider.batches)
-    assert inside("judge", "last", *at(provider), "-q").status == 0
-    assert len(provider.batches) == before + 1
-    assert "POST /v1/chat/completions" not in provider.seen
-
-
 def test_cells_of_a_suite_share_batches(inside: Inside, provider: BatchServer) -> None:
     inside.write("suite.yaml", SMALL.replace("repeats: 1", "repeats: 6"))
     said = inside("lab", "run", "suite.yaml", *at(provider), "--anyway", "--json", "-q")
@@ -75,13 +61,6 @@ def test_cells_of_a_suite_share_batches(inside: Inside, provider: BatchServer) -
     assert inside("lab", "run", "suite.yaml", *live).status == 3
     assert inside("resume", "--batch").sentence.startswith("a suite goes on as it was begun")
     assert both.sentence == "one process collects a batch; leave --batch or --workers out"
-
-
-def test_an_estimate_is_half_as_high(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
-    asked = ("compare", BRIEF, "-m", MODEL, "--dry-run", "--json")
-    whole, half = (inside(*asked, *more).json["cost"] for more in ([], ["--batch"]))
-    assert [2 * each for each in half] == pytest.approx(whole)
 
 
 def test_a_run_that_paused_can_go_on_in_batches(inside: Inside, provider: BatchServer) -> None:

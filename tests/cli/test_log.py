@@ -8,11 +8,10 @@ from tests.cli.conftest import BRIEF, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 
+from autoreason.cli.live import Live, Plain
+from autoreason.cli.outcome import OutputOptions
 from autoreason.cli.runner import choose_view
-from autoreason.cli.views.live import Live
-from autoreason.cli.views.outcome import OutputOptions
-from autoreason.cli.views.plain import Plain
-from autoreason.cli.views.screen import Screen
+from autoreason.cli.screen import Screen
 
 KEY = "sk-quux-7731"
 

@@ -12,7 +12,6 @@ from tests.cli.conftest import Shell
 
 from autoreason.cli.commands.programs import on_disk
 from autoreason.errors import InvalidInput
-from autoreason.programs.problems import formats
 
 TEXT = b'{"id": "a"}\r\n\xff\x00'
 
@@ -39,24 +38,12 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     os.close(reading)
 
 
-def test_a_file_is_left_where_it_is() -> None:
-    with on_disk(Path("set.jsonl")) as path:
-        assert path == Path("set.jsonl")
-
-
 @pytest.mark.usefixtures("piped")
 def test_another_process_copies_what_comes_in_to_a_file_for_our_eyes_only() -> None:
     with on_disk(Path("-")) as path:
         assert path.read_bytes() == TEXT
         assert path.parent.stat().st_mode & 0o077 == 0
     assert not path.parent.exists()
-
-
-@pytest.mark.usefixtures("piped")
-def test_no_more_is_copied_than_a_file_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "MAX_FILE_BYTES", 4)
-    with on_disk(Path("-")) as path:
-        assert path.read_bytes() == TEXT[:5]
 
 
 def test_what_cannot_be_read_is_one_sentence(
@@ -69,15 +56,6 @@ def test_what_cannot_be_read_is_one_sentence(
             on_disk(Path("-")),
         ):
             pass
-
-
-@pytest.mark.usefixtures("piped")
-def test_a_refusal_speaks_of_standard_input_and_not_of_the_copy() -> None:
-    with (
-        pytest.raises(InvalidInput, match=r"^standard input is empty$"),
-        on_disk(Path("-")) as path,
-    ):
-        raise InvalidInput(f"{path} is empty")
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import time
-
 import pytest
-from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
-from tests.cli.server import Server
-from tests.patience import PATIENCE
 
-from autoreason.strategies.registry import BUILT_IN
+from autoreason.strategies import BUILT_IN
 
 BRIEF = "Write about tides and boats"
 FAST = ("-m", "echo/echo", "--seed", "7", "--passes", "2", "-q")
@@ -60,38 +54,6 @@ def test_every_strategy_is_run_listed_shown_and_resumed(
     assert inside("runs", "check", "last").status == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--strategy", "nobody"), "no strategy 'nobody'"),
-        (("--strategy", "none.py:Mine"), "no file none.py"),
-        (("--strategy", "mine.py:Theirs"), "no Theirs"),
-        (("--strategy", "mine.py:Strategy"), "does not define `run`"),
-        (("--strategy", "broken.py:Mine"), "SyntaxError"),
-        (("--strategy", "raising.py:Mine"), "raised ValueError (not today) at raising.py:4"),
-        (("--strategy", "best_of_n", "--set", "strategy_options.n=1"), "n is 1"),
-        (("--strategy", "best_of_n", "--set", "strategy_options.size=3"), "unknown option `size`"),
-        (("--strategy", "best_of_n", "--set", "playoff=0"), "set `playoff` to 2 or more"),
-        (("--strategy", "single", "--set", "strategy_options.n=3"), "no option `n`"),
-    ],
-)
-def test_what_cannot_be_held_is_one_sentence_and_writes_nothing(
-    inside: Inside, arguments: tuple[str, ...], message: str
-) -> None:
-    inside.write("mine.py", GOOD.format(middle=""))
-    inside.write("broken.py", "class Mine(:\n")
-    inside.write(
-        "raising.py",
-        "from autoreason.extend import Strategy\nclass Mine(Strategy):\n"
-        "    def __init__(self, context):\n        raise ValueError('not today')\n"
-        "    async def run(self):\n        pass\n",
-    )
-    refused = inside("run", BRIEF, *FAST, *arguments)
-    assert refused.status == 2
-    assert message in refused.sentence
-    assert not inside.journal_exists
-
-
 def test_a_strategy_of_ones_own_that_fails_goes_on_elsewhere_once_mended(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,47 +86,6 @@ def test_a_record_can_be_read_though_its_strategy_is_gone(inside: Inside) -> Non
     replayed = inside("runs", "check", "last")
     assert replayed.status == 2
     assert "no file" in replayed.sentence
-
-
-@pytest.mark.parametrize("command", ["run", "compare"])
-def test_a_strategy_and_a_comparison_are_watched_from_another_terminal(
-    shell: Shell, server: Server, command: str
-) -> None:
-    server.held_from = 3
-    how = (
-        ("--strategy", "self_refine")
-        if command == "run"
-        else ("--strategies", "improve,single", "--repeats", "1", "--panel", "2")
-    )
-    address = ("-m", "test/slow", "--base-url", server.url, "--passes", "2", "-q")
-    running = shell.start(command, BRIEF, *address, *how, stdout=subprocess.DEVNULL)
-    try:
-        while server.asked < 3:
-            time.sleep(0.05)
-            assert running.poll() is None
-        watching = shell.start(
-            "show",
-            "--follow",
-            "--progress",
-            "lines",
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert watching.stderr is not None
-        first = watching.stderr.readline()
-        server.gate.set()
-        seen = first + watching.stderr.read()
-        assert watching.wait(PATIENCE) == 0
-        assert watching.stdout is not None
-        seen += watching.stdout.read()
-        watching.stdout.close()
-        watching.stderr.close()
-        assert running.wait(PATIENCE) == 0
-    finally:
-        server.gate.set()
-        running.wait(PATIENCE)
-    assert ("draft: written" if command == "run" else "draft 1: done") in seen
-    assert "autoreason show" in seen
 
 
 def test_a_replay_of_a_strategy_that_draws_at_random_names_the_likely_cause(inside: Inside) -> None:

@@ -27,7 +27,7 @@ from autoreason.job_types import (
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, check_job, run_job
 from autoreason.prompts import built_in
-from autoreason.strategies.registry import job_class
+from autoreason.strategies import job_class
 from autoreason.task import Entry, Task
 from autoreason.tournament.strategy import Strategy
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.report import numbers
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 
 SHARES = st.floats(0, 1)
 
@@ -90,14 +90,6 @@ def test_what_is_not_known_is_a_dash_and_a_value_without_interval_stands_alone()
 
 
 @pytest.mark.parametrize(
-    ("seconds", "sentence"),
-    [(4.06, "4.1 s"), (42.4, "42 s"), (192, "3 min 12 s"), (7500, "2 h 05 min")],
-)
-def test_durations(seconds: float, sentence: str) -> None:
-    assert numbers.duration(seconds) == sentence
-
-
-@pytest.mark.parametrize(
     ("cost", "sentence"),
     [
         (None, "unknown"),
@@ -110,13 +102,6 @@ def test_durations(seconds: float, sentence: str) -> None:
 )
 def test_money_is_never_zero_where_it_is_unknown(cost: Decimal | None, sentence: str) -> None:
     assert numbers.money(cost) == sentence
-
-
-def test_percentages_never_round_to_certainty() -> None:
-    assert numbers.percent(0.004) == "under 1 %"
-    assert numbers.percent(0.997) == "over 99 %"
-    assert numbers.percent(0) == "0 %"
-    assert numbers.percent(1) == "100 %"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from autoreason.report.table import Column, Figure, Table, figures, to_csv, wrap
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 
 NUMBERS = (
     *("33 %", "under 1 %", "over 99 %", "3 min 12 s", "4.1 s", "1,200.5 MB", "2 h 05 min"),

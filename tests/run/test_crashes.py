@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.cli.views.test_live_strategies import SCRIPT, case
+from tests.cli.test_live_strategies import SCRIPT, case
 from tests.run.leaving import Breaking, told
 from tests.run.runs import go_on, open_journal, start_run
 

@@ -16,8 +16,8 @@ from tests.run.leaving import leave_when_asked
 from tests.run.runs import lend
 from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite
 
+from autoreason.cli.live import Live, View
 from autoreason.cli.runner import read_new, recorded_live
-from autoreason.cli.views.live import Live, View
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, RunLocked, UnknownRun
 from autoreason.exchange import OnSignal, QueryStarted, Reply, Request
 from autoreason.job_types import Judge

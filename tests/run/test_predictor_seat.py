@@ -22,7 +22,7 @@ from autoreason.knowledge_records import PredictorSeat, Record
 from autoreason.run.prepared import PreparedRun
 from autoreason.run.recorded import replay
 from autoreason.settings import Budget
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 
 BRIEF = "Write a subject line for a night by the sea."
 FIRST, SECOND, THIRD = (

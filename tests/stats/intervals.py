@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 
 
 def ends(found: Estimate) -> tuple[float, float]:

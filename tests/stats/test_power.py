@@ -63,14 +63,14 @@ def test_the_smallest_gain_that_shows_has_the_power_when_played_out() -> None:
 def test_ways_that_hardly_differ_show_nothing_on_few_tasks() -> None:
     assert detectable_gain(20, 0.05).value is None
     assert "too few for any difference" in detectable_gain(20, 0.05).reason
-    assert least_gain(3).reason == "3 tasks are too few for any difference to show"
+    assert detectable_gain(3).reason == "3 tasks are too few for any difference"
     with pytest.raises(ValueError, match="share of tasks that differ"):
         detectable_gain(10, 0)
 
 
 @pytest.mark.parametrize("tasks", [8, 40, 150, 2000])
 def test_the_least_gain_is_where_every_task_that_differs_goes_one_way(tasks: int) -> None:
-    least = least_gain(tasks).value
+    least = detectable_gain(tasks).value
     assert least is not None
     assert detectable_gain(tasks, least * 1.001).value == pytest.approx(least, rel=0.01)
     assert detectable_gain(tasks, least * 0.99).value is None

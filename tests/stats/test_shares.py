@@ -53,12 +53,6 @@ def test_an_exact_share_has_the_interval_of_scipy(counts: tuple[int, int], level
     assert (found.value, found.n) == (counts[0] / counts[1], counts[1])
 
 
-def test_an_exact_share_of_a_hundred_thousand_trials_is_quick_and_right() -> None:
-    found = exact_share(40_321, 100_000)
-    theirs = binomtest(40_321, 100_000).proportion_ci(method="exact")
-    assert ends(found) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
-
-
 @given(counts)
 @steady
 def test_an_exact_share_leaves_one_half_out_just_where_the_sign_test_does(

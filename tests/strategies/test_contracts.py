@@ -17,7 +17,7 @@ from autoreason.exchange import Outcome, Query, Reply, Request
 from autoreason.jobs.context import Allowance, JobContext
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
-from autoreason.strategies.registry import find_strategy
+from autoreason.strategies import find_strategy
 from autoreason.task import Task
 
 CONTRACT = Contract(must_not_include=("broken",))

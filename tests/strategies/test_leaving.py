@@ -17,7 +17,7 @@ from autoreason.journal import Journal
 from autoreason.run.recorded import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
-from autoreason.strategies.registry import BUILT_IN
+from autoreason.strategies import BUILT_IN
 
 SHORT: dict[str, Any] = {"passes": 2, "judges": 2, "playoff": 3, "confirmation": 2, "k": 1}
 LONGER = {**SHORT, "passes": 6, "k": 6, "judges": 3, "extra_judges": 0, "early_stop": False}

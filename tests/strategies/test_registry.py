@@ -11,7 +11,7 @@ from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
 from autoreason.jobs.job import check_job
-from autoreason.strategies.registry import BUILT_IN, find_strategy
+from autoreason.strategies import BUILT_IN, find_strategy
 from autoreason.task import Entry, Task
 from autoreason.tournament.loop import Tournament
 from autoreason.tournament.strategy import Strategy
@@ -74,10 +74,10 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     [
         ("{folder}/none.py:Mine", "no file"),
         ("{folder}/mine.py:Theirs", "no Theirs"),
-        ("{folder}/mine.py:nothing", "is no strategy"),
+        ("{folder}/mine.py:nothing", "is not a strategy"),
         ("{folder}/notes.txt:Mine", "is no Python file"),
         ("tests.strategies.test_registry:Absent", "test_registry has no Absent"),
-        ("tests.strategies.test_registry:MINE", "is no strategy"),
+        ("tests.strategies.test_registry:MINE", "is not a strategy"),
         ("nowhere:Mine", "nowhere:Mine cannot be loaded: ModuleNotFoundError"),
     ],
 )

@@ -33,7 +33,7 @@ from autoreason.exchange import OnSignal, Outcome, Reply, Request
 from autoreason.journal import Journal
 from autoreason.run.recorded import replay
 from autoreason.settings import Models, make_settings
-from autoreason.strategies.registry import BUILT_IN, find_strategy
+from autoreason.strategies import BUILT_IN, find_strategy
 
 BRIEF = "Say where the spare key of the boathouse is kept."
 ITERATED = ("conservative", "improve", "harsh", "critique_revise")

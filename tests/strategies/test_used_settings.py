@@ -12,7 +12,7 @@ from autoreason.contract import Contract
 from autoreason.exchange import Request
 from autoreason.programs.program_strategies import PROGRAM_STRATEGIES, find_program_strategy
 from autoreason.settings import ROLE_MODELS, SETTING_DOCS, Models
-from autoreason.strategies.registry import BUILT_IN, find_strategy, unused_setting
+from autoreason.strategies import BUILT_IN, find_strategy, unused_setting
 
 DECLARED = [name for name in BUILT_IN if find_strategy(name).used_settings is not None]
 OTHER: dict[str, Any] = {

@@ -23,7 +23,7 @@ from autoreason.jobs.context import JobContext
 from autoreason.knowledge_records import Knowledge
 from autoreason.prompts import PromptSet, built_in
 from autoreason.settings import Models, Settings, make_settings
-from autoreason.strategies.registry import job_class
+from autoreason.strategies import job_class
 from autoreason.task import Entry, Task, Work
 
 E = TypeVar("E")

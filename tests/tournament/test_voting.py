@@ -81,7 +81,7 @@ def test_votes_are_counted_by_each_rule(rule: str, votes: str, result: VoteResul
 
 def test_a_single_candidate_wins_without_a_margin_and_needs_no_judges() -> None:
     assert count_votes("borda", [("A",)], ("A",)) == VoteResult("A", {"A": 1}, 0, False)
-    assert next_wave([], ("A",), "borda", **USUAL) == 0
+    assert next_wave((), ("A",), "borda", **USUAL) == 0
 
 
 def left_at_the_end(votes: Votes, left: frozenset[str]) -> frozenset[str]:
@@ -170,18 +170,18 @@ def test_a_unanimous_favourite_wins(votes: Votes, rule: str) -> None:
 def test_a_panel_without_early_stop_asks_whole_batches() -> None:
     close = (("A", "B", "AB"), ("A", "B", "AB"), ("B", "A", "AB"))
     three: Size = {"start": 3, "step": 0, "close_margin": 2, "limit": 3}
-    assert next_wave([], A_B_AB, "borda", **three, early_stop=False) == 3
-    assert next_wave(close, A_B_AB, "borda", **USUAL, early_stop=False) == 3
-    assert next_wave([("A", "B", "AB")] * 3, A_B_AB, "borda", **USUAL, early_stop=False) == 0
+    assert next_wave((), A_B_AB, "borda", **three, early_stop=False) == 3
+    assert next_wave(tuple(close), A_B_AB, "borda", **USUAL, early_stop=False) == 3
+    assert next_wave((("A", "B", "AB"),) * 3, A_B_AB, "borda", **USUAL, early_stop=False) == 0
 
 
 def test_an_invalid_seat_uses_up_a_place() -> None:
     votes = [("A", "B", "AB"), ("B", "A", "AB")]
-    assert next_wave(votes, A_B_AB, "borda", **USUAL) == 1
-    assert next_wave(votes, A_B_AB, "borda", **USUAL, invalid_seats=1) in (2, 3)
-    assert next_wave(votes, A_B_AB, "borda", **USUAL, invalid_seats=7) == 0
-    assert next_wave([], A_B_AB, "borda", **USUAL, invalid_seats=3) > 0
-    assert next_wave([], A_B_AB, "borda", **USUAL, invalid_seats=9) == 0
+    assert next_wave(tuple(votes), A_B_AB, "borda", **USUAL) == 1
+    assert next_wave(tuple(votes), A_B_AB, "borda", **USUAL, invalid_seats=1) in (2, 3)
+    assert next_wave(tuple(votes), A_B_AB, "borda", **USUAL, invalid_seats=7) == 0
+    assert next_wave((), A_B_AB, "borda", **USUAL, invalid_seats=3) > 0
+    assert next_wave((), A_B_AB, "borda", **USUAL, invalid_seats=9) == 0
 
 
 class Protocol:
@@ -250,7 +250,7 @@ def test_the_wave_is_the_smallest_that_could_settle_the_vote(
 ) -> None:
     exact = Protocol(rule, *protocol)
     for votes in exact.states():
-        wave = next_wave(votes, A_B_AB, rule, **exact.size, required_lead=exact.lead)
+        wave = next_wave(tuple(votes), A_B_AB, rule, **exact.size, required_lead=exact.lead)
         assert wave == exact.smallest_wave(votes), votes
 
 
@@ -262,7 +262,7 @@ def test_no_panel_stops_while_another_winner_is_possible(
     exact = Protocol(rule, *protocol)
     early = 0
     for votes in exact.states():
-        if next_wave(votes, A_B_AB, rule, **exact.size, required_lead=exact.lead) == 0:
+        if next_wave(tuple(votes), A_B_AB, rule, **exact.size, required_lead=exact.lead) == 0:
             assert exact.is_complete(votes) or len(exact.outcomes(votes)) == 1
             early += not exact.is_complete(votes)
     # Copeland can move too far with one vote for such a panel to be settled early, as can a runoff with a lead of 3.

@@ -27,29 +27,21 @@ BROKEN_PIPE = 141
 
 
 def main() -> None:
-    """Run the command line and leave with its exit status."""
-    _replace_closed_streams()
-    status = run_cli([_as_utf8(argument) for argument in sys.argv[1:]])
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        # A stream that the caller has closed is None: nothing is read from it or printed there.
+        if getattr(sys, name) is None:
+            # Not to be closed, like the streams that Python opens itself.
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8", closefd=False))
+    # What was typed is UTF-8 also where the locale says that all text is ASCII.
+    typed = [os.fsencode(each).decode("utf-8", "surrogateescape") for each in sys.argv[1:]]
+    status = run_cli(typed)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
             _abandon(stream)
     sys.exit(status)
-
-
-def _as_utf8(argument: str) -> str:
-    """What was typed, read as UTF-8 also where the locale says that all text is ASCII."""
-    return os.fsencode(argument).decode("utf-8", "surrogateescape")
-
-
-def _replace_closed_streams() -> None:
-    """A stream that the caller has closed is None: nothing is read from it or printed there."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            # Not to be closed, like the streams that Python opens itself.
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8", closefd=False))
 
 
 def run_cli(arguments: list[str]) -> int:
@@ -84,7 +76,6 @@ def run_cli(arguments: list[str]) -> int:
 
 
 def _start_log() -> None:
-    """Write what goes over the wire to standard error, where the environment asks for it."""
     level = os.environ.get("AUTOREASON_LOG", "")
     if not level:
         return
@@ -117,7 +108,6 @@ def _abandon(stream: TextIO) -> None:
 
 
 def _explain(error: OSError) -> int:
-    """What the system did not let us read or write."""
     if isinstance(error, BrokenPipeError):
         _abandon(sys.stdout)
         return BROKEN_PIPE
@@ -127,7 +117,6 @@ def _explain(error: OSError) -> int:
 
 
 def _print_error(sentence: str, status: int) -> int:
-
     with suppress(OSError):
         print_message(f"autoreason: {sentence}")
     return status

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason.cli.lookup import is_contest, is_sampled
@@ -41,20 +40,18 @@ if TYPE_CHECKING:
     from autoreason.exchange import Spent
     from autoreason.programs.events import ProgramExamined
 
-SAID, TOLD, IN_FULL = 0, 1, 2
-"""What is said while a run lasts; what `show` tells besides; what it tells of one pass besides."""
+LIVE, RECORD, FULL = 0, 1, 2
+"""Shown while a run lasts; only by `show`; only by `show --pass`."""
 _SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
 
 
 class Line(NamedTuple):
-    """One thing that happened."""
-
     place: str
     """`pass 3`, `playoff`; empty where it belongs to the whole run."""
     about: str
     """`critique`, `judge 2`; empty where the text says it."""
     text: str
-    depth: int = SAID
+    depth: int = LIVE
     style: str = ""
     kind: Literal["", "verdict", "quote"] = ""
     """Whether it says how its place ended, or is a text as it was written."""
@@ -66,39 +63,30 @@ class Line(NamedTuple):
 # ---- what happens ------------------------------------------------------------------------------
 
 
-@dataclass
-class Account:
-    """Folds events into a story and says each of them in lines."""
+def tell(event: AnyEvent, story: Story) -> list[Line]:
+    """Apply an event to its story; the lines that say it, none where others say more."""
+    story.apply(event)
+    if story.writes == "programs":
+        return list(_program_lines(event, story))
+    if not is_sampled(story):
+        return _lines(event, story)
+    from autoreason.strategies import name_drafts, sampled_draft
 
-    story: Story = field(default_factory=Story)
-
-    def tell(self, event: AnyEvent) -> list[Line]:
-        """Take in an event; the lines that say it, none where others say more."""
-        self.story.apply(event)
-        if self.story.writes == "programs":
-            return list(_program_lines(event, self.story))
-        if not is_sampled(self.story):
-            return list(_lines(event, self.story))
-        from autoreason.strategies.rivals import name_drafts, sampled_draft
-
-        match event:
-            case PassStarted() | PassDecided():
-                return []
-            case CandidateReady() | CandidateDropped():
-                name = sampled_draft(self.story, event.number)
-                return [
-                    each._replace(place="", about=name) for each in _lines(event, self.story)[:1]
-                ]
-        return [
-            each._replace(place=name_drafts(each.place), text=name_drafts(each.text))
-            for each in _lines(event, self.story)
-        ]
+    match event:
+        case PassStarted() | PassDecided():
+            return []
+        case CandidateReady() | CandidateDropped():
+            name = sampled_draft(story, event.number)
+            return [each._replace(place="", about=name) for each in _lines(event, story)[:1]]
+    return [
+        each._replace(place=name_drafts(each.place), text=name_drafts(each.text))
+        for each in _lines(event, story)
+    ]
 
 
 def tell_all(events: Iterable[AnyEvent]) -> list[Line]:
-    """A whole record in lines."""
-    account = Account()
-    return [line for event in events for line in account.tell(event)]
+    story = Story()
+    return [line for event in events for line in tell(event, story)]
 
 
 def _lines(event: AnyEvent, story: Story) -> list[Line]:
@@ -164,7 +152,7 @@ def _program_lines(event: AnyEvent, story: Story) -> list[Line]:
             place = f"pass {event.number}"
             return _text(place, event.slot, numbers.lines(event.text), event.text)
         case PassStarted():
-            return [line for line in _pass_lines(event, story) if line.depth == IN_FULL]
+            return [line for line in _pass_lines(event, story) if line.depth == FULL]
         case PassDecided():
             text = describe_pass(event, story.settings.k if story.settings else None)
             return _decision(f"pass {event.number}", text, event.verdict)
@@ -195,7 +183,7 @@ def _opening(story: Story) -> list[Line]:
         "predictor": statements.predictor_seat(task, settings),
         "contract": " ".join(task.contract.rules()),
     }
-    lines = [Line("", about, text, TOLD) for about, text in told.items() if text]
+    lines = [Line("", about, text, RECORD) for about, text in told.items() if text]
     return [Line("", "", f"{task.title} · {method}{single}"), *lines]
 
 
@@ -205,7 +193,7 @@ def _text(place: str, slot: Slot, words: str, text: str) -> list[Line]:
 
 
 def _quote(place: str, name: str, text: str) -> list[Line]:
-    return [Line(place, name, text, IN_FULL, kind="quote")] if text else []
+    return [Line(place, name, text, FULL, kind="quote")] if text else []
 
 
 def _critique(place: str, event: CritiqueWritten) -> Iterator[Line]:
@@ -214,11 +202,11 @@ def _critique(place: str, event: CritiqueWritten) -> Iterator[Line]:
     for problem in event.problems:
         missing = " (missing from the text)" if problem.kind == "missing" else ""
         style = _SEVERITIES[problem.severity]
-        yield Line(place, f"  {problem.severity}", problem.problem + missing, TOLD, style)
+        yield Line(place, f"  {problem.severity}", problem.problem + missing, RECORD, style)
         if problem.quote:
-            yield Line(place, "", f"“{problem.quote}”", TOLD, "italic dim")
+            yield Line(place, "", f"“{problem.quote}”", RECORD, "italic dim")
     for each in event.prose.splitlines():
-        yield Line(place, "", each, TOLD)
+        yield Line(place, "", each, RECORD)
 
 
 def _ballot(event: BallotCast) -> list[Line]:
@@ -229,7 +217,7 @@ def _ballot(event: BallotCast) -> list[Line]:
     reasons = "\n".join((saw, event.reasoning, *checked)).splitlines()
     return [
         Line(place, who, vote, style="" if event.ranking else "yellow"),
-        *(Line(place, "", each, IN_FULL, "dim") for each in reasons),
+        *(Line(place, "", each, FULL, "dim") for each in reasons),
     ]
 
 
@@ -249,7 +237,6 @@ def _playoff(event: PlayoffDecided) -> str:
 
 
 def _examined(event: ProgramExamined) -> str:
-    """A program and its tests, with the first that it failed."""
     from autoreason.programs.events import describe_examined
 
     if not event.program:
@@ -266,7 +253,6 @@ def _examined(event: ProgramExamined) -> str:
 
 
 def describe_method(story: Story) -> str:
-    """Who works on a run, and how."""
     settings = story.settings
     if settings is None:
         return ""
@@ -275,7 +261,6 @@ def describe_method(story: Story) -> str:
 
 
 def describe_needs(story: Story, stages: Iterable[str]) -> str:
-    """What would end a run that writes a text; nothing once the last panels sit."""
     settings = story.settings
     last = story.playoff_ballots or CONFIRMATION in story.panels
     if settings is None or story.end or last or {"playoff", CONFIRMATION} & {*stages}:
@@ -283,7 +268,7 @@ def describe_needs(story: Story, stages: Iterable[str]) -> str:
     if settings.job.name == "single":
         return "one draft"
     if is_sampled(story):
-        from autoreason.strategies.rivals import sample_count
+        from autoreason.strategies import sample_count
 
         return f"a panel chooses one of {sample_count(settings)} drafts"
     ends, left = [], settings.k - story.streak
@@ -300,7 +285,6 @@ def describe_needs(story: Story, stages: Iterable[str]) -> str:
 
 
 def describe_spending(story: Story, spent: Spent) -> str:
-    """What was spent, each against its limit where there is one."""
     limits = story.settings.budget if story.settings else Budget()
     return " · ".join(
         (

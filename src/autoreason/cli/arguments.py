@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -15,19 +15,8 @@ from autoreason.errors import InvalidInput, plainly
 from autoreason.fields import FieldDoc, read_docs
 from autoreason.files import config_file, open_input
 from autoreason.job_types import Research
-from autoreason.run.verbs import (
-    AdviseOptions,
-    CertifyOptions,
-    CompareOptions,
-    ForkOptions,
-    JudgeOptions,
-    KnowledgeTestOptions,
-    LabOptions,
-    RefineOptions,
-    ResearchOptions,
-    ResumeOptions,
-    SolveOptions,
-)
+from autoreason.paths import config_file
+from autoreason.run import verbs
 from autoreason.settings import (
     LIMITS,
     ROLE_MODELS,
@@ -40,17 +29,17 @@ from autoreason.settings import (
 from autoreason.task import Task, read_task
 
 _OPTIONS: Mapping[str, type] = {
-    "run": RefineOptions,
-    "fork": ForkOptions,
-    "resume": ResumeOptions,
-    "compare": CompareOptions,
-    "advise": AdviseOptions,
-    "judge": JudgeOptions,
-    "certify": CertifyOptions,
-    "test": KnowledgeTestOptions,
-    "solve": SolveOptions,
-    "research": ResearchOptions,
-    "lab": LabOptions,
+    "run": verbs.RefineOptions,
+    "fork": verbs.ForkOptions,
+    "resume": verbs.ResumeOptions,
+    "compare": verbs.CompareOptions,
+    "advise": verbs.AdviseOptions,
+    "judge": verbs.JudgeOptions,
+    "certify": verbs.CertifyOptions,
+    "test": verbs.KnowledgeTestOptions,
+    "solve": verbs.SolveOptions,
+    "research": verbs.ResearchOptions,
+    "lab": verbs.LabOptions,
 }
 """The arguments of the function behind each command."""
 _NOT_SET = ("models", "budget", "base_url")
@@ -59,30 +48,21 @@ _CONTRACT_KEYS = ("compare", "advise")
 _OF_THE_TASK = {"draft", "facts", *Contract.__struct_fields__}
 
 
-class Setting(NamedTuple):
-    """What `--set` can change, with its default as help shows it."""
-
-    doc: FieldDoc
-    default: str
-
-
-def settings_of(command: str) -> dict[str, Setting]:
-    """Every setting that a command understands."""
+def settings_of(command: str) -> dict[str, tuple[FieldDoc, str]]:
+    """What `--set` can change in a command, with its default as help shows it."""
     taken, own = read_docs(_OPTIONS[command]), SETTING_DOCS
     found = {
-        name: Setting(own[name], describe_default(name, _show_value))
+        name: (own[name], describe_default(name, _show_value) or "")
         for name in own
         if name in taken and name not in _NOT_SET
     }
     for name, role in ROLE_MODELS.items():
         if name in taken:
-            found[name] = Setting(read_docs(Models)[role], "")
+            found[name] = read_docs(Models)[role], ""
     if command == "fork":
-        found |= {
-            name: Setting(read_docs(Research)[name], "") for name in ("evaluations", "patience")
-        }
+        found |= {name: (read_docs(Research)[name], "") for name in ("evaluations", "patience")}
     if command in _CONTRACT_KEYS:
-        found |= {name: Setting(doc, "") for name, doc in read_docs(Contract).items()}
+        found |= {name: (doc, "") for name, doc in read_docs(Contract).items()}
     return found
 
 
@@ -91,7 +71,6 @@ def _show_value(value: Any) -> str:
 
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:
-    """The task that a brief and the options describe."""
     contract = {name: values.get(name) for name in Contract.__struct_fields__}
     return read_task(brief, draft=values["draft"], facts=values["facts"], contract=contract)
 
@@ -106,7 +85,7 @@ def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:
     if "changes" not in values:
         return chosen
     known = settings_of(command)
-    changes = read_changes(values["changes"], {name: each.doc for name, each in known.items()})
+    changes = read_changes(values["changes"], {name: doc for name, (doc, _) in known.items()})
     if twice := changes.keys() & chosen.keys():
         raise InvalidInput(f"`{min(twice)}` is given twice, as an option and by --set; give one")
     if values.get("effort") is not None:
@@ -116,12 +95,11 @@ def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def take_contract(chosen: dict[str, Any]) -> dict[str, Any]:
-    """The keys of a contract among what was chosen, which are no settings."""
+    """The keys of a contract among what was chosen, which are not settings."""
     return {name: chosen.pop(name) for name in Contract.__struct_fields__ if name in chosen}
 
 
 def given(values: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Those of these options that were given."""
     return {name: values[name] for name in names if values.get(name) not in (None, ())}
 
 
@@ -135,7 +113,6 @@ class Config(Struct, frozen=True):
     limits: Budget = Budget()
 
     def defaults(self) -> dict[str, object]:
-        """By the names that options have."""
         limits = {option: getattr(self.limits, name) for name, option in LIMITS.items()}
         found = {"model": self.model, **limits}
         return {name: value for name, value in found.items() if value is not None}
@@ -145,36 +122,23 @@ KEYS = (
     'it may contain a line such as model = "provider/model" and, under [limits], '
     "cost, tokens, calls and seconds, such as cost = 1.50"
 )
-"""What a user may write there."""
 
 
 def read_config() -> Config:
-    """What is there; nothing where there is no file."""
     path = config_file()
     try:
         with open_input(path) as file:
             content = file.read().removeprefix(BOM_UTF8)
-    except FileNotFoundError:
-        return Config()
-    except OSError as error:
-        raise InvalidInput(
-            f"cannot read {path}: {error.strerror}; correct that, or move it away"
-        ) from None
-    try:
         raw = msgspec.toml.decode(content)
         found = msgspec.convert(raw, Config, strict=False)
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{path} is not UTF-8; save it as UTF-8") from None
+    except FileNotFoundError:
+        return Config()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"cannot read {path}: {error}; correct that, or move it away") from None
     except msgspec.DecodeError as error:
         raise InvalidInput(f"{path}: {plainly(error)}; {KEYS}") from None
-    from difflib import get_close_matches
-
-    known = [*Config.__struct_fields__, *(f"limits.{name}" for name in Budget.__struct_fields__)]
-    for key in (*raw, *(f"limits.{name}" for name in raw.get("limits", ()))):
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            fix = f"did you mean `{near[0]}`?" if near else KEYS
-            raise InvalidInput(f"{path}: unknown key `{key}`; {fix}")
-    if found.model is not None and not found.model.strip():
-        raise InvalidInput(f"{path}: `model` is empty; give provider/model or remove the line")
+    unknown = {*raw} - {*Config.__struct_fields__}
+    unknown |= {*raw.get("limits", ())} - {*Budget.__struct_fields__}
+    if unknown:
+        raise InvalidInput(f"{path}: unknown key `{min(unknown)}`; {KEYS}")
     return found

@@ -38,11 +38,7 @@ Exit status:
   130  stopped
 After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """
-"""Of every command that drives a run."""
 _SETTING = re.compile(r"`([a-z0-9_.]+)`")
-_ADDRESSES = (
-    *("model", "author_model", "critic_model", "synthesizer_model", "judge_models", "addresses"),
-)
 
 
 # ---- options that are the same everywhere ------------------------------------------------------
@@ -121,7 +117,7 @@ def open_journal(url: str | None) -> Journal:
 
 
 class Answer(NamedTuple):
-    """What a command found that is no report: a value for programs, lines for people."""
+    """What a command found that is not a report: a value for programs, lines for people."""
 
     value: Any
     lines: Sequence[Any] = ()
@@ -147,7 +143,6 @@ def print_message(sentence: str) -> None:
 
 
 def print_messages(sentences: Iterable[str]) -> None:
-    """Several of them."""
     for sentence in sentences:
         print_message(sentence)
 
@@ -265,7 +260,6 @@ class Command(click.Command):
         return (*self.shares, "journal") if "book" in self.shares else self.shares
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Its own options, and those of all commands."""
         from click.shell_completion import CompletionItem
 
         own = [
@@ -297,7 +291,6 @@ class Command(click.Command):
         return [*others, everything, last]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Options by heading, the rare ones and every setting with `--help-all`."""
         from autoreason.cli.options import ALL_OPTIONS
 
         whole = bool(ctx.meta.get(ALL_OPTIONS))
@@ -329,7 +322,6 @@ class Command(click.Command):
                 formatter.write_text(note)
 
     def _settings(self) -> Iterator[tuple[str, str]]:
-        """Every setting that has no option of its own: its value, what it means, its default."""
         from autoreason.cli.arguments import settings_of
 
         named = {each.name for each in self.params}
@@ -339,7 +331,6 @@ class Command(click.Command):
                 yield f"{name} {doc.metavar}".strip(), doc.sentence.replace("`", "") + shown
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Examples; with `--help-all` the rest, too."""
         if self.examples:
             with formatter.section("Examples"):
                 for line in self.examples.strip().splitlines():
@@ -362,14 +353,12 @@ class Group(click.Group):
         self.default = default
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """With the default command where none is named."""
         named = args[:1] and (args[0] in self.commands or args[0] in ctx.help_option_names)
         if self.default and not named and not (args and ctx.resilient_parsing):
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """As declared."""
         return list(self.commands)
 
 
@@ -379,7 +368,8 @@ def _check_server(values: dict[str, Any]) -> None:
         return
     from autoreason.settings import providers_of, servers
 
-    named = [values.get(name) for name in _ADDRESSES]
+    names = ("model", "author_model", "critic_model", "synthesizer_model", "judge_models")
+    named = [values.get(name) for name in (*names, "addresses")]
     flat = [each for one in named for each in (one if isinstance(one, tuple) else (one,)) if each]
     if len(providers_of(flat)) > 1:
         servers(values["base_url"], flat)
@@ -393,7 +383,6 @@ def paging() -> Iterator[None]:
     """Show what is printed through a pager, if it is longer than the terminal."""
     import io
     import os
-    import shlex
     import shutil
 
     class TerminalBuffer(io.StringIO):
@@ -401,9 +390,7 @@ def paging() -> Iterator[None]:
             return True
 
     terminal = sys.stdout
-    plain = not terminal.isatty() or os.environ.get("TERM") == "dumb" or os.environ.get("NO_PAGER")
-    pager = [] if plain else shlex.split(os.environ.get("PAGER", "less"))
-    if not pager or pager == ["cat"] or not shutil.which(pager[0]):
+    if not terminal.isatty() or os.environ.get("TERM") == "dumb" or os.environ.get("NO_PAGER"):
         yield
         return
     sys.stdout = printed = TerminalBuffer()
@@ -416,19 +403,4 @@ def paging() -> Iterator[None]:
             terminal.write(text)
             terminal.flush()
         else:
-            _page(text, pager)
-
-
-def _page(text: str, pager: list[str]) -> None:
-    import os
-    import signal
-    import subprocess
-
-    # Ctrl-C is the pager's, as long as it runs.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # It quits at the end, and shows colours.
-    less = {"LESS": "FRX", **os.environ}
-    try:
-        subprocess.run(pager, input=text, encoding="utf-8", errors="replace", env=less, check=False)
-    finally:
-        signal.signal(signal.SIGINT, before)
+            click.echo_via_pager(text, color=True)

@@ -26,15 +26,12 @@ _MEGABYTE = 1_000_000
 
 
 class Weights(NamedTuple):
-    """Whether the embedded model can be used."""
-
     ready: bool
     status: str
     fix: str = ""
 
 
 def weights_state() -> Weights:
-    """What is there of the embedded model, and what is missing."""
     from autoreason.models.local import is_pulled, weights_path
 
     if find_spec(_ENGINE) is None:
@@ -45,7 +42,6 @@ def weights_state() -> Weights:
 
 
 def model_notes(settings: Settings) -> list[str]:
-    """What to know of the models of a run before it starts."""
     return [NOTE] if DEFAULT_MODEL in settings.models.all() else []
 
 
@@ -65,7 +61,6 @@ def require_weights(settings: Settings) -> None:
 
 
 def pull_weights(model: ModelFile | None = None) -> None:
-    """Fetch the weights, those of the embedded model unless others are named, and show how far it is."""
     from rich.progress import BarColumn, DownloadColumn, TextColumn
     from rich.progress import Progress as Bar
 

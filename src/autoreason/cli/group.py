@@ -9,6 +9,7 @@ import click
 
 from autoreason.cli.command import SHARED, Answer, gather_shared
 from autoreason.models.examples import with_examples
+from autoreason.version import __version__
 
 SECTIONS = {
     "Write": {
@@ -61,31 +62,23 @@ class LazyGroup(click.Group):
     """A group that knows its commands by name and loads one at a time."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """All commands, in the order they are taught."""
         return list(_NAMES)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options that all commands share, which may stand anywhere."""
         return super().parse_args(ctx, gather_shared(ctx, args))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As always; a mistyped name is answered with those it may have been."""
         if args[0] not in _NAMES and not args[0].startswith("-"):
             from difflib import get_close_matches
 
             alike = get_close_matches(args[0], _NAMES)
             meant = f" Did you mean {' or '.join(alike)}?" if alike else ""
-            if args[0].startswith("config"):
-                meant = (
-                    " Your defaults are a file: `autoreason doctor` says where and what is in it."
-                )
             ctx.fail(f"No such command {args[0]!r}.{meant}")
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the module a command lives in."""
         if cmd_name not in _NAMES:
             return None
         module = _MODULES.get(cmd_name, cmd_name)
@@ -94,7 +87,6 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands without loading them."""
         for title, commands in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl(list(commands.items()))
@@ -105,7 +97,7 @@ def _show_result(found: Any, values: dict[str, Any]) -> int:
     if found is None or isinstance(found, int):
         return found or 0
     if isinstance(found, Answer):
-        from autoreason.cli.views.outcome import show_answer
+        from autoreason.cli.outcome import show_answer
 
         show_answer(found)
         return found.status
@@ -115,23 +107,10 @@ def _show_result(found: Any, values: dict[str, Any]) -> int:
         from autoreason.cli.runner import run_prepared
 
         return run_prepared(report, values)
-    from autoreason.cli.views.outcome import show_report
+    from autoreason.cli.outcome import show_report
 
     show_report(report)
     return status
-
-
-def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        from autoreason.version import __version__
-
-        click.echo(f"autoreason {__version__}")
-        ctx.exit()
-
-
-def _shared_options(command: Any) -> Any:
-    command.__click_params__ = [*reversed(SHARED), *getattr(command, "__click_params__", [])]
-    return command
 
 
 @click.group(
@@ -139,15 +118,9 @@ def _shared_options(command: Any) -> Any:
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Every command explains itself: autoreason COMMAND --help",
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Print the version.",
+@click.version_option(
+    __version__, prog_name="autoreason", message="%(prog)s %(version)s", help="Print the version."
 )
-@_shared_options
 @click.pass_context
 @with_examples
 def cli(ctx: click.Context, /, **_: object) -> None:
@@ -163,3 +136,6 @@ def cli(ctx: click.Context, /, **_: object) -> None:
       cat brief.md | autoreason run - --cost-limit 0.50 | pandoc -o text.docx
     """
     ctx.obj = _show_result
+
+
+cli.params += SHARED

@@ -78,11 +78,10 @@ def _has_texts(journal: Journal, run: str) -> bool:
 def _no_texts(story: Story) -> str:
     if writes_programs(story):
         return "writes programs"
-    return "improves an artifact" if writes_files(story) else ""
+    return "improves an artifact" if story.writes == "files" else ""
 
 
 def warn_left_out(run: str, why: str) -> None:
-    """Say that one of many runs is left out."""
     click.echo(f"autoreason: {run} is left out: {why}", err=True)
 
 
@@ -96,24 +95,9 @@ def is_sampled(story: Story) -> bool:
     return story.job is not None and story.job.is_sampling
 
 
-def is_suite(story: Story) -> bool:
-    """Whether it consists of cells that are runs themselves."""
-    return isinstance(story.job, Lab)
-
-
-def writes_texts(story: Story) -> bool:
-    """Whether it writes one text; suites and panels do not."""
-    return story.writes == "text"
-
-
-def writes_files(story: Story) -> bool:
-    """Whether it improves an artifact."""
-    return story.writes == "files"
-
-
 def writes_programs(story: Story) -> bool:
     """Whether it writes programs, for one problem or a set of them."""
-    if not is_suite(story):
+    if not isinstance(story.job, Lab):
         return story.writes == "programs"
     from autoreason.studies.lab_suite import suite_of
 
@@ -125,12 +109,11 @@ def describe_title(title: str, story: Story | None) -> str:
     """The title of a run, after the kind of job it is where that is not plain."""
     if story is None or story.job is None or is_contest(story):
         return title
-    plain = writes_programs(story) or writes_files(story)
+    plain = writes_programs(story) or story.writes == "files"
     return title if plain else f"{story.job.label}: {title}"
 
 
 def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of runs, for the shell."""
     from click.shell_completion import CompletionItem
 
     try:
@@ -142,12 +125,10 @@ def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
 
 
 def run_argument(*, required: bool) -> Callable[[Any], Any]:
-    """The argument that names a run."""
     return click.argument("run", required=required, shell_complete=complete_run)
 
 
 def runs_argument(name: str = "runs", metavar: str = "[RUN]...") -> Callable[[Any], Any]:
-    """The argument that names any number of runs."""
     return click.argument(name, nargs=-1, metavar=metavar, shell_complete=complete_run)
 
 

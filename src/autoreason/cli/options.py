@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
@@ -13,7 +14,6 @@ import click
 from msgspec import Struct
 
 from autoreason.contract import Contract
-from autoreason.errors import InvalidInput
 from autoreason.fields import FieldDoc, read_docs
 from autoreason.job_types import Refine
 from autoreason.settings import (
@@ -34,9 +34,7 @@ FILE.name = "file"
 ALL_OPTIONS = "autoreason.all_options"
 """What a context of click has where `--help-all` is given."""
 Wrap = Callable[[Any], Any]
-"""A decorator as click makes them."""
 Spec = tuple[tuple[str, ...], dict[str, Any]]
-"""The names and attributes of an option."""
 _NAMED = re.compile(r"([^=:/?]+)=(.*)")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _AGO = re.compile(r"(\d{1,6})\s*(m|min|h|d|w)")
@@ -91,29 +89,6 @@ def moment(value: str) -> datetime:
         ) from None
 
 
-class Number(click.ParamType[float]):
-    """A number from `low` to `high`, refused out of range as a setting is; whole where `low` is."""
-
-    name = "n"
-
-    def __init__(self, low: float, high: float | None = None) -> None:
-        self.low, self.high = low, high
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """The number, of the type that `low` has."""
-        number: float = click.types.convert_type(type(self.low)).convert(value, param, ctx)
-        # In this form, because NaN is in no range.
-        if not self.low <= number <= (number if self.high is None else self.high):
-            name = max(param.opts, key=len) if param else "it"
-            span = f"{self.low} or more"
-            if self.high is not None:
-                span = f"a number from {self.low} to {self.high}"
-            raise InvalidInput(f"{name} is {value}; give {span}")
-        return number
-
-
 def parameter_type(doc: FieldDoc) -> click.ParamType[Any]:
     """The click type of a field; of a union or a list the first member's."""
     from decimal import Decimal
@@ -159,7 +134,6 @@ class GroupedOption(click.Option):
         """Whether only `--help-all` shows it."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """What help shows."""
         record = super().get_help_record(ctx)
         if record is None:
             return None
@@ -199,12 +173,10 @@ def option(flags: str, help: str = "", *, name: str = "", **attrs: Any) -> Spec:
 
 
 def flag(flags: str, help: str, **attrs: Any) -> Spec:
-    """An option without a value."""
     return option(flags, help, is_flag=True, **attrs)
 
 
 def file(flags: str, help: str, **attrs: Any) -> Spec:
-    """An option whose value is a file or a folder."""
     return option(flags, help, type=FILE, **attrs)
 
 
@@ -222,13 +194,8 @@ def field_option(owner: type[Struct], field: str, flags: str = "", **attrs: Any)
     return option(flags, **attrs)
 
 
-def setting(field: str, flags: str = "", **attrs: Any) -> Spec:
-    """An option for a field of `Settings`."""
-    return field_option(Settings, field, flags, **attrs)
-
-
-def _contract(field: str, flags: str = "", **attrs: Any) -> Spec:
-    return field_option(Contract, field, flags, **attrs)
+setting = partial(field_option, Settings)
+_contract = partial(field_option, Contract)
 
 
 def _model(role: str, flags: str, **attrs: Any) -> Spec:
@@ -371,8 +338,6 @@ dry_run_option = group("Result", flag("--dry-run", "Only say what it would do, c
 
 
 def together(*groups: Wrap) -> Wrap:
-    """Several groups of options as one decorator, in this order."""
-
     def wrap(command: Any) -> Any:
         for each in reversed(groups):
             command = each(command)
@@ -384,4 +349,3 @@ def together(*groups: Wrap) -> Wrap:
 studying_options = together(
     text_options, models_options, limit_options, passes_option, asking_options, dry_run_option
 )
-"""Everything that shapes the runs of a study."""

@@ -19,15 +19,14 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import replace
 
-from autoreason.cli import lookup
+from autoreason.cli import lookup, outcome
 from autoreason.cli.command import print_message, print_messages, with_flags
 from autoreason.cli.embedded import model_notes, require_weights
-from autoreason.cli.views import outcome
-from autoreason.cli.views.live import CELL, LAST_WAIT, Call, Live, View
-from autoreason.cli.views.outcome import OutputOptions
+from autoreason.cli.live import CELL, LAST_WAIT, Call, Live, View
+from autoreason.cli.outcome import OutputOptions
 from autoreason.events import LIFECYCLE
 from autoreason.files import certificates_folder
-from autoreason.job_types import Certify, Research
+from autoreason.job_types import Certify, Lab, Research
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import sub_key
 from autoreason.run.result import Result, StopSwitch, how_to_go_on
@@ -86,7 +85,7 @@ def start_run(
 
 def _unused(settings: Settings) -> list[str]:
     """That a switch which was given on the command line does nothing."""
-    from autoreason.strategies.registry import job_class, unused_setting
+    from autoreason.strategies import job_class, unused_setting
 
     context = click.get_current_context()
     given = [
@@ -161,10 +160,10 @@ def choose_view(live: Live, output: OutputOptions, console: Console | None, know
         return View(live)
     redrawn = output.progress != "lines" and not os.environ.get("AUTOREASON_LOG")
     if redrawn and console and console.is_terminal and not console.is_dumb_terminal:
-        from autoreason.cli.views.screen import Screen
+        from autoreason.cli.screen import Screen
 
         return Screen(live, console)
-    from autoreason.cli.views.plain import Plain
+    from autoreason.cli.live import Plain
 
     return Plain(live, skip=known)
 
@@ -188,7 +187,7 @@ def drive_run(
     if not output.quiet and (
         sys.stderr.isatty() or not _TREATED_AS_TERMINALS.isdisjoint(os.environ)
     ):
-        from autoreason.cli.views.console import stderr_console
+        from autoreason.cli.console import stderr_console
 
         console = stderr_console()
     view = choose_view(live or Live(), output, console, known)
@@ -205,9 +204,9 @@ def drive_run(
     story = view.live.story
     if lookup.writes_programs(story):
         return outcome.end_programs(cast("Solution", result), output, console)
-    if lookup.writes_files(story):
+    if story.writes == "files":
         return outcome.end_files(cast("ResearchResult", result), output, console)
-    if not lookup.writes_texts(story) and result.finished:
+    if story.writes != "text" and result.finished:
         outcome.show_report(result)
         return 0
     return outcome.end_text(result, output, console)
@@ -274,7 +273,6 @@ class Interrupts:
             raise KeyboardInterrupt from None
 
     def begin(self) -> None:
-        """From now on there is something to wait for."""
         if self._asked:
             raise KeyboardInterrupt
         self._preparing = None
@@ -334,7 +332,7 @@ def resume_run(book: Journal, run: str, chosen: dict[str, Any], values: dict[str
     story = book.story(run)
     task, before = task_and_settings(run, story)
     output, notes = values["output"], []
-    if not lookup.writes_files(story):
+    if story.writes != "files":
         check_output(output)
     elif folder := output or before.job_as(Research).output:
         # The output of research is a folder.
@@ -384,7 +382,7 @@ def follow(book: Journal, run: str, progress: str | None) -> int:
         view.close()
     story = view.live.story
     result = recorded_result(book.find(run), story, book)
-    if not lookup.writes_texts(story) and (story.end or lookup.writes_files(story)):
+    if story.writes != "text" and (story.end or story.writes == "files"):
         outcome.show_report(reported_result(result, book))
     else:
         outcome.print_report(result, console)
@@ -405,7 +403,7 @@ def read_new(book: Journal, run: str, view: View, times: WorkingTime, seen: int)
     for asked in book.in_flight(run):
         age = (now - asked.at).total_seconds()
         calls[asked.key] = Call(asked.key, asked.role, asked.model, live.clock() - age)
-    if lookup.is_suite(live.story):
+    if isinstance(live.story.job, Lab):
         calls |= _cells(book, run, live, now)
     live.calls = {key: live.calls.get(key, call) for key, call in calls.items()}
     live.spent = book.spent(run)
@@ -413,7 +411,6 @@ def read_new(book: Journal, run: str, view: View, times: WorkingTime, seen: int)
 
 
 def _cells(book: Journal, run: str, live: Live, now: datetime) -> dict[str, Call]:
-    """The cells of a suite that are under way, and what they have spent so far."""
     from autoreason.run.lab_status import running_cells
     from autoreason.run.record import working_time
 

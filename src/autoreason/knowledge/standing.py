@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from autoreason.knowledge.columns import is_earlier, read_period
 from autoreason.knowledge_records import Record
-from autoreason.stats.results import BEYOND_CHANCE
+from autoreason.stats import BEYOND_CHANCE
 
 MIN_Z = 2.576
 """A difference of so many standard errors counts as one: chance alone gives it once in a hundred."""

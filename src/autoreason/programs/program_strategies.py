@@ -39,7 +39,7 @@ from autoreason.programs.examination import (
     without_comments,
 )
 from autoreason.settings import MAX_PASSES
-from autoreason.strategies.registry import BUILT_IN, find_strategy
+from autoreason.strategies import BUILT_IN, find_strategy
 from autoreason.tournament.judges import PANEL_SETTINGS
 from autoreason.tournament.stop import Ending, describe_survivals
 from autoreason.tournament.strategy import Strategy

@@ -162,7 +162,6 @@ class Takes(NamedTuple):
 
 
 def takes(source: str) -> Takes:
-    """What a built-in prompt states at its top."""
     header = _HEADER.match(source)
     assert header, "every built-in prompt states its variables"
     required, optional = (frozenset(part.split(", ")) - {"none"} for part in header.groups())

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from decimal import Decimal
 
-    from autoreason.stats.results import Estimate
+    from autoreason.stats import Estimate
 
 
 UNKNOWN = "–"
@@ -23,7 +23,6 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def lines(program: str) -> str:
-    """How long a program is."""
     return count(len(program.splitlines()), "line")
 
 
@@ -78,7 +77,6 @@ def duration(seconds: float) -> str:
 
 
 def megabytes(size: int) -> str:
-    """The size of a file."""
     return f"{size / 1_000_000:,.1f} MB"
 
 
@@ -134,13 +132,11 @@ def listed(names: Sequence[str]) -> str:
 
 
 def shorten(text: str, length: int) -> str:
-    """The beginning of a text in one line."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
 def describe_tie(scores: Mapping[str, int], winner: str) -> str:
-    """The texts at the top of a list, and which of them is taken."""
     leaders = [name for name, score in scores.items() if score == scores[winner]]
     return f"no text leads: {listed(leaders)} are equal, and {winner} is first on the list"
 
@@ -167,7 +163,6 @@ def jury(models: Iterable[str]) -> str:
 
 
 def longer(share: Estimate, over: str) -> str:
-    """How often the longer of two texts won."""
     if share.value is None:
         return "unknown: no vote was about two texts of different length"
     if share.low is None or share.high is None:
@@ -194,7 +189,6 @@ def agreement(tau: float | None, who: str = "judges") -> str:
 
 
 def positions(first_places: Sequence[int]) -> str:
-    """Whether where a text stood mattered."""
     total = sum(first_places)
     if not total:
         return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import count, groupby
 from math import ceil, floor, log10
 from typing import NamedTuple
@@ -68,8 +67,6 @@ class Point(NamedTuple):
 
 
 class Series(NamedTuple):
-    """Dots and lines of one colour."""
-
     name: str
     colour: str
     points: Sequence[Point | None]
@@ -77,13 +74,10 @@ class Series(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Series on two axes."""
-
     series: Sequence[Series]
     x_title: str
     y_title: str = ""
     show: Callable[[float], str] = "{:z,.6g}".format
-    """Heights in words."""
     names: Mapping[float, str] = {}
     """Places on the axis across that have names instead of numbers."""
     x_range: tuple[float, float] | None = None
@@ -94,31 +88,36 @@ class Chart(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Numbers to pixels."""
-
     low: float
     high: float
     start: float
     end: float
 
     def __call__(self, value: float) -> float:
-        """Where a number lies."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:
-    """A colour for each name."""
     known = list(_SHAPES)
     return {name: known[at % len(known)] for at, name in enumerate(names)}
 
 
 def plot_charts(title: str, *charts: Chart) -> Plot:
     """Charts beneath each other: no script, no ids, nothing from a network, and always the same bytes."""
-    return Plot(title, partial(_draw_charts, title, charts))
+
+    def draw() -> str:
+        parts: list[str] = []
+        top = 0.0
+        for chart in charts:
+            drawn, height = _draw(chart)
+            parts += [f'<g transform="translate(0 {top:.1f})">', *drawn, "</g>"]
+            top += height
+        return frame(title, _WIDTH, top, parts)
+
+    return Plot(title, draw)
 
 
 def frame(title: str, width: int, height: float, parts: Iterable[str], kind: str = "") -> str:
-    """The document around the parts of a picture."""
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:.0f}" '
         f'viewBox="0 0 {width} {height:.0f}" role="img" class="{f"plot {kind}".rstrip()}">',
@@ -150,18 +149,7 @@ def draw_legend(names: Mapping[str, str], width: int, top: float) -> tuple[list[
     return parts, y + _LINE if names else top
 
 
-def _draw_charts(title: str, charts: Sequence[Chart]) -> str:
-    parts: list[str] = []
-    top = 0.0
-    for chart in charts:
-        drawn, height = _draw(chart)
-        parts += [f'<g transform="translate(0 {top:.1f})">', *drawn, "</g>"]
-        top += height
-    return frame(title, _WIDTH, top, parts)
-
-
 def _draw(chart: Chart) -> tuple[list[str], float]:
-    """The parts of a chart, and how high it is."""
     lines = [(each.colour, list(_runs(each.points))) for each in chart.series]
     points = [point for _, runs in lines for run in runs for point in run]
     across = chart.x_range or _limits([point.x for point in points])
@@ -182,7 +170,10 @@ def _draw(chart: Chart) -> tuple[list[str], float]:
     bottom = top + _PLAIN + 2 * _LINE
     parts.append(label(chart.x_title, (left + _WIDTH - _EDGE) / 2, bottom, "muted", "middle"))
     for colour, runs in lines:
-        parts += (_line(run, x, y, colour) for run in runs if run[1:])
+        for run in runs:
+            path = "L".join(f"{x(point.x):.1f} {y(point.y):.1f}" for point in run)
+            if run[1:]:
+                parts.append(f'<path class="line" style="color:{colour}" d="M{path}"/>')
         parts += (
             _dot(x(point.x), y(point.y), colour, point.about)
             for run in runs
@@ -229,17 +220,11 @@ def _ticks(values: Sequence[float], low: float, high: float, most: int) -> Itera
 def _places(
     chart: Chart, values: Sequence[float], across: tuple[float, float]
 ) -> Iterator[tuple[float, str]]:
-    """What the axis across says, and where."""
     if chart.names:
         room = int((_WIDTH - 4 * _EDGE) / len(chart.names) / _LETTER)
         yield from ((at, shorten(name, max(3, room))) for at, name in chart.names.items())
     else:
         yield from ((at, f"{at:z,.6g}") for at in _ticks(values, *across, _MAX_TICKS))
-
-
-def _line(run: Sequence[Point], x: Scale, y: Scale, colour: str) -> str:
-    path = "L".join(f"{x(point.x):.1f} {y(point.y):.1f}" for point in run)
-    return f'<path class="line" style="color:{colour}" d="M{path}"/>'
 
 
 def _dot(x: float, y: float, colour: str, about: str = "") -> str:

@@ -52,7 +52,6 @@ _BACKGROUND = "html{background:#fff}@media (prefers-color-scheme:dark){html{back
 def page(
     heading: str, conclusion: str, sections: Sequence[Section], about: Mapping[str, str]
 ) -> str:
-    """The whole file."""
     title = in_markup(heading)
     return "\n".join(
         [
@@ -72,7 +71,6 @@ def page(
 def body(
     conclusion: str, sections: Sequence[Section], about: Mapping[str, str], title: str = ""
 ) -> str:
-    """The contents of the page."""
     parts = [
         f'<div class="report"><style>{_STYLE}{_PLOTS}</style>',
         *([f"<h1>{title}</h1>"] if title else []),
@@ -130,7 +128,6 @@ class Report:
     __slots__ = ()
 
     heading: ClassVar[str] = "Report"
-    """The title of its page."""
 
     @property
     def conclusion(self) -> str:
@@ -210,8 +207,15 @@ class Report:
                 parts += [f"**{in_markdown(table.title)}**"] if table.title else []
                 parts += [table.to_markdown()]
             labelled = any(label for label, _ in section.sentences)
-            parts.append(("\n" if labelled else "\n\n").join(map(_in_markdown, section.sentences)))
-            parts.append(_fenced(section.text))
+            sentences = (
+                f"- {label}: {in_markdown(text)}" if label else in_markdown(text)
+                for label, text in section.sentences
+            )
+            parts.append(("\n" if labelled else "\n\n").join(sentences))
+            if section.text:
+                # Longer than what could end it within the text.
+                fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", section.text))])
+                parts.append(f"{fence}\n{without_controls(section.text).rstrip()}\n{fence}")
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def to_html(self, about: Mapping[str, str] | None = None) -> str:
@@ -260,16 +264,16 @@ class Report:
                 yield from _section_lines(section, width)
 
 
+def _slug(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "table"
+
+
 def plain_values(fields: object) -> dict[str, Any]:
     """Fields as JSON has them, sums of money as numbers."""
     import msgspec
 
     encoded = msgspec.json.Encoder(decimal_format="number").encode(fields)
     return msgspec.json.decode(encoded, type=dict[str, Any])
-
-
-def _slug(title: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "table"
 
 
 def _section_lines(section: Section, width: int) -> Iterator[list[tuple[str, str]]]:
@@ -294,19 +298,6 @@ def _section_lines(section: Section, width: int) -> Iterator[list[tuple[str, str
     yield from ([(line, "")] for line in without_controls(section.text).splitlines())
 
 
-def _fenced(text: str) -> str:
-    """A text that nothing in it can end."""
-    if not text:
-        return ""
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
-    return f"{fence}\n{without_controls(text).rstrip()}\n{fence}"
-
-
-def _in_markdown(row: tuple[str, str]) -> str:
-    label, text = row
-    return f"- {label}: {in_markdown(text)}" if label else in_markdown(text)
-
-
 _OWN = re.compile(r"report\.(html|md|json|tex)|[a-z0-9-]+\.csv|plot-\d+\.svg")
 
 
@@ -323,6 +314,8 @@ def write_folder(folder: Path, files: Mapping[str, str], runs: Collection[str] =
 
 def check_folder(folder: Path | None, runs: Collection[str] = (), *, create: bool = False) -> None:
     """Refuse a folder for a report that cannot be used; `create` finds out by making it, and removes it again."""
+    import tempfile
+
     if folder is None or _earlier_files(folder, runs):
         return
     with _usable(folder):
@@ -333,22 +326,16 @@ def check_folder(folder: Path | None, runs: Collection[str] = (), *, create: boo
         if not new and any(folder.iterdir()):
             raise InvalidInput(f"{folder} is not empty; name a new folder for the report")
         if create:
-            _try(folder, new)
-
-
-def _try(folder: Path, new: list[Path]) -> None:
-    import tempfile
-
-    created = []
-    try:
-        for each in reversed(new):
-            each.mkdir()
-            created.append(each)
-        with tempfile.NamedTemporaryFile(dir=folder):
-            pass
-    finally:
-        for each in reversed(created):
-            each.rmdir()
+            created = []
+            try:
+                for each in reversed(new):
+                    each.mkdir()
+                    created.append(each)
+                with tempfile.NamedTemporaryFile(dir=folder):
+                    pass
+            finally:
+                for each in reversed(created):
+                    each.rmdir()
 
 
 def _earlier_files(folder: Path, runs: Collection[str]) -> list[Path]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason.characters import in_csv, in_markdown, in_markup, without_controls
 from autoreason.report.numbers import UNKNOWN
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -33,7 +33,6 @@ def join_units(text: str) -> str:
 
 
 def restore_spaces(text: str) -> str:
-    """The text with plain spaces again."""
     return text.replace(_HARD, " ")
 
 
@@ -70,7 +69,6 @@ STYLES: dict[str, str] = {
     "bad": "bold red",
     "muted": "dim",
 }
-"""How a terminal shows a tone."""
 UNLIMITED = 10_000
 """Columns where no screen sets a limit."""
 _GAP = 2
@@ -79,7 +77,6 @@ _WIDEST_TEXT = 68
 
 
 Cell = str | tuple[str, ...]
-"""A line, or several."""
 
 
 class Figure(NamedTuple):
@@ -101,18 +98,14 @@ class Column(NamedTuple):
 
 
 def words(*titles: str) -> list[Column]:
-    """Columns of words, by their titles."""
     return [Column(title, figures=False) for title in titles]
 
 
 def figures(*titles: str) -> list[Column]:
-    """Columns of figures, by their titles."""
     return [Column(title) for title in titles]
 
 
 class Fragment(NamedTuple):
-    """A piece of a line, and its tone."""
-
     text: str
     tone: str = ""
 
@@ -130,7 +123,6 @@ class Table(NamedTuple):
 
     @property
     def cells(self) -> list[list[Cell]]:
-        """The rows as people read them."""
         return [[_shown(value) for value in row] for row in self.rows]
 
     def lines(self, width: int = UNLIMITED) -> Iterator[list[Fragment]]:
@@ -144,12 +136,10 @@ class Table(NamedTuple):
             yield [Fragment(f"on a wider terminal also: {', '.join(missing)}", "muted")]
 
     def to_text(self, width: int = UNLIMITED) -> str:
-        """The table in plain text."""
         found = ["".join(piece.text for piece in line).rstrip() for line in self.lines(width)]
         return "\n".join([*([self.title] if self.title else []), *found])
 
     def to_rich(self, width: int = UNLIMITED) -> Iterator[Text]:
-        """The lines of the table for a terminal."""
         from rich.text import Text
 
         for line in self.lines(width):
@@ -158,7 +148,6 @@ class Table(NamedTuple):
             yield found
 
     def to_markdown(self) -> str:
-        """The table for a page; its columns line up in a terminal, too."""
         titles: list[Cell] = [column.title for column in self.columns]
         rows = [[_in_markdown(cell) for cell in row] for row in (titles, *self.cells)]
         widths = [max(3, *map(_width, column)) for column in zip(*rows, strict=True)]
@@ -172,15 +161,22 @@ class Table(NamedTuple):
         )
 
     def to_html(self) -> str:
-        """The table as an element of a page."""
+        def heading(column: Column) -> str:
+            kind = ' class="figure"' if column.figures else ""
+            # The room that the column has on a terminal, too.
+            least = f' style="min-width:{column.least}ch"' if column.least else ""
+            return f'<th scope="col"{kind}{least}>{in_markup(column.title)}</th>'
+
+        def entry(cell: Cell, figure: bool) -> str:
+            names = " ".join(filter(None, ("figure" if figure else "", self._tone(cell))))
+            text = "<br>".join(map(in_markup, _lines_of(cell)))
+            return f'<td class="{names}">{text}</td>' if names else f"<td>{text}</td>"
+
         caption = f"<caption>{in_markup(self.title)}</caption>" if self.title else ""
-        head = "".join(map(_html_heading, self.columns))
-        body = "\n".join(
-            "<tr>" + "".join(map(self._html_cell, row, self._figures())) + "</tr>"
-            for row in self.cells
-        )
-        head = f"<thead><tr>{head}</tr></thead>\n" if self.headings else ""
-        return f"<table>{caption}\n{head}<tbody>\n{body}\n</tbody></table>"
+        head = f"<thead><tr>{''.join(map(heading, self.columns))}</tr></thead>\n"
+        rows = ("".join(map(entry, row, self._figures())) for row in self.cells)
+        body = "\n".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table>{caption}\n{head * self.headings}<tbody>\n{body}\n</tbody></table>"
 
     def to_csv(self) -> str:
         """The values for a spreadsheet or a program; an estimate has the ends of its interval in two columns more."""
@@ -188,7 +184,8 @@ class Table(NamedTuple):
         values: list[Sequence[object]] = []
         for at, column in enumerate(self.columns):
             name = column.title.replace(" ", "_")
-            raw = [each.value if isinstance(each, Figure) else each for each in self._column(at)]
+            found = (row[at] for row in self.rows)
+            raw = [each.value if isinstance(each, Figure) else each for each in found]
             estimates = [each if isinstance(each, Estimate) else Estimate(None) for each in raw]
             if any(isinstance(each, Estimate) for each in raw):
                 names += [name, f"{name}_low", f"{name}_high"]
@@ -199,7 +196,6 @@ class Table(NamedTuple):
         return to_csv(names, zip(*values, strict=True))
 
     def to_latex(self) -> str:
-        """The table for an article, which needs no package."""
         kinds = "".join("r" if column.figures else "l" for column in self.columns)
         titles: list[Cell] = [column.title for column in self.columns]
         lines = [
@@ -215,15 +211,6 @@ class Table(NamedTuple):
         ]
         lines.insert(lines.index(r"\hline") + 2, r"\hline")
         return "\n".join(lines)
-
-    def _column(self, at: int) -> Iterator[object]:
-        return (row[at] for row in self.rows)
-
-    def _html_cell(self, cell: Cell, figure: bool) -> str:
-        tone = self._tone(cell)
-        names = " ".join(filter(None, ("figure" if figure else "", tone)))
-        text = "<br>".join(map(in_markup, _lines_of(cell)))
-        return f'<td class="{names}">{text}</td>' if names else f"<td>{text}</td>"
 
     def _tone(self, cell: Cell) -> str:
         return self.tones.get(cell, "") if isinstance(cell, str) else ""
@@ -244,11 +231,10 @@ def to_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _in_csv(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, str | tuple):
         return in_csv(" ".join(_lines_of(value)))
-    return "" if value is None else str(value)
+    shown = _shown(value) if isinstance(value, bool) else value
+    return "" if shown is None else str(shown)
 
 
 def _shown(value: object) -> Cell:
@@ -271,13 +257,6 @@ _LATEX = re.compile(r"[\\&%$#_{}~^]")
 def _in_latex(text: str) -> str:
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     return _LATEX.sub(lambda found: special.get(found[0], f"\\{found[0]}"), text)
-
-
-def _html_heading(column: Column) -> str:
-    """With the room that the column has on a terminal, too."""
-    kind = ' class="figure"' if column.figures else ""
-    least = f' style="min-width:{column.least}ch"' if column.least else ""
-    return f'<th scope="col"{kind}{least}>{in_markup(column.title)}</th>'
 
 
 class _Layout:
@@ -338,7 +317,6 @@ class _Layout:
         yield [*keys, *block]
 
     def block(self, columns: Sequence[int], room: int) -> Iterator[list[Fragment]]:
-        """The lines of some columns, headings first."""
         widths = self._widths(columns, room)
         if self._table.headings:
             titles = [[title] for title in self._titles]
@@ -363,7 +341,9 @@ class _Layout:
         widths: Mapping[int, int],
         tones: Sequence[str],
     ) -> Iterator[list[Fragment]]:
-        wrapped = {at: _wrapped(cells[at], widths[at]) for at in columns}
+        wrapped = {
+            at: [each for line in cells[at] for each in _filled(line, widths[at])] for at in columns
+        }
         for line in range(max(map(len, wrapped.values()))):
             found: list[Fragment] = []
             for at in columns:
@@ -379,31 +359,22 @@ def _lines_of(cell: Cell) -> list[str]:
     return [" ".join(without_controls(line).split()) for line in lines]
 
 
-def _wrapped(cell: list[str], width: int) -> list[str]:
-    return [each for line in cell for each in _filled(line, width)]
-
-
 def _filled(line: str, width: int) -> list[str]:
     """Lines of whole words; a name too long for its column keeps its end, which distinguishes files."""
     if _width(line) <= width:
         return [line]
-    first, *others = (_shortened(word, width) for word in join_units(line).split(" "))
-    lines = [first]
-    for word in others:
-        longer = f"{lines[-1]} {word}"
+    lines: list[str] = []
+    for word in join_units(line).split(" "):
+        if _width(word) > width:
+            while _width(word) > width - 1:
+                word = word[1:]
+            word = f"…{word}"
+        longer = f"{lines[-1]} {word}" if lines else word
         if _width(longer) <= width:
-            lines[-1] = longer
+            lines[-1:] = [longer]
         else:
             lines.append(word)
     return list(map(restore_spaces, lines))
-
-
-def _shortened(word: str, width: int) -> str:
-    if _width(word) <= width:
-        return word
-    while _width(word) > width - 1:
-        word = word[1:]
-    return f"…{word}"
 
 
 def _longest_word(text: str) -> int:
@@ -424,7 +395,6 @@ def _in_markdown(cell: Cell) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal that a text takes."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

@@ -57,7 +57,7 @@ from autoreason.run.result import Result, StopSwitch
 from autoreason.run.verbs import RunHooks
 from autoreason.settings import DEPARTURES, Settings
 from autoreason.story import Story, build_story
-from autoreason.strategies.registry import job_class
+from autoreason.strategies import job_class
 from autoreason.task import Task
 from autoreason.version import __version__
 

@@ -28,7 +28,7 @@ from autoreason.run.result import Result
 from autoreason.run.verbs import JournalPlace, RecordedRun
 from autoreason.settings import Settings
 from autoreason.story import Story
-from autoreason.strategies.registry import job_class
+from autoreason.strategies import job_class
 from autoreason.task import Task
 
 

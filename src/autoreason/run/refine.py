@@ -15,7 +15,7 @@ from autoreason.run.prepared import ModelChoice, PreparedRun, prepare
 from autoreason.run.result import Result
 from autoreason.run.verbs import RefineOptions, TaskOptions, door
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.strategies.registry import find_strategy
+from autoreason.strategies import find_strategy
 from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
 
 _GO_WITH = {

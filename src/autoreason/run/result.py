@@ -139,7 +139,7 @@ class Result(Report):
             rows += statements.evidence(*found)
         rows += self.next_steps()
         if self.story.job and self.story.job.is_sampling:
-            from autoreason.strategies.rivals import name_drafts
+            from autoreason.strategies import name_drafts
 
             rows = [(label, name_drafts(text)) for label, text in rows]
         sections = [Section(sentences=rows)]

@@ -36,38 +36,25 @@ def detectable_share(judges: int, *, alpha: float = 0.05) -> Estimate:
     return Estimate(_root(missing, 0.5, 1.0), n=judges)
 
 
-def detectable_gain(tasks: int, differ: float, *, alpha: float = 0.05) -> Estimate:
+def detectable_gain(tasks: int, differ: float | None = None, *, alpha: float = 0.05) -> Estimate:
     """The smallest difference in shares solved that McNemar's test shows if the ways differ on a share of tasks.
 
-    By the normal approximation of Miettinen (1968). None where even a difference all one way would not do.
+    By the normal approximation of Miettinen (1968). None where even a difference all one way would not do. Where it
+    is unknown on how many tasks the two differ, every task that does goes one way: no smaller difference can be shown.
     """
-    if not 0 < differ <= 1:
+    if differ is not None and not 0 < differ <= 1:
         raise ValueError(f"the share of tasks that differ lies above 0 and up to 1, not {differ}")
     z_alpha, z_power = _quantiles(alpha)
 
     def missing(by: float) -> float:
-        return float(z_alpha * sqrt(differ) + z_power * sqrt(differ - by**2) - by * sqrt(tasks))
+        share = by if differ is None else differ
+        return float(z_alpha * sqrt(share) + z_power * sqrt(share - by**2) - by * sqrt(tasks))
 
-    if missing(differ) > 0:
-        reason = f"{tasks} tasks of which {differ:.0%} differ are too few for any difference"
-        return Estimate(None, n=tasks, reason=reason)
-    return Estimate(_root(missing, 0.0, differ), n=tasks)
-
-
-def least_gain(tasks: int, *, alpha: float = 0.05) -> Estimate:
-    """The smallest difference in shares solved that McNemar's test shows where every task that differs goes one way.
-
-    Where it is unknown on how many tasks the two differ: no smaller difference can be shown.
-    """
-    z_alpha, z_power = _quantiles(alpha)
-
-    def missing(by: float) -> float:
-        return float(z_alpha + z_power * sqrt(1 - by) - sqrt(by * tasks))
-
-    if missing(1.0) > 0:
-        reason = f"{tasks} tasks are too few for any difference to show"
-        return Estimate(None, n=tasks, reason=reason)
-    return Estimate(_root(missing, 0.0, 1.0), n=tasks)
+    most = differ or 1.0
+    if missing(most) > 0:
+        of = "" if differ is None else f" of which {differ:.0%} differ"
+        return Estimate(None, n=tasks, reason=f"{tasks} tasks{of} are too few for any difference")
+    return Estimate(_root(missing, 0.0 if differ else 1e-9, most), n=tasks)
 
 
 def detectable_difference(n: int, sd: float, *, alpha: float = 0.05) -> Estimate:
@@ -87,7 +74,6 @@ def _quantiles(alpha: float) -> tuple[float, float]:
     return _NORMAL.inv_cdf(1 - alpha / 2), _NORMAL.inv_cdf(POWER)
 
 
-_NORMAL = NormalDist()
 MIN_EVENTS = 20
 """In each arm, of both kinds; with fewer the normal approximation is not good enough."""
 MAX_SAMPLE = 10**10

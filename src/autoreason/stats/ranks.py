@@ -8,7 +8,7 @@ from itertools import combinations
 from math import fsum, isnan
 from statistics import fmean, variance
 
-from autoreason.stats.results import Estimate, counted
+from autoreason.stats import Estimate, counted
 
 
 def kendall_tau(one: Sequence[str], other: Sequence[str]) -> float | None:
@@ -47,7 +47,6 @@ def tau_b(one: Sequence[float], other: Sequence[float]) -> Estimate:
 
 
 def places(ranking: Sequence[str]) -> Mapping[str, int]:
-    """The place of every name in a ranking, 1 for the best."""
     return {name: place for place, name in enumerate(ranking, start=1)}
 
 
@@ -78,13 +77,11 @@ def levels(ranking: Ranking) -> list[tuple[str, ...]]:
 
 
 def names_in(rankings: Iterable[Ranking]) -> list[str]:
-    """All names that are ranked, in order of first appearance."""
     names = (name for ranking in rankings for place in levels(ranking) for name in place)
     return list(dict.fromkeys(names))
 
 
 def games(rankings: Iterable[Ranking]) -> list[Game]:
-    """Every ranking as its duels."""
     duels: list[Game] = []
     for ranking in rankings:
         places = levels(ranking)

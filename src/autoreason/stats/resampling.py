@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, gammaln
 
-from autoreason.stats.results import Estimate, Test, counted
+from autoreason.stats import Estimate, Test, counted
 from autoreason.stats.shares import share, sign_test, student_t
 
 _EXACT_UP_TO = 16
@@ -86,7 +86,6 @@ def cluster_bootstrap(
 
 
 def _no_interval(clusters: Sequence[Sequence[float]], *, bounded: bool) -> str:
-    """Why there is no interval; empty where there is one."""
     number = len(clusters)
     if number < (2 if bounded else 3):
         least = "two" if bounded else "three"
@@ -99,7 +98,6 @@ def _no_interval(clusters: Sequence[Sequence[float]], *, bounded: bool) -> str:
 
 
 def _draws(clusters: Sequence[Sequence[float]]) -> NDArray[np.float64]:
-    """Means of clusters drawn again."""
     rng = np.random.default_rng(0)
     chosen = rng.integers(len(clusters), size=(_BOOTSTRAPS, len(clusters)))
     means = np.zeros(chosen.shape)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import asin, ceil, comb, exp, lgamma, log, log2, sqrt
 from statistics import NormalDist, fmean
 
-from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
+from autoreason.stats import BEYOND_CHANCE, Estimate, Test
 
 _STEP, _LEAST_STEP = 1.02, -900
 """Of p-values that are found in steps: the least is a level divided by 55 million."""
@@ -31,7 +31,6 @@ def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[f
 
 
 def share(successes: float, trials: int, confidence: float = 0.95) -> Estimate:
-    """A share with Wilson's interval."""
     _check_counts(successes, trials - successes)
     interval = wilson(successes, trials, confidence)
     if interval is None:

@@ -9,7 +9,7 @@ from random import Random
 from statistics import NormalDist, fmean
 from typing import NamedTuple
 
-from autoreason.stats.results import Estimate, counted
+from autoreason.stats import Estimate, counted
 
 Part = tuple[tuple[complex, float], ...]
 """What one independent part may come to, and how likely each of it is; two numbers are one complex number."""
@@ -22,8 +22,6 @@ _NORMAL = NormalDist()
 
 
 class Moments(NamedTuple):
-    """Mean, variance and third central moment of a sum."""
-
     mean: float
     variance: float
     third: float
@@ -80,7 +78,6 @@ def distribution(parts: Sequence[Part]) -> Mapping[complex, float] | None:
 
 
 def moments(parts: Iterable[Part]) -> Moments:
-    """Mean, variance and third central moment of the sum of real parts."""
     found = []
     for each, times in Counter(parts).items():
         mean = fsum(value.real * p for value, p in each)

@@ -1,1 +1,352 @@
-"""The other ways from a task to a text, and the registry of strategies."""
+"""The other ways from a task to a text, and all of them by name: built in, or a class of the user's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autoreason.errors import InvalidInput, PanelFailed
+from autoreason.events import CritiqueWritten, Delivered
+from autoreason.exchange import Message, Outcome
+from autoreason.job_types import AnyJob, Refine
+from autoreason.jobs.context import repeat_request, use_in_order
+from autoreason.jobs.job import Job, Plan, own_options, panel_attempts
+from autoreason.keys import pass_key, try_key
+from autoreason.plugins import load
+from autoreason.report.numbers import count
+from autoreason.settings import MAX_DRAFTS, ROLE_MODELS, SETTING_DOCS, Settings
+from autoreason.story import Story
+from autoreason.tournament.challengers import write_draft
+from autoreason.tournament.judges import JUDGE_PROMPTS, JUDGE_SETTINGS, seat_calls
+from autoreason.tournament.loop import MAX_CALLS_PER_TEXT, TRIES
+from autoreason.tournament.panel import confirm, run_playoff
+from autoreason.tournament.stop import Ending
+from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.writing import (
+    CRITIC_SETTINGS,
+    CRITICS,
+    MissingText,
+    WrittenText,
+    criticise,
+    fixes,
+    revise,
+    reviser_key,
+    write,
+)
+
+BUILT_IN = {
+    "autoreason": "autoreason.tournament.loop:Tournament",
+    "single": "autoreason.strategies:Single",
+    "conservative": "autoreason.strategies:Conservative",
+    "improve": "autoreason.strategies:Improve",
+    "harsh": "autoreason.strategies:Harsh",
+    "critique_revise": "autoreason.strategies:CritiqueRevise",
+    "best_of_n": "autoreason.strategies:BestOfN",
+    "self_refine": "autoreason.strategies:SelfRefine",
+}
+_ALWAYS_USED = (
+    *("strategy", "strategy_options", "seed", "max_tokens"),
+    *("author_model", "author_temperature", "author_effort"),
+    *("budget", "base_url", "allow_http", "batch"),
+)
+_NEEDS = {
+    "plateau_change": "plateau",
+    "playoff_texts": "playoff",
+    "max_judges": "extra_judges",
+    "close_margin": "extra_judges",
+}
+"""Settings that say how another one works."""
+
+
+def job_class(job: AnyJob) -> type[Job]:
+    if isinstance(job, Refine):
+        return find_strategy(job.strategy)
+    kind = load("strategy", job.name, {job.name: job.code})
+    assert isinstance(kind, type)
+    assert issubclass(kind, Job)
+    return kind
+
+
+def find_strategy(
+    name: str, others: dict[str, str] | None = None, parent: str = "Strategy"
+) -> type[Strategy]:
+    kind = load("strategy", name, others if name in (others or {}) else BUILT_IN)
+    if not (isinstance(kind, type) and issubclass(kind, Strategy)):
+        raise InvalidInput(f"{name} is not a strategy; make it a subclass of autoreason.{parent}")
+    if kind.run is Strategy.run:
+        raise InvalidInput(f"{name} does not define `run`; add it")
+    return kind
+
+
+def unused_setting(
+    settings: Settings, given: Iterable[str], used: Sequence[tuple[str, ...] | None]
+) -> str:
+    """A sentence about a setting that was given and does nothing; empty where there is none.
+
+    `used` is what each job that is run says it looks at.
+    """
+    for name in given:
+        if name not in (*SETTING_DOCS, *ROLE_MODELS):
+            continue
+        if all(names is not None and name not in (*_ALWAYS_USED, *names) for names in used):
+            return f"`{name}` does nothing in {settings.job.label}; leave it out"
+        needed = _NEEDS.get(name)
+        if needed and not getattr(settings, needed):
+            return f"`{name}` does nothing without `{needed}`; give both or leave it out"
+    return ""
+
+
+class Iterated(Strategy):
+    """One instruction, repeated in every pass; there is no vote and no way to stop early."""
+
+    prompt: ClassVar[str]
+    used_settings: ClassVar[tuple[str, ...] | None] = ("passes",)
+
+    async def run(self) -> Delivered:
+        await self.write_draft()
+        number = 0
+        while self.may_begin(number + 1):
+            number += 1
+            self.begin_pass(number)
+            await self.run_pass(number, await self.guidance(number))
+        return self.deliver("capped", self.why_capped(number))
+
+    async def run_pass(self, number: int, guidance: str) -> None:
+        key = pass_key(number, "reviser")
+        text = self.incumbent.text
+        prompt = self.context.prompt(self.prompt, key, text=text, guidance=guidance)
+        self.take(number, await self.write(number, prompt))
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        passes = settings.passes
+        likely = {"author": 1, "reviser": passes}
+        return (
+            likely,
+            likely,
+            {"author": MAX_CALLS_PER_TEXT, "reviser": passes * MAX_CALLS_PER_TEXT},
+        )
+
+
+class Conservative(Iterated):
+    summary = "revised in every pass, asked to change as little as possible"
+    prompt = "conservative"
+    prompts = ("conservative",)
+
+
+class Improve(Iterated):
+    summary = "revised in every pass, asked to improve it"
+    prompt = "improve"
+    prompts = ("improve",)
+
+
+class Harsh(Iterated):
+    summary = "revised in every pass by its own harshest critic"
+    prompt = "harsh"
+    prompts = ("harsh",)
+
+
+class CritiqueRevise(Iterated):
+    summary = "a critique and a revision in every pass, taken without a vote"
+    prompts = ("critic", "critique_again", "reviser")
+    used_settings = ("passes", *CRITIC_SETTINGS, "critic_facts", "protocol")
+
+    async def run_pass(self, number: int, guidance: str) -> None:
+        text = self.incumbent.text
+        findings = await criticise(self.context, number, text, guidance)
+        if findings.outcome == "unreadable":
+            self.end_pass(number, "inconclusive", None, reason="no critic could be read")
+        elif findings.outcome == "none":
+            self.end_pass(number, "unopposed", "A", reason="two critics found nothing to fix")
+        else:
+            key = reviser_key(number)
+            self.take(number, await revise(self.context, key, text, findings.problems))
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        passes = settings.passes
+        return (
+            {"author": 1, "critic": passes * CRITICS},
+            {"author": 1, "critic": passes, "reviser": passes},
+            {
+                "author": MAX_CALLS_PER_TEXT,
+                "critic": passes * CRITICS * TRIES,
+                "reviser": passes * MAX_CALLS_PER_TEXT,
+            },
+        )
+
+
+_PASS = re.compile(r"\bpass(?= \d)")
+
+
+class Single(Strategy):
+    summary = "one draft, delivered as it is"
+    prompts = ()
+    used_settings = ()
+
+    async def run(self) -> Delivered:
+        await self.write_draft()
+        return self.deliver("done", Ending("drafts", "one draft was asked for"))
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:  # noqa: ARG003
+        return {"author": 1}, {"author": 1}, {"author": MAX_CALLS_PER_TEXT}
+
+
+class Samples(Struct, frozen=True, kw_only=True):
+    """How many drafts are written."""
+
+    n: int = 6
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.n <= MAX_DRAFTS:
+            raise InvalidInput(f"n is {self.n}; give a number of drafts from 2 to {MAX_DRAFTS}")
+
+
+def sample_count(settings: Settings) -> int:
+    return own_options(settings, Samples).n
+
+
+def name_drafts(text: str) -> str:
+    """The text with `draft 3` where `best_of_n` recorded a draft as `pass 3`."""
+    return _PASS.sub("draft", text)
+
+
+def sampled_draft(story: Story, number: int) -> str:
+    """`draft 6 of 8`: what a pass of `best_of_n` is; within a comparison the budget decides how many there are."""
+    of = f" of {sample_count(story.settings)}" if story.settings else ""
+    return f"draft {number}{of}"
+
+
+class BestOfN(Strategy):
+    summary = "independent drafts (option n, default 6), the best by a blind panel"
+    prompts = JUDGE_PROMPTS
+    options_type = Samples
+    used_settings = (*JUDGE_SETTINGS, "playoff", "confirmation", "protocol")
+
+    async def run(self) -> Delivered:
+        await self.write_draft()
+        if self.context.allowance and self.context.allowance.limited:
+            await self._write_what_fits()
+        else:
+            await self._write_at_once(sample_count(self.settings))
+        drafts = self.story.incumbents
+        for attempt in panel_attempts(self.context):
+            winner = await run_playoff(self.context, drafts, MAX_DRAFTS, attempt)
+            if self.story.playoff is None or self.story.playoff.verdict:
+                await confirm(self.context, drafts[0], winner)
+                chosen = Ending("drafts", f"the best of {count(len(drafts), 'draft')}")
+                return self.deliver("done", chosen, winner)
+        raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
+
+    async def _write_at_once(self, n: int) -> None:
+        numbers = range(2, n + 1)
+        drafts = [write_draft(self.context, pass_key(number, "author")) for number in numbers]
+        # All have arrived before the first is used: an error here must not lose the others.
+        written: list[WrittenText | MissingText] = []
+        await use_in_order(drafts, written.append)
+        for number, each in zip(numbers, written, strict=True):
+            self.begin_pass(number)
+            self.take(number, each)
+
+    async def _write_what_fits(self) -> None:
+        for number in range(2, MAX_DRAFTS + 1):
+            if not self.affords_another(_judges(self.settings) * seat_calls(self.settings).usual):
+                return
+            self.begin_pass(number)
+            self.take(number, await write_draft(self.context, pass_key(number, "author")))
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        n = sample_count(settings)
+        judges, calls = _judges(settings), seat_calls(settings)
+        return (
+            {"author": n, "judge": 0},
+            {"author": n, "judge": judges * calls.usual},
+            {"author": n * MAX_CALLS_PER_TEXT, "judge": judges * calls.most},
+        )
+
+    @classmethod
+    def check(cls, settings: Settings) -> None:
+        super().check(settings)
+        if not settings.playoff:
+            raise InvalidInput("best_of_n needs a panel to choose with; set `playoff` to 2 or more")
+
+
+def _judges(settings: Settings) -> int:
+    return settings.playoff + settings.confirmation
+
+
+_MAX_ROUNDS = 3
+"""Rounds of the conversation that are repeated: all of it would soon fill any window."""
+_DONE = "DONE"
+"""What the author is asked to say when nothing is left to improve."""
+
+
+class SelfRefine(Strategy):
+    summary = (
+        "the author's own feedback and refinement in one conversation, until it says it is done"
+    )
+    prompts = ("feedback", "refine")
+    used_settings = ("passes", "critic_effort", "critic_facts")
+
+    async def run(self) -> Delivered:
+        await self.write_draft()
+        conversation: list[Message] = []
+        number = 0
+        while self.may_begin(number + 1):
+            number += 1
+            self.begin_pass(number)
+            history = conversation[-2 * _MAX_ROUNDS :]
+            feedback = await self._feedback(number, history)
+            if not feedback:
+                self.end_pass(number, "inconclusive", None, reason="no feedback could be read")
+                continue
+            broken = fixes(self.context, self.incumbent.text)
+            is_content = feedback.splitlines()[0].strip(" .!*_#`\"'").upper() == _DONE
+            if is_content and not broken:
+                self.end_pass(number, "unopposed", "A", reason="the author is content", streak=1)
+                content = Ending("author", "the author found nothing more to improve")
+                return self.deliver("converged", content)
+            wanted = [*(f"- {fix}" for fix in broken), *([] if is_content else [feedback])]
+            before, key = self.incumbent.text, pass_key(number, "reviser")
+            prompt = self.context.prompt("refine", key, text=before, critique="\n".join(wanted))
+            self.take(number, await write(self.context, "reviser", key, prompt, history=history))
+            text = self.incumbent.text
+            conversation += [Message("user", prompt), Message("assistant", text)]
+        return self.deliver("capped", self.why_capped(number))
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        passes = settings.passes
+        return (
+            {"author": 1, "critic": 1},
+            {"author": 1, "critic": passes, "reviser": passes},
+            {
+                "author": MAX_CALLS_PER_TEXT,
+                "critic": passes * TRIES,
+                "reviser": passes * MAX_CALLS_PER_TEXT,
+            },
+        )
+
+    async def _feedback(self, number: int, history: Sequence[Message]) -> str:
+        """What the author thinks of its text; empty where nothing can be read."""
+        guidance, text = await self.guidance(number), self.incumbent.text
+        key, settings = pass_key(number, "critic", 0), self.settings
+        prompt = self.context.prompt("feedback", key, text=text, guidance=guidance)
+        request = self.context.request(
+            "critic", try_key(key, 0), settings.models.author, prompt, history=history
+        )
+        request = replace(request, temperature=settings.author_temperature)
+        reply = await self.context.ask(request)
+        if reply.outcome is not Outcome.OK or not reply.text.strip():
+            reply = await self.context.ask(
+                repeat_request(request, try_key(key, 1), longer=reply.needs_room)
+            )
+        feedback = reply.text.strip() if reply.outcome is Outcome.OK else ""
+        self.emit(CritiqueWritten(number=number, critic=0, prose=feedback, readable=bool(feedback)))
+        return feedback

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from autoreason.parsing.rankings import read_json_ballot
 from autoreason.report.numbers import p_statement, percent, percent_range
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from autoreason.stats.shares import exact_share, holm, share, sign_test
 from autoreason.stats.sums import flips, moments, more_than_chance, resampled_mean, unlike_chance
 from autoreason.studies.audit_chance import (

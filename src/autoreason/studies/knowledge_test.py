@@ -44,7 +44,7 @@ from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_inter
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import Settings
-from autoreason.stats.results import BEYOND_CHANCE, Estimate
+from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 from autoreason.story import Story

@@ -16,7 +16,7 @@ from autoreason.report.numbers import UNKNOWN, count, decimal, percent, percent_
 from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 from autoreason.report.report import Section
 from autoreason.report.table import Figure, Table, figures, words
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.studies.audit import has_drifted
 from autoreason.studies.audit_panels import invalid_level

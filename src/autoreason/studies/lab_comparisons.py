@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from autoreason.report.numbers import UNKNOWN, count, decimal, money, p_statement, p_value, percent
 from autoreason.report.table import Column, Figure, Table, words
-from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
+from autoreason.stats import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, holm
 from autoreason.studies.lab_suite import (
     OF_PROGRAMS,
@@ -231,7 +231,7 @@ def _detectable(by: Sequence[float], alpha: float, noun: str) -> Estimate:
     if not n or 2.0 ** (1 - n) > alpha:
         few = f"{count(n, noun)} {'is' if n == 1 else 'are'} too few for any difference to show"
         return Estimate(None, n=n, reason=few)
-    from autoreason.stats.power import detectable_difference, detectable_gain, least_gain
+    from autoreason.stats.power import detectable_difference, detectable_gain
 
     whole = all(each in (-1, 0, 1) for each in by)
     spread = fmean(map(abs, by)) if whole else stdev(by)
@@ -240,7 +240,7 @@ def _detectable(by: Sequence[float], alpha: float, noun: str) -> Estimate:
         if found.value is not None and found.value <= 1:
             return found
     # Arms that hardly differ say little about what a difference would take.
-    return least_gain(n, alpha=alpha)
+    return detectable_gain(n, alpha=alpha)
 
 
 def cluster(values: Mapping[Unit, float], suite: Suite) -> list[list[float]]:

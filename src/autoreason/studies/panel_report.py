@@ -32,9 +32,8 @@ from autoreason.report.numbers import (
 )
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
-from autoreason.stats import ranks
+from autoreason.stats import BEYOND_CHANCE, Estimate, Test, ranks
 from autoreason.stats.ranks import Ranking
-from autoreason.stats.results import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import clustered_share, even_share_test, sign_test
 from autoreason.story import Story
 from autoreason.studies.panel_jobs import STAGE, duels_of, votes_by_pair

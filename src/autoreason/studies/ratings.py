@@ -27,9 +27,8 @@ from autoreason.report.numbers import (
 )
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
-from autoreason.stats import ranks
+from autoreason.stats import BEYOND_CHANCE, Estimate, ranks
 from autoreason.stats.ranks import borda, first_places, krippendorff_alpha, places, tau_b
-from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import bounded_mean, clustered_share, holm
 from autoreason.story import CONFIRMATION, Story
 from autoreason.studies.rating_packet import (

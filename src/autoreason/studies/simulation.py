@@ -37,7 +37,7 @@ from autoreason.settings import (
     make_settings,
     read_changes,
 )
-from autoreason.stats.results import BEYOND_CHANCE, Estimate
+from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share, pooled_share
 from autoreason.story import DRAFTS
 from autoreason.studies.world import (

@@ -38,7 +38,6 @@ def turn(number: int, revisers: int) -> int:
 
 
 def written_slots(settings: Settings, number: int = 1) -> list[Slot]:
-    """The texts that are written in a pass."""
     revisions = [*revisers_by_slot(settings, number)]
     return [*revisions, "AB"] if writes_synthesis(settings) else revisions
 
@@ -49,17 +48,14 @@ def ballot_size(settings: Settings) -> int:
 
 
 def judges_revisions(settings: Settings) -> bool:
-    """Whether revisions are on the ballot."""
     return settings.candidates != "AB"
 
 
 def writes_synthesis(settings: Settings) -> bool:
-    """Whether there is a synthesis."""
     return settings.candidates != "B"
 
 
 def is_revision(slot: str) -> bool:
-    """Whether a slot is that of a revision."""
     return slot.startswith("B")
 
 

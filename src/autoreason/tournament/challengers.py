@@ -48,8 +48,6 @@ _TAIL = 0.025
 
 
 class WorseText(NamedTuple):
-    """A text that is left out."""
-
     text: str
     detail: str
     reason: Literal["metric", "number", "added"] = "metric"
@@ -66,7 +64,6 @@ class MetricGuard:
     async def check(
         self, name: str | int, written: WrittenText | MissingText
     ) -> WrittenText | MissingText | WorseText:
-        """The text, or why the metric leaves it out."""
         metric = metric_of(self._context.task, "guard")
         if metric is None or isinstance(written, MissingText):
             return written
@@ -157,7 +154,6 @@ Affords = Callable[[range], Awaitable[bool]]
 
 
 async def prepare_draft(context: JobContext) -> None:
-    """Emit the first text."""
     _emit_ready(context, await _first_draft(context))
 
 
@@ -273,7 +269,6 @@ MAX_RIVALS = 4
 async def challenge(
     context: JobContext, number: int, incumbent: str, problems: str
 ) -> dict[Slot, str]:
-    """The challengers of the incumbent, as many as become candidates."""
     settings = context.settings
     challengers: dict[Slot, str] = {}
     guard = MetricGuard(context, pass_key(number, "metric"), incumbent)

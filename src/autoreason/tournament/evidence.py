@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 from autoreason.contract import count_words
 from autoreason.events import (
-    BallotCast,
     Evidence,
     Preference,
     Survival,
 )
-from autoreason.stats.results import BEYOND_CHANCE, Estimate
+from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share, longer_preferred
 from autoreason.story import CONFIRMATION, DRAFTS, Story
 from autoreason.tournament.voting import PanelSize, count_votes, is_additive
@@ -28,12 +27,10 @@ from autoreason.tournament.voting import PanelSize, count_votes, is_additive
 Scores = tuple[int, ...]
 """Scores of a panel in ascending order, whichever candidate they belong to."""
 CastBallots = tuple[tuple[str, ...], ...]
-"""The ballots of a panel."""
 _NAMES = tuple(map(str, range(100)))
 _SAMPLED_BALLOTS = 10_000
 """Ballots drawn where following every course of a panel would take too long."""
 _WEIGHTED_PANELS = 2_000
-"""Panels drawn where ballots have weights."""
 
 
 def chance_of_margin(
@@ -62,7 +59,6 @@ def chance_of_margin(
 
 
 def chance_of_win(judges: int, candidates: int, rule: str) -> float:
-    """How often judges who rank at random give a lead that is said to be beyond chance."""
     chances = (chance_of_margin(judges, margin, candidates, rule) for margin in count_from(1))
     return next(chance for chance in chances if chance <= BEYOND_CHANCE)
 
@@ -105,7 +101,6 @@ class _Ends(NamedTuple):
     margins: tuple[float, ...]
     """The chance of each margin, from 0 on."""
     stays: float
-    """The chance of an incumbent to stay."""
     leads: float
     """Its chance to stay with a lead."""
     sampled: int
@@ -329,7 +324,6 @@ def _scores(cast: Sequence[tuple[int, ...]], rule: str) -> Scores:
 
 
 def gather_evidence(story: Story) -> Evidence:
-    """Every number the end of a run states."""
     decided = [p.decided for p in story.passes if p.decided]
     verdicts = [d.verdict for d in decided if d.verdict]
     if story.playoff and story.playoff.verdict:
@@ -341,13 +335,26 @@ def gather_evidence(story: Story) -> Evidence:
     agreements = [v.agreement for v in verdicts if v.agreement is not None]
     ballots = [b for p in story.passes for b in p.ballots] + story.playoff_ballots
     ballots += [ballot for panel in others for ballot in panel.ballots]
+    preference = None
+    if confirmed := story.confirmation:
+        share = exact_share(confirmed.prefer, confirmed.judges)
+        assert share.low is not None
+        assert share.high is not None
+        preference = Preference(
+            judges=confirmed.judges, prefer=confirmed.prefer, low=share.low, high=share.high
+        )
+    # By position, over panels of three: equal shares mean that position did not decide.
+    places = [0, 0, 0]
+    for ballot in ballots:
+        if ballot.ranking and len(ballot.order) == len(places):
+            places[ballot.order.index(ballot.ranking[0])] += 1
     return Evidence(
         survival=_survival(story),
         agreement=fmean(agreements) if agreements else None,
-        preference=_preference(story),
+        preference=preference,
         ballots=sum(b.ranking is not None for b in ballots),
         invalid=sum(b.ranking is None for b in ballots),
-        first_places=_first_places(ballots),
+        first_places=tuple(places),
         ties=sum(v.tied for v in verdicts),
         inconclusive=sum(d.outcome == "inconclusive" for d in decided),
         unopposed=sum(d.outcome == "unopposed" for d in decided),
@@ -401,24 +408,3 @@ def _chances(story: Story) -> Iterator[SurvivalChances]:
             # Without a panel chance had no part in it.
             sure = float(each.decided.survived)
             yield SurvivalChances(sure if chance is None else chance, each.decided.tie_chance)
-
-
-def _preference(story: Story) -> Preference | None:
-    confirmation = story.confirmation
-    if confirmation is None:
-        return None
-    share = exact_share(confirmation.prefer, confirmation.judges)
-    assert share.low is not None
-    assert share.high is not None
-    return Preference(
-        judges=confirmation.judges, prefer=confirmation.prefer, low=share.low, high=share.high
-    )
-
-
-def _first_places(ballots: list[BallotCast]) -> tuple[int, ...]:
-    """First places by position over panels of three: equal shares mean that position did not decide."""
-    places = [0, 0, 0]
-    for ballot in ballots:
-        if ballot.ranking and len(ballot.order) == len(places):
-            places[ballot.order.index(ballot.ranking[0])] += 1
-    return tuple(places)

@@ -36,7 +36,6 @@ def balanced_orders(candidates: Sequence[str], judges: int, seed: int) -> tuple[
 
 
 def random_orders(candidates: Sequence[str], judges: int, seed: int) -> tuple[Order, ...]:
-    """One order per judge, each drawn on its own."""
     _check(candidates)
     rng = random.Random(seed)
     return tuple(tuple(rng.sample(candidates, len(candidates))) for _ in range(judges))
@@ -126,7 +125,6 @@ LENSES = (
 """What specialists look at, seat by seat."""
 
 JUDGE_PROMPTS = ("judge", "ballot_again", "length_check")
-"""What judges of texts are asked with."""
 JUDGE_SETTINGS = (
     *("judge_models", "judge_temperature", "judge_effort"),
     *("style", "voting", "balanced_orders"),
@@ -158,7 +156,7 @@ async def cast_ballot(
     judge_number = seat if judge is None else judge
     style, judges = context.settings.style, context.settings.models.judges
     model = judges[judge_number % len(judges)]
-    lens = lens_of(style, judge_number)
+    lens = LENSES[judge_number % len(LENSES)] if style == "specialists" else ""
     if style != "anchored" or any(same_text(reference, text) for text in texts.values()):
         reference = ""
     asked = 0
@@ -215,8 +213,6 @@ async def cast_ballot(
 
 
 class SeatCalls(NamedTuple):
-    """Calls that a seat takes."""
-
     usual: int
     most: int
 
@@ -225,11 +221,6 @@ def seat_calls(settings: Settings) -> SeatCalls:
     """A ballot, up to four tries at it, and the check of a verified one."""
     checks = int(settings.style == "verified")
     return SeatCalls(1 + checks, MAX_REQUESTS_PER_SEAT + checks)
-
-
-def lens_of(style: str, judge_number: int) -> str:
-    """What a judge is asked to look at; the whole text under most styles."""
-    return LENSES[judge_number % len(LENSES)] if style == "specialists" else ""
 
 
 def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
@@ -273,7 +264,6 @@ def _read_ballot(reply: Reply, labels: tuple[str, ...]) -> tuple[str, ...] | Non
 
 
 def _reasoning(text: str) -> str:
-    """The argument of a structured ballot, or the whole answer."""
     try:
         value = json.loads(text)
     except ValueError:

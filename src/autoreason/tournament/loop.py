@@ -105,7 +105,6 @@ def max_plan(settings: Settings) -> Plan:
 
 
 def without_drafts(plans: Plans, drafts: int) -> Plans:
-    """Plans without first drafts that need not be written."""
     low, likely, high = plans
     return (
         _less_author(low, drafts),
@@ -119,7 +118,6 @@ def _less_author(plan: Plan, calls: int) -> Plan:
 
 
 def _other_judges(settings: Settings) -> int:
-    """Those of the panels before and after the passes."""
     among_drafts = settings.judges if settings.drafts > 1 else 0
     return among_drafts + settings.playoff + settings.confirmation
 
@@ -142,7 +140,6 @@ class Tournament(Strategy):
         self._code = CodeJudges(self.context)
 
     async def run(self) -> Delivered:
-        """Run passes until the streak, the limit or the budget ends them, and deliver a text."""
         await choose_draft(self.context, self._affords_drafts, self._code)
         number, ending = 0, None
         after = self._calls_after
@@ -165,7 +162,6 @@ class Tournament(Strategy):
 
     @classmethod
     def check(cls, settings: Settings) -> None:
-        """A challenger must be able to win."""
         super().check(settings)
         if settings.required_lead == 1:
             return
@@ -179,18 +175,15 @@ class Tournament(Strategy):
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
-        """A metric may guard the candidates, or judge them."""
         has_metric = isinstance(task.work, Metric)
         super().check_task(replace(task, work=None) if has_metric else task, settings)
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        """From critics who find nothing to every request repeated as often as possible."""
         return min_plan(settings), likely_plan(settings), max_plan(settings)
 
     @classmethod
     def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:
-        """Where no text keeps the contract of the task, the first pass is the last."""
         low, likely, high = super().fit_plans(plans, task, settings)
         if not task.contract.empty:
             broken = broken_plan(settings, given=task.draft is not None)

@@ -33,8 +33,6 @@ _Measure = Callable[[str, str], Awaitable[float | None]]
 
 
 class Prediction(Struct, frozen=True):
-    """What a predictor says of a text."""
-
     value: float | None
     """How well it may do, higher is better; None where it is unlike all that the predictor knows."""
 
@@ -44,12 +42,10 @@ class PredictionQuery(Query[Prediction], frozen=True, kw_only=True):
 
     kind = "prediction"
     fit: str
-    """The digest under which it is saved."""
     text: str
 
 
 def code_seats(task: Task) -> list[str]:
-    """The names of the seats that code fills."""
     predictor = task.knowledge is not None and task.knowledge.seat is not None
     filled = {"metric": metric_of(task, "judge") is not None, "predictor": predictor}
     return [name for name, is_filled in filled.items() if is_filled]
@@ -65,7 +61,6 @@ class CodeJudges:
         self._values: dict[tuple[str, str], float | None] = {}
 
     async def vote(self, stage: str, texts: Mapping[str, str]) -> dict[str, CodeBallot]:
-        """Their ballots on these texts, by the names that a verdict has for them."""
         ballots = {}
         for seat, number in self._seats.items():
             for name, text in texts.items():
@@ -116,12 +111,10 @@ class Panel:
 
     @property
     def rankings(self) -> list[tuple[str, ...]]:
-        """The valid ballots of judges."""
         return [ballot.ranking for ballot in self.ballots if ballot.ranking]
 
     @property
     def invalid_seats(self) -> tuple[int, ...]:
-        """Seats without a valid ballot."""
         return tuple(ballot.seat for ballot in self.ballots if not ballot.ranking)
 
     @property

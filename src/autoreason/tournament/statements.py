@@ -63,7 +63,6 @@ ENDINGS = {
     "provider_failed": "paused: the provider failed",
     "metric_failed": "paused: the metric failed",
 }
-"""How a run ended or paused, by status."""
 
 
 def ranking(order: Iterable[str]) -> str:
@@ -85,7 +84,6 @@ def scores(points: dict[str, int]) -> str:
 
 
 def lead(verdict: Verdict) -> str:
-    """The margin, and what it is worth."""
     if verdict.tied:
         return f"a tie at the top, which goes to {verdict.winner}"
     if verdict.margin < 0:
@@ -95,19 +93,16 @@ def lead(verdict: Verdict) -> str:
 
 
 def ballots(verdict: Verdict) -> str:
-    """How many votes a verdict rests on, and what was left out."""
     cast = count(verdict.ballots, "ballot")
     cast += "".join(f" and the {name}'s" for name in code_voters(verdict))
     return f"{cast}, {verdict.invalid} not valid" if verdict.invalid else cast
 
 
 def code_voters(verdict: Verdict) -> list[str]:
-    """The seats that code fills and that voted."""
     return [name for name, ballot in verdict.code.items() if ballot.ranking]
 
 
 def decided(event: PassDecided, k: int | None = None) -> str:
-    """How a pass ended, in one line."""
     if event.outcome == "inconclusive":
         return f"inconclusive ({event.reason or 'too few valid ballots'}); A stays"
     if event.outcome == "unjudged":
@@ -126,13 +121,11 @@ def decided(event: PassDecided, k: int | None = None) -> str:
 
 
 def uncounted(event: PassDecided) -> str:
-    """Why a pass after which A stays is not a survival; empty where it is one."""
     breaks = f"does not count: breaks the contract ({violations(event.violations)})"
     return breaks if event.violations else ""
 
 
 def panel(event: PanelDecided) -> str:
-    """What a panel over finished texts came to, in one line."""
     verdict = event.verdict
     is_pair = Key.parse(event.stage).head == PAIR
     if verdict is None and is_pair:
@@ -148,12 +141,10 @@ def panel(event: PanelDecided) -> str:
 
 
 def survivals(streak: int, k: int | None) -> str:
-    """How far the run is from convergence."""
     return f"survival {streak} of {k} in a row" if k else f"survival {streak} in a row"
 
 
 def draft(event: DraftReady | DraftWritten, of: int = 1) -> str:
-    """A first text: its length, how many it was chosen from, what it breaks."""
     chosen = f"; number {event.number} of {of} drafts" if of > 1 else ""
     breaks = f"{of} tries, none keeps the contract" if of > 1 else "breaks the contract"
     broken = f"; {breaks}: {violations(event.violations)}" if event.violations else ""
@@ -161,12 +152,10 @@ def draft(event: DraftReady | DraftWritten, of: int = 1) -> str:
 
 
 def first_draft(found: DraftReady | None) -> str:
-    """The draft that a run is measured against."""
     return "the draft it began from" if found and found.of > 1 else "the first draft"
 
 
 def critique(event: CritiqueWritten) -> str:
-    """What a critic brought, counted."""
     if event.by_code:
         return f"{count(len(event.problems), 'limit')} of the contract broken, found by code"
     if not event.readable:
@@ -194,13 +183,11 @@ def critique(event: CritiqueWritten) -> str:
 
 
 def knowledge(found: Knowledge) -> str:
-    """What was shown of the user's records, and to whom."""
     judged = "" if found.judges.all else "; judges were shown no outcomes"
     return f"{count(len(found.shown), 'record')} of {found.source}{judged}"
 
 
 def candidate(event: CandidateReady) -> str:
-    """A challenger's length and what was done to it on the way."""
     notes = [
         note
         for note, applies in (
@@ -230,7 +217,6 @@ _DROPPED = {
 
 
 def dropped(event: CandidateDropped) -> str:
-    """Why a text is not on the ballot."""
     detail = violations(event.violations) or event.detail
     if event.reason == "clone" and detail:
         return f"left out: it is {detail}"
@@ -238,7 +224,6 @@ def dropped(event: CandidateDropped) -> str:
 
 
 def metric(found: Metric, story: Story) -> str:
-    """What a metric left out of the ballots, or how often it voted."""
     if found.role == "judge":
         return f"{found.evaluate} {_code_votes('metric', story)}"
     reasons = [each.reason for one in story.passes for each in one.dropped]
@@ -253,7 +238,7 @@ def predictor_seat(task: Task, settings: Settings) -> str:
     seat = task.knowledge.seat if task.knowledge else None
     if seat is None or not settings.job.is_tournament:
         return ""
-    from autoreason.stats.results import Estimate
+    from autoreason.stats import Estimate
     from autoreason.tournament.panel import code_seats
 
     seats = settings.judges + len(code_seats(task))
@@ -266,7 +251,6 @@ def predictor_seat(task: Task, settings: Settings) -> str:
 
 
 def predictor(story: Story) -> str:
-    """What fills the seat of a predictor, and how often it voted; empty where none has a seat."""
     known = story.task and story.settings and predictor_seat(story.task, story.settings)
     return f"{known}; it {_code_votes('predictor', story)}" if known else ""
 
@@ -291,14 +275,12 @@ def _why_no_vote(event: CodeBallot) -> str:
 
 
 def code_ballot(event: CodeBallot) -> str:
-    """How code voted, or why it did not."""
     if event.ranking:
         return ranking(event.ranking)
     return f"no vote: {_why_no_vote(event)}"
 
 
 def ballot(event: BallotCast) -> str:
-    """One seat's vote."""
     lens = f" ({event.lens})" if event.lens else ""
     lens += " (shown the first draft)" if event.anchored else ""
     again = f", asked {event.asked} times" if event.asked > 1 else ""
@@ -310,7 +292,6 @@ def ballot(event: BallotCast) -> str:
 
 
 def length_check(event: BallotCast) -> str:
-    """What a second judge made of the first place of a ballot."""
     if event.check is None or event.ranking is None:
         return "no one checked its first place"
     if event.check.only_length is None:
@@ -322,12 +303,10 @@ def length_check(event: BallotCast) -> str:
 
 
 def violations(broken: tuple[Violation, ...]) -> str:
-    """Broken rules, joined."""
     return "; ".join(violation.message for violation in broken)
 
 
 def contract(rules: Contract, broken: tuple[Violation, ...]) -> str:
-    """Whether the text keeps its contract."""
     if rules.empty:
         return "none was set"
     if broken:
@@ -336,7 +315,6 @@ def contract(rules: Contract, broken: tuple[Violation, ...]) -> str:
 
 
 def survival(found: Survival | None) -> str:
-    """How often A survived, against what chance alone gives."""
     if found is None or not found.panels:
         return "no panel sat, so nothing is known"
     usual = decimal(found.expected)
@@ -352,7 +330,6 @@ def survival(found: Survival | None) -> str:
 
 
 def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
-    """What the final panel chose, and that choosing proves nothing."""
     if decided.winner is None or decided.verdict is None:
         return "too few valid ballots, so that the last A is delivered"
     texts = count(len(decided.texts), "text")
@@ -367,7 +344,6 @@ def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
 
 
 def weights(decided: PlayoffDecided) -> str:
-    """How much each judge's ballot counted, where they differ."""
     if not decided.weights:
         return ""
     each = listed([f"{judge} {weight:g}" for judge, weight in decided.weights.items()])
@@ -375,7 +351,6 @@ def weights(decided: PlayoffDecided) -> str:
 
 
 def length(story: Story) -> str:
-    """Whether judges like what is long, where what is delivered is longer; else empty."""
     from autoreason.tournament.evidence import longer_preferred_in
 
     more = count_words(story.text or "") - story.draft.words if story.draft else 0
@@ -417,7 +392,6 @@ def preference(
 
 
 def leaks(number: int) -> str:
-    """How blind the judging was."""
     if not number:
         return "none found: no candidate has a known sign of how it was written"
     return f"{count(number, 'candidate')} went to a panel although something gave it away"
@@ -426,7 +400,6 @@ def leaks(number: int) -> str:
 def evidence(
     found: Evidence, story: Story, broken: tuple[Violation, ...], origin: str = ""
 ) -> list[tuple[str, str]]:
-    """What a run can show for itself, as labelled sentences."""
     if found.ballots + found.invalid or found.survival or found.unopposed:
         judged = (
             [("Survival", survival(found.survival))] if found.survival or not found.ballots else []

@@ -21,7 +21,6 @@ class Ending(NamedTuple):
 
 
 ShareChanged = Callable[[str, str], float]
-"""The share of words in which two texts differ."""
 
 
 def describe_survivals(streak: int) -> str:

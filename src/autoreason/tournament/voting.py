@@ -13,13 +13,9 @@ from autoreason.events import CodeBallot
 from autoreason.settings import Settings
 
 Ranking = Sequence[str]
-"""Names, best first."""
-"""What chance gives is listed by every margin that a panel can end with."""
 
 
 class VoteResult(NamedTuple):
-    """What a panel decided."""
-
     winner: str
     scores: dict[str, int]
     margin: int
@@ -68,13 +64,13 @@ def max_lead(rule: str, candidates: int, judges: int) -> int:
 
 
 def is_additive(rule: str) -> bool:
-    """Whether a panel's scores are the sum of what each judge gives, so that they determine the outcome."""
     return _SCORING[rule].is_additive
 
 
+@lru_cache(maxsize=4096)
 def next_wave(
-    rankings: Sequence[Ranking],
-    tie_order: Sequence[str],
+    rankings: tuple[Ranking, ...],
+    tie_order: tuple[str, ...],
     rule: str,
     *,
     start: int,
@@ -91,33 +87,15 @@ def next_wave(
     within `close_margin` points of the incumbent, `tie_order[0]`, either way; what it needs beyond one point,
     `required_lead`, counts for the incumbent. With `early_stop`, a judge whose vote can no longer change the outcome
     is not asked: the wave is the smallest that could settle it. `invalid_seats` counts the judges who gave no valid
-    ballot.
+    ballot. The same panels come up repeatedly, and computing a wave takes a while, so waves are cached.
     """
     _check(rankings, tie_order)
-    ballots = tuple(tuple(ranking) for ranking in rankings)
-    size = (start, step, close_margin, limit, required_lead)
-    return _cached_wave(ballots, tuple(tie_order), rule, *size, invalid_seats, early_stop)
-
-
-@lru_cache(maxsize=4096)
-def _cached_wave(
-    rankings: tuple[Ranking, ...],
-    tie_order: tuple[str, ...],
-    rule: str,
-    start: int,
-    step: int,
-    close_margin: int,
-    limit: int,
-    required_lead: int,
-    invalid_seats: int,
-    early_stop: bool,
-) -> int:
-    """The same panels come up repeatedly, and computing a wave takes a while."""
     limit = limit if step else min(start, limit)
     seats_asked = len(rankings) + invalid_seats
     scoring = _SCORING[rule]
     scores = _with_lead(scoring.score(rankings, tie_order), tie_order, required_lead)
-    is_close = _is_close(scores, tie_order, close_margin)
+    incumbent, *challengers = (scores[name] for name in tie_order)
+    is_close = bool(challengers) and abs(max(challengers) - incumbent) <= close_margin
     batch = _batch_end(seats_asked, start, step, limit, is_close) - seats_asked
     if batch <= 0 or not early_stop:
         return max(batch, 0)
@@ -151,7 +129,6 @@ class _Goal(NamedTuple):
         return scores[leader] - scores[rival] - self.max_loss - needed
 
     def reached_by(self, leader: str, scores: Mapping[str, int]) -> bool:
-        """Whether `leader` cannot fail to win."""
         rivals = (name for name in self.tie_order if name != leader)
         return all(self.slack(leader, rival, scores) >= 0 for rival in rivals)
 
@@ -181,11 +158,6 @@ def _wave_for(
             votes.append(vote)
             scores = scoring.safe_scores(votes, goal.tie_order, leader, goal.required_lead)
     return max_wave
-
-
-def _is_close(scores: Mapping[str, int], tie_order: Sequence[str], close_margin: int) -> bool:
-    incumbent, *challengers = (scores[name] for name in tie_order)
-    return bool(challengers) and abs(max(challengers) - incumbent) <= close_margin
 
 
 def _batch_end(seats_asked: int, start: int, step: int, limit: int, grow: bool) -> int:
@@ -337,22 +309,18 @@ class PanelSize:
     """Whether one judge was asked for by name, so that one ballot decides."""
 
     def with_code(self, ballots: Iterable[CodeBallot], tie_order: Sequence[str]) -> PanelSize:
-        """The same judges, next to those ballots of code that have a vote."""
         cast = (each.ranking for each in ballots if each.ranking)
         return replace(self, code=tuple(tuple(map(tie_order.index, each)) for each in cast))
 
     def code_rankings(self, tie_order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """What code votes, each as often as it counts."""
         cast = tuple(tuple(tie_order[place] for place in each) for each in self.code)
         return cast * self.code_votes
 
     @property
     def code_votes(self) -> int:
-        """How often a ballot of code counts."""
         return QUARTERS if self.weights else 1
 
     def votes(self, seat: int) -> int:
-        """How often the ballot of a seat counts."""
         return self.weights[seat % len(self.weights)] if self.weights else 1
 
     def requests(self, seat: int) -> int:
@@ -364,7 +332,6 @@ class PanelSize:
 
     @property
     def limit(self) -> int:
-        """The most judges it can have."""
         return max(self.start, self.maximum) if self.extra else self.start
 
     def wave(
@@ -373,8 +340,8 @@ class PanelSize:
         """Judges to ask next, after these ballots and `invalid` seats; 0 when the panel is complete."""
         code = self.code_rankings(tie_order)
         wave = next_wave(
-            [*code, *rankings],
-            tie_order,
+            (*code, *map(tuple, rankings)),
+            tuple(tie_order),
             rule,
             start=self.start + len(code),
             step=self.extra,

@@ -26,14 +26,10 @@ from autoreason.parsing.documents import (
 
 ENDLESS = "it repeats itself without end"
 _QUOTED = 80
-"""Characters of a passage that are quoted."""
 _SHOWN = 5
-"""Passages that are quoted at most."""
 
 
 class WrittenText(NamedTuple):
-    """A complete text, and what is still wrong with it."""
-
     text: str
     notes: str
     rewritten: bool
@@ -43,8 +39,6 @@ class WrittenText(NamedTuple):
 
 
 class MissingText(NamedTuple):
-    """Why there is no text."""
-
     reason: Literal["truncated", "refused", "empty"]
     detail: str
 
@@ -139,7 +133,6 @@ def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:
 
 
 async def _request_whole(context: JobContext, request: Request, key: str) -> Document | MissingText:
-    """A complete text; asked for twice at most."""
     reply = await context.ask(request)
     if reply.outcome is not Outcome.OK or not _read_text(context, reply.text).text:
         reply = await context.ask(repeat_request(request, try_key(key, 1), longer=reply.needs_room))
@@ -216,12 +209,9 @@ def reviser_key(number: int, slot: str = "B") -> str:
 
 CRITICS = 2
 CRITIC_SETTINGS = ("critic_model", "critic_temperature", "critic_effort", "quoted_critique")
-"""What every critic's request depends on."""
 
 
 class CritiqueResult(NamedTuple):
-    """What the critics of a pass found."""
-
     outcome: Literal["problems", "none", "unreadable"]
     problems: str = ""
     """As the reviser reads them."""
@@ -264,7 +254,6 @@ async def criticise(context: JobContext, number: int, text: str, guidance: str) 
 
 
 def critic_key(number: int, critic: int) -> str:
-    """The key of what a critic of a pass is asked."""
     return pass_key(number, "critic", critic)
 
 

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from tests.cli.inside import Inside
 
-RESEARCH = """---
-artifact: rule.py
-evaluate: python score.py
----
-Make the rule better.
-"""
 BRIEF = "Write about tides and boats"
 
 
@@ -32,14 +26,6 @@ def test_advice_ends_with_one_sentence_a_command_and_error_rates(inside: Inside)
     assert inside("audit", run).status == 0
 
 
-def test_programs_get_the_advice_as_one_object(inside: Inside) -> None:
-    found = inside("advise", BRIEF, "-m", "echo/echo", "--seed", "1", "--json", "-q").json
-    assert found["advice"] == found["report"]["advice"] == "one draft"
-    assert found["command"] == found["report"]["command"]
-    assert [each["verdict"] for each in found["report"]["judge"]] == ["not shown"] * 3
-    assert found["calls"] == 12 + 3 * 5
-
-
 def test_a_dry_run_says_what_is_measured_and_what_it_takes(inside: Inside) -> None:
     said = inside("advise", BRIEF, "-m", "echo/echo", "--dry-run")
     assert "4 to 18 questions" in said.out
@@ -47,14 +33,6 @@ def test_a_dry_run_says_what_is_measured_and_what_it_takes(inside: Inside) -> No
     assert "most likely about 29" in said.out
     assert "advice takes at most 35 calls" in said.out
     assert not inside.journal_exists
-
-
-def test_a_research_task_is_for_research(inside: Inside) -> None:
-    inside.write("task.md", RESEARCH)
-    said = inside("advise", "task.md", "-m", "echo/echo")
-    assert said.out.startswith("Research: a number measures the result")
-    assert "autoreason research task.md -m echo/echo" in said.out
-    assert "0 calls" in said.out
 
 
 def test_recorded_runs_are_advice_for_nothing(inside: Inside) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from contextlib import closing
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
-
-from autoreason.cli.command import open_journal
-from autoreason.cli.commands.experiments import read_every
 
 GROUPS = ("Ballots", "Judges", "Stopping", "Texts")
 
@@ -43,18 +39,6 @@ def test_the_newest_run_is_audited_group_by_group(finished: Shell) -> None:
     assert re.search("fine +invalid ballots +the record counts none of", done.stdout)
     assert max(map(len, done.stdout.splitlines())) <= 100
     assert done.stdout.rstrip().splitlines()[-1].endswith(".")
-
-
-def test_programs_get_every_finding(finished: Shell) -> None:
-    report = json.loads(finished("audit", "last", "--json").stdout)
-    assert report["runs"] == 1
-    names = [finding["name"] for finding in report["findings"]]
-    assert {"position", "leaks", "streaks", "cut-off replies"} <= set(names)
-    for finding in report["findings"]:
-        assert finding["level"] in ("alarm", "look", "fine", "unknown")
-        assert finding["statement"]
-        assert finding["normal"]
-        assert (finding["number"]["value"] is None) or finding["level"] != "unknown"
 
 
 @pytest.mark.parametrize(
@@ -89,13 +73,3 @@ def test_a_damaged_run_is_named_and_does_not_hide_the_others(finished: Shell) ->
     assert sorted(done.stderr.splitlines()) == sorted(
         f"autoreason: {run} is left out: its record is damaged" for run in (newest, second, third)
     )
-
-
-def test_reading_a_journal_shows_how_far_it_is(finished: Shell) -> None:
-    assert finished("run", BRIEF, *FAST, "--seed", "8", "-q").returncode == 0
-    (place,) = finished.home.rglob("*.db")
-    shown: list[str] = []
-    with open_journal(str(place)) as book:
-        runs = list(read_every(book, shown.append))
-    assert shown == ["reading run 1 of 2", "reading run 2 of 2"]
-    assert len(runs) == 2

@@ -66,18 +66,6 @@ def test_a_certificate_is_printed_and_kept(inside: Inside) -> None:
     assert shown.partition("\n\nMade")[0] == done.out.partition("\n\nTook")[0]
 
 
-def test_a_certificate_for_programs(inside: Inside) -> None:
-    done = inside(*ECHO, "--json", "-q")
-    told = done.json
-    assert (told["status"], told["verdict"], told["calls"]) == ("done", "not shown", QUESTIONS)
-    names = [finding["name"] for finding in told["certificate"]["findings"]]
-    assert names == [each.name for each in PROPERTIES]
-    (listed,) = inside("models", "--certificates", "--json").json
-    assert listed["run"] == told["run"]
-    assert listed["certificate"] == told["certificate"]
-    assert inside("models", "--certificates", "echo/echo", "--json").json == [listed]
-
-
 def test_certificates_are_listed(inside: Inside) -> None:
     nothing = inside("models", "--certificates")
     assert (nothing.status, nothing.out) == (0, "")
@@ -88,17 +76,6 @@ def test_certificates_are_listed(inside: Inside) -> None:
     assert row.startswith("echo/echo  not shown")
     write_certificate(stored("a/one"))
     assert inside("models", "--certificates").out.splitlines()[1].startswith("a/one      failed")
-
-
-def test_a_certification_is_a_run_like_any_other(inside: Inside) -> None:
-    assert inside(*ECHO, "-q").status == 0
-    listed = " ".join(inside("runs").out.split())
-    assert "certify: Certify the judge echo/echo" in listed
-    assert "Defect recipe" in inside("show").out
-    refused = inside("show", "--text")
-    assert refused.status == 2
-    assert "has no text" in refused.err
-    assert inside("runs", "check", "last").status == 0
 
 
 def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -> None:
@@ -121,12 +98,6 @@ def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(inside: 
     alone = inside("run", BRIEF, "-m", "echo/echo", "--strategy", "single", "-q")
     assert (alone.status, alone.err) == (0, "")
     assert inside(*ECHO, "-q").err == ""
-
-
-def test_a_damaged_certificate_warns_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    write_certificate(stored("echo/echo")).write_text("{")
-    warn_of_failed_judges(make_settings(Models.everywhere("echo/echo"), 7), built_in())
-    assert capsys.readouterr().err == ""
 
 
 def test_the_warning_says_where_judges_are_asked_in_fewer_words(
@@ -162,37 +133,6 @@ def test_a_killed_certification_goes_on_and_pays_for_nothing_twice(
     assert shell("models", "--certificates", "test/slow").returncode == 0
 
 
-def test_a_spent_budget_pauses_it_without_a_certificate(inside: Inside) -> None:
-    done = inside(*ECHO, "-q", "--token-limit", "20000")
-    assert done.status == 3
-    assert "autoreason resume" in done.err
-    assert certificates(inside.folder) == []
-    more = inside("resume", "--token-limit", "5000000", "-q")
-    assert more.status == 0
-    assert len(certificates(inside.folder)) == 1
-
-
-def test_a_limit_below_the_number_of_questions_is_refused(inside: Inside) -> None:
-    refused = inside(*ECHO, "--repeats", "2", "--call-limit", "335")
-    needed = "--call-limit is 335, and this run needs at least 336; give so many"
-    assert (refused.status, refused.sentence) == (2, needed)
-    assert not inside.journal_exists
-
-
-def test_another_judge_cannot_finish_what_one_began(inside: Inside) -> None:
-    inside(*ECHO, "-q", "--token-limit", "20000")
-    done = inside("resume", "-m", "local/smollm2")
-    assert done.status == 2
-    assert "this run certifies echo/echo" in done.err
-
-
-def test_a_dry_run_counts_the_questions_and_asks_none(inside: Inside) -> None:
-    told = inside(*ECHO, "--repeats", "2", "--dry-run", "--json").json
-    assert told["estimate"]["calls"] == {"low": 336, "likely": 336, "high": 1344}
-    assert told["request"]["role"] == "judge"
-    assert not inside.journal_exists
-
-
 WRONG: dict[str, tuple[str, ...]] = {
     "no such provider": ("nowhere/model",),
     "no address": ("gpt",),
@@ -221,14 +161,3 @@ def test_help_states_every_rule_as_it_is() -> None:
         assert line.endswith(f"  {each.rule}")
     assert f"{QUESTIONS} questions" in said
     assert f"fewer than {MIN_PAIRS} of 24 pairs" in " ".join(said.split())
-
-
-def test_a_certificate_that_cannot_be_kept_is_printed_all_the_same(inside: Inside) -> None:
-    folder = inside.folder / "data" / "autoreason"
-    folder.mkdir(parents=True)
-    (folder / "certificates").write_text("in the way")
-    done = inside(*ECHO, "-q")
-    assert done.status == 0
-    assert "Judge echo/echo" in done.out
-    assert "cannot be kept" in done.err
-    assert "autoreason show" in done.err

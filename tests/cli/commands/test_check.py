@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
-from tests.cli.test_terminal import terminal
 
 from autoreason.programs.sandbox import levels
 
@@ -74,17 +73,6 @@ def test_every_test_is_held_where_that_is_asked_for(inside: Inside, problem: str
     ]
 
 
-def test_limits_can_be_set(inside: Inside, problem: str) -> None:
-    slow = inside.write("s.py", "for _ in range(10**8): pass")
-    said = inside("problems", "check", problem, slow, "--test-time-limit", "0.1", "--json")
-    assert said.json["verdict"] == "time_limit"
-    assert said.json["tests"][0]["detail"] == "over 0.1 s of processor time"
-    large = inside.write("s.py", "x = bytearray(100 << 20)\n" + RIGHT)
-    assert inside("problems", "check", problem, large).status == 0
-    said = inside("problems", "check", problem, large, "--test-memory-limit", "50")
-    assert "over 50 MB of memory" in said.out
-
-
 def test_a_problem_of_a_set_is_chosen_by_its_id(inside: Inside, problems: str) -> None:
     solution = inside.write("s.py", RIGHT)
     assert inside("problems", "check", problems, solution, "--problem", "other").status == 0
@@ -131,33 +119,6 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
         "empty.json", json.dumps(PROBLEM | {"public_tests": [], "private_tests": []})
     )
     assert "it has no tests" in inside("problems", "check", empty, right).sentence
-
-
-def test_a_terminal_shows_which_test_is_under_way(shell: Shell) -> None:
-    (shell.home / "problem.json").write_text(json.dumps(PROBLEM))
-    (shell.home / "s.py").write_text("import time; time.sleep(0.3)\n" + RIGHT)
-    with terminal(shell, "problems", "check", "problem.json", "s.py") as screen:
-        assert screen.end() == 0
-        drawn = screen.text.replace("\r", "\n").splitlines()
-    assert any("1 of 4 tests" in line for line in drawn)
-    assert not any("5 of" in line for line in drawn)
-    rows = [line for line in drawn if " MB" in line or "verdict" in line]
-    assert len(rows) == 5
-    assert all(row.startswith(("test  ", "public 1  ", "private ")) for row in rows)
-
-
-def test_the_report_can_be_a_page(inside: Inside, problem: str, problems: str) -> None:
-    solution = inside.write("s.py", WRONG)
-    for arguments, shown in (
-        (("problems", "check", problem, solution), "private 2, input"),
-        (("problems", "check", problems), "1 of 2 known solutions accepted"),
-    ):
-        said = inside(*arguments, "--html", "page.html")
-        assert said.status == 1
-        assert shown in (inside.folder / "page.html").read_text("utf-8")
-        refused = inside(*arguments, "--html", "no/where.html")
-        assert (refused.status, "--html" in refused.sentence) == (2, True)
-        assert inside(*arguments, "--json").json["conclusion"]
 
 
 def test_a_test_that_cannot_be_held_has_a_status_of_its_own(inside: Inside) -> None:

@@ -29,16 +29,6 @@ def test_a_comparison_ends_with_tables_and_one_sentence(inside: Inside) -> None:
     assert "brief, improve 1: " in said.err
 
 
-def test_programs_get_everything_as_one_object(inside: Inside) -> None:
-    found = inside("compare", BRIEF, *SMALL, *TWO, "--json", "-q").json
-    report = found["report"]
-    assert [each["arm"] for each in report["arms"]] == ["improve", "single"]
-    assert (report["repeats"], report["judged"], report["match"]["by"]) == (2, 2, "calls")
-    assert found["conclusion"].startswith(("no winner", "improve wins", "single wins"))
-    assert inside("show", "--json").json == found
-    assert inside("runs", "--json").json[0]["strategy"] == "lab"
-
-
 def test_a_strategy_of_ones_own_is_compared_from_any_folder(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,14 +64,6 @@ def test_what_cannot_be_compared_is_one_sentence_and_writes_nothing(
     assert refused.status == 2
     assert said in refused.sentence
     assert not inside.journal_exists
-
-
-def test_an_allowance_is_kept_by_all(inside: Inside) -> None:
-    found = inside(
-        "compare", BRIEF, *SMALL, "--strategies", "improve,critique_revise", "--allowance", "4",
-        "--json", "-q",
-    ).json  # fmt: skip
-    assert [each["means"]["calls"] for each in found["report"]["arms"]] == [5, 5], "with the draft"
 
 
 def test_a_killed_comparison_is_shown_and_resumed(inside: Inside) -> None:

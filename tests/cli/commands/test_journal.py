@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import subprocess
 from contextlib import closing
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
-from tests.cli.server import Server
 from tests.journal.samples import create_run
-from tests.patience import PATIENCE
 
 from autoreason.events import PassStarted
 from autoreason.journal import Journal
@@ -71,41 +68,11 @@ def test_show_one_pass_in_full(finished: Shell) -> None:
     assert finished("show", "--pass", "99").returncode == 2
 
 
-def test_show_as_json(finished: Shell) -> None:
-    told = json.loads(finished("show", "--json").stdout)
-    assert told["text"] == told["delivered"]["text"]
-    assert told["passes"][0]["ballots"]
-
-
-def test_show_the_difference(finished: Shell) -> None:
-    assert finished("show", "--diff").returncode == 0
-    assert finished("show", "--diff", "--text").returncode == 2
-
-
-def test_fork_begins_from_an_old_text(finished: Shell) -> None:
-    (origin,) = json.loads(finished("runs", "--json").stdout)
-    forked = json.loads(
-        finished("fork", origin["run"], "--pass", "0", "--passes", "1", "--json", "-q").stdout
-    )
-    story = json.loads(finished("show", forked["run"], "--json").stdout)
-    before = json.loads(finished("show", origin["run"], "--json").stdout)
-    assert story["forked_from"] == origin["run"]
-    assert story["draft"]["given"]
-    assert story["draft"]["text"] == before["draft"]["text"].strip()
-    assert story["settings"]["passes"] == 1
-
-
 def test_export_refuses_a_folder_in_use(finished: Shell) -> None:
     assert finished("export", "last", "out").returncode == 0
     assert (finished.home / "out" / "final.md").exists()
     assert finished("export", "last", "out").returncode == 2
     assert finished("export", "last", "out", "--force").returncode == 0
-
-
-def test_export_to_git_is_for_research(finished: Shell) -> None:
-    assert "is no research run" in finished("export", "last", "--patch").stderr
-    assert "a folder to export to" in finished("export", "last").stderr
-    assert "exclude each other" in finished("export", "last", "--patch", "--branch", "x").stderr
 
 
 def test_replay_tells_the_same_story(finished: Shell) -> None:
@@ -164,18 +131,6 @@ def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "accepted")
 
 
-def test_a_resumed_run_may_have_other_judges(shell: Shell, server: Server) -> None:
-    server.gate.set()
-    shell("run", BRIEF, *FAST, "-q", "--call-limit", "6", *NO_END)
-    other = ("--judge-model", "test/slow", "--base-url", server.url)
-    done = shell("resume", "--call-limit", "500", *other, "-q")
-    assert done.returncode == 0
-    passes = json.loads(shell("show", "--json").stdout)["passes"]
-    judges = {ballot["model"] for each in passes for ballot in each["ballots"]}
-    assert judges == {"echo/echo", "test/slow"}
-    assert shell("runs", "check", "last").returncode == 0
-
-
 def test_a_paused_run_cannot_be_stopped(paused: Shell) -> None:
     done = paused("tell", "last", "stop")
     assert done.returncode == 2
@@ -188,11 +143,6 @@ def test_the_shell_completes_names_of_runs(paused: Shell) -> None:
         _AUTOREASON_COMPLETE="bash_complete", COMP_WORDS="autoreason show 2", COMP_CWORD="2"
     )
     assert done.stdout == f"plain,{row['run']}\n"
-
-
-def test_an_output_limit_counts_from_the_resume_on(paused: Shell) -> None:
-    assert paused("resume", "--call-limit", "500", "--set", "max_tokens=999", "-q").returncode == 0
-    assert json.loads(paused("show", "--json").stdout)["settings"]["max_tokens"] == 999
 
 
 def test_a_fork_keeps_the_limits_it_does_not_change(shell: Shell) -> None:
@@ -225,19 +175,6 @@ def test_a_damaged_run_does_not_hide_the_others(finished: Shell) -> None:
     shown = finished("show", "bad-run")
     assert shown.returncode == 2
     assert "pass 1 begins without a text" in shown.stderr
-
-
-def test_guidance_that_is_not_text_is_refused(paused: Shell) -> None:
-    done = subprocess.run(
-        paused.command("tell", "last", "-"),
-        input=b"\xff",
-        capture_output=True,
-        env=paused.environment,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert b"standard input is not UTF-8 text" in done.stderr
 
 
 def hours_later(shell: Shell) -> None:

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 from tests.cli.inside import Inside
-from tests.cli.server import Server
 from tests.tournament.stage import cut_off
 
 from autoreason.exchange import Reply
 from autoreason.models import doubles
-from autoreason.models.pool import ModelPool
 
 TEXTS = {
     "alpha.md": "Alpha tides come twice a day. Boats wait for them.",
@@ -66,58 +64,10 @@ def test_a_page_shows_a_whole_run(inside: Inside) -> None:
         assert "--html go alone or with --json" in done.sentence
 
 
-def test_programs_get_everything_as_one_object(inside: Inside, texts: tuple[str, ...]) -> None:
-    said = inside("judge", "Write about tides", *texts, *PANEL, "--json", "-q")
-    found = said.json
-    assert {"run", "status", "calls", "tokens", "cost", "seed", "conclusion", "report"} <= set(
-        found
-    )
-    assert (found["status"], found["calls"], found["seed"]) == ("done", 3, 7)
-    report = found["report"]
-    assert {each["name"] for each in report["standings"]} == set(TEXTS)
-    assert sum(each["points"] for each in report["standings"]) == 3 * 6
-    assert report["ballots"] == 3
-    assert set(report["wins"]) == set(TEXTS)
-    shown = inside("show", found["run"], "--json").json
-    assert shown == found
-
-
-def test_the_contract_of_the_brief_is_checked_in_every_text(
-    inside: Inside, texts: tuple[str, ...]
-) -> None:
-    brief = inside.write("brief.md", "---\nmax_words: 6\n---\nWrite about tides.\n")
-    found = inside("judge", brief, *texts, *PANEL, "--json", "-q").json
-    broken = {name for name, said in found["report"]["violations"].items() if said}
-    assert broken == {"alpha.md", "gamma.md"}
-
-
 def test_pairs_are_judged_in_both_orders(inside: Inside, texts: tuple[str, ...]) -> None:
     found = inside("judge", "Write about tides", *texts, *PANEL, "--pairwise", "--json", "-q").json
     assert found["calls"] == 3 * 3 * 2
     assert found["report"]["ballots"] + found["report"]["abstained"] == 9
-
-
-def test_in_pairs_there_are_as_many_judges_as_were_asked_for_and_who_flips_is_not_invalid(
-    inside: Inside, texts: tuple[str, ...]
-) -> None:
-    said = inside("judge", "Write about tides", *texts, *PANEL, "--pairwise")
-    shown = inside("show", "last")
-    for lines in (said.err, shown.out):
-        assert set(re.findall(r"judge (\d+)", lines)) == {"1", "2", "3"}
-        assert "not valid" not in lines
-        assert "of 3 judges prefer the same text in both orders" in " ".join(lines.split())
-    assert said.err.count(", order reversed") == 9
-    assert "no invalid ballots" in said.out
-    assert "first places  " not in said.out
-
-
-def test_texts_are_cut_alike_where_that_is_asked_for(
-    inside: Inside, texts: tuple[str, ...]
-) -> None:
-    said = inside("judge", "Write about tides", *texts, *PANEL, "--equal-length", "--json", "-q")
-    words = {each["name"]: each["words"] for each in said.json["report"]["standings"]}
-    assert words["alpha.md"] == 6
-    assert words["beta.md"] == 4
 
 
 @pytest.mark.parametrize(
@@ -141,18 +91,6 @@ def test_what_cannot_be_judged_is_one_sentence_and_writes_nothing(
     refused = inside("judge", "Write about tides", *arguments, "-m", "echo/echo")
     assert refused.status == 2
     assert said in refused.sentence
-    assert not inside.journal_exists
-
-
-@pytest.mark.parametrize("more", [(), ("--pairwise",)])
-def test_a_text_over_the_window_is_refused_before_anything_is_spent(
-    inside: Inside, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
-) -> None:
-    monkeypatch.setattr(ModelPool, "window", lambda *_: 2000)
-    long = inside.write("long.md", "Delta " * 3000)
-    refused = inside("judge", "Write about tides", *texts, long, *PANEL, *more)
-    assert refused.status == 2
-    assert "needs about" in refused.err
     assert not inside.journal_exists
 
 
@@ -186,22 +124,6 @@ def test_a_budget_pauses_a_panel_and_resume_prints_the_table(
     assert f"`autoreason show {resumed['run']}` shows its result" in finished.sentence
 
 
-def test_a_provider_that_fails_is_exit_4_and_resume_prints_the_table(
-    inside: Inside, texts: tuple[str, ...], server: Server
-) -> None:
-    server.gate.set()
-    server.broken_from = 3
-    panel = ("-m", "test/slow", "--base-url", server.url, "--judges", "4")
-    failed = inside("judge", "Write about tides", *texts, *panel, "-q")
-    assert failed.status == 4
-    assert "autoreason resume" in failed.sentence
-    server.broken_from = None
-    asked = server.asked
-    resumed = inside("resume", "--json", "-q").json
-    assert (resumed["status"], resumed["report"]["ballots"]) == ("done", 4)
-    assert server.asked - asked <= 2
-
-
 def test_a_dry_run_says_what_a_panel_takes_and_calls_nothing(
     inside: Inside, texts: tuple[str, ...]
 ) -> None:
@@ -211,33 +133,6 @@ def test_a_dry_run_says_what_a_panel_takes_and_calls_nothing(
     for word in ("protocol", "contract", "changed", "strategy"):
         assert word not in said.out.partition("First prompt")[0]
     assert not inside("runs").out
-
-
-@pytest.mark.parametrize("command", ["texts", "run"])
-def test_a_dry_run_refuses_what_the_run_would(
-    inside: Inside, texts: tuple[str, ...], command: str
-) -> None:
-    inside("run", "Write about tides.", "-m", "echo/echo", "--seed", "1", "--passes", "1", "-q")
-    arguments = ("Write about tides", *texts) if command == "texts" else ("last",)
-    wrong = ("judge", *arguments, *PANEL, "--set", "style=nope")
-    refused, dry = inside(*wrong), inside(*wrong, "--dry-run")
-    assert (dry.status, dry.out, dry.err) == (refused.status, refused.out, refused.err)
-    assert "`style` is 'nope'; give 'reasoned', " in dry.sentence
-
-
-@pytest.mark.parametrize(("options", "least"), [((), 3), (("--pairwise",), 18)])
-def test_a_limit_that_no_panel_fits_into_is_refused_before_anything_is_asked(
-    inside: Inside, texts: tuple[str, ...], options: tuple[str, ...], least: int
-) -> None:
-    judge = ("judge", "Write about tides", *texts, *PANEL, *options, "--call-limit")
-    needed = (
-        f"--call-limit is {least - 1}, and this run needs at least {least}; "
-        "give so many, or lower --judges"
-    )
-    assert inside(*judge, str(least - 1)).sentence == needed
-    assert not inside.journal_exists
-    assert needed in inside(*judge, str(least - 1), "--dry-run").err
-    assert inside(*judge, str(least), "-q").status == 0
 
 
 RUN = ("-m", "echo/echo", "--seed", "1", "--passes", "2", "-q")
@@ -257,26 +152,6 @@ def test_every_decision_is_shown_beside_the_recorded_one(inside: Inside, run: st
     assert "pass 1" in said.out
     assert "playoff" in said.out
     assert "nother panel would have decided" in said.out
-
-
-def test_programs_get_the_decisions_and_only_judges_were_asked(inside: Inside, run: str) -> None:
-    found = inside("judge", run, *SMALL_PANEL, "--json", "-q").json
-    assert found["rejudged_run"] == run
-    stages = [each["stage"] for each in found["decisions"]]
-    assert stages[-1] == "playoff"
-    assert found["calls"] == 2 * len(stages)
-    for each in found["decisions"]:
-        assert each["changed"] == (each["new_winner"] != each["recorded_winner"])
-    assert inside("show", found["run"], "--json").json == found
-    listed = inside("runs", "--json").json
-    assert [each["strategy"] for each in listed] == ["rejudge", "autoreason"]
-
-
-def test_votes_are_counted_as_the_run_counted_them(inside: Inside) -> None:
-    assert inside("run", "Write about tides", *RUN, "--set", "voting=copeland").status == 0
-    paused = inside("judge", "last", *SMALL_PANEL, "--token-limit", "4800", "-q")
-    assert paused.status == 3
-    assert inside("show", "--json").json["settings"]["voting"] == "copeland"
 
 
 @pytest.mark.parametrize("strategy", ["single", "improve"])

@@ -146,45 +146,6 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     assert inside("show", f"{name}.0002").status == 0
 
 
-@pytest.mark.parametrize(
-    ("given", "refusal"),
-    [
-        (
-            ("-m", "ollama/a", "--base-url", "olama=http://10.0.0.5/v1"),
-            "--base-url is given for olama, which no model here uses",
-        )
-    ],
-)
-def test_a_plan_says_what_a_run_would_refuse(
-    inside: Inside, given: tuple[str, ...], refusal: str
-) -> None:
-    planned, run = (
-        inside("lab", command, write(inside), *given, "--repeats", "9")
-        for command in ("plan", "run")
-    )
-    assert refusal in " ".join(run.err.split())
-    assert (planned.status, planned.err) == (run.status, run.err) == (2, run.err)
-
-
-def test_what_is_wrong_with_a_file_is_one_line(inside: Inside) -> None:
-    said = inside("lab", "run", write(inside, SUITE.replace("repeats: 2", "repeat: 2")), *FAST)
-    assert said.status == 2
-    assert "line 10, column 1: unknown key `repeat`" in said.err
-    assert "no runs yet" in inside("runs").err
-    for key, wrong in (("repeats", "repeats: 2"), ("budget.calls", "budget: {calls: 9}")):
-        text = SUITE.replace("repeats: 2\n", "repeats: 2\nbudget: {calls: 9}\n")
-        text = text.replace(wrong, wrong.replace("2", "two").replace("9", "many"))
-        said = inside("lab", "plan", write(inside, text), "-m", "echo/echo")
-        assert f": `{key}` must be a whole number, not text" in " ".join(said.err.split())
-    without = inside("lab", "plan", write(inside))
-    assert "no model is named; give --model" in " ".join(without.err.split())
-    batch = inside("lab", "run", write(inside), *FAST, "--batch")
-    assert (batch.status, batch.out) == (2, "")
-    assert "echo/echo has no batch interface; leave --batch out" in " ".join(batch.err.split())
-    twice = inside("lab", "run", write(inside), *FAST, "-m", "echo/echo")
-    assert "-m is given twice" in twice.err
-
-
 def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
     paused = inside("lab", "run", write(inside), *FAST, "--call-limit", "20")
     assert paused.status == 3

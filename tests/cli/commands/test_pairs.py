@@ -86,9 +86,3 @@ def test_a_mistake_is_one_clear_sentence(
     done = finished("export", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
-
-
-def test_a_journal_without_runs_says_so(shell: Shell) -> None:
-    done = shell("export", "--pairs", "-")
-    assert done.returncode == 2
-    assert "there is no run in the journal" in done.stderr

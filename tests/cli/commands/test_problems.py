@@ -30,14 +30,6 @@ def test_a_set_is_shown_by_kind_and_difficulty(inside: Inside, source: str) -> N
     assert "Left out   line 2: this is not valid JSON; correct it" in done.out
 
 
-def test_a_set_is_shown_to_programs(inside: Inside, source: str) -> None:
-    told = inside("problems", "show", source, "--json").json
-    assert (told["problems"], told["format"]) == (2, "CodeContests, autoreason")
-    assert told["broken"][0]["line"] == 2
-    assert {share["difficulty"] for share in told["shares"]} == {"easy", "B"}
-    assert len(told["digest"]) == 64
-
-
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_one_problem_is_shown_without_what_nobody_may_see(
     inside: Inside, source: str, options: tuple[str, ...]
@@ -48,20 +40,6 @@ def test_one_problem_is_shown_without_what_nobody_may_see(
     assert SECRET not in done.out
     assert ("1 private" in done.out) != bool(options)
     assert not options or done.json["private"] == 1
-
-
-def test_a_file_with_one_problem_is_shown_as_that_problem(inside: Inside) -> None:
-    name = inside.write("one.jsonl", f"{json.dumps(own())}\n{{\n")
-    alone = inside("problems", "show", name).out
-    left_out = "Left out   line 2: this is not valid JSON; correct it\n"
-    assert left_out in alone
-    assert inside("problems", "show", name, "--problem", "double").out == alone.replace(
-        left_out, ""
-    )
-    assert inside("problems", "show", name, "--json").json["problems"] == 1
-
-
-CHECKER = "def check(input, output, expected): return True"
 
 
 def test_converting_writes_our_own_format(inside: Inside, source: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
@@ -58,35 +57,6 @@ def test_prompts_are_of_one_kind(inside: Inside) -> None:
 
 def test_a_prompt_that_is_not_there_names_those_that_are(inside: Inside) -> None:
     assert "the prompts are author, ballot_again" in inside("prompts", "nosuch").sentence
-
-
-@pytest.mark.parametrize(
-    ("name", "source", "said"),
-    [
-        ("judge", "Judge {{ boundary }} ok", "does not show `candidates.label`"),
-        ("author", '{{ "x" * 300000000 }}', "line 1: `*` is not part of the language"),
-        (
-            "author",
-            "{% for a in range(99999) %}{% for b in range(99999) %}.{% endfor %}{% endfor %}",
-            "no list",
-        ),
-    ],
-)
-def test_a_prompt_that_costs_for_nothing_is_refused_at_once(
-    shell: Shell, name: str, source: str, said: str
-) -> None:
-    (shell.home / "p").mkdir()
-    (shell.home / "p" / f"{name}.md").write_text(source)
-    with shell.start(
-        *("run", BRIEF, *FAST, "--prompts", "p"),
-        stderr=-1,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)),
-    ) as run:
-        _, told = run.communicate(timeout=60)
-    assert run.returncode == 2
-    assert said in told
-    assert told.count("\n") == 1
-    assert not shell.journal.exists()
 
 
 def test_what_is_exported_is_what_a_run_says(shell: Shell) -> None:

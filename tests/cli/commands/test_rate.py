@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
+from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.test_terminal import Terminal
 
 from autoreason.studies.rating_packet import (
@@ -97,38 +97,11 @@ def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None
     assert BRIEF in (folder / "task-1" / "brief.md").read_text()
 
 
-def test_a_run_that_has_delivered_nothing_is_refused(shell: Shell) -> None:
-    shell("run", BRIEF, *FAST, "-q", "--call-limit", "3", *NO_END)
-    assert "has delivered no text other" in refused(shell, "new", "study", "--run", "last")
-
-
 def test_a_text_that_gives_itself_away_is_pointed_out(files: Shell) -> None:
     (files.home / "d.md").write_text("Here is the revised version:\n\nA line.")
     done = files("rate", "new", "study", "--brief", "brief.md", "a.md", "d.md")
     assert done.returncode == 0
     assert "note: d.md may give itself away" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--brief", "brief.md", "a.md"), "has 1 text; give 2 to 10"),
-        (("--brief", "brief.md"), "name the texts to rate"),
-        (("a.md", "b.md"), "with --brief"),
-        ((), "there is nothing to rate"),
-        (("--brief", "brief.md", "a.md", "a.md"), "a.md is named twice; name every text once"),
-        (("--brief", "brief.md", "a.md", "none.md"), "no text at none.md"),
-        (("--brief", "none.md", "a.md", "b.md"), "no brief at none.md"),
-        (("--task", "brief.md"), "write it as brief.md=a.md,b.md"),
-        (("--task", "brief.md=,"), "write it as brief.md=a.md,b.md"),
-        (("--run", "nobody"), "nobody"),
-    ],
-)
-def test_what_makes_no_packet_is_refused(
-    files: Shell, arguments: tuple[str, ...], said: str
-) -> None:
-    assert said in refused(files, "new", "study", *arguments)
-    assert not (files.home / "study").exists()
 
 
 def test_a_key_is_not_opened_without_being_asked_to(packet: Shell) -> None:
@@ -169,23 +142,6 @@ def test_a_report_names_the_texts_and_later_ones_do_not_ask(packet: Shell) -> No
     assert opening(folder) == opened
 
 
-def test_a_report_for_programs_holds_every_figure(packet: Shell) -> None:
-    folder = packet.home / "study"
-    rate(folder, "Anna", "c.md", "a.md", "b.md")
-    rate(folder, "Ben", "c.md", "b.md", "a.md")
-    (packet.home / "panel.json").write_text('{"rankings": [["c.md", "b.md", "a.md"]]}')
-    done = packet("rate", "report", "study", "--yes", "--json", "--panel", "panel.json")
-    report = json.loads(done.stdout)
-    assert [text["name"] for text in report["tasks"][0]["texts"]] == ["c.md", "a.md", "b.md"]
-    assert report["tasks"][0]["texts"][0]["scores"]["overall"]["value"] == 5
-    assert report["panel"]["pairs"]["value"] == pytest.approx(5 / 6)
-    assert set(report["alpha"]) == set(LINES)
-    assert report["seed"] == 7
-    told = packet("rate", "report", "study", "--panel", "panel.json").stdout
-    assert "c.md > b.md > a.md by 1 judge" in told
-    assert "a person agrees with the panel 83 % of the time" in told
-
-
 def test_people_are_compared_with_a_panel_of_models_over_the_same_files(packet: Shell) -> None:
     folder = packet.home / "study"
     rate(folder, "Anna", "c.md", "a.md", "b.md")
@@ -195,27 +151,6 @@ def test_people_are_compared_with_a_panel_of_models_over_the_same_files(packet: 
     (task,) = json.loads(done.stdout)["panel"]["tasks"]
     assert task["judges"] == 3
     assert sum(task["panel"].values()) == 3 * (3 + 2 + 1)
-
-
-def test_people_are_compared_with_the_judges_who_confirmed_the_run_they_rate(shell: Shell) -> None:
-    shell("run", BRIEF, *FAST, "-q", "--seed", "3")
-    shell("rate", "new", "study", "--run", "last")
-    rate(shell.home / "study", "Anna", "delivered", "draft")
-    done = shell("rate", "report", "study", "--yes", "--json", "--panel", "last")
-    (task,) = json.loads(done.stdout)["panel"]["tasks"]
-    story = json.loads(shell("show", "--json").stdout)
-    origin = story["delivered"]["origin"]
-    cast = story["confirmation"]["ballots"]
-    before = [b["ranking"].index(origin) < b["ranking"].index("draft") for b in cast]
-    assert task["panel"]["delivered"] == sum(1 + won for won in before)
-
-
-def test_a_run_without_a_panel_is_refused(packet: Shell) -> None:
-    rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
-    packet("run", BRIEF, *FAST, "-q", "--set", "playoff=0", "--set", "confirmation=0")
-    said = refused(packet, "report", "study", "--yes", "--panel", "last")
-    assert "has no rankings of finished texts" in said
-    assert opening(packet.home / "study") is None
 
 
 def test_a_panel_that_cannot_be_read_leaves_the_key_shut(packet: Shell) -> None:

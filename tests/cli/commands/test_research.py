@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 from tests.patience import PATIENCE
 
-from autoreason.cli.views import console
+from autoreason.cli import console
 from autoreason.journal import Journal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
@@ -234,22 +233,6 @@ def test_a_run_that_is_killed_in_the_end_test_after_a_limit_ends_as_if_it_had_no
     assert quick_shell("runs", "check", "last").returncode == 0
 
 
-def test_a_dry_run_calls_nothing_writes_nothing_and_says_what_can_be_shown(
-    inside: Inside, task: str
-) -> None:
-    said = inside("research", task, *MODEL, "--dry-run")
-    assert said.status == 0
-    assert "Nothing was called and nothing was written" in said.out
-    assert "for the noise floor" in said.out
-    assert "times the spread of one evaluation" in said.out
-    assert not inside.journal_exists
-    measured = inside("research", task, *MODEL, "--dry-run", "--measure", "--json").json
-    assert len(measured["noise"]["values"]) == 5
-    assert measured["noise"]["spread"] > 0
-    assert "one evaluation varies by" in json.dumps(measured["request"])
-    assert not inside.journal_exists
-
-
 def test_check_says_whether_an_evaluator_is_fit_and_what_it_is_at(
     inside: Inside, task: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,20 +325,6 @@ def test_a_folder_that_can_no_longer_be_written_costs_nothing_but_the_files(
     assert "out/knob.py is a link" in one_line(said.err)
     assert f"see `autoreason export {inside.runs()[0]} --patch`" in one_line(said.err)
     assert not Path("x.py").exists()
-
-
-def test_a_fork_takes_what_means_something_to_research_and_refuses_the_rest(
-    inside: Inside, task: str
-) -> None:
-    inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-q")
-    said = inside("fork", "last", "--max-words", "300")
-    assert said.status == 2
-    assert "improves an artifact, and `max_words` means nothing to it" in said.sentence
-    assert "--passes means nothing" in inside("fork", "last", "--passes", "3").sentence
-    said = inside(*("fork", "last", *MODEL, "--set", "evaluations=30", "--set", "patience=2", "-q"))
-    assert inside("show", "--json").json["report"]["evaluations"] <= 30
-    assert "-    return 0.0" in said.out
-    assert said.out == inside("show", "--diff").out == inside("export", "last", "--patch").out
 
 
 def test_a_run_that_is_killed_goes_on_and_measures_nothing_twice(
@@ -456,20 +425,3 @@ def test_several_rules_are_compared(inside: Inside, task: str) -> None:
     assert "race – greedy" in done.out
     assert "2 repeats of 2 rules cannot show that one of them is best" in done.err
     assert "race – greedy" in inside("show").out
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--rule", "islands"), "there is no rule 'islands'; there are race, greedy, independent"),
-        (("--rule", "race,race"), "two different rules or more"),
-        (("--repeats", "3"), "--repeats goes with several rules"),
-        (("--rule", "race,greedy", "-o", "better"), "-o needs one result"),
-    ],
-)
-def test_rules_that_cannot_be_compared_are_refused(
-    inside: Inside, task: str, options: tuple[str, ...], sentence: str
-) -> None:
-    done = inside("research", task, *MODEL, *options)
-    assert done.status == 2
-    assert sentence in " ".join(done.err.split())

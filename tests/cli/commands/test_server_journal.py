@@ -95,28 +95,6 @@ def test_a_copy_that_replays_otherwise_is_named(quick_shell: Shell) -> None:
     assert (quiet.returncode, quiet.stdout) == (0, "")
 
 
-def test_a_copy_counts_runs_that_are_damaged_or_cannot_be_replayed(quick_shell: Shell) -> None:
-    for _ in range(3):
-        assert quick_shell("run", BRIEF, *FAST, "-q", "--journal", "one.db").returncode == 0
-    runs = json.loads(quick_shell("runs", "--json", "--journal", "one.db").stdout)
-    damaged, unreadable, sound = (each["run"] for each in runs)
-    change(
-        str(quick_shell.home / "one.db"),
-        f"UPDATE events SET payload = x'00ff' WHERE run = '{damaged}' AND seq = 2",
-        f"UPDATE events SET payload = '{{' WHERE run = '{unreadable}' AND seq = 2",
-    )
-    done = quick_shell("runs", "copy", "one.db", "two.db")
-    assert done.returncode == 1
-    said = " ".join(done.stderr.split())
-    assert "2 runs copied and compared, 1 replayed, 1 cannot be, 1 damaged" in said
-    first, second = done.stdout.splitlines()
-    assert first.startswith(f"{damaged} is not copied: the record of {damaged} in ")
-    assert second.startswith(f"{unreadable} cannot be replayed: ")
-    assert quick_shell("runs", "delete", sound, "--yes", "--journal", "one.db").returncode == 0
-    said = " ".join(quick_shell("runs", "copy", "one.db", "three.db").stderr.split())
-    assert "1 run copied and compared, 1 cannot be, 1 damaged" in said
-
-
 def test_a_copy_of_nothing_is_refused_and_creates_nothing(quick_shell: Shell) -> None:
     done = quick_shell("runs", "copy", "none.db", "two.db")
     assert done.returncode == 2

@@ -14,7 +14,7 @@ from tests.programs.stage import program
 from tests.run.runs import open_journal
 from tests.run.solve_runs import SCRIPT, number_of, problems, solve_set
 
-from autoreason.cli.views.transcript import attempts_at
+from autoreason.cli.transcript import attempts_at
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
 from autoreason.models.doubles import ScriptedModel
@@ -111,54 +111,6 @@ def test_runs_says_what_was_solved_of_what_there_is(
     assert "solve: " not in line
     (found,) = inside("runs", "--json").json
     assert (found["solved"], found["to_solve"], found["passes"]) == (4, 6, None)
-
-
-def test_pairs_of_texts_are_not_made_of_programs(inside: Inside) -> None:
-    command = ("export", "--pairs", "pairs.jsonl")
-    inside("run", "Write about tides.", "-m", "echo/echo", "--passes", "1", "-q")
-    inside("solve", some(inside, 1), *MODEL, "-q")
-    run = inside.runs()[0]
-    for named in ((), (run,)):
-        said = inside(*command, *named)
-        assert said.status == 2
-        assert f"run {run} writes programs, and this is for texts" in said.sentence
-    assert not (inside.folder / "pairs.jsonl").exists()
-    together = inside(*command, "--all")
-    assert together.status == 0
-    assert f"{run} is left out: it writes programs" in together.err
-
-
-def test_an_audit_asks_of_programs_what_makes_sense_of_them(inside: Inside, writes: Script) -> None:
-    writes(lambda request: program(0, "same" if "reviser" in request.key else request.key))
-    inside("solve", some(inside, 2), *MODEL, "--strategy", "critique_revise", "-q")
-    said = inside("audit")
-    assert said.status == 0
-    assert "Programs" in said.out
-    assert "8 of 10 repairs and merges (80 %) repeated" in said.out
-    assert "none of 12 answers without a program" in said.out
-    assert "Texts" not in said.out
-    inside("run", "Write about tides.", "-m", "echo/echo", "--passes", "1", "-q")
-    assert "Programs" not in inside("audit").out
-    both = inside("audit", "--all").out
-    assert "\nTexts\n" in both
-    assert "\nPrograms\n" in both
-
-
-@pytest.mark.parametrize("command", [("tell", "{run}", "be quick"), ("tell", "{run}", "accept")])
-def test_a_run_that_writes_programs_takes_no_word_of_a_person(
-    inside: Inside, command: tuple[str, ...]
-) -> None:
-    inside("solve", some(inside, 2), *MODEL, "--call-limit", "1", "-q")
-    run = inside.runs()[0]
-    said = inside(*(each.format(run=run) for each in command)).sentence
-    assert f"run {run} writes programs: " in said
-
-
-def test_the_table_of_a_set_says_how_to_see_one_problem(inside: Inside) -> None:
-    inside("solve", some(inside, 2), *MODEL, "-q")
-    assert f"autoreason show {inside.runs()[0]} --problem ID" in inside("show").err
-    inside("solve", some(inside, 1), *MODEL, "-q")
-    assert "--problem" not in inside("show").err
 
 
 async def test_a_problem_that_was_left_out_is_said_to_be(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_mistake_is_one_sentence_and_status_2(
 def test_a_long_study_says_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from autoreason.cli.views import console
+    from autoreason.cli import console
 
     monkeypatch.setattr(console, "_SECONDS_BETWEEN_LINES", 0)
     with console.ProgressLine("done", quiet=False) as progress:
@@ -67,11 +67,3 @@ def test_a_long_study_says_how_far_it_is(
     with console.ProgressLine("done", quiet=True) as progress:
         progress(1, 4)
     assert capsys.readouterr().err == ""
-
-
-def test_the_seed_is_all_chance_there_is(shell: Shell, quick_shell: Shell) -> None:
-    once, again, other = (
-        run(*QUICK, "--protocol", "paper", "--seed", seed, "--json").stdout
-        for run, seed in ((shell, "5"), (quick_shell, "5"), (quick_shell, "6"))
-    )
-    assert once == again != other

@@ -8,17 +8,14 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.cli.solving import MadeUpClient, WrittenText, examiner, writes
 from tests.cli.test_terminal import terminal
-from tests.programs.stage import PROBLEM, program
+from tests.programs.stage import program
 from tests.run.solve_runs import number_of
 
 from autoreason.exchange import Request
@@ -56,49 +53,10 @@ def test_the_program_alone_goes_to_standard_output(inside: Inside) -> None:
     assert "6 calls, " in said.err
 
 
-def test_the_width_is_how_many_problems_are_worked_on_at_once(
-    inside: Inside, writes: Script
-) -> None:
-    begun: list[int] = []
-
-    def written(request: Request) -> str:
-        begun.append(number_of(request))
-        return program(1)
-
-    writes(written)
-    asked = ("solve", some(inside, 3), *MODEL, "--strategy", "best_of_n", "--calls", "2", "-q")
-    inside(*asked, "--width", "1")
-    assert begun == [1, 1, 2, 2, 3, 3]
-    assert "--width is 0; give a number from 1" in inside(*asked, "--width", "0").sentence
-
-
-def test_progress_is_told_as_it_happens(inside: Inside, writes: Script) -> None:
-    writes(lambda request: program(1 if "draft" in request.key else 3, request.key))
-    said = inside("solve", some(inside, 1), *MODEL, "--strategy", "tournament")
-    said_so = " ".join(said.err.split())
-    assert "draft: 3 lines; wrong answer, 1 of 3 public tests passed; test 2" in said_so
-    assert "pass 1: B: 3 lines; accepted, 3 of 3 public tests" in said_so
-
-
 def test_a_program_can_be_written_to_a_file(inside: Inside) -> None:
     said = inside("solve", some(inside, 1), *MODEL, "-o", "solution.py", "-q")
     assert (said.status, said.out, said.err) == (0, "", "")
     assert (inside.folder / "solution.py").read_text().startswith("passes = 3")
-
-
-def test_programs_get_the_verdicts_of_one_problem_as_json(inside: Inside) -> None:
-    found = inside("solve", some(inside, 1), *MODEL, "--json", "-q").json
-    assert found["program"].startswith("passes = 3")
-    assert found["public"]["verdict"] == found["private"]["verdict"] == "accepted"
-    assert found["sandbox"] == ["landlock"]
-    assert "report" not in found
-    assert inside("show", "--json").json == found
-    assert inside("show", "--text").out.startswith("passes = 3")
-    assert inside("show", "--report", "out").status == 0
-    written = {path.name for path in (inside.folder / "out").iterdir()}
-    assert written >= {"report.html", "report.md", "report.json", "programs"}
-    assert inside("runs", "--json").json[0]["title"] == "Solve p1"
-    assert inside("runs").out.splitlines()[1].endswith("  Solve p1")
 
 
 def test_a_model_that_writes_no_program_has_solved_nothing(inside: Inside, writes: Script) -> None:
@@ -125,16 +83,6 @@ def test_a_program_that_fails_its_tests_is_handed_over_and_not_called_solved(
     quiet = inside("solve", some(inside, 1), *MODEL, "-q")
     assert quiet.status == 1
     assert quiet.err.startswith("autoreason: not solved: wrong answer, ")
-
-
-def test_a_program_that_no_private_test_confirms_has_passed_and_is_not_called_solved(
-    inside: Inside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tests.cli.solving.PROBLEM", replace(PROBLEM, private=0))
-    said = inside("solve", some(inside, 1), *MODEL)
-    assert said.status == 0
-    assert "\nPassed: it passes all 3 public tests" in said.err
-    assert "Solved" not in said.err + inside("show").out
 
 
 @pytest.mark.parametrize(("passes", "status"), [(0, 1), (1, 0)])
@@ -199,23 +147,6 @@ def _tournament_is_best(request: Request) -> str:
     return program(3 if right else 1, request.key, "accepted" if right else "wrong_answer")
 
 
-@pytest.mark.parametrize(
-    ("chosen", "problems"),
-    [
-        (("--problem", "p2"), 1),
-        (("--problem", "p1", "--problem", "p3"), 2),
-        (("--difficulty", "HARD"), 3),
-        (("--difficulty", "hard", "--limit", "2"), 2),
-        (("--limit", "99"), 5),
-    ],
-)
-def test_some_of_a_set_can_be_chosen(
-    inside: Inside, chosen: tuple[str, ...], problems: int
-) -> None:
-    found = inside("solve", some(inside, 5), *MODEL, *chosen, "--json", "-q").json
-    assert found.get("report", {"tasks": 1})["tasks"] == problems
-
-
 def test_broken_lines_are_named_and_the_rest_is_solved(inside: Inside) -> None:
     said = inside("solve", some(inside, 2, "line 17: no statement"), *MODEL)
     assert said.status == 0
@@ -253,27 +184,6 @@ def test_a_set_that_reached_its_budget_says_how_far_it_is_and_goes_on(inside: In
     assert "single passes the tests of 100 % (40 to 100) of 4 problems" in resumed.out
     assert inside("show", "--report", "out").status == 0
     assert json.loads((inside.folder / "out" / "report.json").read_text())["tasks"] == 4
-
-
-def test_a_dry_run_says_what_it_takes_and_writes_nothing(inside: Inside) -> None:
-    page = inside.folder / "page.html"
-    asked = (*MODEL, "--strategy", "all", "--dry-run", "--html", str(page))
-    said = inside("solve", some(inside, 3), *asked)
-    assert said.status == 0
-    assert "18 cells" in page.read_text()
-    assert said.out.startswith("solve takes about 18 cells, ")
-    for name in ("search", "single", "best_of_n", "tournament"):
-        assert f"\n{name} " in said.out
-    assert "strategy_options" not in said.out
-    assert "protocol" not in said.out
-    assert not inside.journal_exists
-
-
-def test_limits_and_unsafe_reach_the_examiner(inside: Inside, examiner: type[MadeUpClient]) -> None:
-    given = ("--test-time-limit", "2.5", "--test-memory-limit", "128", "--unsafe")
-    said = inside("solve", some(inside, 1), *MODEL, *given)
-    assert examiner.opened == [{"only": (), "unsafe": True, "seconds": 2.5, "memory_mb": 128}]
-    assert "no sandbox: what the model writes can do whatever you can" in said.err
 
 
 # ---- refusals ----------------------------------------------------------------------------------
@@ -329,25 +239,6 @@ def test_a_folder_that_is_closed_is_noticed_before_anything_is_asked(
         assert refused.status == 2
         assert str(closed) in refused.err
         assert not inside.journal_exists
-
-
-def test_a_report_is_only_tried_out_at_first_and_a_dry_run_makes_nothing(
-    inside: Inside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = ("solve", some(inside, 1), *MODEL, "--report", "a/b", "-o", "x.py")
-    made: list[str] = []
-    mkdir = Path.mkdir
-
-    def noted(path: Path, *args: Any, **kwargs: Any) -> None:
-        made.append(path.name)
-        mkdir(path, *args, **kwargs)
-
-    monkeypatch.setattr(Path, "mkdir", noted)
-    assert inside(*asked, "--dry-run").status == 0
-    assert made == []
-    assert inside(*asked, "--difficulty", "odd").status == 2
-    assert "b" in made
-    assert not (inside.folder / "a").exists()
 
 
 def test_without_a_sandbox_nothing_is_run_unless_asked_for_by_name(inside: Inside) -> None:

@@ -13,9 +13,7 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
-from tests.journal.samples import change, create_run
 
-from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 
 
@@ -116,38 +114,6 @@ def test_old_runs_are_pruned_and_live_ones_never(several: Inside) -> None:
     assert titles(several) == [SINGLE]
 
 
-def test_a_suite_is_deleted_only_with_the_one_that_adds_to_it(inside: Inside) -> None:
-    place = str(inside.folder / "journal.db")
-    with Journal.open(place, create=True) as journal:
-        for suite, base in (("one", None), ("two", "one")):
-            create_run(journal, suite, forked_from=base)
-            create_run(journal, f"{suite}.0001")
-        with pytest.raises(InvalidInput, match="two adds to one and counts its cells"):
-            journal.delete_run("one")
-    refused = inside("runs", "delete", "one", "--yes")
-    assert refused.status == 2
-    assert "delete both with `autoreason runs delete two one`" in refused.err
-    change(place, "UPDATE runs SET updated = '2020-01-01T00:00:00.000+00:00' WHERE id = 'one'")
-    pruned = inside("runs", "prune", "--older-than", "1d", "--yes", "--json")
-    assert json.loads(pruned.out)["runs"] == []
-    both = inside("runs", "delete", "one", "two", "--yes", "--json")
-    assert json.loads(both.out)["runs"] == ["one", "two"]
-    assert inside("runs", "--all", "--json").out.strip() in ("", "[]")
-
-
-def test_the_journal_is_copied_checked_and_compacted(several: Inside, tmp_path: Path) -> None:
-    copy = tmp_path / "copy.db"
-    assert "is copied to" in several("runs", "backup", str(copy)).err
-    assert "3 runs: sound" in several("runs", "check", "--journal", str(copy)).out
-    assert several("runs", "delete", "last", "@2", "@3", "--yes").status == 0
-    sizes = json.loads(several("runs", "compact", "--json").out)
-    assert (
-        sizes["bytes_after"]
-        == (several.folder / "journal.db").stat().st_size
-        < sizes["bytes_before"]
-    )
-
-
 def test_a_damaged_run_is_named_and_fails_the_check(several: Inside) -> None:
     with closing(sqlite3.connect(several.folder / "journal.db")) as connection, connection:
         connection.execute(
@@ -169,23 +135,6 @@ def test_a_damaged_run_is_named_and_fails_the_check(several: Inside) -> None:
         assert f"the record of {run} in" in said.err
         assert "a text cannot be decoded" in said.err
         assert said.err.count("\n") == 1
-
-
-def test_the_doctor_counts_every_run(inside: Inside) -> None:
-    with Journal.open(str(inside.folder / "journal.db"), create=True) as journal:
-        create_run(journal, "first")
-    with closing(sqlite3.connect(inside.folder / "journal.db")) as connection, connection:
-        connection.executemany(_INSERT, [(f"run-{number}",) for number in range(1000)])
-    (found,) = [
-        each for each in json.loads(inside("doctor", "--json").out) if each["about"] == "journal"
-    ]
-    assert "1,001 runs" in found["message"]
-
-
-_INSERT = (
-    "INSERT INTO runs (id, title, status, created, updated, version)"
-    " VALUES (?, 'A letter', 'running', '2026-11-15', '2026-11-15', '0')"
-)
 
 
 def test_show_in_short_leaves_the_passes_out(several: Inside) -> None:

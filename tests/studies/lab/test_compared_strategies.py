@@ -29,8 +29,8 @@ from autoreason.exchange import Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
 from autoreason.run.recorded import replay
 from autoreason.settings import Budget
+from autoreason.stats import BEYOND_CHANCE
 from autoreason.stats.resampling import permutation_test
-from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import enough_repeats
 from autoreason.studies.lab_suite import CellFinished
 from autoreason.task import Task

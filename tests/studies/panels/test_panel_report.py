@@ -12,7 +12,7 @@ from tests.run.runs import settings as run_settings
 
 from autoreason.events import BallotCast
 from autoreason.job_types import Judge
-from autoreason.stats.results import BEYOND_CHANCE
+from autoreason.stats import BEYOND_CHANCE
 from autoreason.story import Story
 from autoreason.studies.panel_report import CountedBallot, PanelReport, report
 from autoreason.task import Entry, Task

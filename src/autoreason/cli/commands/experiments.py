@@ -26,7 +26,7 @@ from autoreason.cli.lookup import (
     runs_argument,
     warn_left_out,
 )
-from autoreason.cli.options import FILE, Number, file, flag, group, option, setting
+from autoreason.cli.options import FILE, file, flag, group, option, setting
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.models.examples import with_examples
 
@@ -102,11 +102,14 @@ def read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedRu
         name="changes",
         multiple=True,
     ),
-    option("--budget CALLS", "The most calls of a run.", type=Number(1)),
+    option("--budget CALLS", "The most calls of a run.", type=click.IntRange(1)),
     option(
-        "--runs", "Runs of each protocol in each world.", type=Number(2, 1_000_000), default=200
+        "--runs",
+        "Runs of each protocol in each world.",
+        type=click.IntRange(2, 1_000_000),
+        default=200,
     ),
-    option("--seed", "The seed of all random draws.", type=Number(0), default=1),
+    option("--seed", "The seed of all random draws.", type=click.IntRange(0), default=1),
 )
 def simulate(**values: Any) -> Report:
     """Try protocols in worlds where the truth is known.
@@ -145,7 +148,7 @@ _how = group(
     option(
         "--repeats",
         "How often each arm does each task, instead of what the suite says.",
-        type=Number(1),
+        type=click.IntRange(1),
     ),
     setting("seed", usual="the suite's, else drawn"),
 )
@@ -175,9 +178,13 @@ def lab() -> None:
 @_how
 @group(
     "How it is run",
-    option("--parallel", "Cells at a time.  [default: 16; with --batch 1000]", type=Number(1)),
     option(
-        "--workers", "Processes that run cells; without it they run in this one.", type=Number(0)
+        "--parallel", "Cells at a time.  [default: 16; with --batch 1000]", type=click.IntRange(1)
+    ),
+    option(
+        "--workers",
+        "Processes that run cells; without it they run in this one.",
+        type=click.IntRange(0),
     ),
     option(
         "--ray ADDRESS",
@@ -227,7 +234,7 @@ def plan(suite: Path, **values: Any) -> None:
     repeat by both arms), that must favour one arm for the test to show it four times out of five. What `lab run`
     would refuse is refused after the plan, with the same sentence and exit status.
     """
-    from autoreason.cli.views.outcome import show_report
+    from autoreason.cli.outcome import show_report
     from autoreason.run.lab import lab
 
     prepared = lab.prepare(suite, **_options(values))
@@ -268,9 +275,9 @@ def _run_more(run: str | None, values: dict[str, Any]) -> int:
     settled = ("repeats", "parallel", "workers", "ray", "anyway", "seed", "given_models")
     if any(values[name] for name in (*settled, "base_url")):
         raise InvalidInput("--more goes with limits alone: all else is as the suite has it")
+    from autoreason.cli.live import Live
+    from autoreason.cli.outcome import show_report
     from autoreason.cli.runner import start_run
-    from autoreason.cli.views.live import Live
-    from autoreason.cli.views.outcome import show_report
     from autoreason.run.lab import NothingToAdd, prepare_add
     from autoreason.run.lab_status import find_suite_run, time_worked
     from autoreason.run.prepared import reported_result
@@ -292,7 +299,6 @@ def _run_more(run: str | None, values: dict[str, Any]) -> int:
 
 
 def _options(values: dict[str, Any]) -> dict[str, Any]:
-    """What the options give, by the names of the library's arguments."""
     from autoreason.cli import arguments
 
     chosen = arguments.run_options("lab", values)

@@ -18,7 +18,7 @@ from autoreason.cli.command import (
     print_messages,
 )
 from autoreason.cli.lookup import run_argument
-from autoreason.cli.options import FILE, Number, figure, file, flag, group, option
+from autoreason.cli.options import FILE, figure, file, flag, group, option
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
@@ -88,7 +88,9 @@ def check(folder: str) -> tuple[Report, int]:
 @knowledge.command(paged=True, shares=REPORT)
 @folder_argument
 @click.argument("words", nargs=-1, required=True)
-@click.option("-n", "--limit", type=Number(1), default=10, help="How many to show. [default: 10]")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), default=10, help="How many to show. [default: 10]"
+)
 def search(folder: str, words: tuple[str, ...], limit: int) -> Report:
     """Find the records nearest to some words; case and diacritics do not matter."""
     from autoreason.knowledge.folder_report import search_knowledge
@@ -143,7 +145,7 @@ def export(folder: str, target: Path | None) -> None:
     option(
         "--pairs",
         "With a model: pairs put to it, drawn from all; six calls each.",
-        type=Number(1),
+        type=click.IntRange(1),
         usual="100",
     ),
 )
@@ -182,7 +184,7 @@ def test(folder: str, **values: Any) -> PreparedRun[Any] | tuple[Report, int]:
       1  harms, worse than length, not shown, or too few
     """
     from autoreason.cli import arguments
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
     from autoreason.knowledge.holdout import evaluate_predictor
     from autoreason.run.knowledge import measure_knowledge
 
@@ -204,7 +206,7 @@ def test(folder: str, **values: Any) -> PreparedRun[Any] | tuple[Report, int]:
 @group(
     "What happened",
     option("--value NUMBER", "The number, such as 0.38 or 38%.", type=figure, required=True),
-    option("--n", "How many it rests on, such as 2100.", type=Number(1)),
+    option("--n", "How many it rests on, such as 2100.", type=click.IntRange(1)),
     option("--metric", "What was measured.", default="result"),
     option("--better higher|lower", "Which numbers are better.", default="higher"),
     option("--group", "The test, campaign or list it can be compared in.", required=True),
@@ -258,7 +260,7 @@ def import_file(folder: Path, file: Path) -> Answer:
 @run_argument(required=True)
 @group(
     "Test",
-    option("--arms", "How many texts.", type=Number(2), default=3),
+    option("--arms", "How many texts.", type=click.IntRange(2), default=3),
     option("--base SHARE", "What the first draft is expected to reach.", type=float, default=0.2),
     option(
         "--lift SHARE",

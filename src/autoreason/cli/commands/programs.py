@@ -128,7 +128,7 @@ def _preview(
 ) -> int:
     import asyncio
 
-    from autoreason.cli.views.outcome import preview
+    from autoreason.cli.outcome import preview
 
     async def read() -> PreparedRun[Any]:
         async with assigned as run:
@@ -183,32 +183,27 @@ def on_disk(problems: Path) -> Iterator[Path]:
     if str(problems) != "-":
         yield problems
         return
+    import subprocess
     import tempfile
+
+    from autoreason.programs.problems.formats import MAX_FILE_BYTES
 
     with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
         path = Path(folder, _STANDARD_INPUT)
-        _copy_to(path)
+        # One byte more than is read of any file, so that what is too large is refused as such.
+        command = ["head", "-c", str(MAX_FILE_BYTES + 1)]
+        with path.open("xb") as file:
+            copied = subprocess.run(
+                command, stdin=sys.stdin, stdout=file, stderr=subprocess.PIPE, check=False
+            )
+        if copied.returncode:
+            reason = copied.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            raise InvalidInput(f"cannot read {_STANDARD_INPUT}: {reason}; name a file of problems")
         try:
             yield path
         except InvalidInput as error:
             # The user does not know the temporary file.
             raise InvalidInput(str(error).replace(str(path), _STANDARD_INPUT)) from None
-
-
-def _copy_to(path: Path) -> None:
-    import subprocess
-
-    from autoreason.programs.problems.formats import MAX_FILE_BYTES
-
-    # One byte more than is read of any file, so that what is too large is refused as such.
-    command = ["head", "-c", str(MAX_FILE_BYTES + 1)]
-    with path.open("xb") as file:
-        copied = subprocess.run(
-            command, stdin=sys.stdin, stdout=file, stderr=subprocess.PIPE, check=False
-        )
-    if copied.returncode:
-        reason = copied.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise InvalidInput(f"cannot read {_STANDARD_INPUT}: {reason}; name a file of problems")
 
 
 # ---- sets --------------------------------------------------------------------------------------
@@ -261,7 +256,7 @@ def convert(source: str, target: Path | None) -> None:
       autoreason problems convert codecontests.jsonl --to problems.jsonl
       zcat livecodebench.jsonl.gz | autoreason problems convert - > problems.jsonl
     """
-    from autoreason.cli.views.outcome import print_json
+    from autoreason.cli.outcome import print_json
     from autoreason.files import check_output, write
     from autoreason.programs.problems.formats import read_problems
     from autoreason.programs.problems.problem import encode_set
@@ -325,7 +320,7 @@ def check(source: str, program: str | None, unsafe: bool, **tests: Any) -> tuple
         raise InvalidInput("options for tests go with a program; name it behind the problem")
     import asyncio
 
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
     from autoreason.run.solve import check_solutions
 
     with ProgressLine("solutions") as progress:
@@ -346,7 +341,7 @@ def _check_program(
 ) -> tuple[ProgramReport, int]:
     import asyncio
 
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
     from autoreason.programs.examiner.examiner import select_tests, try_program
     from autoreason.programs.problems.formats import read_program
     from autoreason.run.solve import ProgramReport, read_problem

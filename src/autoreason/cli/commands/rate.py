@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autoreason.cli.command import REPORT, Group, print_message, print_messages
-from autoreason.cli.options import FILE, Number, group, option
+from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
@@ -93,7 +93,7 @@ def new(
 
 @rate.command()
 @folder_argument
-@click.option("--port", type=Number(1, 65535), help="[default: 7447, or a free one]")
+@click.option("--port", type=click.IntRange(1, 65535), help="[default: 7447, or a free one]")
 @click.option("--rater", metavar="NAME", help="Who rates; without it the page asks.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser.")
 def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> None:

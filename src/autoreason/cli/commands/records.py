@@ -13,14 +13,12 @@ from autoreason.cli.lookup import (
     complete_run,
     find_run,
     find_text_runs,
-    is_suite,
     run_argument,
-    writes_files,
     writes_programs,
-    writes_texts,
 )
-from autoreason.cli.options import Number, file, flag, group, option
+from autoreason.cli.options import file, flag, group, option
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Lab
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
@@ -87,8 +85,8 @@ def show(
       autoreason show --follow
       autoreason show amber-fox --problem high-water --strategy tournament
     """
-    from autoreason.cli.views.outcome import show_report
-    from autoreason.cli.views.transcript import attempts_at, print_attempts, print_pass
+    from autoreason.cli.outcome import show_report
+    from autoreason.cli.transcript import attempts_at, print_attempts, print_pass
     from autoreason.run.lab_status import lab_status
     from autoreason.run.record import recorded_result, task_and_settings
 
@@ -121,7 +119,7 @@ def show(
         print_pass(book, row, number)
     elif text_only or diff:
         _show_text(row, story, diff=diff)
-    elif is_suite(story) and story.end is None:
+    elif isinstance(story.job, Lab) and story.end is None:
         show_report(lab_status(row.id, journal=book))
     else:
         _show_whole(book, row, result, short=short)
@@ -129,14 +127,13 @@ def show(
 
 
 def _show_whole(book: Journal, row: RunRow, result: Result, *, short: bool) -> None:
-    """What happened, unless it is to be short, and how it ended; of a study its report."""
     from autoreason.cli.views.outcome import print_json, show_report, write_page
     from autoreason.cli.views.transcript import print_end, print_run
     from autoreason.run.prepared import reported_result, store_verdict
 
     story, as_json, html = result.story, shared("as_json"), shared("html")
-    reported = not writes_texts(story) and (
-        story.end is not None or bool(solved_in(story)) or writes_files(story)
+    reported = story.writes != "text" and (
+        story.end is not None or bool(solved_in(story)) or story.writes == "files"
     )
     if not reported:
         if as_json:
@@ -163,12 +160,11 @@ def _has_solved(story: Story) -> bool:
 
 
 def _write_report(book: Journal, result: Result, folder: Path) -> None:
-    """The report of any run as files; of a suite so far as it has come, with a row for each cell."""
     from autoreason.report.report import check_folder, write_folder
     from autoreason.run.lab_status import report_of
     from autoreason.run.prepared import reported_result
 
-    if is_suite(result.story):
+    if isinstance(result.story.job, Lab):
         files = report_of(result.run, journal=book).files()
     else:
         files = reported_result(result, book).to_files()
@@ -178,10 +174,9 @@ def _write_report(book: Journal, result: Result, folder: Path) -> None:
 
 
 def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
-    """The text of a run, or the files of research; or what changed since the start."""
-    from autoreason.cli.views.outcome import show_text
+    from autoreason.cli.outcome import show_text
 
-    if writes_files(story):
+    if story.writes == "files":
         from autoreason.artifacts.artifact import as_text, make_patch
         from autoreason.artifacts.research_history import deliverable
 
@@ -203,13 +198,12 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
     elif story.draft is None:
         raise InvalidInput(f"run {row.id} has no first draft to compare with; see --text")
     else:
-        from autoreason.cli.views.diff import print_changes
+        from autoreason.cli.transcript import print_changes
 
         print_changes(story.draft.text, story.text)
 
 
 def as_object(row: RunRow, story: Story) -> dict[str, Any]:
-    """A run for programs: what its list entry says, and its whole story."""
     return {
         "run": row.id,
         "title": row.title,
@@ -242,7 +236,7 @@ _pairs = group(
     option(
         "--min-agreement SHARE",
         "Least share of judges who prefer the chosen text, such as 0.6. [default: any majority]",
-        type=Number(0.0, 1.0),
+        type=click.FloatRange(0, 1),
         default=0.0,
     ),
     flag("--winner-only", "Only pairs whose chosen text won its panel."),
@@ -329,7 +323,7 @@ def _write_pairs(
 ) -> None:
     import msgspec
 
-    from autoreason.cli.views.outcome import print_json
+    from autoreason.cli.outcome import print_json
     from autoreason.files import check_output, write
     from autoreason.studies.pairs import find_pairs
 

@@ -18,11 +18,9 @@ from autoreason.models.examples import fill_examples
 if TYPE_CHECKING:
     from autoreason.report.report import Report
     from autoreason.run.prepared import PreparedRun
-    from autoreason.run.research import PreparedResearch
 
 _CHECK = "check"
 _CHECK_OPTIONS = ("given", "evaluate", "unsafe", "seed")
-"""What means something to a check."""
 _RULES = ("race", "greedy", "independent")
 _EXAMPLES = fill_examples("""\
 autoreason research check task.md
@@ -103,7 +101,11 @@ def research(given: tuple[str, ...], **values: Any) -> PreparedRun[Any] | tuple[
     With check before TASK no model is asked: the evaluator is attacked, and the report says
     whether it is fit to be optimised against.
     """
+    import asyncio
+
     from autoreason.cli import arguments
+    from autoreason.cli.console import ProgressLine
+    from autoreason.cli.outcome import preview
     from autoreason.cli.runner import record_folder
     from autoreason.run.research import research
     from autoreason.run.studies import compare_rules
@@ -133,14 +135,18 @@ def research(given: tuple[str, ...], **values: Any) -> PreparedRun[Any] | tuple[
     chosen = arguments.run_options("research", values)
     prepared = research.prepare(given[-1], **chosen)
     if checks:
-        return _check(prepared, quiet=values["progress"] == "none")
+        quiet = values["progress"] == "none"
+        with ProgressLine("attacking the evaluator: evaluation", quiet=quiet) as progress:
+            report = asyncio.run(prepared.check_async(progress))
+        return report, 0 if report.passed else 1
     if values["measure"]:
-        return _measure(prepared)
+        measured = asyncio.run(prepared.measure_start_async())
+        print_messages(prepared.notes)
+        return preview(prepared, measured)
     return record_folder(prepared, values["output"]) if values["output"] else prepared
 
 
 def _refuse_other_options(context: click.Context) -> None:
-    """Refuse what was given on the command line and means nothing to a check."""
     for each in context.command.params:
         source = context.get_parameter_source(each.name or "")
         if source is ParameterSource.COMMANDLINE and each.name not in _CHECK_OPTIONS:
@@ -148,23 +154,3 @@ def _refuse_other_options(context: click.Context) -> None:
                 f"{max(each.opts, key=len)} means nothing to a check, which asks no model and "
                 "records no run; leave it out"
             )
-
-
-def _check(prepared: PreparedResearch, *, quiet: bool) -> tuple[Report, int]:
-    import asyncio
-
-    from autoreason.cli.views.console import ProgressLine
-
-    with ProgressLine("attacking the evaluator: evaluation", quiet=quiet) as progress:
-        report = asyncio.run(prepared.check_async(progress))
-    return report, 0 if report.passed else 1
-
-
-def _measure(prepared: PreparedResearch) -> int:
-    import asyncio
-
-    from autoreason.cli.views.outcome import preview
-
-    measured = asyncio.run(prepared.measure_start_async())
-    print_messages(prepared.notes)
-    return preview(prepared, measured)

@@ -15,10 +15,9 @@ from autoreason.cli.lookup import (
     describe_title,
     run_argument,
     when,
-    writes_files,
     writes_programs,
 )
-from autoreason.cli.options import FILE, Number, flag, group, moment, option
+from autoreason.cli.options import FILE, flag, group, moment, option
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.jobs.context import spending
 from autoreason.programs.events import solved_in
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 _LEAST_TITLE = 20
 _SHOWN = 6
-"""Winners of the last passes."""
 _deleting = group(
     "How", flag("--yes", "Do not ask."), flag("--dry-run", "Only say what would be deleted.")
 )
@@ -67,7 +65,7 @@ def runs() -> None:
 @runs.command("list", paged=True, shares="as_json book")
 @group(
     "Which runs",
-    option("-n", "How many.", name="limit", type=Number(1, 1_000_000), default=20),
+    option("-n", "How many.", name="limit", type=click.IntRange(1, 1_000_000), default=20),
     option(
         "--status STATUS",
         "live, killed, damaged, converged, capped, done, accepted, budget, stopped, "
@@ -233,7 +231,6 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
 
 
 def examine(url: str | None) -> tuple[Place, int, list[Damage]]:
-    """Where a journal is, how many runs it has, and what is damaged in it."""
     from autoreason.journal import maintenance
 
     place = _existing(url)
@@ -355,7 +352,7 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
 
 
 def _progress_line(what: str = "") -> ProgressLine:
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
 
     return ProgressLine(what)
 
@@ -385,12 +382,12 @@ def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
 
 def _score(story: Story | None) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
     """What was solved of all problems, and kept of all proposals; None of any other run."""
-    if story is None or not (writes_programs(story) or writes_files(story)):
+    if story is None or not (writes_programs(story) or story.writes == "files"):
         return None, None
     from autoreason.artifacts.research_history import TrialDecided
     from autoreason.studies.lab_suite import CellFinished, count_cells, suite_of
 
-    if writes_files(story):
+    if story.writes == "files":
         trials = story.of(TrialDecided)
         return None, (sum(trial.status == "kept" for trial in trials), len(trials))
     if suite := suite_of(story.task):

@@ -138,6 +138,7 @@ def pull(model: str, sha256: str) -> None:
 
 def _list() -> Answer:
     from autoreason.cli.arguments import read_config
+    from autoreason.cli.console import stdout_console
     from autoreason.cli.embedded import weights_state
     from autoreason.cli.views.console import stdout_console
     from autoreason.files import config_file
@@ -201,7 +202,6 @@ def _key(provider: Provider) -> dict[str, str]:
 
 
 def _certificates(model: str | None) -> Answer:
-    """Every judge that has a certificate; of one model, its certificates whole."""
     from autoreason.cli.lookup import when
     from autoreason.report.numbers import UNKNOWN
     from autoreason.report.table import Column, Table, words
@@ -316,8 +316,6 @@ def _variables(source: str) -> list[dict[str, Any]]:
 
 
 class Finding(NamedTuple):
-    """The result of one check of this machine."""
-
     about: str
     level: Literal["ok", "warn", "fail"]
     message: str
@@ -349,7 +347,7 @@ def doctor(journal: str | None) -> Answer:
 def _finding_lines(findings: list[Finding]) -> Iterator[Any]:
     from rich.text import Text
 
-    from autoreason.cli.views.console import stdout_console
+    from autoreason.cli.console import stdout_console
     from autoreason.report.table import wrap
 
     console = stdout_console()
@@ -365,37 +363,26 @@ def _finding_lines(findings: list[Finding]) -> Iterator[Any]:
 
 
 def _python() -> Iterator[Finding]:
-    from importlib.metadata import PackageNotFoundError, version
+    from importlib.metadata import version
 
     number = ".".join(map(str, sys.version_info[:3]))
     yield Finding("python", "ok", f"{number} at {sys.executable}")
-    found, missing = [], []
-    for name in _NEEDED:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            missing.append(name)
-    if missing:
-        fix = f"pip install {' '.join(missing)}"
-        yield Finding("dependencies", "fail", f"missing {', '.join(missing)}", fix)
-    else:
-        yield Finding("dependencies", "ok", ", ".join(found))
+    yield Finding("dependencies", "ok", ", ".join(f"{name} {version(name)}" for name in _NEEDED))
 
 
 def _sandbox() -> Iterator[Finding]:
     from autoreason.programs.sandbox.levels import find_level
 
     yield sandbox_finding(find_level())
-    if sys.platform != "linux":
-        yield jail_finding(f"a jail needs Linux, and this is {sys.platform}")
-        return
-    from autoreason.artifacts.evaluator.command_jail import jail_problem
+    problem = f"a jail needs Linux, and this is {sys.platform}"
+    if sys.platform == "linux":
+        from autoreason.artifacts.evaluator.command_jail import jail_problem
 
-    yield jail_finding(jail_problem())
+        problem = jail_problem()
+    yield jail_finding(problem)
 
 
 def sandbox_finding(found: DetectedLevel) -> Finding:
-    """How well programs are isolated here, why not better, and what would help."""
     whose = "each test" if found.namespaces else "each core"
     inside = f"namespaces for {whose}, {_SANDBOXES['landlock']}"
     message = f"{found.level}: {_SANDBOXES.get(found.level, inside)}"
@@ -407,7 +394,6 @@ def sandbox_finding(found: DetectedLevel) -> Finding:
 
 
 def jail_finding(problem: str) -> Finding:
-    """Whether commands that evaluate artifacts can be jailed here, and what would help."""
     if not problem:
         return Finding("jail", "ok", "commands that evaluate for `research` run in bubblewrap")
     message = f"commands do not evaluate for `research` here without --unsafe: {problem}"
@@ -488,7 +474,7 @@ def _config() -> Iterator[Finding]:
 
 
 def _terminal() -> Iterator[Finding]:
-    from autoreason.cli.views.console import stderr_console
+    from autoreason.cli.console import stderr_console
 
     console = stderr_console()
     if not console.is_terminal or console.is_dumb_terminal:

@@ -12,7 +12,6 @@ from autoreason.cli.lookup import (
     complete_run,
     find_run,
     run_argument,
-    writes_files,
     writes_programs,
 )
 from autoreason.cli.options import group, option
@@ -230,7 +229,7 @@ def _guide(book: Journal, run: str | None, text: str) -> str:
     row = _unfinished(book, run, "guide")
     _check_text(book, row, "no critic of a program reads guidance")
     book.command(row.id, "guide", guidance)
-    research = writes_files(book.story(row.id))
+    research = book.story(row.id).writes == "files"
     if not row.live:
         first = "proposal" if research else "pass"
         again = f"kept for the first new {first} after `autoreason resume {row.id}`"
@@ -262,7 +261,7 @@ def _stop(book: Journal, run: str | None) -> str:
     if not row.live:
         raise InvalidInput(f"run {row.id} is {row.state} and not under way; go on with {again}")
     book.command(row.id, "stop", "")
-    tested = writes_files(book.story(row.id))
+    tested = book.story(row.id).writes == "files"
     end = "a change that it kept is tested, which ends it; else " if tested else ""
     return f"{row.id} stops once its replies on the way are in; {end}go on later with {again}"
 

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime
 from decimal import Decimal
 from io import StringIO
-from time import process_time
 
 import pytest
-from msgspec.structs import replace
 from rich.console import Console
 from tests.artifacts.knob import research_settings, research_task
 from tests.artifacts.test_research_report import FRESH, NOISE, trial
 from tests.cli import made_up
 
 from autoreason.artifacts.research_history import FinalistsMeasured
-from autoreason.cli.account import tell_all
-from autoreason.cli.command import print_message
-from autoreason.cli.views.live import Live
-from autoreason.cli.views.plain import Plain
-from autoreason.cli.views.screen import Screen, draw
-from autoreason.cli.views.transcript import Transcript
-from autoreason.contract import Violation
+from autoreason.cli.live import Live, Plain
+from autoreason.cli.screen import Screen, draw
 from autoreason.events import (
-    CodeBallot,
-    CritiqueWritten,
-    GuidanceGiven,
     JobFinished,
-    PassDecided,
     PassStarted,
     RunStarted,
 )
@@ -43,7 +31,6 @@ from autoreason.exchange import (
     TextArrived,
     Usage,
 )
-from autoreason.tournament.statements import ONE_VOTE
 
 
 class Clock:
@@ -89,19 +76,6 @@ def test_calls_under_way_are_named_by_what_they_are_for() -> None:
     assert sorted(live.under_way()) == names
 
 
-def test_streamed_text_only_counts() -> None:
-    live = in_pass_three()
-    live.on_signal(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
-    arrived = [TextArrived("pass/3/synthesizer/try/0", "some words ") for _ in range(400)]
-    before = process_time()
-    for signal in arrived:
-        live.on_signal(signal)
-    assert process_time() - before < 0.05
-    call = live.calls["pass/3/synthesizer/try/0"]
-    assert call.tokens == 1100
-    assert len(call.tail) <= 240
-
-
 def test_a_retry_is_in_sight_until_text_arrives() -> None:
     live = in_pass_three()
     live.on_signal(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
@@ -124,12 +98,6 @@ def test_a_call_of_unknown_price_is_never_free() -> None:
     assert "cost unknown of $1.50" in live.progress()[-1]
     live.on_signal(ended("b"))
     assert "$0.01 of $1.50 and 1 call of unknown price" in live.progress()[-1]
-
-
-def test_a_call_without_a_reply_is_not_counted() -> None:
-    live = in_pass_three()
-    live.on_signal(ended("a", None, Outcome.PROVIDER_ERROR))
-    assert live.spent.calls == 0
 
 
 def test_the_view_says_what_would_end_the_run() -> None:
@@ -195,29 +163,6 @@ def test_the_view_shows_trajectory_steps_and_limits() -> None:
     assert "Ctrl-C again ends at once" in text
 
 
-def test_the_ballot_of_a_metric_that_judges_is_shown_with_its_pass() -> None:
-    live = Live("amber-fox", clock=Clock())
-    ballot = CodeBallot(ranking=("AB", "B", "A"), values={})
-    verdict = replace(made_up.verdict(6, 8, 4), metric=ballot)
-    for event in (made_up.STARTED, made_up.DRAFTED, *made_up.a_pass(1, "AB", 0, verdict)):
-        live.on_event(event)
-    assert any("metric: AB > B > A" in line for line in seen(live, terminal(100)))
-
-
-def test_drafts_and_passes_that_break_the_contract_say_so_as_they_happen() -> None:
-    live = Live("amber-fox", clock=Clock())
-    broken = (Violation("sections", "no heading “Risks”"),)
-    drafted = replace(made_up.DRAFTED, violations=broken, number=3, of=10)
-    *before, decided = made_up.a_pass(1, "A", 0, made_up.verdict(8, 6, 4))
-    assert isinstance(decided, PassDecided)
-    for event in (made_up.STARTED, drafted, *before, replace(decided, violations=broken)):
-        live.on_event(event)
-    text = " ".join(" ".join(seen(live, terminal(200))).split())
-    assert "10 tries, none keeps the contract: no heading “Risks”" in text
-    assert "does not count: breaks the contract (no heading “Risks”)" in text
-    assert "A breaks the contract, pass 1 of 15" in text
-
-
 def test_a_long_run_stays_within_the_height() -> None:
     live = Live("amber-fox", clock=Clock())
     live.on_event(made_up.STARTED)
@@ -232,12 +177,6 @@ def test_a_long_run_stays_within_the_height() -> None:
     assert any(line.startswith("pass 40: ") for line in lines)
 
 
-def test_titles_are_text_and_not_markup() -> None:
-    live = Live("[bold]", clock=Clock())
-    live.on_event(made_up.STARTED)
-    assert "[bold]" in seen(live, terminal())[0]
-
-
 def test_the_screen_is_given_back_clean() -> None:
     console = terminal()
     screen = Screen(busy(), console)
@@ -246,15 +185,6 @@ def test_the_screen_is_given_back_clean() -> None:
     screen.close()
     assert isinstance(console.file, StringIO)
     assert console.file.getvalue().count("\x1b[?25l") == console.file.getvalue().count("\x1b[?25h")
-
-
-def test_a_single_judge_is_said_to_be_no_panel() -> None:
-    live = busy()
-    assert live.story.settings is not None
-    assert ONE_VOTE not in "\n".join(seen(live, terminal(100)))
-    single = {"judges": 1, "single_judge": True, "extra_judges": 0}
-    live.story.settings = replace(live.story.settings, **single)
-    assert ONE_VOTE in "\n".join(seen(live, terminal(100)))
 
 
 def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,83 +235,12 @@ def test_long_silence_is_broken() -> None:
     assert len(out.getvalue().splitlines()) == 1
 
 
-class Tty(StringIO):
-    """A terminal on paper."""
-
-    def isatty(self) -> bool:
-        """It says so."""
-        return True
-
-
-def test_on_a_terminal_a_long_line_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    out = Tty()
-    Plain(Live(clock=Clock()), out).print_note(
-        "left out, line 13: it says nothing of what is to be done"
-    )
-    assert out.getvalue().splitlines() == [
-        "  0:00  left out, line 13: it says",
-        "        nothing of what is to be done",
-    ]
-
-
-def test_in_a_file_no_line_is_longer_than_is_usual(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
-    out = StringIO()
-    Plain(Live(clock=Clock()), out).print_note(f"trial 1 kept: +0.5, 1 look; {'a word ' * 20}")
-    assert len(lines := out.getvalue().splitlines()) == 3
-    assert all(len(line) <= 80 for line in lines)
-
-
 def test_trouble_is_worth_a_line() -> None:
     out = StringIO()
     view = Plain(Live(clock=Clock()), out)
     view.on_signal(CallStarted("pass/1/critic/0/try/0", "critic", "m"))
     view.on_signal(CallRetried("pass/1/critic/0/try/0", "overloaded", 2.5))
     assert "pass 1 critic 1 try 1: overloaded; asking again in 2.5 s" in out.getvalue()
-
-
-def test_of_much_that_is_under_way_only_some_is_named() -> None:
-    clock, out = Clock(), StringIO()
-    view = Plain(Live(clock=clock), out)
-    for number in range(48):
-        view.on_signal(CallStarted(f"trial/{number}/proposer/try/0", "author", "m"))
-    clock.now += 16
-    view.refresh()
-    assert "trial 8, author for 16 s; and 39 more" in " ".join(out.getvalue().split())
-
-
-SENTENCE = "autoreason: cannot write /a/path-wider-than/the-terminal: it is full; name another"
-
-
-def test_on_a_terminal_words_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "30")
-    monkeypatch.setattr(sys, "stderr", out := Tty())
-    print_message(SENTENCE)
-    assert out.getvalue().split() == SENTENCE.split()
-    assert all(len(line) <= 30 or " " not in line for line in out.getvalue().splitlines())
-
-
-def test_in_a_file_it_is_one_line_without_controls(capsys: pytest.CaptureFixture[str]) -> None:
-    print_message(f"{SENTENCE}\x1b")
-    assert capsys.readouterr().err == f"{SENTENCE}\n"
-
-
-LONG = "https://example.org/a-name-that-is-wider-than-any-terminal-this-is-shown-on-here"
-
-
-@pytest.mark.parametrize("width", [40, 60, 80])
-def test_no_word_is_broken(width: int) -> None:
-    events = made_up.whole_run()
-    at = next(at for at, event in enumerate(events) if isinstance(event, CritiqueWritten))
-    events.insert(at, GuidanceGiven(number=1, text=f"mind what {LONG} says of it"))
-    console = terminal(width)
-    Transcript(console).lines(tell_all(events))
-    assert isinstance(console.file, StringIO)
-    printed = console.file.getvalue()
-    assert LONG in printed
-    long_lines = [line for line in printed.splitlines() if len(line.rstrip()) > width]
-    assert [line.split() for line in long_lines] == [[LONG]]
 
 
 RESEARCH_STARTED = RunStarted(

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from autoreason.characters import without_controls
 from autoreason.cli.account import Line, describe_method
-from autoreason.cli.views.live import Call, Live, View
+from autoreason.cli.live import Call, Live, View
 from autoreason.report import numbers
 from autoreason.tournament import statements
 
@@ -24,8 +24,6 @@ _LEAST_TAIL = 10
 
 
 class Screen(View):
-    """Redraws the state of a run a few times a second."""
-
     period = 0.2
 
     def __init__(self, live: Live, console: Console) -> None:
@@ -41,21 +39,17 @@ class Screen(View):
         )
 
     def open(self) -> None:
-        """Take the lower part of the terminal."""
         self._redrawn.start()
         self.refresh()
 
     def close(self) -> None:
-        """Give the terminal back, clean."""
         with suppress(OSError):
             self._redrawn.stop()
 
     def print_note(self, line: str) -> None:
-        """Print it above the view."""
         self.console.print(Text(line, style="dim"))
 
     def on_stop(self) -> None:
-        """Show at once what is still waited for."""
         super().on_stop()
         self.refresh()
 
@@ -66,7 +60,6 @@ class Screen(View):
 
 
 def draw(live: Live, console: Console) -> Group:
-    """The whole view as lines that fit the terminal."""
     width = console.width
     notice = (
         list(Text(live.waiting(), style="yellow").wrap(console, width)) if live.stopping else []
@@ -115,7 +108,6 @@ def _past(live: Live, room: int) -> list[Text]:
 
 
 def _bar(live: Live, width: int, room: int, plain: bool) -> list[Text]:
-    """What is under way, what would end it and what it took."""
     spins = _PLAIN_SPIN if plain else _SPIN
     spin = spins[int(live.clock() * _SPINS_A_SECOND) % len(spins)]
     groups = list(live.under_way().items())
@@ -132,7 +124,6 @@ def _bar(live: Live, width: int, room: int, plain: bool) -> list[Text]:
 
 
 def _describe(live: Live, calls: list[Call]) -> str:
-    """How long the eldest has been under way, and what came or went wrong."""
     age = numbers.duration(max(map(live.age, calls)))
     if trouble := next((call.trouble for call in calls if call.trouble), ""):
         return f"{age}  {trouble}"

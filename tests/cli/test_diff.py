@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoreason.cli.views.diff import compare
+from autoreason.cli.transcript import compare
 
 TEXTS = st.text(alphabet="ab \n.", max_size=40)
 

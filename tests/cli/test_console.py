@@ -6,8 +6,6 @@ import pytest
 from tests.cli.conftest import FAST
 from tests.cli.inside import Inside
 
-from autoreason.cli.views.console import stdout_console
-
 LONG = (
     "Write about the tides of the northern sea and about boats that are older than their harbours"
 )
@@ -40,17 +38,3 @@ def test_no_line_is_wider_than_80_columns(piped: Inside, command: str) -> None:
     wide = [line for line in done.out.splitlines() if len(line) > 80]
     # A path is not broken.
     assert [line for line in wide if " " in line] == []
-
-
-def test_columns_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "132")
-    assert stdout_console().width == 132
-    monkeypatch.delenv("COLUMNS")
-    assert stdout_console().width == 80
-
-
-def test_a_pairwise_panel_is_called_by_its_label(piped: Inside) -> None:
-    assert "judge, pairwise: Write" in " ".join(piped("runs").out.split())
-    assert "judge, pairwise" in piped("show").out
-    assert "judge_pairs" not in piped("show").out + piped("runs").out
-    assert piped("runs", "--json").json[0]["strategy"] == "judge_pairs"

@@ -30,7 +30,6 @@ class Printer(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Segments without characters that would control the terminal."""
         for segment in super().render(renderable, options):
             clean = segment.control or segment.text.isprintable()
             yield segment if clean else segment._replace(text=without_controls(segment.text))
@@ -42,24 +41,19 @@ class Printer(Console):
 
 
 def stdout_console() -> Console:
-    """For results."""
     return Printer()
 
 
 def stderr_console() -> Console:
-    """For progress."""
     return Printer(stderr=True)
 
 
 def print_table(console: Console, table: Table) -> None:
-    """A table no wider than the terminal."""
     for line in table.to_rich(console.width):
         console.print(line, soft_wrap=True)
 
 
 class ProgressLine:
-    """One line on standard error that changes, or a new line now and then in a log."""
-
     def __init__(self, what: str = "", *, quiet: bool = False) -> None:
         self._what = what
         self._quiet = quiet
@@ -80,7 +74,6 @@ class ProgressLine:
         self.show(self._what, done, total)
 
     def show(self, what: str, done: int, total: int = 0) -> None:
-        """The same of something else."""
         now = monotonic()
         line = f"{done:,} of {total:,} {what}" if total > 1 else f"{what} {done or ''}".strip()
         line = f"{line}, {duration(now - self._started)}"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
-from autoreason.cli.account import IN_FULL, TOLD, Line, tell_all
-from autoreason.cli.lookup import is_contest, is_suite, when, writes_texts
-from autoreason.cli.views import outcome
-from autoreason.cli.views.console import stdout_console
+from autoreason.cli import outcome
+from autoreason.cli.account import FULL, RECORD, Line, tell_all
+from autoreason.cli.console import stdout_console
+from autoreason.cli.lookup import is_contest, when
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Lab
 from autoreason.journal.run_names import cell_name
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from autoreason.run.result import Result
     from autoreason.story import Story
 
+
 _LABEL = 13
 _MIN_WIDTH = 20
 _SHORT = 12
@@ -35,16 +40,17 @@ _MAX_NAMED = 8
 def print_run(book: Journal, row: RunRow, result: Result) -> None:
     """The whole run; of a suite only what it is, because its cells are runs themselves."""
     transcript = Transcript(stdout_console())
-    lines = [] if is_suite(result.story) else _read(book, row.id)
+    lines = [] if isinstance(result.story.job, Lab) else _read(book, row.id)
     transcript.opening(row, lines, result.story)
-    transcript.lines([line for line in lines if line.place or line.depth != TOLD or not line.about])
-    if writes_texts(result.story) or result.story.end is None:
+    transcript.lines(
+        [line for line in lines if line.place or line.depth != RECORD or not line.about]
+    )
+    if result.story.writes == "text" or result.story.end is None:
         transcript.end(row, result)
 
 
 def print_pass(book: Journal, row: RunRow, number: int) -> None:
-    """One pass in full."""
-    Transcript(stdout_console()).lines(_pass(row, _read(book, row.id), number), IN_FULL)
+    Transcript(stdout_console()).lines(_pass(row, _read(book, row.id), number), FULL)
 
 
 def print_end(book: Journal, row: RunRow, result: Result) -> None:
@@ -67,8 +73,8 @@ def print_attempts(book: Journal, row: RunRow, runs: dict[str, str], number: int
     for title, lines in told.items():
         if len(told) > 1 and lines:
             transcript.heading(title)
-        depth = TOLD if number is None else IN_FULL
-        transcript.lines([each for each in lines if each.depth != TOLD or each.place], depth)
+        depth = RECORD if number is None else FULL
+        transcript.lines([each for each in lines if each.depth != RECORD or each.place], depth)
 
 
 def attempts_at(
@@ -120,15 +126,12 @@ def _pass(row: RunRow, lines: list[Line], number: int, *, quiet: bool = False) -
 
 
 class Transcript:
-    """Prints an account in the width of a console."""
-
     def __init__(self, console: Console) -> None:
         self.console = console
         self.width = min(console.width, WIDEST)
         self._place = ""
 
     def opening(self, row: RunRow, lines: list[Line], story: Story) -> None:
-        """What was to be written, by whom, and under which rules."""
         from autoreason.run.estimate import changed_settings
 
         name = row.id
@@ -139,12 +142,12 @@ class Transcript:
         self._row("status", row.state)
         self._row("started", f"{when(row.created)}, version {row.version}{origin}")
         for line in lines:
-            if line.depth == TOLD and line.about and not line.place:
+            if line.depth == RECORD and line.about and not line.place:
                 self._row(line.about, line.text)
         if is_contest(story) and story.settings and (changed := changed_settings(story.settings)):
             self._row("changed", " · ".join(changed))
 
-    def lines(self, lines: Iterable[Line], depth: int = TOLD) -> None:
+    def lines(self, lines: Iterable[Line], depth: int = RECORD) -> None:
         """Lines under headings; what has neither place nor label is for those who watch."""
         for line in lines:
             if line.depth > depth or not (line.place or line.about):
@@ -156,13 +159,12 @@ class Transcript:
                 self._quote(line.about, line.text)
             elif line.kind == "verdict":
                 self._row("verdict", line.text, line.style)
-            elif line.depth == TOLD and line.about:
+            elif line.depth == RECORD and line.about:
                 self._row(line.about, line.text, label_style=line.style or "dim")
             else:
                 self._row(line.about, line.text, line.style)
 
     def beginning(self, row: RunRow, text: str) -> None:
-        """A text, or the first lines of it."""
         lines = text.rstrip("\n").split("\n")
         head = "\n".join(lines[:_SHORT])[: _SHORT * WIDEST].rstrip()
         self._quote("text", head)
@@ -170,7 +172,6 @@ class Transcript:
             self._row("", f"… all of it: autoreason show {row.id} --text", "dim")
 
     def end(self, row: RunRow, result: Result) -> None:
-        """How it ended, with its evidence."""
         self._print(Text())
         if row.live:
             steps = [("", "Under way"), ("Watch", f"autoreason show {row.id} --follow")]
@@ -179,7 +180,6 @@ class Transcript:
             outcome.print_report(result, self.console)
 
     def heading(self, title: str) -> None:
-        """A title, with a blank line before it."""
         self._print(Text(f"\n{title}" if title else "", style="bold"))
 
     def _quote(self, name: str, text: str) -> None:
@@ -196,3 +196,36 @@ class Transcript:
 
     def _print(self, line: Text) -> None:
         self.console.print(line, soft_wrap=True)
+
+
+_WORD = re.compile(r"\S+[^\S\n]*|\s")
+_MARKS = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
+_STYLES = {"same": "", "gone": "red strike", "new": "green"}
+
+
+def compare(before: str, after: str) -> list[tuple[str, str]]:
+    """The way from one text to the other: stretches of words that are the `same`, `gone` or `new`."""
+    old, new = _WORD.findall(before), _WORD.findall(after)
+    stretches = []
+    for what, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        gone = [] if what == "equal" else [("gone", "".join(old[i:j]))]
+        stretches += [*gone, ("same" if what == "equal" else "new", "".join(new[k:m]))]
+    return [stretch for stretch in stretches if stretch[1]]
+
+
+def print_changes(before: str, after: str) -> None:
+    """In colour on a terminal that has it, else with marks: [-gone-] and {+new+}."""
+    from rich.text import Text
+
+    from autoreason.cli.console import stdout_console
+
+    console = stdout_console()
+    coloured = console.is_terminal and not console.no_color and console.color_system is not None
+    if before == after:
+        print("nothing changed: the text is the first draft", file=sys.stderr)
+    changes = Text()
+    for kind, text in compare(before, after):
+        shown = text if coloured else _MARKS[kind].format(text.rstrip())
+        changes.append(shown, style=_STYLES[kind])
+        changes.append("" if coloured else text[len(text.rstrip()) :])
+    console.print(changes, soft_wrap=True, end="" if changes.plain.endswith("\n") else "\n")

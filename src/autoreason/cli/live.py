@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from autoreason.cli import account, lookup
-from autoreason.cli.account import SAID, Account, Line
-from autoreason.events import AnyEvent
+from autoreason.characters import without_controls
+from autoreason.cli import account
+from autoreason.cli.account import LIVE, Line, tell
+from autoreason.events import LIFECYCLE, AnyEvent, RunStarted
 from autoreason.exchange import (
     BatchWaiting,
     CallEnded,
@@ -25,14 +29,17 @@ from autoreason.exchange import (
     Spent,
     TextArrived,
 )
+from autoreason.job_types import Lab
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import Key, order_by_number
 from autoreason.report import numbers
+from autoreason.report.table import wrap
 from autoreason.story import Story
 
 if TYPE_CHECKING:
     from autoreason.studies.lab_job import LabProgress, SuiteCells
     from autoreason.studies.lab_suite import Cell
+
 
 CELL = "cell"
 """The kind of query that a cell of a suite is."""
@@ -48,8 +55,6 @@ _WITHIN = ("try", "evaluation", "judge")
 
 @dataclass
 class Call:
-    """One request under way, or one query that takes a while."""
-
     key: str
     role: str
     """What a model is asked to be, or the kind of the query."""
@@ -69,13 +74,10 @@ class Call:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens have arrived."""
         return self.characters // _CHARACTERS_PER_TOKEN
 
 
 class Live:
-    """A run as far as it has come, and what is under way."""
-
     def __init__(
         self, run: str = "", clock: Callable[[], float] = time.monotonic, worked: float = 0.0
     ) -> None:
@@ -85,12 +87,10 @@ class Live:
         """As if earlier work on the run had ended just now."""
         self.event_time: float | None = None
         """When the present event happened, in seconds of work; None is now."""
-        self.account = Account()
+        self.story = Story()
         self.lines: list[Line] = []
-        """What has happened."""
         self.calls: dict[str, Call] = {}
         self.batches: dict[str, BatchWaiting] = {}
-        """Batches that were sent, by name."""
         self.spent = Spent()
         self.worked_on_bases = 0.0
         """Seconds of work on the suites that this one adds repeats to."""
@@ -104,18 +104,9 @@ class Live:
         self.stopping = False
         """Whether nothing new starts, because a person asked for that."""
 
-    @property
-    def story(self) -> Story:
-        """What is recorded so far."""
-        return self.account.story
-
-    def on_event(self, event: AnyEvent) -> None:
-        """Take in an event."""
-        self.tell(event)
-
-    def tell(self, event: AnyEvent) -> list[Line]:
+    def on_event(self, event: AnyEvent) -> list[Line]:
         """Take in an event; the lines that say it."""
-        said = [line for line in self.account.tell(event) if line.depth == SAID]
+        said = [line for line in tell(event, self.story) if line.depth == LIVE]
         self.lines += said
         return said
 
@@ -149,7 +140,7 @@ class Live:
         # A call that brought no reply is not paid for.
         if signal.outcome not in _NO_REPLY:
             self.spent = self.spent.plus(signal)
-            if lookup.is_suite(self.story) and not signal.replayed:
+            if isinstance(self.story.job, Lab) and not signal.replayed:
                 part = Key.parse(signal.key).group
                 self.spent_by_cell[part] = self.spent_by_cell.get(part, Spent()).plus(signal)
 
@@ -159,13 +150,12 @@ class Live:
         return self.clock() - self.started if self.event_time is None else self.event_time
 
     def age(self, call: Call) -> float:
-        """Seconds a call has been under way."""
         return self.clock() - call.since
 
     @property
     def lab(self) -> LabProgress | None:
         """How far a suite is; None of any other run."""
-        if not lookup.is_suite(self.story):
+        if not isinstance(self.story.job, Lab):
             return None
         running = sum(call.role == CELL for call in self.calls.values())
         seconds = self.worked_on_bases + self.elapsed
@@ -173,8 +163,7 @@ class Live:
 
     @property
     def cells(self) -> Mapping[str, Cell]:
-        """All cells of a suite, by part; none of any other run."""
-        return self._suite_cells.cells if lookup.is_suite(self.story) else {}
+        return self._suite_cells.cells if isinstance(self.story.job, Lab) else {}
 
     @cached_property
     def _suite_cells(self) -> SuiteCells:
@@ -183,7 +172,6 @@ class Live:
         return SuiteCells(self.story)
 
     def describe_part(self, part: str) -> str:
-        """What people call a part."""
         return cell.name if (cell := self.cells.get(part)) else part.replace("/", " ")
 
     def under_way(self) -> dict[str, list[Call]]:
@@ -209,10 +197,9 @@ class Live:
         return " · ".join(each_batch)
 
     def waiting(self) -> str:
-        """What a run that is being stopped still waits for."""
         calls = sum(bool(call.model) for call in self.calls.values())
         if not calls:
-            files = lookup.writes_files(self.story)
+            files = self.story.writes == "files"
             tests = files and "; what was kept is tested; Ctrl-C again ends at once"
             return f"Stopping{tests or ''}"
         replies = numbers.count(calls, "reply", "replies")
@@ -220,17 +207,16 @@ class Live:
         return f"Stopping: {wait}; Ctrl-C again ends at once"
 
     def progress(self) -> list[str]:
-        """How far it is, what would end it, and what was spent."""
         story, lab = self.story, self.lab
         so_far = needs = ""
-        if lookup.writes_files(story):
+        if story.writes == "files":
             from autoreason.artifacts.research_history import ResearchProgress
 
             research = ResearchProgress(story)
             so_far, needs = research.so_far, research.needs
         elif lab:
             needs = lab.remaining
-        elif lookup.writes_texts(story):
+        elif story.writes == "text":
             needs = account.describe_needs(story, [call.stage for call in self.calls.values()])
         spent = account.describe_spending(story, lab.spent if lab else self.spent)
         return [line for line in (self.batch_progress(), so_far, needs, spent) if line]
@@ -244,7 +230,6 @@ class View:
     """Follows a run and shows nothing; subclasses show it."""
 
     period = 3600.0
-    """Seconds between two refreshes."""
     on_signal: OnSignal | None = None
     """Takes signals; None where nothing shows them, so that no reply is streamed for it."""
 
@@ -258,11 +243,9 @@ class View:
         """Take down after the run."""
 
     def on_event(self, event: AnyEvent) -> None:
-        """Take in an event."""
         self.live.on_event(event)
 
     def on_stop(self) -> None:
-        """Show that nothing new starts, because a person asked for that."""
         self.live.stopping = True
 
     def print_note(self, line: str) -> None:
@@ -270,3 +253,77 @@ class View:
 
     def refresh(self) -> None:
         """Show the present state."""
+
+
+HEARTBEAT = 15.0
+"""Seconds without a line after which one is printed."""
+_BATCH_HEARTBEAT = 600.0
+"""The same while batches are waited for."""
+_INDENT = " " * len("  0:00  ")
+_MAX_NAMED = 9
+
+
+class Plain(View):
+    """Prints what happens as it happens."""
+
+    period = 1.0
+
+    def __init__(self, live: Live, out: TextIO | None = None, skip: int = 0) -> None:
+        super().__init__(live)
+        self.out = out or sys.stderr
+        self.skip = skip
+        """Events of the tournament known from before, which are not printed again."""
+        self.printed_at = live.clock()
+
+    def on_event(self, event: AnyEvent) -> None:
+        lines = self.live.on_event(event)
+        if self.skip and not isinstance(event, LIFECYCLE):
+            self.skip -= 1
+            return
+        name = f"run {self.live.run}: " if isinstance(event, RunStarted) else ""
+        for line in lines:
+            self.print_note(f"{name}{line}")
+
+    def on_signal(self, signal: Signal) -> None:
+        """Count along; only trouble, and how far batches are, is worth a line."""
+        before = self.live.batch_progress()
+        self.live.on_signal(signal)
+        if isinstance(signal, BatchWaiting):
+            if (progress := self.live.batch_progress()) not in ("", before):
+                self.print_note(progress)
+        elif isinstance(signal, CallRetried):
+            key = Key.parse(Key.parse(signal.key).for_readers())
+            part = [self.live.describe_part(str(key.part))] if key.part else []
+            who = " ".join((*part, *key.steps))
+            wait = numbers.duration(signal.wait)
+            self.print_note(f"{who}: {signal.reason}; asking again in {wait}")
+
+    def on_stop(self) -> None:
+        super().on_stop()
+        self.print_note(self.live.waiting())
+
+    def print_note(self, line: str) -> None:
+        minutes, seconds = divmod(int(self.live.elapsed), 60)
+        text = f"{minutes:3}:{seconds:02}  {without_controls(line)}"
+        text = "\n".join(wrap(text, shutil.get_terminal_size().columns, _INDENT))
+        # The reader may have left; the run goes on.
+        with suppress(OSError):
+            print(text, file=self.out, flush=True)
+        self.printed_at = self.live.clock()
+
+    def refresh(self) -> None:
+        silence = self.live.clock() - self.printed_at
+        if progress := self.live.batch_progress():
+            if silence >= _BATCH_HEARTBEAT:
+                self.print_note(progress)
+        elif silence >= HEARTBEAT and self.live.calls:
+            groups = list(self.live.under_way().items())
+            parts = []
+            for name, calls in groups[:_MAX_NAMED]:
+                tokens = sum(call.tokens for call in calls)
+                arrived = f", about {numbers.count(tokens, 'token')} so far" if tokens else ""
+                eldest = max(map(self.live.age, calls))
+                parts.append(f"{name} for {numbers.duration(eldest)}{arrived}")
+            if len(groups) > _MAX_NAMED:
+                parts.append(f"and {len(groups) - _MAX_NAMED} more")
+            self.print_note(f"still at work: {'; '.join(parts)}")

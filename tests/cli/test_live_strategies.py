@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.cli.views.test_live import Clock, seen, terminal
+from tests.cli.test_live import Clock, seen, terminal
 from tests.programs.stage import MadeUpExaminer, fenced, program
 from tests.run.leaving import Breaking
 from tests.run.runs import TASK, go_on, open_journal, settings, start_run
@@ -18,13 +18,10 @@ from tests.strategies.test_leaving import SCRIPT as WRITING
 from tests.strategies.test_leaving import options
 from tests.tournament.stage import vote
 
-from autoreason.cli.views.live import Live
+from autoreason.cli.live import Live
 from autoreason.events import AnyEvent, RunStarted
 from autoreason.exchange import (
-    CallEnded,
     CallStarted,
-    Outcome,
-    QueryEnded,
     QueryStarted,
     Request,
     Signal,
@@ -66,7 +63,7 @@ class Watcher:
 
     def on_event(self, event: AnyEvent) -> None:
         """Something happened."""
-        self.lines += map(str, self.live.tell(event))
+        self.lines += map(str, self.live.on_event(event))
         self._draw()
 
     def on_signal(self, signal: Signal) -> None:
@@ -134,23 +131,6 @@ async def test_a_resumed_run_is_drawn_from_its_beginning(journal: Journal, name:
     assert watcher.live.story.end == result.story.end
 
 
-async def test_a_playoff_that_is_held_again_is_seen(journal: Journal) -> None:
-    task, chosen = case("best_of_n")
-    dead = Breaking({**SCRIPT, "judge": "I would rather not say."})
-    paused = await start_run(journal, dead, task=task, settings=chosen)
-    assert paused.status == "panel_failed"
-    watcher = Watcher()
-    await go_on(
-        journal,
-        paused.run,
-        Breaking(SCRIPT),
-        on_event=watcher.on_event,
-        on_signal=watcher.on_signal,
-    )
-    assert any("playoff" in drawn for drawn in watcher.drawn)
-    assert any("confirmation" in drawn for drawn in watcher.drawn[-12:])
-
-
 async def test_independent_drafts_are_called_drafts(journal: Journal) -> None:
     task, chosen = case("best_of_n")
     watcher = Watcher()
@@ -208,15 +188,6 @@ def test_a_problem_shows_what_was_tried_and_what_is_under_way() -> None:
 @pytest.mark.parametrize("width", [30, 60, 100])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert all(len(line) <= width for line in seen(at_work(), terminal(width)))
-
-
-def test_running_tests_is_no_call_that_is_paid_for() -> None:
-    live = at_work()
-    live.on_signal(QueryEnded("pass/1/B/examined"))
-    assert "pass/1/B/examined" not in live.calls
-    assert live.spent.calls == 0
-    live.on_signal(CallEnded("pass/1/critic/0/try/0", Outcome.OK, 0.4))
-    assert live.spent.calls == 1
 
 
 def _writes(request: Request) -> str:

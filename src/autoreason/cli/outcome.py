@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from autoreason.run.research import MeasuredStart
     from autoreason.run.result import Result
 
+
 EXIT = {
     "converged": 0,
     "capped": 0,
@@ -51,18 +52,13 @@ _BEHIND = "shows no gain, and the result did worse in it than the start, perhaps
 
 
 class OutputOptions(Struct, frozen=True):
-    """The options of a command that say how a run is shown and where its text goes."""
-
     output: Path | None = None
     as_json: bool = False
     progress: str | None = None
     """`live`, `lines` or `none`; None is live on a terminal."""
     report: Path | None = None
-    """The folder for a report on programs."""
     html: Path | None = None
-    """The file for a report as a page."""
     fail_on_contract: bool = False
-    """A text that breaks its contract is a failure."""
 
     @property
     def quiet(self) -> bool:
@@ -89,12 +85,11 @@ def print_json(value: Any) -> None:
 
 
 def show_answer(answer: Answer) -> None:
-    """What a command found: a value for programs, or lines and tables for people."""
     if shared("as_json"):
         print_json(answer.value)
         return
     if answer.lines:
-        from autoreason.cli.views.console import print_table, stdout_console
+        from autoreason.cli.console import print_table, stdout_console
 
         console = stdout_console()
         for line in answer.lines:
@@ -106,8 +101,7 @@ def show_answer(answer: Answer) -> None:
 
 
 def show_report(report: Report) -> None:
-    """A report that was asked for, on standard output and as a page."""
-    from autoreason.cli.views.console import stdout_console
+    from autoreason.cli.console import stdout_console
 
     try:
         if shared("as_json"):
@@ -120,7 +114,6 @@ def show_report(report: Report) -> None:
 
 
 def print_report(report: Report, console: Console | None) -> None:
-    """A report on a terminal; without one, on standard error."""
     if console:
         console.print(report, soft_wrap=True)
     else:
@@ -128,14 +121,12 @@ def print_report(report: Report, console: Console | None) -> None:
 
 
 def write_page(report: Report, path: Path | None) -> None:
-    """A report as a page for a browser, where one was asked for."""
     if path is not None:
         write(path, report.to_html())
         print_message(f"written to {path}")
 
 
 def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
-    """Labelled sentences on a terminal or into a file."""
     from rich.text import Text
 
     for label, sentence in lay_out(labelled, console.width):
@@ -144,7 +135,6 @@ def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
 
 
 def show_text(text: str, bare: bool = False) -> None:
-    """The text alone; on a terminal between two rules."""
     body = text if text.endswith("\n") else f"{text}\n"
     if sys.stdout.isatty():
         body = without_controls(body)
@@ -182,7 +172,6 @@ def preview(prepared: PreparedRun[Any], measured: MeasuredStart | None = None) -
 
 
 def end_text(result: Result, options: OutputOptions, console: Console | None) -> int:
-    """Print or write the text and the report, and return the exit status."""
     status = EXIT[result.status]
     usable = status in USABLE and result.story.text is not None
     if usable and options.output:
@@ -228,8 +217,7 @@ def _explain_failure(result: Result, where: str) -> Iterator[None]:
 
 
 def end_programs(solution: Solution, options: OutputOptions, console: Console | None) -> int:
-    """Print or write the program or the report of a set, and return the exit status."""
-    from autoreason.cli.views.console import stderr_console, stdout_console
+    from autoreason.cli.console import stderr_console, stdout_console
     from autoreason.report.report import write_folder
 
     console = console or stderr_console()
@@ -273,7 +261,6 @@ def _print_problem(solution: Solution, options: OutputOptions) -> None:
 
 
 def _files(solution: Solution, options: OutputOptions) -> list[tuple[str, str]]:
-    """What was written, or how it will be."""
     later = f"once it is finished: autoreason {{}} {solution.run}"
     rows = []
     if options.output and solution.one:
@@ -297,7 +284,6 @@ def _unwritten(options: OutputOptions) -> str:
 
 
 def end_files(result: ResearchResult, options: OutputOptions, console: Console | None) -> int:
-    """Print or write what changed and the report, and return the exit status."""
     status = EXIT[result.status]
     usable = status in USABLE
     if options.as_json:
@@ -328,7 +314,6 @@ def end_files(result: ResearchResult, options: OutputOptions, console: Console |
 
 
 def _write_files(result: ResearchResult, folder: Path) -> None:
-    """Write the files that differ from the start."""
     changes = result.changes
     try:
         check_folder(folder, changes)

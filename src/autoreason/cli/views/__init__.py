@@ -1,1 +1,0 @@
-"""How runs and results look in a terminal."""
