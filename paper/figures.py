@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from autoreason.report.numbers import UNKNOWN
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from autoreason.stats.shares import student_t
 
 Verdict = Literal["agrees", "consistent", "differs", "no data"]

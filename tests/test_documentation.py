@@ -35,7 +35,7 @@ from autoreason.run.estimate import DryRun
 from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
 from autoreason.run.research import research
-from autoreason.stats.results import Estimate, Test
+from autoreason.stats import Estimate, Test
 from autoreason.studies.audit import Audit
 from autoreason.studies.audit_findings import AuditFinding
 from autoreason.studies.certificate import Certificate, CertificateFinding

@@ -15,7 +15,6 @@ from autoreason.journal import Journal
 from autoreason.journal.run_names import is_cell
 from autoreason.stats import Estimate
 from autoreason.stats.resampling import permutation_test
-from autoreason.stats.results import Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.story import Story
 from benchmarks.real.plan import Job

@@ -33,8 +33,7 @@ from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.assignment import CodeVerdict, Examined
 from autoreason.programs.events import ProgramExamined, solved_in
 from autoreason.settings import Settings
-from autoreason.strategies.registry import BUILT_IN
-from autoreason.strategies.rivals import sample_count
+from autoreason.strategies import BUILT_IN, sample_count
 from autoreason.studies.certificate_questions import SUITE
 from autoreason.studies.panel_jobs import make_entries
 from autoreason.task import Task

@@ -18,7 +18,6 @@ from autoreason.stats.power import (
     detectable_difference,
     detectable_gain,
     detectable_share,
-    least_gain,
     sample_size,
     unequal_split,
 )

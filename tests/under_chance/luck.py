@@ -10,7 +10,7 @@ from math import factorial, prod, sqrt
 import numpy as np
 
 from autoreason.events import BallotCast, Verdict
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from autoreason.studies.panel_report import CountedBallot, PanelReport, report
 from autoreason.tournament.evidence import chance_of_margin, chance_of_win
 from autoreason.tournament.judges import balanced_orders

@@ -15,7 +15,6 @@ from autoreason.errors import InvalidInput, plainly
 from autoreason.fields import FieldDoc, read_docs
 from autoreason.files import config_file, open_input
 from autoreason.job_types import Research
-from autoreason.paths import config_file
 from autoreason.run import verbs
 from autoreason.settings import (
     LIMITS,

@@ -64,7 +64,7 @@ def pull_weights(model: ModelFile | None = None) -> None:
     from rich.progress import BarColumn, DownloadColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    from autoreason.cli.views.console import stderr_console
+    from autoreason.cli.console import stderr_console
     from autoreason.models.local import SMOLLM2, address_of, pull
 
     wanted = model or SMOLLM2

@@ -103,7 +103,7 @@ def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
     if not os.access(certificates_folder(), os.X_OK):
         return
     from autoreason.prompts import built_in
-    from autoreason.strategies.registry import job_class
+    from autoreason.strategies import job_class
     from autoreason.studies.certificate import find_certificate
 
     roles = job_class(settings.job).prompts
@@ -354,7 +354,7 @@ def resume_run(book: Journal, run: str, chosen: dict[str, Any], values: dict[str
 
 def follow(book: Journal, run: str, progress: str | None) -> int:
     """Show a run until it ends, then how it ended; Ctrl-C ends the watching, not the run."""
-    from autoreason.cli.views.console import stderr_console
+    from autoreason.cli.console import stderr_console
     from autoreason.run.prepared import reported_result
     from autoreason.run.record import recorded_result, working_time
 

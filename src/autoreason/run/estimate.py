@@ -40,7 +40,7 @@ from autoreason.report.table import Column, Table
 from autoreason.run.record import first_requests
 from autoreason.run.verbs import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
-from autoreason.strategies.registry import job_class
+from autoreason.strategies import job_class
 from autoreason.task import Task
 from autoreason.tournament.candidates import ballot_size
 from autoreason.tournament.loop import without_drafts

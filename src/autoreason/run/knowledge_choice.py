@@ -19,7 +19,7 @@ from autoreason.knowledge_records import (
 from autoreason.models.pool import Destination, ModelPool, destination
 from autoreason.report.numbers import count
 from autoreason.settings import Settings, provider_of, servers
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from autoreason.task import Task
 
 

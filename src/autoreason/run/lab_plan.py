@@ -27,7 +27,7 @@ from autoreason.run.estimate import (
     share_paid,
 )
 from autoreason.settings import Budget, Settings
-from autoreason.stats.results import BEYOND_CHANCE, Estimate
+from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.studies.lab_suite import (
     CellKind,
     Suite,

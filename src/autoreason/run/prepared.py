@@ -47,7 +47,7 @@ from autoreason.settings import (
     providers_of,
     read_budget,
 )
-from autoreason.strategies.registry import job_class
+from autoreason.strategies import job_class
 from autoreason.task import Task
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import ceil, exp, fsum, lgamma, log, log2, sqrt
 from statistics import NormalDist
 
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 
 _NORMAL = NormalDist()
 POWER = 0.8

@@ -24,7 +24,7 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures
 from autoreason.settings import Settings
 from autoreason.story import Story
-from autoreason.strategies.rivals import Single
+from autoreason.strategies import Single
 from autoreason.studies.advice_measures import (
     GAIN,
     JUDGES,

@@ -24,7 +24,7 @@ from autoreason.report.numbers import count, listed
 from autoreason.settings import Settings
 from autoreason.stats.shares import clustered_share
 from autoreason.story import CONFIRMATION, Story
-from autoreason.strategies.rivals import CritiqueRevise
+from autoreason.strategies import CritiqueRevise
 from autoreason.studies.certificate import (
     BALLOTS,
     COIN,

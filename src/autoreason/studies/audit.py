@@ -19,7 +19,7 @@ from autoreason.programs.examination import same_program
 from autoreason.report.numbers import count, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, Tone, words
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from autoreason.stats.shares import share
 from autoreason.studies import audit_panels
 from autoreason.studies.audit_findings import (

@@ -22,7 +22,7 @@ from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
 from autoreason.report.numbers import count, percent
 from autoreason.settings import Settings
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.task import Task

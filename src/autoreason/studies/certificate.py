@@ -25,7 +25,7 @@ from autoreason.report.numbers import listed, percent, percent_range
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import Protocol, Settings
-from autoreason.stats.results import Estimate
+from autoreason.stats import Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.story import Story
 from autoreason.studies.certificate_questions import (

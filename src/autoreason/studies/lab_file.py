@@ -29,7 +29,7 @@ from autoreason.settings import (
     limit_remedy,
     make_settings,
 )
-from autoreason.strategies.registry import find_strategy, unused_setting
+from autoreason.strategies import find_strategy, unused_setting
 from autoreason.studies.lab_suite import (
     DRAFT,
     MAX_REPEATS,

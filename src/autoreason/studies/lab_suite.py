@@ -26,7 +26,7 @@ from autoreason.programs.events import Solved, describe_solved
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_JUDGES, MAX_PASSES, Budget, Matched, Models, Settings, Unit
 from autoreason.stats.shares import enough_repeats
-from autoreason.strategies.registry import find_strategy
+from autoreason.strategies import find_strategy
 from autoreason.studies.panel_jobs import cut_to_equal_length, distinct, panel_job
 from autoreason.task import Task, Work
 

@@ -25,7 +25,7 @@ from autoreason.report.numbers import UNKNOWN, count, describe_tie, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import Settings
-from autoreason.stats.results import BEYOND_CHANCE
+from autoreason.stats import BEYOND_CHANCE
 from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
 from autoreason.task import Entry, Task

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
-from autoreason.stats.results import Estimate, Test
+from autoreason.stats import Estimate, Test
 from autoreason.studies.lab_comparisons import (
     ArmPair,
     ArmValues,

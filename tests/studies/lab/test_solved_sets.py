@@ -30,7 +30,7 @@ from autoreason.programs.assignment import Assignment, CodeVerdict
 from autoreason.programs.events import Solved, program_files
 from autoreason.stats import Estimate
 from autoreason.stats.shares import cohens_h, exact_share, share, sign_test
-from autoreason.studies.lab.lab_report import lab_files
+from autoreason.studies.lab_report import lab_files
 
 
 def ends(found: Estimate) -> tuple[float | None, ...]:

@@ -54,7 +54,7 @@ def audit(runs: tuple[str, ...], every: bool, book: Journal) -> Report:
       autoreason audit amber-fox
       autoreason audit --all
     """
-    from autoreason.cli.views.console import stderr_console
+    from autoreason.cli.console import stderr_console
     from autoreason.studies.audit import audit_runs
     from autoreason.studies.audit_findings import read_run
 
@@ -123,7 +123,7 @@ def simulate(**values: Any) -> Report:
       autoreason simulate --world harm-new --set k=2 --set playoff=9
       autoreason simulate --world my-judges.yaml --runs 1000 --budget 100
     """
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
     from autoreason.studies.simulation import Plan, choose_protocols, run_study
     from autoreason.studies.world import load_worlds
 

@@ -127,8 +127,8 @@ def show(
 
 
 def _show_whole(book: Journal, row: RunRow, result: Result, *, short: bool) -> None:
-    from autoreason.cli.views.outcome import print_json, show_report, write_page
-    from autoreason.cli.views.transcript import print_end, print_run
+    from autoreason.cli.outcome import print_json, show_report, write_page
+    from autoreason.cli.transcript import print_end, print_run
     from autoreason.run.prepared import reported_result, store_verdict
 
     story, as_json, html = result.story, shared("as_json"), shared("html")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from autoreason.cli.views.console import ProgressLine
+    from autoreason.cli.console import ProgressLine
     from autoreason.files import Place
     from autoreason.journal import Journal, RunRow
     from autoreason.journal.maintenance import Damage

@@ -140,7 +140,6 @@ def _list() -> Answer:
     from autoreason.cli.arguments import read_config
     from autoreason.cli.console import stdout_console
     from autoreason.cli.embedded import weights_state
-    from autoreason.cli.views.console import stdout_console
     from autoreason.files import config_file
     from autoreason.models.local import local_models
     from autoreason.models.providers import PROVIDERS, key_file
