@@ -234,24 +234,6 @@ def test_a_set_killed_while_programs_run_goes_on_where_it_was(shared: Path, tmp_
         assert asyncio.run(replay.aio(run, journal=journal)).same
 
 
-@pytest.mark.timeout(60)
-def test_the_library_takes_a_problem_as_a_mapping_or_a_file(tmp_path: Path) -> None:
-    double = "print(2 * int(input()))"
-    path = tmp_path / "double.json"
-    path.write_text(json.dumps(EASY[1]), "utf-8")
-    problems: tuple[Any, ...] = (EASY[1], path, str(path))
-    for problem in problems:
-        try:
-            found = solve(problem, ScriptedModel({"author": fenced(double)}), strategy="single")
-        except InvalidInput as error:
-            pytest.skip(f"programs cannot be run here: {error}")
-        assert (found.program, found.calls) == (double, 1)
-        assert found.public
-        assert found.private
-        assert (found.public.passed, found.private.passed) == (1, 2)
-        assert found.level not in ("", "none")
-
-
 async def test_a_file_that_is_not_there_is_one_clear_sentence(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"nowhere\.json"):
         await solve.aio(tmp_path / "nowhere.json", ScriptedModel({}))
@@ -268,11 +250,6 @@ async def test_a_mapping_that_is_no_problem_is_refused_without_naming_a_file(wha
     problem, said = REFUSED[what]
     with pytest.raises(InvalidInput, match=said):
         await solve.aio(problem, ScriptedModel({}))
-
-
-async def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(InvalidInput, match=r"^unknown option `cals`; did you mean `calls`\?$"):
-        await solve.aio(EASY[1], ScriptedModel({}), cals=3)  # type: ignore[call-arg]
 
 
 @pytest.mark.timeout(400)

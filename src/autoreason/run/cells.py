@@ -155,7 +155,7 @@ class SharedExaminer:
     """Runs the programs of all cells over a set, whose searches learn from each other."""
 
     def __init__(self, service: Service) -> None:
-        self.answer = service.answer
+        self.service, self.answer = service, service.answer
         self.policy = Policy()
 
 
@@ -164,8 +164,7 @@ class CellServices:
         self._evaluate = evaluate
         self._examiner = SharedExaminer(examiner) if examiner else None
         """One that is open already."""
-        self._opened: dict[tuple[str, bool], LazyService] = {}
-        self._shared: dict[tuple[str, bool], SharedExaminer] = {}
+        self._opened: dict[tuple[str, bool], SharedExaminer] = {}
 
     def of(self, run: str, task: Task, settings: Settings, journal: Journal) -> Service | None:
         """What a cell's queries go to; None where it opens a process of its own."""
@@ -182,19 +181,19 @@ class CellServices:
     ) -> SharedExaminer:
         terms = settings.job_as(Solve)
         key = (terms.set, terms.unsafe)
-        if key not in self._shared:
-            self._opened[key] = LazyService(work, settings, run)
-            self._shared[key] = SharedExaminer(self._opened[key])
+        if not (shared := self._opened.get(key)):
+            shared = self._opened[key] = SharedExaminer(LazyService(work, settings, run))
             # What other processes have seen before.
             for row in journal.cells(suite_name(run)):
                 for each in journal.answers(row.id).values() if row.finished else ():
                     if each.kind == PolicyQuery.kind:
-                        self._shared[key].policy.learn(convert(each.question, PolicyQuery).turn)
-        return self._shared[key]
+                        shared.policy.learn(convert(each.question, PolicyQuery).turn)
+        return shared
 
     async def close(self) -> None:
         for each in self._opened.values():
-            await each.close()
+            if isinstance(each.service, LazyService):
+                await each.service.close()
 
 
 # Running cells.
@@ -250,7 +249,7 @@ class LocalExecutor:
         service = self._services.of(cell.run, cell.task, cell.settings, journal)
         shared: dict[str, Any] = {"service": service, "shared_budget": budget, "locked": True}
         if not journal.has(cell.run):
-            prompts = PromptSet(cell.prompts) if cell.prompts else cell_prompts(cell.settings)
+            prompts = PromptSet(cell.prompts) if cell.prompts else choose_prompts(cell.settings)
             new = (cell.task, cell.settings, journal, hooks)
             return await driver.start(*new, name=cell.run, prompts=prompts, **shared)
         row = journal.row(cell.run)
@@ -260,10 +259,6 @@ class LocalExecutor:
 
     async def close(self) -> None:
         await self._services.close()
-
-
-def cell_prompts(settings: Settings) -> PromptSet:
-    return choose_prompts(settings, writes=settings.job.writes or settings.job.steps_write)
 
 
 def prefix_signals(on_signal: OnSignal | None, part: str) -> OnSignal | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 from msgspec import convert
 from msgspec.structs import replace
@@ -123,21 +124,15 @@ def withhold_private(
     def public(shown: tuple[ShownRecord, ...]) -> tuple[ShownRecord, ...]:
         return tuple(each for each in shown if not each.private)
 
-    def both(lists: ShownOutcomes) -> ShownOutcomes:
-        return ShownOutcomes(well=public(lists.well), badly=public(lists.badly))
-
-    number = known.left_out.get("private", 0) + len(private)
-    knowledge = replace(
-        known,
-        facts=public(known.facts),
-        style=public(known.style),
-        feedback=public(known.feedback),
-        critic=both(known.critic),
-        judges=both(known.judges),
-        left_out=known.left_out | {"private": number},
-        withheld=known.withheld + len(private),
-    )
-    return replace(task, knowledge=knowledge)
+    lists = {name: public(getattr(known, name)) for name in ("facts", "style", "feedback")}
+    outcomes = {
+        name: ShownOutcomes(well=public(shown.well), badly=public(shown.badly))
+        for name, shown in (("critic", known.critic), ("judges", known.judges))
+    }
+    left_out = known.left_out | {"private": known.left_out.get("private", 0) + len(private)}
+    withheld = known.withheld + len(private)
+    changes: dict[str, Any] = {**lists, **outcomes, "left_out": left_out, "withheld": withheld}
+    return replace(task, knowledge=replace(known, **changes))
 
 
 def check_destinations(task: Task, settings: Settings, pool: ModelPool) -> None:

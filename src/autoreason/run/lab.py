@@ -31,7 +31,6 @@ from autoreason.run.cells import (
     CellServices,
     Executor,
     LocalExecutor,
-    cell_prompts,
     open_budget,
 )
 from autoreason.run.lab_plan import LabPlan, plan_cells
@@ -42,6 +41,7 @@ from autoreason.run.prepared import (
     check_call_limit,
     check_models,
     check_settings,
+    choose_prompts,
     hooks_in,
     job_in,
     use_pool,
@@ -213,7 +213,7 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
 
     async def _check_arms(self, pool: ModelPool) -> None:
         for _, task, settings in arm_runs(self.suite):
-            await check_models(task, settings, pool, cell_prompts(settings))
+            await check_models(task, settings, pool, choose_prompts(settings))
 
     def _check_terms(self) -> None:
         """Refuse models that other processes do not have."""

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from autoreason.report.numbers import UNKNOWN, count, money, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Figure, Table, figures, words
-from autoreason.run.cells import cell_prompts
 from autoreason.run.estimate import (
     Number,
     RunEstimate,
@@ -26,6 +25,7 @@ from autoreason.run.estimate import (
     estimate_run,
     share_paid,
 )
+from autoreason.run.prepared import choose_prompts
 from autoreason.settings import Budget, Settings
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.studies.lab.lab_suite import (
@@ -213,12 +213,15 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
         given, own = _prepare(suite, kind, task, arms)
         # Problems of a set are much alike, and there may be thousands.
         alike = (kind, set_of(suite.tasks[task]) or task, arms)
-        estimate = known.get(alike) or await estimate_run(given, own, cell_prompts(own))
+        estimate = known.get(alike) or await estimate_run(given, own, choose_prompts(own))
         known[alike] = estimate
         if kind == "arm" and suite.match:
             first, chosen = _prepare(suite, kind, task, [next(iter(suite.arms))])
             estimate = _matched(
-                suite.match, own, estimate, await estimate_run(first, chosen, cell_prompts(chosen))
+                suite.match,
+                own,
+                estimate,
+                await estimate_run(first, chosen, choose_prompts(chosen)),
             )
         if estimate.paid.likely < 1:
             too_long |= {(kind, task, arm) for arm in arms}

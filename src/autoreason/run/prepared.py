@@ -284,15 +284,14 @@ async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts:
             )
 
 
-def choose_prompts(
-    settings: Settings, folder: Path | None = None, *, writes: str | None = None
-) -> PromptSet:
+def choose_prompts(settings: Settings, folder: Path | None = None) -> PromptSet:
     """The user's prompts, and the built-in ones for the rest: the short ones where the author is known to need them.
 
     Where that is not known beforehand, the run finds out (`Strategy.begin_pass`). What a judge failed in says nothing
     about authors: a failed certificate changes the judges' prompt alone.
     """
     author = settings.models.author or settings.models.judges[0]
+    writes = settings.job.writes or settings.job.steps_write
     prompts = load(folder, small=author == DEFAULT_MODEL, writes=writes)
     return prompts.with_short_judge() if _fails_as_judge(settings) else prompts
 
@@ -417,7 +416,6 @@ def prepare_with(
 ) -> PreparedRun[Any]:
     """The same under complete settings."""
     folder = options.get("prompts")
-    writes = settings.job.writes or settings.job.steps_write
     if task.knowledge:
         from autoreason.run.knowledge_choice import withhold_private
 
@@ -425,7 +423,7 @@ def prepare_with(
     return PreparedRun(
         task=task,
         settings=settings,
-        prompts=choose_prompts(settings, Path(folder) if folder else None, writes=writes),
+        prompts=choose_prompts(settings, Path(folder) if folder else None),
         models=choice.objects,
         hooks=hooks_in(options),
     )

@@ -397,7 +397,7 @@ class WorkerExecutor:
             self._watching.cancel()
         for each in self._workers:
             await each.worker.close()
-        # A journal that cannot be reached any more is no reason to fail here.
+        # A journal that cannot be reached any more does not fail it here.
         with suppress(AutoreasonError):
             for each in self._workers:
                 async with lock_when_free(self._journal, each.name):
