@@ -20,10 +20,10 @@ from autoreason.job_types import Judge
 from autoreason.journal import Journal
 from autoreason.journal.run_names import cell_name
 from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.run.cells import lab_status, report_of
 from autoreason.run.lab import NothingToAdd, lab, prepare_add
-from autoreason.run.lab_status import lab_status, report_of
 from autoreason.run.record import recorded_result, working_time
-from autoreason.run.recorded import replay, resume
+from autoreason.run.refine import replay, resume
 from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport
@@ -194,10 +194,8 @@ async def test_a_suite_that_can_show_nothing_is_refused_before_anything_is_spent
     ("limits", "budget", "said"),
     [
         ("", Budget(tokens=500), "pays for under 1 % of what it likely takes"),
-        ("", Budget(seconds=30), "30 s; what that allows is not known beforehand"),
         ("budget: {cell: {calls: 5}}\n", Budget(), "18 of 18 cells of contest most likely would"),
         ("budget: {cell: {tokens: 10}}\n", Budget(), "raise `budget.cell`"),
-        ("budget: {cell: {seconds: 5}}\n", Budget(), "5.0 s; what that allows is not known"),
     ],
 )
 async def test_a_plan_says_what_each_limit_allows(

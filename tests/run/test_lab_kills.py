@@ -27,9 +27,9 @@ from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.journal.location import locate, open_store
 from autoreason.models.doubles import EchoModel
+from autoreason.run.cells import lab_status
 from autoreason.run.lab import lab
-from autoreason.run.lab_status import lab_status
-from autoreason.run.recorded import replay, resume
+from autoreason.run.refine import replay, resume
 from autoreason.run.result import StudyResult
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport

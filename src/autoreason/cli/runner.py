@@ -307,7 +307,7 @@ class Interrupts:
 
 def recorded_live(run: str, journal: Journal) -> Live:
     """A run that goes on, with the time and, of a suite, the spending that earlier processes recorded."""
-    from autoreason.run.lab_status import time_worked
+    from autoreason.run.cells import time_worked
     from autoreason.run.record import working_time
 
     worked = working_time(run, journal=journal).seconds
@@ -329,7 +329,7 @@ def resume_run(book: Journal, run: str, chosen: dict[str, Any], values: dict[str
     from autoreason.files import check_output
     from autoreason.prompts import PromptSet
     from autoreason.run.record import task_and_settings
-    from autoreason.run.recorded import resume, resumed_settings
+    from autoreason.run.refine import resume, resumed_settings
 
     story = book.story(run)
     task, before = task_and_settings(run, story)
@@ -414,7 +414,7 @@ def read_new(book: Journal, run: str, view: View, times: WorkingTime, seen: int)
 
 def _cells(book: Journal, run: str, live: Live, now: datetime) -> dict[str, Call]:
     """The cells of a suite that are under way, and what they have spent so far."""
-    from autoreason.run.lab_status import running_cells
+    from autoreason.run.cells import running_cells
     from autoreason.run.record import working_time
 
     runs = set(running_cells(run, book))

@@ -21,12 +21,11 @@ from autoreason.run.estimate import (
     RunEstimate,
     Span,
     describe_paid,
-    describe_time_limit,
     estimate_run,
     share_paid,
 )
 from autoreason.run.prepared import choose_prompts
-from autoreason.settings import Budget, Settings
+from autoreason.settings import Settings
 from autoreason.stats.results import BEYOND_CHANCE, Estimate
 from autoreason.studies.lab.lab_suite import (
     CellKind,
@@ -71,7 +70,6 @@ class PlannedTest(Struct, frozen=True, kw_only=True):
     """What a planned test could show with what the budget pays for."""
 
     comparison: str
-    question: str
     arms: str
     measure: str
     units: int
@@ -95,9 +93,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
     share_paid: float
     """How much of the suite its budget pays for, most likely; 1 is all of it."""
     clusters: str
-    budget: Budget
-    cell_budget: Budget
-    """Of each cell."""
 
     heading = "A plan"
 
@@ -171,9 +166,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
             for each in self.arms
             if each.over_limit
         ]
-        for label, budget in (("Time limit", self.budget), ("Cell time", self.cell_budget)):
-            if budget.seconds is not None:
-                rows.append((label, describe_time_limit(budget.seconds)))
         return rows
 
     def _notes(self) -> list[tuple[str, str]]:
@@ -246,8 +238,6 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
         alpha=alpha,
         share_paid=paid,
         clusters="task" if suite.many_tasks else "pair",
-        budget=settings.budget,
-        cell_budget=next(iter(suite.arms.values())).settings.budget,
     )
 
 
@@ -334,7 +324,6 @@ def _tests(
         reason = detectable.reason.replace("judge", noun)
         yield PlannedTest(
             comparison=comparison.name,
-            question=comparison.question,
             arms=f"{comparison.arms[0]} – {arm}",
             measure=comparison.measure,
             units=units,

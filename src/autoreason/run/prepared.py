@@ -7,6 +7,7 @@ import secrets
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from datetime import UTC
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
@@ -21,7 +22,7 @@ from autoreason.exchange import Model, Service
 from autoreason.fields import AnyStruct, make_struct
 from autoreason.job_types import Advise, Certify, JobType, KnowledgeTest, Lab, Refine, Rejudge
 from autoreason.jobs.job import check_job, user_code_errors
-from autoreason.journal import Journal
+from autoreason.journal import Journal, RunRow
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool, require_batches
 from autoreason.models.prices import rates
@@ -51,6 +52,7 @@ from autoreason.strategies.registry import job_class
 from autoreason.task import Task
 
 if TYPE_CHECKING:
+    from autoreason.story import Story
     from autoreason.studies.lab.lab_report import LabReport
 
 
@@ -75,17 +77,25 @@ def reported_result(result: Result, journal: Journal) -> Result:
         if suite and suite.form == "problems":
             from autoreason.run.products import Solution
 
-            found = suite_report(result, journal) if result.finished else None
+            found = suite_report(journal.row(result.run), result.story) if result.finished else None
             return Solution(**result_fields(result), final_report=found)
     report = _report_of(result, journal) if result.finished else None
     return StudyResult(**result_fields(result), final_report=report)
 
 
-def suite_report(result: Result, journal: Journal) -> LabReport:
-    from autoreason.run.lab_status import origin_of
+def suite_report(row: RunRow, story: Story) -> LabReport:
+    """The report of a suite, so far as it has come, with where it comes from."""
     from autoreason.studies.lab.lab_report import lab_report
 
-    return lab_report(result.story, origin_of(journal.row(result.run), result.story))
+    settings = story.settings
+    assert settings is not None
+    origin = {
+        "Run": row.id,
+        "Models": ", ".join(settings.models.all()),
+        "Seed": str(settings.seed),
+        "Started": f"{row.created.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+    }
+    return lab_report(story, origin)
 
 
 def _report_of(result: Result, journal: Journal) -> Report:
@@ -101,7 +111,7 @@ def _report_of(result: Result, journal: Journal) -> Report:
 
             return advice_report(result.run, story, spent_by_role(journal, result.run))
         case Lab():
-            return suite_report(result, journal)
+            return suite_report(journal.row(result.run), story)
         case JobType(report=place):
             module, _, name = place.partition(":")
             report: Report = getattr(import_module(module), name)(story)

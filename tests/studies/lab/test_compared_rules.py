@@ -16,7 +16,7 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.run.cells import measure_cell
 from autoreason.run.export import export, make_result_patch
-from autoreason.run.recorded import replay, resume
+from autoreason.run.refine import replay, resume
 from autoreason.run.result import StudyResult
 from autoreason.run.studies import compare_rules
 from autoreason.studies.lab.lab_report import LabReport

@@ -89,7 +89,7 @@ def show(
     """
     from autoreason.cli.views.outcome import show_report
     from autoreason.cli.views.transcript import attempts_at, print_attempts, print_pass
-    from autoreason.run.lab_status import lab_status
+    from autoreason.run.cells import lab_status
     from autoreason.run.record import recorded_result, task_and_settings
 
     as_json, html = shared("as_json"), shared("html")
@@ -165,7 +165,7 @@ def _has_solved(story: Story) -> bool:
 def _write_report(book: Journal, result: Result, folder: Path) -> None:
     """The report of any run as files; of a suite so far as it has come, with a row for each cell."""
     from autoreason.report.report import check_folder, write_folder
-    from autoreason.run.lab_status import report_of
+    from autoreason.run.cells import report_of
     from autoreason.run.prepared import reported_result
 
     if is_suite(result.story):
