@@ -17,7 +17,6 @@ from autoreason.events import PassDecided, RunPaused
 from autoreason.exchange import Spent
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.report.numbers import lines
 from autoreason.report.table import lay_out
 from autoreason.run.products import Solution
 from autoreason.run.result import Result, passes_of, passes_table, plot_passes
@@ -146,13 +145,6 @@ async def test_one_problem_ends_with_its_tests_and_its_program(journal: Journal)
     assert fields["program"] == found.program
     assert fields["private"]["verdict"] == "accepted"
     assert "report" not in fields
-
-
-async def test_the_length_of_a_program_is_counted_in_lines(journal: Journal) -> None:
-    found = await solve(journal, 1, "best_of_n")
-    result = Result(**{name: vars(found)[name] for name in Result.__dataclass_fields__})
-    text = dict(result.sections()[0].sentences)["Text"]
-    assert lines(found.program or "") in text
 
 
 async def test_a_set_ends_with_its_tables_and_has_them_on_its_page(journal: Journal) -> None:
