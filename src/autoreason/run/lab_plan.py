@@ -138,7 +138,17 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
             for each in self.arms
         ]
         columns = [*words("arm"), *figures("cells", "calls", "tokens", "cost")]
-        parts = [Section("Cells", self._limits(), [Table(columns, rows)])]
+        limits = [("Budget", describe_paid(self.share_paid))] if self.share_paid < 1 else []
+        limits += [
+            (
+                "Cell limit",
+                f"{each.over_limit:,} of {count(each.cells, 'cell')} of {each.name} most likely "
+                "would reach it and be left out",
+            )
+            for each in self.arms
+            if each.over_limit
+        ]
+        parts = [Section("Cells", limits, [Table(columns, rows)])]
         if self.tests:
             shown = []
             for test in self.tests:
@@ -150,37 +160,21 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
                 shown.append((test.comparison, test.arms, measure, f"{test.units:,}", shows))
             heads = [*words("comparison", "arms", "measure"), *figures(f"{self.clusters}s")]
             table = Table([*heads, *words("shows")], shown)
-            parts.append(Section("What it can show", tables=[table], sentences=self._notes()))
+            tests = count(len(self.tests), "planned test")
+            notes = [
+                (
+                    "Test",
+                    f"permutation of signs by {self.clusters}; the share is what an exact sign test at level "
+                    f"{self.alpha:.2g} (for {tests}) shows four times out of five",
+                ),
+                (
+                    "Applies to",
+                    "tasks like these" if self.clusters == "task" else "these tasks only",
+                ),
+            ]
+            notes += [("Refused", self.refusal)] if self.refusal else []
+            parts.append(Section("What it can show", tables=[table], sentences=notes))
         return parts
-
-    def _limits(self) -> list[tuple[str, str]]:
-        rows = []
-        if self.share_paid < 1:
-            rows.append(("Budget", describe_paid(self.share_paid)))
-        rows += [
-            (
-                "Cell limit",
-                f"{each.over_limit:,} of {count(each.cells, 'cell')} of {each.name} most likely "
-                "would reach it and be left out",
-            )
-            for each in self.arms
-            if each.over_limit
-        ]
-        return rows
-
-    def _notes(self) -> list[tuple[str, str]]:
-        speaks = "tasks like these" if self.clusters == "task" else "these tasks only"
-        rows = [
-            (
-                "Test",
-                f"permutation of signs by {self.clusters}; the share is what an exact sign test at level "
-                f"{self.alpha:.2g} (for {count(len(self.tests), 'planned test')}) shows four times out of five",
-            ),
-            ("Applies to", speaks),
-        ]
-        if self.refusal:
-            rows.append(("Refused", self.refusal))
-        return rows
 
 
 def _span(span: Span[Any] | None, show: Callable[[Any], str] = "{:,}".format) -> Figure:

@@ -323,7 +323,7 @@ def fork(
     prepared = replace(prepared, forked_from=run)
     if research_of(task):
         source = read_recorded(task, evaluate)[1] if evaluate else None
-        return PreparedResearch(**asdict(prepared), _source=source, _evaluate=evaluate)
+        return PreparedResearch(**asdict(prepared), _source=source, evaluate=evaluate)
     return prepared
 
 
