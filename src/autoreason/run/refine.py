@@ -114,24 +114,9 @@ def refine(
             raise InvalidInput(f"`{extra}` goes with `{name}`; name the {name}, or leave it out")
     prepared = prepare(task, choice, options, job)
     if options.get("knowledge"):
-        from autoreason.run.knowledge_choice import add_knowledge, seat_predictor
+        from autoreason.run.knowledge_choice import add_knowledge
 
-        task = add_knowledge(
-            task,
-            options["knowledge"],
-            prepared.settings,
-            judge_outcomes=options.get("judge_outcomes", "tested"),
-            group=options.get("knowledge_group", ""),
-            own=choice.objects,
-            pool=options.get("pool"),
-        )
-        task, fit = seat_predictor(
-            task,
-            options["knowledge"],
-            options.get("predictor_seat", "tested"),
-            group=options.get("knowledge_group", ""),
-            strategy=job.strategy,
-        )
+        task, fit = add_knowledge(task, prepared.settings, options, choice.objects)
         prepared = replace(prepared, task=task, _fit=fit)
     if not options.get("metric"):
         return prepared
@@ -375,12 +360,10 @@ def _forked_task(
     story: Story, run: str, at_pass: int | None, evaluate: Evaluate | None
 ) -> tuple[Task, Settings]:
     task, settings = task_and_settings(run, story, "there is nothing to fork")
-    if task.entries:
-        raise InvalidInput(f"run {run} judges finished texts; there is no text to fork")
+    if task.entries or assignments_of(task):
+        raise InvalidInput(f"run {run} judges texts or writes programs; there is no text to fork")
     if research := research_of(task):
         return _forked_research(task, research, story, run, at_pass, evaluate), settings
-    if assignments_of(task):
-        raise InvalidInput(f"run {run} writes programs; there is no text to fork")
     return replace(task, draft=_text(story, run, at_pass)), settings
 
 
