@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
 
 from msgspec import Struct
-from msgspec.json import encode
 from msgspec.structs import asdict, replace
 
 from autoreason.errors import InvalidInput
@@ -57,29 +56,25 @@ if TYPE_CHECKING:
 
 
 def reported_result(result: Result, journal: Journal) -> Result:
-    product = result.story.writes
-    if product == "programs":
-        from autoreason.run.products import Solution
-
-        return Solution(**result_fields(result))
-    if product == "files":
+    story, of_problems = result.story, result.story.writes == "programs"
+    if story.writes == "text":
+        return result
+    if story.writes == "files":
         from autoreason.run.products import research_result
 
         return research_result(result)
-    if product == "text":
-        return result
-    if isinstance(result.story.job, Lab):
+    if isinstance(story.job, Lab):
         from autoreason.studies.lab.lab_suite import suite_of
 
         # Its calls are those of its cells, which are runs of their own.
         result = dataclasses.replace(result, spent=journal.cells_spent(result.run))
-        suite = suite_of(result.story.task)
-        if suite and suite.form == "problems":
-            from autoreason.run.products import Solution
+        suite = suite_of(story.task)
+        of_problems = suite is not None and suite.form == "problems"
+    report: Any = _report_of(result, journal) if result.finished and not story.writes else None
+    if of_problems:
+        from autoreason.run.products import Solution
 
-            found = suite_report(journal.row(result.run), result.story) if result.finished else None
-            return Solution(**result_fields(result), final_report=found)
-    report = _report_of(result, journal) if result.finished else None
+        return Solution(**result_fields(result), final_report=report)
     return StudyResult(**result_fields(result), final_report=report)
 
 
@@ -269,11 +264,7 @@ async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts:
     require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
     largest = "text to be judged" if task.entries else "draft" if task.draft else "brief"
     if settings.job.writes == "programs":
-        from autoreason.programs.assignment import Assignments, assignments_of
-
-        largest = "longest problem"
-        problem = max(assignments_of(task), key=lambda each: len(encode(each)))
-        task = replace(task, work=Assignments((problem,)))
+        largest = "problem"
     requests = await first_requests(task, settings, prompts)
     longest = max(
         (sum(text_tokens(part.text) for part in each.messages) for each in requests), default=0

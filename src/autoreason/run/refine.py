@@ -41,7 +41,14 @@ from autoreason.run.prepared import (
     store_verdict,
     use_pool,
 )
-from autoreason.run.record import Memory, name_and_journal, rerun, task_and_settings, use_journal
+from autoreason.run.record import (
+    Memory,
+    find_story,
+    name_and_journal,
+    rerun,
+    task_and_settings,
+    use_journal,
+)
 from autoreason.run.research import PreparedResearch, caller_service, check_function, read_recorded
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.verbs import (
@@ -285,9 +292,7 @@ def fork(
         'capped'
     """
     name, options["journal"] = name_and_journal(run, options.get("journal"))
-    with use_journal(options["journal"]) as journal:
-        run = journal.find(name).id
-        story = journal.story(run)
+    run, story = find_story(name, options["journal"])
     evaluate = options.get("evaluate")
     task, before = _forked_task(story, run, at_pass, evaluate)
     _check_research_options(run, options, is_research=research_of(task) is not None)
