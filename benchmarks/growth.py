@@ -20,7 +20,8 @@ from autoreason.journal.location import locate, open_store
 from autoreason.models.doubles import EchoModel
 from autoreason.run.cells import lab_status
 from autoreason.run.lab import lab
-from autoreason.run.refine import refine, resume
+from autoreason.run.recorded import resume
+from autoreason.run.refine import refine
 from autoreason.run.verbs import RefineOptions
 from autoreason.settings import Budget
 from benchmarks.commands import AUTOREASON, timed

@@ -25,7 +25,7 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.models.pool import ModelPool
 from autoreason.run.driver import resume, start
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.run.services import LazyService
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.task import Task

@@ -33,7 +33,8 @@ from autoreason.programs.events import solved_in
 from autoreason.programs.examiner.examiner import ProgramResult
 from autoreason.programs.problems.problem import BrokenRecord, Share
 from autoreason.run.estimate import DryRun
-from autoreason.run.refine import refine, replay
+from autoreason.run.recorded import replay
+from autoreason.run.refine import refine
 from autoreason.run.research import research
 from autoreason.stats.results import Estimate, Test
 from autoreason.studies.audit.audit import Audit

@@ -31,11 +31,11 @@ from autoreason.run.lab_plan import LabPlan as LabPlan
 from autoreason.run.prepared import PreparedRun as PreparedRun
 from autoreason.run.products import ResearchResult as ResearchResult
 from autoreason.run.products import Solution as Solution
-from autoreason.run.refine import ReplayResult as ReplayResult
-from autoreason.run.refine import fork as fork
+from autoreason.run.recorded import ReplayResult as ReplayResult
+from autoreason.run.recorded import fork as fork
+from autoreason.run.recorded import replay as replay
+from autoreason.run.recorded import resume as resume
 from autoreason.run.refine import refine as refine
-from autoreason.run.refine import replay as replay
-from autoreason.run.refine import resume as resume
 from autoreason.run.research import research as research
 from autoreason.run.result import Result as Result
 from autoreason.run.result import StopSwitch as StopSwitch

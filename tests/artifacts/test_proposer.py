@@ -18,7 +18,7 @@ from autoreason.artifacts.proposer import ledger_text
 from autoreason.artifacts.research_history import TrialDecided, TrialStatus
 from autoreason.journal import Journal
 from autoreason.prompts import built_in
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.task import Task
 
 

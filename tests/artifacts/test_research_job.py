@@ -32,7 +32,7 @@ from autoreason.exchange import Query
 from autoreason.journal import Journal
 from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 

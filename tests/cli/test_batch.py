@@ -17,7 +17,7 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import BatchWaiting, Signal
 from autoreason.models import batch
 from autoreason.models.pool import ModelPool
-from autoreason.run.refine import resume
+from autoreason.run.recorded import resume
 from autoreason.run.result import StopSwitch
 from autoreason.run.studies import judge
 

@@ -16,7 +16,7 @@ from autoreason.events import LIFECYCLE, AnyEvent
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.run.result import Result
 from autoreason.settings import Settings
 from autoreason.task import Task

@@ -22,7 +22,7 @@ from autoreason.journal import Journal
 from autoreason.models import batch
 from autoreason.models.batch_interface import AnthropicBatches, BatchNote, OpenAIBatches
 from autoreason.run.lab import lab
-from autoreason.run.refine import replay, resume
+from autoreason.run.recorded import replay, resume
 from autoreason.settings import provider_of
 
 SUITE = SMALL.replace("repeats: 1", "repeats: 2")

@@ -18,7 +18,7 @@ from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run.estimate import estimate_run
 from autoreason.run.prepared import ModelChoice
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.settings import Settings
 
 ADDRESS = "scripted/scripted"

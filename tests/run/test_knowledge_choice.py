@@ -19,7 +19,8 @@ from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.models.doubles import EchoModel
 from autoreason.models.pool import ModelPool
 from autoreason.run.knowledge_choice import disclose_task
-from autoreason.run.refine import fork, refine, replay, resume
+from autoreason.run.recorded import fork, replay, resume
+from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.task import Task

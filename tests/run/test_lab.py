@@ -23,7 +23,7 @@ from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.run.cells import lab_status, report_of
 from autoreason.run.lab import NothingToAdd, lab, prepare_add
 from autoreason.run.record import recorded_result, working_time
-from autoreason.run.refine import replay, resume
+from autoreason.run.recorded import replay, resume
 from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport

@@ -29,7 +29,7 @@ from autoreason.journal.location import locate, open_store
 from autoreason.models.doubles import EchoModel
 from autoreason.run.cells import lab_status
 from autoreason.run.lab import lab
-from autoreason.run.refine import replay, resume
+from autoreason.run.recorded import replay, resume
 from autoreason.run.result import StudyResult
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_report import LabReport

@@ -22,7 +22,7 @@ from autoreason.journal import Journal
 from autoreason.models.budget import CostBound
 from autoreason.run import workers
 from autoreason.run.cells import open_budget, open_tracker
-from autoreason.run.refine import resume
+from autoreason.run.recorded import resume
 from autoreason.settings import Budget, Models, Settings
 from autoreason.studies.lab.lab_suite import CellFinished
 from autoreason.task import Task

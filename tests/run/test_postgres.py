@@ -17,7 +17,7 @@ from autoreason.errors import WritingFailed
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 
 
 class Recorder:

@@ -20,7 +20,7 @@ from autoreason.knowledge.holdout import TestResult, Verdict, read_tests, record
 from autoreason.knowledge.predictor import load_ridge
 from autoreason.knowledge_records import PredictorSeat, Record
 from autoreason.run.prepared import PreparedRun
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.settings import Budget
 from autoreason.stats.results import Estimate
 

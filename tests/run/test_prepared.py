@@ -25,7 +25,8 @@ from autoreason.models.weights import pull, weights_path
 from autoreason.prompts import built_in
 from autoreason.run.knowledge import measure_knowledge
 from autoreason.run.prepared import change_servers, choose_prompts
-from autoreason.run.refine import refine, replay
+from autoreason.run.recorded import replay
+from autoreason.run.refine import refine
 from autoreason.run.studies import advise
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, make_settings
 from autoreason.studies.advise import measures

@@ -20,7 +20,8 @@ from autoreason.events import AnyEvent, RunResumed
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run.prepared import change_budget
-from autoreason.run.refine import copy_journal, fork, refine, replay, resume
+from autoreason.run.recorded import copy_journal, fork, replay, resume
+from autoreason.run.refine import refine
 from autoreason.settings import Budget
 from autoreason.testing import EchoModel
 

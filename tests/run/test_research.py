@@ -43,7 +43,7 @@ from autoreason.run.estimate import DryRun
 from autoreason.run.prepared import reported_result
 from autoreason.run.products import ResearchResult
 from autoreason.run.record import recorded_result
-from autoreason.run.refine import fork, replay, resume
+from autoreason.run.recorded import fork, replay, resume
 from autoreason.run.research import research
 from autoreason.run.result import StopSwitch
 from autoreason.run.studies import compare_rules

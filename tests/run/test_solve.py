@@ -26,7 +26,7 @@ from autoreason.run.export import export
 from autoreason.run.lab import PreparedLab
 from autoreason.run.prepared import check
 from autoreason.run.products import Solution
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.run.solve import assign, open_problems, prepare_solve
 from autoreason.settings import Budget
 from autoreason.task import Task

@@ -23,7 +23,7 @@ from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 from autoreason.studies.lab.lab_suite import CellFinished, CellResult

@@ -24,7 +24,7 @@ from autoreason.models.weights import pull
 from autoreason.programs.examination import ExaminationQuery
 from autoreason.programs.examiner.client import ExaminerClient
 from autoreason.run.products import Solution
-from autoreason.run.refine import replay, resume
+from autoreason.run.recorded import replay, resume
 from autoreason.run.solve import solve
 
 _VERDICTS = {"WA": "wrong_answer", "RE": "runtime_error"}

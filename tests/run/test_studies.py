@@ -13,7 +13,8 @@ from autoreason.journal import Journal
 from autoreason.run.export import export
 from autoreason.run.prepared import reported_result, store_verdict
 from autoreason.run.record import recorded_result
-from autoreason.run.refine import refine, replay, resume
+from autoreason.run.recorded import replay, resume
+from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.run.studies import certify, judge, rejudge
 from autoreason.studies.certify.certificate import find_certificate

@@ -14,7 +14,7 @@ import pytest
 import autoreason
 from autoreason import errors
 from autoreason.run import verbs
-from autoreason.run.refine import resumed_settings
+from autoreason.run.recorded import resumed_settings
 from autoreason.run.verbs import RefineOptions, check_arguments
 from autoreason.settings import SETTING_DOCS, Budget, Models
 from autoreason.testing import EchoModel

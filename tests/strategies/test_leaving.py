@@ -14,7 +14,7 @@ from autoreason.errors import ProviderFailed
 from autoreason.events import FINISHED
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 from autoreason.strategies.registry import BUILT_IN

@@ -31,7 +31,7 @@ from autoreason.events import (
 )
 from autoreason.exchange import OnSignal, Outcome, Reply, Request
 from autoreason.journal import Journal
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.settings import Models, make_settings
 from autoreason.strategies.registry import BUILT_IN, find_strategy
 

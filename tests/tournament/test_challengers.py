@@ -26,7 +26,8 @@ from autoreason.events import (
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Knowledge, ShownRecord
-from autoreason.run.refine import refine, replay, resume
+from autoreason.run.recorded import replay, resume
+from autoreason.run.refine import refine
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.story import build_story
 from autoreason.testing import EchoModel

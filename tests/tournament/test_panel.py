@@ -17,7 +17,8 @@ from autoreason.events import BallotCast, CodeBallot, PlayoffDecided
 from autoreason.exchange import Query, Request
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Knowledge, PredictorSeat
-from autoreason.run.refine import refine, replay, resume
+from autoreason.run.recorded import replay, resume
+from autoreason.run.refine import refine
 from autoreason.settings import Budget, Models
 from autoreason.studies.audit.audited_run import read_run
 from autoreason.testing import EchoModel

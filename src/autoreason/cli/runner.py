@@ -329,7 +329,7 @@ def resume_run(book: Journal, run: str, chosen: dict[str, Any], values: dict[str
     from autoreason.files import check_output
     from autoreason.prompts import PromptSet
     from autoreason.run.record import task_and_settings
-    from autoreason.run.refine import resume, resumed_settings
+    from autoreason.run.recorded import resume, resumed_settings
 
     story = book.story(run)
     task, before = task_and_settings(run, story)

@@ -103,7 +103,7 @@ def test_export_refuses_a_folder_in_use(finished: Shell) -> None:
 
 
 def test_export_to_git_is_for_research(finished: Shell) -> None:
-    assert "is no research run" in finished("export", "last", "--patch").stderr
+    assert "is not a research run" in finished("export", "last", "--patch").stderr
     assert "a folder to export to" in finished("export", "last").stderr
     assert "exclude each other" in finished("export", "last", "--patch", "--branch", "x").stderr
 

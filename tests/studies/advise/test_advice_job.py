@@ -16,7 +16,7 @@ from autoreason.errors import InvalidInput
 from autoreason.job_types import Refine
 from autoreason.journal import Journal
 from autoreason.run.export import export
-from autoreason.run.refine import fork, replay, resume
+from autoreason.run.recorded import fork, replay, resume
 from autoreason.run.studies import advise, advise_from
 from autoreason.settings import Models, make_settings
 from autoreason.studies.advise.advice_job import asks_for_fact, conclude, notes_on, run_calls

@@ -39,7 +39,7 @@ from autoreason.job_types import Certify
 from autoreason.journal import Journal
 from autoreason.paths import certificates_folder
 from autoreason.run.estimate import estimate_run
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.story import Story
 from autoreason.studies.certify.certificate import (

@@ -17,7 +17,8 @@ from autoreason.knowledge.holdout import helps_judge, read_tests
 from autoreason.knowledge_records import ShownOutcomes, ShownRecord
 from autoreason.models.doubles import ScriptedModel
 from autoreason.run.knowledge import measure_knowledge
-from autoreason.run.refine import refine, replay
+from autoreason.run.recorded import replay
+from autoreason.run.refine import refine
 from autoreason.studies.knowledge_test import (
     KnowledgeReport,
     PairAnswers,

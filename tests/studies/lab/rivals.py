@@ -15,7 +15,7 @@ from tests.tournament.stage import critique, document, vote
 from autoreason.exchange import Outcome, Reply, Request, Spent, Usage
 from autoreason.journal import Journal
 from autoreason.run.lab import PreparedLab
-from autoreason.run.refine import resume
+from autoreason.run.recorded import resume
 from autoreason.run.result import StudyResult
 from autoreason.run.studies import compare
 from autoreason.story import Story

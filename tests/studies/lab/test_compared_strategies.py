@@ -25,7 +25,7 @@ from tests.tournament.stage import document, shown_texts
 from autoreason.errors import InvalidInput, StrategyError
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.journal import Journal
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.stats.resampling import permutation_test
 from autoreason.stats.results import BEYOND_CHANCE
 from autoreason.stats.shares import enough_repeats

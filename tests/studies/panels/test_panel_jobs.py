@@ -25,7 +25,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.prompts import built_in
 from autoreason.report.numbers import listed
 from autoreason.run.prepared import check
-from autoreason.run.refine import replay
+from autoreason.run.recorded import replay
 from autoreason.settings import Models
 from autoreason.studies.panels.panel_jobs import (
     cut,

@@ -217,7 +217,7 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
     Nothing is written. Exit status 0 where everything is sound or the same, 1 otherwise.
     """
     if run is not None:
-        from autoreason.run.refine import replay
+        from autoreason.run.recorded import replay
 
         with open_journal(journal) as book:
             result = replay(book.find(run).id, journal=book)
@@ -311,7 +311,7 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
     """
     from autoreason.journal.run_names import suite_name
     from autoreason.run.record import use_journal
-    from autoreason.run.refine import copy_journal
+    from autoreason.run.recorded import copy_journal
 
     place = _existing(source)
     with (

@@ -183,7 +183,7 @@ def fork(run: str, at_pass: int | None, **values: Any) -> PreparedRun[Any]:
     from autoreason.cli.runner import record_folder
     from autoreason.contract import Contract
     from autoreason.files import check_output
-    from autoreason.run.refine import fork
+    from autoreason.run.recorded import fork
 
     contract = arguments.given(values, *Contract.__struct_fields__)
     chosen = arguments.run_options("fork", values) | {"contract": contract}

@@ -1,0 +1,408 @@
+"""What is done with recorded runs: they are resumed, forked, replayed and copied."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Unpack, get_type_hints
+
+from msgspec.structs import asdict, replace
+
+from autoreason.artifacts.evaluator.evaluators import Evaluate, check_evaluate
+from autoreason.artifacts.research_history import deliverable
+from autoreason.artifacts.research_task import ResearchTask, research_of
+from autoreason.errors import AutoreasonError, InvalidInput
+from autoreason.events import LIFECYCLE
+from autoreason.exchange import Service
+from autoreason.fields import make_struct
+from autoreason.job_types import Advise, Lab, Refine, Research
+from autoreason.journal import Journal
+from autoreason.journal.maintenance import OnProgress, copy_runs
+from autoreason.journal.run_names import refuse_cell
+from autoreason.programs.assignment import assignments_of
+from autoreason.prompts import PromptSet
+from autoreason.report.numbers import count
+from autoreason.report.report import Report, Section
+from autoreason.run import driver
+from autoreason.run.prepared import (
+    ModelChoice,
+    PreparedRun,
+    change_budget,
+    change_servers,
+    check,
+    hooks_in,
+    prepare_with,
+    reported_result,
+    store_verdict,
+    use_pool,
+)
+from autoreason.run.record import (
+    Memory,
+    find_story,
+    name_and_journal,
+    rerun,
+    task_and_settings,
+    use_journal,
+)
+from autoreason.run.refine import strategy_name
+from autoreason.run.research import PreparedResearch, caller_service, check_function, read_recorded
+from autoreason.run.result import Result, StopSwitch
+from autoreason.run.verbs import (
+    ForkOptions,
+    JournalPlace,
+    RecordedRun,
+    ResearchOptions,
+    ResumeOptions,
+    RunHooks,
+    door,
+    verb,
+)
+from autoreason.settings import Settings, make_settings, single_judge_changes
+from autoreason.story import Story, build_story
+from autoreason.task import Task, check_task, make_contract
+
+_CHANGES = ("passes", "max_tokens")
+
+"""Settings that a run may go on with another value of."""
+
+
+@verb()
+async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
+    """Go on with a run that paused or was killed; what is recorded is not asked for again.
+
+    Args:
+        run: The run's name, a part of it that no other has, or its result.
+        options: What is different from here on, such as `budget`, `passes` and `model`, and who follows the run.
+            `print(resume.options())` lists all of them.
+
+    Returns:
+        As of the function that started it; calls, tokens and cost are those of the whole run.
+
+    Raises:
+        UnknownRun: No run has that name.
+        RunLocked: Another process is driving the run.
+        InvalidInput: The run is finished, or it cannot go on under these settings.
+        ReplayMismatch: The record cannot be run again, such as after a change of its strategy.
+        JournalError: The journal cannot be read or written.
+
+    Example:
+        >>> from autoreason import Budget, refine, resume
+        >>> paused = refine("Explain tides.", "echo/echo", playoff=0, confirmation=0, budget=Budget(calls=2))
+        >>> resume(paused.run, budget=Budget(calls=99), passes=1).status
+        'capped'
+    """
+    name, place = name_and_journal(run, options.get("journal"))
+    choice = ModelChoice()
+    async with AsyncExitStack() as exits:
+        journal = exits.enter_context(use_journal(place))
+        run = journal.find(name).id
+        refuse_cell(run, "resume")
+        # First of all: what another process still changes cannot be checked.
+        await exits.enter_async_context(journal.lock_async(run))
+        story = journal.story(run)
+        task, before = task_and_settings(run, story)
+        driver.check_unfinished(run, story)
+        settings = resumed_settings(before, options, choice)
+        changes, evaluate = _difference(before, settings), options.get("evaluate")
+        check_function(run, task, evaluate)
+        if isinstance(before.job, Lab) and changes.keys() - {"budget", "base_url", "allow_http"}:
+            raise InvalidInput(
+                "a suite goes on as it was begun, but for its budget; leave other models and settings out"
+            )
+        pool = use_pool(options.get("pool"), settings, choice.objects, exits)
+        switch = options.get("stop_switch") or StopSwitch()
+        service: Service | None
+        await check(task, settings, pool, PromptSet(story.prompts))
+        if isinstance(before.job, Lab):
+            from autoreason.run.cells import CellServices
+            from autoreason.run.lab import open_cells
+
+            terms = (task, settings, journal, pool, switch, options.get("on_signal"))
+            opened = open_cells(*terms, CellServices(evaluate))
+            service = cells = await exits.enter_async_context(opened)
+            cells.run = run
+        else:
+            service = caller_service(task, settings, evaluate, run)
+        if on_ready := options.get("on_ready"):
+            on_ready()
+        if on_started := options.get("on_started"):
+            on_started(run)
+        hooks: RunHooks = {**hooks_in(options), "pool": pool, "stop_switch": switch}
+        result = await driver.resume(
+            run, journal, hooks, changes=changes, service=service, locked=True
+        )
+        store_verdict(result, options.get("on_warning"))
+        return reported_result(result, journal)
+
+
+def resumed_settings(
+    before: Settings, options: Mapping[str, Any], choice: ModelChoice | None = None
+) -> Settings:
+    models = (choice or ModelChoice()).change(before.models, options)
+    plain = {name: options.get(name) for name in _CHANGES}
+    return replace(
+        before,
+        budget=change_budget(before.budget, options.get("budget")),
+        models=models,
+        batch=before.batch or bool(options.get("batch")),
+        **change_servers(before, models, options),
+        **{name: value for name, value in plain.items() if value is not None},
+    )
+
+
+def _difference(before: Settings, after: Settings) -> dict[str, Any]:
+    names = Settings.__struct_fields__
+    changes = {name: getattr(after, name) for name in names}
+    return {name: value for name, value in changes.items() if value != getattr(before, name)}
+
+
+_TERMS = ("evaluations", "patience")
+
+"""What a fork of a research run may change of its search."""
+
+
+@door()
+def fork(
+    run: RecordedRun, at_pass: int | None = None, **options: Unpack[ForkOptions]
+) -> PreparedRun[Result]:
+    """Start a new run from a text of an old one.
+
+    Args:
+        run: The old run's name, a part of it that no other has, or its result.
+        at_pass: The text that was the incumbent after this pass; 0 is the first draft, None the
+            text delivered.
+        options: What is different in the new run, such as `model`, `contract`, `passes` and `budget`; all else is as
+            in the old one. `print(fork.options())` lists all of them.
+
+    Returns:
+        As of `refine`.
+
+    Example:
+        >>> from autoreason import fork, refine
+        >>> result = refine("Explain tides.", "echo/echo", passes=1)
+        >>> fork(result.run, 0, contract={"max_words": 50}, passes=2).status
+        'capped'
+    """
+    name, options["journal"] = name_and_journal(run, options.get("journal"))
+    run, story = find_story(name, options["journal"])
+    evaluate = options.get("evaluate")
+    task, before = _forked_task(story, run, at_pass, evaluate)
+    _check_research_options(run, options, is_research=research_of(task) is not None)
+    if contract := options.get("contract"):
+        merged = make_contract({**asdict(task.contract), **contract}, "contract")
+        task = check_task(replace(task, contract=merged))
+    if isinstance(story.job, Advise):
+        # It is followed, not repeated; its limit of calls was that of the advice.
+        budget = replace(before.budget, calls=None)
+        before = replace(before, job=Refine(), budget=budget)
+    choice = ModelChoice()
+    settings = _forked_settings(before, choice, options)
+    prepared = prepare_with(task, settings, choice, options)
+    if not options.get("prompts"):
+        # Another strategy may need prompts that the run it comes from had no use for.
+        prompts = PromptSet(prepared.prompts.sources | story.prompts)
+        prepared = replace(prepared, prompts=prompts)
+    prepared = replace(prepared, forked_from=run)
+    if research_of(task):
+        source = read_recorded(task, evaluate)[1] if evaluate else None
+        return PreparedResearch(**asdict(prepared), _source=source, evaluate=evaluate)
+    return prepared
+
+
+def _check_research_options(run: str, options: ForkOptions, *, is_research: bool) -> None:
+    """Refuse what means nothing to the kind of run."""
+    given = {name for name, value in options.items() if value is not None}
+    given = (given - {"contract"}) | set(options.get("contract") or {})
+    if is_research:
+        unknown = given - set(get_type_hints(ResearchOptions)) - {"model"}
+        what = "improves an artifact"
+    else:
+        unknown, what = given & {*_TERMS, "evaluate"}, "writes no artifact"
+    if unknown:
+        raise InvalidInput(
+            f"run {run} {what}, and `{min(unknown)}` means nothing to it; leave it out"
+        )
+
+
+def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str, Any]) -> Settings:
+    models = choice.change(before.models, options)
+    seed = options.get("seed")
+    changes = {
+        name: options[name]
+        for name in Settings.__struct_fields__
+        if name not in ("seed", "protocol") and options.get(name) is not None
+    }
+    names = _TERMS if isinstance(before.job, Research) else Refine.__struct_fields__
+    if own := {name: options[name] for name in names if options.get(name) is not None}:
+        if "strategy" in own:
+            own["strategy"] = strategy_name(own["strategy"])
+        changes["job"] = make_struct(type(before.job), asdict(before.job) | own)
+    changes |= change_servers(before, models, options)
+    changes["budget"] = change_budget(before.budget, options.get("budget"))
+    seed = secrets.randbits(32) if seed is None else seed
+    if protocol := options.get("protocol"):
+        return make_settings(models, seed, protocol, **changes)
+    if changes.get("single_judge"):
+        changes = single_judge_changes(changes)
+    elif "judges" in changes:
+        changes["single_judge"] = False
+    for name in ("judges", "drafts"):
+        if name in changes:
+            maximum = f"max_{name}"
+            changes.setdefault(maximum, max(changes[name], getattr(before, maximum)))
+    return replace(before, models=models, seed=seed, **changes)
+
+
+def _forked_task(
+    story: Story, run: str, at_pass: int | None, evaluate: Evaluate | None
+) -> tuple[Task, Settings]:
+    task, settings = task_and_settings(run, story, "there is nothing to fork")
+    if task.entries or assignments_of(task):
+        raise InvalidInput(f"run {run} judges texts or writes programs; there is no text to fork")
+    if research := research_of(task):
+        return _forked_research(task, research, story, run, at_pass, evaluate), settings
+    return replace(task, draft=_text(story, run, at_pass)), settings
+
+
+def _forked_research(
+    task: Task,
+    research: ResearchTask,
+    story: Story,
+    run: str,
+    at_pass: int | None,
+    evaluate: Evaluate | None,
+) -> Task:
+    """The same task with the result's files as its start."""
+    if at_pass is not None:
+        raise InvalidInput(f"run {run} has no passes; a fork starts from its result")
+    check_function(run, task, evaluate, "fork")
+    if evaluate:
+        check_evaluate(evaluate)
+    delivered = deliverable(story)
+    assert delivered is not None
+    work = replace(research, files=delivered.files, origin=delivered.start)
+    return read_recorded(replace(task, work=work), evaluate)[0]
+
+
+def _text(story: Story, run: str, at_pass: int | None) -> str:
+    if at_pass is None and isinstance(story.job, Advise) and story.text:
+        return story.text
+    decided = sum(p.decided is not None for p in story.passes)
+    if not story.incumbents or (at_pass is not None and not 0 <= at_pass <= decided):
+        raise InvalidInput(
+            f"run {run} has no text after pass {at_pass or 0}; it has {decided} decided passes"
+        )
+    if at_pass is None:
+        return story.text or ""
+    return [each for each in story.incumbents if each.since <= at_pass][-1].text
+
+
+@dataclass(frozen=True, repr=False)
+class ReplayResult(Report):
+    """The result of a replay."""
+
+    heading: ClassVar[str] = "Replay"
+    run: str
+    events: int
+    """Events that came again as recorded."""
+    difference: str | None
+    """Where it first differed; None where it did not."""
+
+    @property
+    def same(self) -> bool:
+        """Whether the record and its replay agree to the end."""
+        return self.difference is None
+
+    @property
+    def conclusion(self) -> str:
+        events = count(self.events, "event")
+        if self.same:
+            return f"{self.run}: the same, {events}"
+        return f"{self.run}: differs after {events}: {self.difference}"
+
+    def names(self) -> list[str]:
+        return [self.run]
+
+    def sections(self) -> list[Section]:
+        return []
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "same": self.same}
+
+
+@verb()
+async def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayResult:
+    """Run a record again from its replies alone, offline and for nothing, and compare.
+
+    Args:
+        run: The run's name, a part of it that no other has, or its result.
+        journal: An open journal, the file of one, or None for the result's or the user's own.
+
+    Returns:
+        Whether the replay gave the events of the record, and where it first differed.
+
+    Example:
+        >>> from autoreason import refine, replay
+        >>> result = refine("Explain tides.", "echo/echo", passes=1)
+        >>> replay(result.run).same
+        True
+    """
+    name, journal = name_and_journal(run, journal)
+    with use_journal(journal) as book:
+        run = book.find(name).id
+        recorded = [item.event for item in book.events(run)]
+        memory = Memory(book.replies(run), book.answers(run))
+    story = build_story(recorded)
+    task, settings = task_and_settings(run, story, "there is nothing to replay")
+    emitted = [event for event in recorded if not isinstance(event, LIFECYCLE)]
+    prompts = PromptSet(story.prompts)
+    result = await rerun(task, settings, prompts, emitted, memory, story.recovery)
+    difference = result.difference and f"{result.difference}; {result.likely_cause}"
+    return ReplayResult(run, result.events, difference)
+
+
+class CopyResult(NamedTuple):
+    """What became of the runs of a journal."""
+
+    copied: list[str]
+    there: list[str]
+    """Those that the other journal had already."""
+    replayed: list[str]
+    differences: dict[str, str]
+    """For each run whose replay is not as recorded, a sentence."""
+    failed: dict[str, str]
+    """For each run that cannot be replayed, a sentence."""
+    damaged: dict[str, str]
+    """For each run that could not be copied, a sentence."""
+    live: list[str]
+    """Those that are left out because a process writes to them."""
+    conflicts: dict[str, str]
+    """For each run or suite that differs in the other journal, a sentence."""
+    differing: list[str]
+    """Runs of these that are not copied."""
+
+
+def copy_journal(
+    source: Journal, target: Journal, on_progress: OnProgress, *, check: bool = True
+) -> CopyResult:
+    """Copy every run that is sound and not live; each that is finished is replayed as soon as it is there."""
+    replayed: list[str] = []
+    differences: dict[str, str] = {}
+    failed: dict[str, str] = {}
+
+    def replay_copy(run: str) -> None:
+        try:
+            if not target.row(run).finished:
+                return
+            result = replay(run, journal=target)
+        except AutoreasonError as error:
+            failed[run] = f"{run} cannot be replayed: {error}"
+        else:
+            replayed.append(run)
+            if not result.same:
+                differences[run] = result.conclusion
+
+    found = copy_runs(source, target, on_progress, *([replay_copy] if check else []))
+    return CopyResult(**found._asdict(), replayed=replayed, differences=differences, failed=failed)
