@@ -18,8 +18,8 @@ from autoreason.journal import Journal
 from autoreason.journal.listing import readable_story, select_runs
 from autoreason.journal.location import locate, open_store
 from autoreason.models.doubles import EchoModel
+from autoreason.run.cells import lab_status
 from autoreason.run.lab import lab
-from autoreason.run.lab_status import lab_status
 from autoreason.run.recorded import resume
 from autoreason.run.refine import refine
 from autoreason.run.verbs import RefineOptions

@@ -22,7 +22,7 @@ import yaml
 from autoreason import Budget, Journal, Result, lab, resume
 from autoreason.errors import AutoreasonError, UnknownRun
 from autoreason.events import AnyEvent
-from autoreason.run.lab_status import find_suite_run, report_of
+from autoreason.run.cells import find_suite_run, report_of
 from autoreason.run.record import recorded_result
 from autoreason.studies.lab_suite import CellFinished
 from paper.command import make_parser

@@ -183,7 +183,8 @@ def check_type(name: str, value: object, hint: Any) -> None:
     """Refuse a value that is not of a type, with what to give in its place."""
     if is_of(value, hint):
         return
-    if isinstance(value, str) and str in _alternatives(hint):
+    texts = value if isinstance(value, tuple | list) else [value]
+    if any(isinstance(each, str) and not _is_unicode(each) for each in texts):
         raise InvalidInput(
             f"`{name}` contains half of a character (a lone surrogate); give UTF-8 text"
         )

@@ -166,6 +166,10 @@ class Solve(JobType, frozen=True, kw_only=True, tag="solve"):
     ] = ()
 
 
+MIN_EVALUATIONS = 16
+"""A noise floor of three, an end test of six pairs, and one evaluation of one candidate."""
+
+
 class Research(JobType, frozen=True, kw_only=True, tag="research"):
     """An artifact improved against a number."""
 
@@ -174,7 +178,7 @@ class Research(JobType, frozen=True, kw_only=True, tag="research"):
 
     evaluations: Annotated[
         int,
-        Meta(ge=16, le=100_000),
+        Meta(ge=MIN_EVALUATIONS, le=100_000),
         "Evaluations in all: noise floor, races, playoff and end test.",
     ] = 200
     rule: Annotated[

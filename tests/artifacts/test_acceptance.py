@@ -12,7 +12,6 @@ from scipy.stats import nct, ttest_rel
 from scipy.stats import t as student
 
 from autoreason.artifacts.acceptance import (
-    MIN_EVALUATIONS,
     CorrectedKeeps,
     Effect,
     KeepRule,
@@ -28,6 +27,7 @@ from autoreason.artifacts.acceptance import (
     plan_budget,
 )
 from autoreason.errors import InvalidInput
+from autoreason.job_types import MIN_EVALUATIONS
 
 equal_values = settings(derandomize=True, deadline=None)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,15 +13,12 @@ from tests.run.runs import TASK, go_on, open_journal, scripted, start_run
 from tests.run.runs import settings as usual
 from tests.tournament.stage import document, vote
 
-from autoreason import Report
 from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run.estimate import estimate_run
-from autoreason.run.export import export
 from autoreason.run.prepared import ModelChoice
 from autoreason.run.recorded import replay
-from autoreason.run.result import passes_of, plot_passes
 from autoreason.settings import Settings
 from autoreason.studies.audit import leaks
 from autoreason.studies.audit_findings import read_run
@@ -83,26 +79,6 @@ async def test_whatever_the_candidates_a_run_replays(
         span = (await estimate_run(task, chosen)).calls
         assert span is not None
         assert span.low <= result.calls <= span.high
-
-
-async def test_a_run_with_two_revisers_is_shown_by_every_reader(
-    journal: Journal, tmp_path: Path
-) -> None:
-    judge = vote("reviser/2", "First")
-    model = scripted({"reviser": by_key, "judge": judge})
-    result = await start_run(journal, model, settings=two_revisers())
-    story = result.story
-    assert story.trajectory == ("B2", "A")
-    assert result.origin == "pass 1 B2"
-    assert isinstance(result, Report)
-    assert "B2" in result.to_markdown()
-    again = recorded_panels(story, result.run)
-    assert [each.name for each in again.entries] == ["A", "AB", "B1", "B2"] * 2
-    assert "6 challengers" in str(leaks.answer(read_run(result.run, journal)))
-    export(result.run, tmp_path / "out", journal=journal)
-    assert list((tmp_path / "out").rglob("B2.md"))
-    plot = plot_passes(passes_of(story))
-    assert "B2, a revision by the second model" in plot.svg
 
 
 async def test_a_run_that_goes_on_with_another_model_keeps_its_candidates(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from decimal import Decimal
+from math import inf
+from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
+from tests.models.fake_provider import Answer, FakeProvider, provider
 from tests.patience import PATIENCE
 from tests.run.leaving import Breaking
-from tests.run.runs import Looping, go_on, limited, scripted, start_run
+from tests.run.runs import go_on, limited, scripted, start_run
+from tests.run.suites import SMALL, run_suite
 from tests.tournament.stage import USUAL, cut_off, vote
 
 from autoreason.errors import CallFailed, Failure, InvalidInput, ProviderFailed, RunLocked
@@ -35,8 +39,10 @@ from autoreason.exchange import (
     Usage,
 )
 from autoreason.journal import Journal
+from autoreason.models.budget import BudgetTracker
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel
+from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 
@@ -54,13 +60,6 @@ async def test_a_run_leaves_a_text_a_status_and_what_it_took(journal: Journal) -
     assert journal.find(result.run).status == result.status
     spent = journal.spent(result.run)
     assert (result.calls, result.tokens, result.cost) == (spent.calls, spent.tokens, Decimal(0))
-
-
-async def test_tokens_of_a_run_whose_replies_all_loop_are_unknown(journal: Journal) -> None:
-    result = await start_run(journal, Looping(), changes={"budget": Budget(tokens=20_000)})
-    assert result.calls > 0
-    assert result.tokens is None
-    assert journal.find(result.run).spent.tokens is None
 
 
 async def test_an_outage_in_the_middle_pauses_the_run_and_resume_asks_only_what_is_missing(
@@ -121,38 +120,6 @@ async def test_a_budget_in_money_counts_what_was_really_charged(journal: Journal
     assert paused.status == "budget"
     assert paused.cost is not None
     assert paused.cost <= Decimal("0.10")
-
-
-async def test_an_unknown_price_is_none_not_zero(journal: Journal) -> None:
-    def unpriced(request: Request) -> Reply:
-        return Reply(
-            outcome=Outcome.OK,
-            text="<document>\nSame text.\n</document>",
-            model=request.model,
-            usage=Usage(input=1, output=1),
-        )
-
-    critic = '{"problems": []}'
-    model = ScriptedModel({"author": unpriced, "critic": critic}, address="acme/one")
-    result = await start_run(journal, model)
-    assert result.cost is None
-
-
-async def test_a_person_in_another_terminal_can_stop_a_run(journal: Journal) -> None:
-    switch = StopSwitch()
-
-    def stop(request: Request) -> str:
-        switch.stop()
-        return vote("First", "Second", "Third")(request)
-
-    paused = await start_run(
-        journal, scripted({"pass/1/judge/2/try/0": stop}, latency=0.01), stop_switch=switch
-    )
-    assert paused.status == "stopped"
-    # The panel was on its way and is taken in whole; nothing new is asked.
-    assert {f"pass/1/judge/{seat}/try/0" for seat in range(3)} <= set(journal.replies(paused.run))
-    assert not any(key.startswith("pass/2/critic") for key in journal.replies(paused.run))
-    assert (await go_on(journal, paused.run, scripted())).status == "converged"
 
 
 @pytest.mark.parametrize(("kind", "status"), [("stop", "stopped"), ("accept", "accepted")])
@@ -312,24 +279,6 @@ async def test_a_stop_does_not_wait_for_a_call_that_only_waits_to_be_tried_again
     assert time.monotonic() - started < PATIENCE
 
 
-@pytest.mark.parametrize("places", [1, 32])
-async def test_a_stop_ends_such_a_wait_without_a_listener(journal: Journal, places: int) -> None:
-    switch = StopSwitch()
-
-    def balk(_: Request) -> Exception:
-        switch.stop()
-        return CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=119)
-
-    down = scripted({"judge": balk})
-    patient = RetryingModel(
-        down, limiter=ConcurrencyLimiter(places), breaker=CircuitBreaker("scripted")
-    )
-    started = time.monotonic()
-    result = await start_run(journal, patient, stop_switch=switch)
-    assert result.status == "stopped"
-    assert time.monotonic() - started < PATIENCE
-
-
 async def test_a_stop_waits_for_a_reply_that_is_on_its_way(journal: Journal) -> None:
     switch = StopSwitch()
 
@@ -405,29 +354,6 @@ async def test_a_run_takes_any_limit_it_keeps_to_when_it_goes_on(
     assert after is None or result.calls <= max(after, left.calls)
 
 
-async def test_a_price_of_a_mixed_panel_goes_to_each_model_in_turn(journal: Journal) -> None:
-    from tests.run.runs import TASK, settings
-
-    from autoreason.models.pool import ModelPool
-    from autoreason.run.driver import start
-    from autoreason.settings import Models
-
-    one, two = scripted(), scripted()
-    two.address = "scripted/other"
-    pool = ModelPool()
-    pool.add({one.address: one, two.address: two})
-    models = Models(
-        author=one.address,
-        critic=one.address,
-        synthesizer=one.address,
-        judges=(one.address, two.address),
-    )
-    chosen = replace(settings(), models=models)
-    result = await start(TASK, chosen, journal, {"pool": pool})
-    assert result.status == "converged"
-    assert {r.key for r in two.requests} == {f"pass/{n}/judge/1/try/0" for n in (1, 2)}
-
-
 async def test_a_run_by_the_paper_records_where_it_departs_from_it(journal: Journal) -> None:
     model = scripted({"critic": "It is dull."})
     result = await start_run(journal, model, changes={"protocol": "paper"})
@@ -435,3 +361,99 @@ async def test_a_run_by_the_paper_records_where_it_departs_from_it(journal: Jour
     assert isinstance(started, RunStarted)
     assert any("quorum" in departure for departure in started.departures)
     assert any("cut off" in departure for departure in started.departures)
+
+
+__all__ = ["provider"]
+
+MODEL = "ollama/fake-large"
+LIMIT = Budget(seconds=5)
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    left = 1.0
+
+    def run_out(self, answer: Answer) -> Answer:
+        """The time is over when this is answered."""
+        self.left = 0.0
+        return answer
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of every budget with a time limit."""
+    clock = Clock()
+
+    def seconds_left(tracker: BudgetTracker) -> float:
+        return clock.left if tracker._budget.seconds else inf
+
+    monkeypatch.setattr(BudgetTracker, "seconds_left", property(seconds_left))
+    return clock
+
+
+def refusing(status: int) -> Answer:
+    """An answer that asks to wait for longer than any test does."""
+    body = {"error": {"message": "not now"}}
+    return Answer(status=status, body=body, headers={"retry-after": "110"})
+
+
+@pytest.mark.parametrize("status", [429, 500])
+async def test_a_time_limit_ends_the_wait_for_a_retry_and_says_what_was_answered(
+    provider: FakeProvider, clock: Clock, status: int
+) -> None:
+    provider.minded = lambda body: clock.run_out(refusing(status)) if body else Answer()
+    async with asyncio.timeout(PATIENCE):
+        paused = await refine.aio("Tides.", MODEL, base_url=provider.openai, budget=LIMIT)
+    assert paused.conclusion == (
+        f"paused at the budget: the time limit of 5 s is reached; ollama answered {status}: not now"
+    )
+    assert f"autoreason resume {paused.run} with a higher --time-limit" in paused.to_text()
+
+
+async def test_a_call_under_way_at_the_time_limit_is_still_waited_for(
+    provider: FakeProvider, clock: Clock
+) -> None:
+    provider.minded = lambda body: clock.run_out(Answer(delay=1.5)) if body else Answer()
+    paused = await refine.aio("Tides.", MODEL, base_url=provider.openai, budget=LIMIT)
+    assert paused.status == "budget"
+    assert paused.calls == 1
+
+
+async def test_the_time_limit_of_a_suite_ends_the_waits_of_its_cells(
+    tmp_path: Path, journal: Journal, provider: FakeProvider, clock: Clock
+) -> None:
+    provider.minded = lambda body: clock.run_out(refusing(429)) if body else Answer()
+    options: dict[str, Any] = {"base_url": provider.openai, "budget": LIMIT}
+    async with asyncio.timeout(PATIENCE):
+        paused = await run_suite(tmp_path, journal, SMALL, model=MODEL, **options)
+    assert paused.reason == (
+        "all cells together: the time limit of 5 s is reached; ollama answered 429: not now"
+    )
+
+
+async def test_the_time_limit_of_a_suite_ends_the_waits_in_other_processes(
+    tmp_path: Path, journal: Journal, provider: FakeProvider
+) -> None:
+    provider.minded = lambda body: refusing(429) if body else Answer()
+    options: dict[str, Any] = {"base_url": provider.openai, "budget": LIMIT, "workers": 1}
+    async with asyncio.timeout(PATIENCE):
+        paused = await run_suite(tmp_path, journal, SMALL, model=MODEL, **options)
+    assert paused.reason.startswith("all cells together: the time limit")
+
+
+async def test_a_stop_that_waited_long_enough_ends_a_reply_under_way(
+    provider: FakeProvider,
+) -> None:
+    switch = StopSwitch()
+
+    def answer(body: object) -> Answer:
+        if body:
+            switch.stop(wait=0.0)
+        return Answer(delay=3600 if body else 0)
+
+    provider.minded = answer
+    async with asyncio.timeout(PATIENCE):
+        stopped = await refine.aio("Tides.", MODEL, base_url=provider.openai, stop_switch=switch)
+    assert stopped.status == "stopped"
+    assert "asked again" in stopped.reason

@@ -168,8 +168,9 @@ async def test_judging_a_run_again_takes_a_panel_for_each_recorded_one(journal: 
 STRATEGIES = ("autoreason", "improve", "critique_revise", "best_of_n", "self_refine", "single")
 
 
-@pytest.mark.parametrize("allowance", [3, 12, 60])
-@pytest.mark.parametrize("first", ["autoreason", "improve", "best_of_n"])
+@pytest.mark.parametrize(
+    ("first", "allowance"), [("autoreason", 12), ("improve", 3), ("best_of_n", 60)]
+)
 async def test_a_comparison_takes_what_its_allowance_permits(
     journal: Journal, first: str, allowance: int
 ) -> None:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.artifacts.knob import START, Meter, research_settings, research_task, turning
+from tests.artifacts.knob import Meter, research_settings, research_task, turning
 from tests.run.runs import Looping, scripted, start_run
 from tests.studies.lab.rivals import compared, comparing
 from tests.tournament.stage import document
@@ -22,6 +22,7 @@ from autoreason.run.export import commit_result, export, make_result_patch
 from autoreason.run.products import research_result
 from autoreason.run.record import recorded_result
 from autoreason.studies.panel_jobs import make_entries
+from autoreason.studies.panels.panel_jobs import make_entries
 from autoreason.task import Task
 from autoreason.tournament.challengers import MAX_RIVALS
 
@@ -173,14 +174,6 @@ def result_of(journal: Journal, run: str) -> dict[str, str]:
     return result.files
 
 
-def test_the_result_is_the_fold_over_the_keeps(journal: Journal, run: str) -> None:
-    result = deliverable(journal.story(run))
-    assert result is not None
-    assert [each.number for each in result.trials] == [1, 2, 3]
-    assert result.files != result.start
-    assert "knob = 3" in "".join(result.files.values())
-
-
 def test_the_patch_applies_where_the_task_is(journal: Journal, run: str, repository: Path) -> None:
     patch = make_result_patch(run, repository, journal=journal)
     applied = ["git", "apply"]
@@ -232,37 +225,6 @@ def test_without_an_identity_the_remedy_is_named(
     git(repository, "config", "user.useConfigOnly", "true")
     with pytest.raises(InvalidInput, match="git does not know who commits; say it with `git conf"):
         commit_result(run, "found", repository, journal=journal)
-
-
-@pytest.fixture
-async def fork(journal: Journal, run: str) -> str:
-    """A run from the result of another, which kept changes too."""
-    result = await start_run(
-        journal,
-        turning(lambda _: 1.0),
-        task=research_task(files=result_of(journal, run), origin=START, target=5.0),
-        settings=research_settings(),
-        service=Meter(),
-        forked_from=run,
-    )
-    return result.run
-
-
-def test_what_a_fork_hands_over_leads_from_the_files_on_disk(
-    journal: Journal, run: str, fork: str, repository: Path
-) -> None:
-    patch = make_result_patch(fork, repository, journal=journal)
-    shown = research_result(recorded_result(journal.find(fork), journal.story(fork), journal))
-    assert shown.patch.partition("\n@@")[2] == patch.partition("\n@@")[2]
-    assert shown.changes == result_of(journal, fork)
-    assert (
-        f"of {run}; gains are against its result; the patch leads from the start of the first run"
-        in " ".join(str(shown).split())
-    )
-    subprocess.run(["git", "apply"], cwd=repository.parent, input=patch.encode(), check=True)
-    for path, text in result_of(journal, fork).items():
-        assert (repository / path).read_text() == text
-        assert text != result_of(journal, run)[path]
 
 
 def test_a_branch_is_refused_where_head_is_not_the_start(

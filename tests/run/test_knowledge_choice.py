@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from tests.run.leaving import leave_when_asked
-from tests.run.runs import go_on, scripted
+from tests.run.runs import go_on
 
 from autoreason import measure_knowledge, rejudge
 from autoreason.errors import InvalidInput
@@ -179,36 +178,6 @@ async def test_weights_are_kept_with_the_run_whatever_becomes_of_the_folder(
     assert ended.story.playoff.weights == weights
     assert "echo/echo 0.5 and echo/other 2" in " ".join(str(ended).split())
     assert (await replay.aio(ended.run, journal=journal)).same
-
-
-async def test_a_criticism_that_makes_up_a_figure_is_left_out(
-    folder: Path, journal: Journal
-) -> None:
-    prepared = refine.prepare(
-        *(BRIEF, scripted({"critic": lambda request: _criticise(request)})),
-        knowledge=folder,
-        passes=1,
-        journal=journal,
-    )
-    result = await prepared.run_async()
-    critique = result.story.passes[0].critiques[0]
-    assert [problem.problem[-12:] for problem in critique.problems] == ["is the rule."]
-    assert critique.miscited == 1
-    assert "with a made-up record or figure" in str(result)
-
-
-def _criticise(request: Request) -> str:
-    record = request.messages[-2].text.split("What did badly")[1].split("[r")[1]
-    name, figure = "r" + record.split()[0], record.split()[1]
-    problems = [f"[{name} {figure} %] is the rule.", f"[{name} 99 %] is another."]
-    return json.dumps(
-        {
-            "problems": [
-                {"severity": "major", "kind": "missing", "quote": "", "problem": each}
-                for each in problems
-            ]
-        }
-    )
 
 
 def test_private_records_reach_only_models_of_this_machine(folder: Path) -> None:

@@ -21,17 +21,14 @@ from typing import Any, NamedTuple
 import pytest
 from tests.artifacts.evaluator.evaluating import needs_jail
 from tests.patience import PATIENCE
-from tests.run.counting_server import ADDRESS, CountingServer, three_places
+from tests.run.counting_server import ADDRESS, CountingServer
 from tests.run.suites import run_suite
 from tests.run.test_lab_kills import asked_again, results
-from tools.postgres import Server
 
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.run import workers
-from autoreason.run.lab_status import lab_status
-from autoreason.run.recorded import resume
-from autoreason.run.result import StopSwitch, StudyResult
+from autoreason.run.result import StudyResult
 from autoreason.settings import Budget
 from autoreason.studies.lab_report import LabReport
 
@@ -78,14 +75,6 @@ class Nodes:
     def kill(self, node: Any) -> None:
         """SIGKILL to all of a node."""
         self._cluster.remove_node(node, allow_graceful=False)
-
-    def drain(self, node: Any) -> None:
-        """Let a node be emptied, as before it is taken away."""
-        reasons = module("ray.core.generated.autoscaler_pb2").DrainNodeReason
-        reason = reasons.Value("DRAIN_NODE_REASON_PREEMPTION")
-        deadline = int(1000 * (time.time() + 1))
-        client = module("ray._raylet").GcsClient(address=self.address)
-        assert client.drain_node(node.node_id, reason, "taken away", deadline)[0]
 
     def actors(self, kind: str) -> list[int]:
         """The processes of those of a class that live."""
@@ -207,11 +196,9 @@ async def test_a_suite_whose_nodes_come_and_go_ends_like_the_unbroken_one(
 
             await answer(3)
             await until(lambda: len(nodes.actors("CellActor")) == 2, running)
-            second = await asyncio.to_thread(nodes.add)
+            await asyncio.to_thread(nodes.add)
             await asyncio.to_thread(nodes.kill, first)
             await answer(20)
-            await asyncio.to_thread(nodes.drain, second)
-            await answer(40)
             await kill_one(nodes, "CellActor")
             server.answers = inf
             result = await running
@@ -219,42 +206,8 @@ async def test_a_suite_whose_nodes_come_and_go_ends_like_the_unbroken_one(
         assert result.report.pairs == whole.pairs
         assert results(postgres_url) == whole.results
         assert asked_again(postgres_url) == 0
-        # Those in flight when the node was killed, when the other was taken away, and when the worker was killed.
-        assert server.beyond(whole.asked) <= 3 * server.most
-
-
-async def test_limits_hold_for_two_suites_at_once_though_a_worker_is_killed(
-    tmp_path: Path, postgres_url: str, nodes: Nodes
-) -> None:
-    with Journal.open(postgres_url, create=True) as journal:
-        async with three_places(journal), CountingServer(delay=0.1).serving() as server:
-
-            def start(calls: int) -> asyncio.Task[StudyResult[LabReport]]:
-                """Another suite, on one worker."""
-                work = run_on(
-                    nodes, server, tmp_path, journal, workers=1, budget=Budget(calls=calls)
-                )
-                return asyncio.create_task(work)
-
-            server.answers = 3
-            first = start(10)
-            await until(lambda: server.inside == 3, first)
-            second = start(31)
-            await until(lambda: len(journal.runs()) == 2 and all_have_cells(journal), second)
-            await kill_one(nodes, "CellActor")
-            server.answers = inf
-            paused = await first
-            assert (paused.status, paused.calls) == ("budget", 10)
-            paused = await second
-            assert (paused.status, paused.calls) == ("budget", 31)
-    assert server.most == 3
-    # Those that were under way in the worker are asked again.
-    assert 41 <= server.asked.total() <= 44
-
-
-def all_have_cells(journal: Journal) -> bool:
-    """Whether every suite has begun."""
-    return all(journal.cells(row.id) for row in journal.runs())
+        # Those in flight when the node was killed, and when the worker was killed.
+        assert server.beyond(whole.asked) <= 2 * server.most
 
 
 SOLUTION = "```python\nprint(2 * int(input()))\n```"
@@ -317,47 +270,6 @@ def write_programs(folder: Path) -> list[Path]:
     for name, content in contents.items():
         (folder / name).write_text(content)
     return [folder / name for name in contents]
-
-
-@pytest.mark.usefixtures("all_tests")
-async def test_a_suite_on_a_cluster_outlives_a_restart_of_its_journals_server(
-    tmp_path: Path, own_server: Server, nodes: Nodes, whole: Whole
-) -> None:
-    url = own_server.create()
-    async with CountingServer(delay=0).serving() as server:
-        with Journal.open(url, create=True) as journal:
-            limit = Budget(calls=whole.asked.total())
-            running = asyncio.create_task(run_on(nodes, server, tmp_path, journal, budget=limit))
-            server.answers = 20
-            await until(lambda: server.answered == 20 and server.inside, running)
-            await asyncio.to_thread(own_server.restart)
-            server.answers = inf
-            result = await running
-        assert result.status == "done"
-        assert results(url) == whole.results
-        assert server.asked == whole.asked
-
-
-@pytest.mark.usefixtures("all_tests")
-async def test_a_suite_on_a_cluster_is_stopped_and_goes_on(
-    tmp_path: Path, postgres_url: str, nodes: Nodes, whole: Whole
-) -> None:
-    async with CountingServer(delay=0.1).serving() as server:
-        with Journal.open(postgres_url, create=True) as journal:
-            switch = StopSwitch()
-            running = asyncio.create_task(
-                run_on(nodes, server, tmp_path, journal, workers=1, stop_switch=switch)
-            )
-            await until(partial(server.has, 5))
-            assert lab_status(None, journal=journal).running
-            switch.stop()
-            stopped = await running
-            assert stopped.status == "stopped"
-            assert stopped.calls == server.asked.total()
-            ended = await resume.aio(stopped.run, journal=journal)
-            assert ended.status == "done"
-        assert results(postgres_url) == whole.results
-        assert server.asked == whole.asked
 
 
 def test_rays_own_lines_are_not_printed(

@@ -98,21 +98,6 @@ async def test_a_lost_server_is_a_pause_and_nothing_recorded_is_asked_again(
             assert told(journal, run) == story
 
 
-async def test_a_run_goes_on_when_its_server_was_restarted_and_asks_nothing_again(
-    own_server: Server,
-) -> None:
-    url = own_server.create()
-    with Journal.open(url, create=True) as journal:
-        whole = await start_run(journal, scripted())
-        model = Severing(own_server.restart, after=5)
-        result = await start_run(journal, model)
-        assert (result.text, result.status) == (whole.text, whole.status)
-        assert told(journal, result.run) == told(journal, whole.run)
-        assert sorted(model.asked) == sorted(journal.replies(whole.run))
-        assert (await replay.aio(result.run, journal=journal)).same
-        assert not journal.find(result.run).live
-
-
 async def test_a_recorded_run_replays_and_a_result_knows_its_server(postgres_url: str) -> None:
     with Journal.open(postgres_url, create=True) as journal:
         result = await start_run(journal, scripted())

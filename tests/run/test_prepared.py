@@ -18,6 +18,7 @@ from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.exchange import Outcome, Reply, Request
+from autoreason.job_types import Solve
 from autoreason.journal import Journal
 from autoreason.models import local
 from autoreason.models.local import pull, weights_path
@@ -131,7 +132,7 @@ def test_a_failed_certificate_changes_the_judges_prompt_and_no_other(what: Prope
     assert choose_prompts(settings("openai/other")).sources == usual
     author = replace(settings("openai/gpt"), models=Models(author="openai/gpt", judges=("a/b",)))
     assert choose_prompts(author).sources == usual, "it says nothing of authors"
-    programs = choose_prompts(settings("openai/gpt"), writes="programs")
+    programs = choose_prompts(replace(settings("openai/gpt"), job=Solve(strategy="single")))
     assert programs.sources == built_in(writes="programs").sources
 
 
@@ -251,11 +252,7 @@ def records(tmp_path: Path) -> Path:
     return folder
 
 
-def _skip_unless_all(config: pytest.Config) -> None:
-    if not config.getoption("--all"):
-        pytest.skip("this takes the embedded model half a minute or more; --all runs it")
-
-
+@pytest.mark.slow
 async def test_a_whole_run_with_records_on_the_embedded_model(
     journal: Journal, embedded: str, records: Path
 ) -> None:
@@ -330,10 +327,10 @@ async def test_a_whole_run_on_the_server_of_llama_cpp(journal: Journal, llama_se
     assert (await replay.aio(result.run, journal=journal)).same
 
 
+@pytest.mark.slow
 async def test_a_whole_test_of_records_on_the_embedded_model(
-    journal: Journal, embedded: str, records: Path, pytestconfig: pytest.Config
+    journal: Journal, embedded: str, records: Path
 ) -> None:
-    _skip_unless_all(pytestconfig)
     result = await measure_knowledge.aio(
         records, embedded, pairs=1, seed=1, max_tokens=64, journal=journal
     )
@@ -345,10 +342,10 @@ async def test_a_whole_test_of_records_on_the_embedded_model(
     assert (await replay.aio(result.run, journal=journal)).same
 
 
+@pytest.mark.slow
 async def test_advice_on_the_embedded_model(
-    journal: Journal, embedded: str, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+    journal: Journal, embedded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _skip_unless_all(pytestconfig)
     monkeypatch.setattr(advice_measures, "PAIRS", 1)
     result = await advise.aio(BRIEF, embedded, seed=1, max_tokens=64, journal=journal)
     assert result.status == "done"

@@ -22,7 +22,6 @@ from autoreason.journal import Journal
 from autoreason.run.prepared import change_budget
 from autoreason.run.recorded import copy_journal, fork, replay, resume
 from autoreason.run.refine import refine
-from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 from autoreason.testing import EchoModel
 
@@ -72,14 +71,6 @@ async def test_a_model_given_as_an_object_takes_over(tmp_path: Path) -> None:
         assert result.story.settings.models.judges == ("scripted/other",)
 
 
-async def test_a_switch_stops_it_at_its_next_call(tmp_path: Path) -> None:
-    switch = StopSwitch()
-    switch.stop()
-    file = tmp_path / "journal.db"
-    stopped = await refine.aio("Write.", EchoModel(), journal=file, stop_switch=switch)
-    assert (stopped.status, stopped.calls) == ("stopped", 0)
-
-
 async def test_nothing_is_recorded_where_the_last_check_refuses(tmp_path: Path) -> None:
     def refuse() -> None:
         raise InvalidInput("not today; try tomorrow")
@@ -104,18 +95,6 @@ def test_limits_that_are_not_set_stay() -> None:
 async def test_a_journal_in_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"no folder .* for the journal"):
         await refine.aio("Write.", EchoModel(), journal=tmp_path / "nowhere" / "j.db")
-
-
-async def test_values_of_another_type_are_refused_and_the_record_stays_whole(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "journal.db"
-    paused = await refine.aio("Write.", "echo/echo", journal=file, **SHORT)
-    wrong: dict[str, Any] = {"passes": 1.5, "budget": Budget(calls=90)}
-    with pytest.raises(InvalidInput, match=r"`passes` is 1.5; give a whole number"):
-        await resume.aio(paused.run, journal=file, **wrong)
-    result = await resume.aio(paused.run, journal=file, budget=Budget(calls=90), passes=1)
-    assert result.status == "capped"
 
 
 async def test_a_fork_has_the_same_brief_and_the_text_of_its_pass(journal: Journal) -> None:
@@ -164,12 +143,6 @@ async def test_a_fork_can_have_a_single_judge_or_a_panel_again(journal: Journal)
     assert fork.prepare(run, journal=journal, judges=3).settings.judges == 3
     with pytest.raises(InvalidInput, match="`single_judge` and `judges` 5 contradict each other"):
         fork.prepare(panel.run, journal=journal, single_judge=True, judges=5)
-
-
-async def test_a_contract_with_an_unknown_key_cannot_be_forked_to(journal: Journal) -> None:
-    result = await start_run(journal, scripted())
-    with pytest.raises(InvalidInput, match="unknown key `max_word`"):
-        fork.prepare(result.run, journal=journal, contract={"max_word": 3})
 
 
 @pytest.mark.parametrize("seed", range(5))

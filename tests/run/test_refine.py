@@ -35,11 +35,11 @@ async def test_many_runs_share_a_journal_and_a_pool(tmp_path: Path) -> None:
     with Journal.open(str(tmp_path / "many.db"), create=True) as journal:
         runs = [
             refine.aio("Write.", model="echo/echo", seed=seed, passes=2, journal=journal, pool=pool)
-            for seed in range(20)
+            for seed in range(8)
         ]
         results = await asyncio.gather(*runs)
-        assert len({result.run for result in results}) == 20
-        assert len(journal.runs(limit=50)) == 20
+        assert len({result.run for result in results}) == 8
+        assert len(journal.runs(limit=50)) == 8
     await pool.close()
 
 
@@ -85,11 +85,6 @@ async def test_bad_input_is_refused_before_anything_is_written(
     assert not (tmp_path / "none.db").exists()
 
 
-async def test_an_empty_brief_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="brief is empty"):
-        await refine.aio("  ", model=EchoModel())
-
-
 @pytest.mark.parametrize(
     ("brief", "options", "message"),
     [
@@ -133,26 +128,6 @@ async def test_prompts_can_be_named_by_a_string(tmp_path: Path) -> None:
 async def test_waiting_inside_a_running_loop_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"await refine.aio\(...\)"):
         refine("Write.", model="echo/echo")
-
-
-async def test_a_server_out_of_reach_is_one_clean_sentence(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        await refine.aio(
-            "Write.", "acme/model", base_url="http://127.0.0.1:9/v1", journal=tmp_path / "j.db"
-        )
-    assert str(refused.value).startswith("acme cannot be reached at 127.0.0.1:9 (")
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [(42, "model` is 42; give text or a model object"), ("", "the model's address is empty")],
-)
-async def test_what_is_no_model_is_refused(model: Any, message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        await refine.aio("Write.", model)
-    with pytest.raises(InvalidInput, match=message):
-        await refine.aio("Write.", EchoModel(), critic_model=model)
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
 from pathlib import Path
 from time import sleep
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.artifacts.evaluator.evaluating import needs_jail
-from tests.artifacts.knob import knob_of, proposal, research_settings, research_task, turning
+from tests.artifacts.knob import Meter, knob_of, research_settings, research_task, turning
 
 from autoreason.artifacts.evaluator import command_jail
 from autoreason.artifacts.measurement import (
@@ -20,15 +24,23 @@ from autoreason.artifacts.measurement import (
     EvaluationQuery,
     EvaluationService,
     Measurement,
+    OrderQuery,
+    Orders,
 )
-from autoreason.artifacts.research_history import NoiseMeasured
+from autoreason.artifacts.research_history import NoiseMeasured, TrialDecided
+from autoreason.artifacts.research_job import ResearchJob
 from autoreason.errors import InvalidInput, UnusableStart
 from autoreason.events import JobFinished
 from autoreason.files import data_folder
+from autoreason.events import AnyEvent
+from autoreason.exchange import Query
+from autoreason.exchange import Request
+from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.sandbox import levels
 from autoreason.programs.sandbox.levels import DetectedLevel
+from autoreason.prompts import built_in
 from autoreason.run.estimate import DryRun
 from autoreason.run.prepared import reported_result
 from autoreason.run.products import ResearchResult
@@ -451,19 +463,6 @@ def test_a_missing_sandbox_is_noticed_before_anything_is_written_or_asked(
     assert research(task, model, evaluate=measure, evaluations=30, patience=2).finished
 
 
-def test_a_reply_that_changes_nothing_is_refused_and_counted(task: Path) -> None:
-    result = research(
-        task,
-        ScriptedModel({"author": proposal("knob = 0")}),
-        evaluate=measure,
-        evaluations=30,
-        patience=2,
-    )
-    assert result.report.statuses == {"refused": 2}
-    assert result.conclusion.startswith("no gain: no change was kept, so the result is the start")
-    assert result.patch == ""
-
-
 @pytest.mark.parametrize("parallel", [1, 4])
 def test_every_evaluation_is_charged_once_also_of_races_that_share_an_incumbent_or_are_run_again(
     task: Path, parallel: int
@@ -525,22 +524,105 @@ def test_a_run_whose_artifact_no_attack_is_written_for_begins_and_says_so(task: 
     assert "the evaluator was not checked: the artifact may have" in result.conclusion
 
 
-@needs_jail
-def test_no_run_begins_with_what_is_sourced(task: Path) -> None:
-    Path("solve.sh").write_text("answer() { echo 2; }\n")
-    Path("score.sh").write_text('. "$AUTOREASON_ARTIFACT/solve.sh"\necho 2 >&3\n')
-    task.write_text("---\nartifact: solve.sh\nevaluate: sh score.sh\n---\nTurn the knob.\n")
-    model = ScriptedModel({"author": "echo 100 >&3; exit 0"})
-    with pytest.raises(InvalidInput, match=r"solve.sh could write its own score, in shell"):
-        research(task, model, evaluations=30, patience=2)
-    assert not model.requests
+PROMPTS = built_in(writes="files")
+FRAGMENTS = (
+    *("HYPOTHESIS:", "EXPECTED: +1", "knob.txt", "../knob.txt", "/etc/passwd", "REMOVE knob.txt"),
+    *("```", "````", "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "knob = 1", "crash", ""),
+)
+RUBBISH = st.lists(
+    st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=20), max_size=8).map("\n".join),
+    min_size=1,
+    max_size=6,
+)
 
 
-def test_no_run_begins_whose_function_executes_the_artifacts_text(task: Path) -> None:
-    Path("tool").write_text("value = 1\n")
-    Path("score.py").write_text(
-        "def score(artifact):\n    names = {}\n    exec(artifact.text('tool'), names)\n    return names['value']\n"
+def prepare(folder: Path, evaluator: str = EVALUATOR) -> Path:
+    """A task whose evaluator reads a knob."""
+    (folder / "knob.txt").write_text("knob = 0\n")
+    (folder / "evaluate.py").write_text(evaluator)
+    task = folder / "task.md"
+    task.write_text("---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn the knob.\n")
+    return task
+
+
+async def test_two_runs_on_one_task_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    task = prepare(tmp_path)
+    both = await asyncio.gather(
+        *(research.aio(task, up(), evaluations=30, patience=3, seed=seed) for seed in (1, 2))
     )
-    task.write_text("---\nartifact: tool\nevaluate: score.py:score\n---\nTurn the knob.\n")
-    with pytest.raises(InvalidInput, match=r"tool could write its own score, in Python"):
-        research(task, ScriptedModel({"author": CHEAT}), evaluations=30, patience=2)
+    assert [each.status for each in both] == ["done", "done"]
+    assert [each.gain.gain for each in both if each.gain] == [3.0, 3.0]
+    assert len(list((data_folder() / "evaluations").glob("*.msgpack"))) == 1
+    assert len({each.run for each in both}) == 2
+
+
+class TolerantMeter(Meter):
+    """A meter for which an artifact without a knob fails."""
+
+    def measure(self, evaluation: Evaluation) -> Measurement:
+        """The number of an artifact that has one."""
+        if set(evaluation.files) == {"knob.txt"} and "knob = " in evaluation.files["knob.txt"]:
+            return super().measure(evaluation)
+        return Measurement(outcome=EvaluationOutcome.FAILED, detail="no knob")
+
+
+@settings(max_examples=30, deadline=None)
+@given(replies=RUBBISH)
+def test_a_proposer_that_writes_rubbish_costs_trials_and_nothing_else(replies: list[str]) -> None:
+    meter, orders, events = TolerantMeter(best=5), Orders(), list[AnyEvent]()
+    answers = cycle(replies)
+    model = ScriptedModel(lambda _: next(answers))
+
+    async def ask(asked: Request | Query[Any]) -> Any:
+        match asked:
+            case Request():
+                return await model.ask(asked)
+            case EvaluationQuery():
+                return await meter.answer(asked)
+            case OrderQuery():
+                return orders.answer(asked)
+        return ""
+
+    terms = research_settings(evaluations=20, patience=4)
+    context = JobContext(research_task(), terms, PROMPTS, ask, events.append)
+    end = asyncio.run(ResearchJob(context).run())
+    assert end.status == "done"
+    changed = {path for each in events if isinstance(each, TrialDecided) for path in each.changes}
+    assert changed <= {"knob.txt"}
+    assert all(set(evaluation.files) <= {"knob.txt"} for _, evaluation in meter.evaluations)
+
+
+def test_a_run_that_goes_on_is_measured_by_the_evaluator_it_started_with(tmp_path: Path) -> None:
+    task, stopped = prepare(tmp_path), StopSwitch()
+
+    def stop(event: object) -> None:
+        if isinstance(event, NoiseMeasured):
+            stopped.stop()
+
+    first = research(
+        task, up(), evaluations=30, patience=3, on_event=stop, stop_switch=stopped, seed=3
+    )
+    assert first.status == "stopped"
+    (tmp_path / "evaluate.py").write_text("def score(artifact):\n    return 1e9\n")
+    whole = resume(first.run, model=up())
+    assert isinstance(whole, ResearchResult)
+    assert whole.gain
+    assert whole.gain.gain == 3.0
+    assert replay(whole.run).same
+
+
+def test_a_saved_evaluator_that_was_tampered_with_measures_nothing(tmp_path: Path) -> None:
+    task, stopped = prepare(tmp_path), StopSwitch()
+
+    def stop(event: object) -> None:
+        if isinstance(event, NoiseMeasured):
+            stopped.stop()
+
+    first = research(task, up(), evaluations=30, on_event=stop, stop_switch=stopped, seed=3)
+    (saved,) = (data_folder() / "evaluations").glob("*.msgpack")
+    body = saved.read_bytes()
+    saved.chmod(0o600)
+    saved.write_bytes(body.replace(b"float(", b"hash (", 1))
+    assert saved.read_bytes() != body
+    with pytest.raises(InvalidInput, match="was changed; remove it and start again"):
+        resume(first.run, model=up())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +17,6 @@ from autoreason.events import PassDecided, RunPaused
 from autoreason.exchange import Spent
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
-from autoreason.report.numbers import lines
-from autoreason.report.report import write_folder
 from autoreason.report.table import lay_out
 from autoreason.run.products import Solution
 from autoreason.run.result import Result, passes_of, passes_table, plot_passes
@@ -86,13 +83,6 @@ def test_what_a_run_does_not_have_is_refused_by_what_ended_it() -> None:
         assert result(build_story(opened), status="running", reason="killed").text
 
 
-@pytest.mark.parametrize("width", [40, 80, 100])
-def test_no_word_is_broken_on_a_terminal(width: int) -> None:
-    found = result()
-    words = set(found.to_text(10_000).split())
-    assert set(found.to_text(width).split()) == words
-
-
 def test_its_page_has_the_text_a_table_and_a_plot_and_neither_acts() -> None:
     page = result(story_with("One line.\n\n<script>x</script>\n")).to_html()
     assert "One line.\n\n&lt;script&gt;" in page
@@ -107,10 +97,6 @@ def test_its_page_has_the_brief_and_says_once_what_the_run_took() -> None:
     assert page.count("40 calls, 12,000 tokens") == 1
     assert found.story.task is not None
     assert in_markup(found.story.task.brief) in page
-
-
-def test_a_text_with_fences_stays_inside_its_fence() -> None:
-    assert "````\na\n```\nb\n````" in result(story_with("a\n```\nb")).to_markdown()
 
 
 def test_programs_get_what_every_run_has_and_the_text_with_its_evidence() -> None:
@@ -161,13 +147,6 @@ async def test_one_problem_ends_with_its_tests_and_its_program(journal: Journal)
     assert "report" not in fields
 
 
-async def test_the_length_of_a_program_is_counted_in_lines(journal: Journal) -> None:
-    found = await solve(journal, 1, "best_of_n")
-    result = Result(**{name: vars(found)[name] for name in Result.__dataclass_fields__})
-    text = dict(result.sections()[0].sentences)["Text"]
-    assert lines(found.program or "") in text
-
-
 async def test_a_set_ends_with_its_tables_and_has_them_on_its_page(journal: Journal) -> None:
     found = await solve(journal, 2, "single", "best_of_n")
     assert not found.one
@@ -185,11 +164,3 @@ async def test_a_set_that_paused_says_so_and_has_no_report_yet(journal: Journal)
         _ = found.report
     assert "autoreason resume" in found.to_text()
     assert not found.unsolved, "it is not finished"
-
-
-async def test_its_report_is_a_folder_of_files(journal: Journal, tmp_path: Path) -> None:
-    found = await solve(journal, 2, "single")
-    write_folder(tmp_path / "out", found.to_files())
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names >= {"report.md", "report.html", "report.json", "report.tex", "cells.csv"}
-    assert names >= {"arms.csv", "verdicts.csv", "plot-1.svg", "programs"}

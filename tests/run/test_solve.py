@@ -26,7 +26,7 @@ from autoreason.run.export import export
 from autoreason.run.lab import PreparedLab
 from autoreason.run.prepared import check
 from autoreason.run.products import Solution
-from autoreason.run.recorded import fork, replay
+from autoreason.run.recorded import replay
 from autoreason.run.solve import assign, open_problems, prepare_solve
 from autoreason.settings import Budget
 from autoreason.task import Task
@@ -105,18 +105,6 @@ async def test_without_a_sandbox_nothing_is_run_and_one_sentence_says_so(
     with pytest.raises(InvalidInput, match="no sandbox here"):
         await start_run(journal, ScriptedModel(SCRIPT), task=task(), settings=terms("single"))
     assert journal.runs()[0].status == "stopped"
-
-
-async def test_there_is_no_text_to_fork_in_a_run_that_writes_programs(journal: Journal) -> None:
-    result = await start_run(
-        journal,
-        ScriptedModel(SCRIPT),
-        task=task(),
-        settings=terms("single"),
-        examiner=MadeUpExaminer(),
-    )
-    with pytest.raises(InvalidInput, match="writes programs; there is no text to fork"):
-        fork.prepare(result.run, journal=journal)
 
 
 async def test_tests_that_could_not_be_run_are_left_out_and_the_rest_goes_on(

@@ -6,19 +6,157 @@ import asyncio
 import random
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks.kills import LATENCY, CarefulModel, run_with_kills
 from msgspec.structs import replace
+from tests.patience import PATIENCE
 from tests.programs.stage import MadeUpExaminer
-from tests.run.runs import open_journal
-from tests.run.solve_runs import SCRIPT, go_on_solving, solve_set
+from tests.run.leaving import Breaking
+from tests.run.runs import go_on, open_journal, start_run
+from tests.run.solve_runs import SCRIPT, go_on_solving, number_of, solve_set, task, terms
 
+from autoreason.errors import CallFailed, Failure, ProviderFailed
+from autoreason.events import AnyEvent
+from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
 from autoreason.run.recorded import replay
-from autoreason.studies.lab_suite import CellFinished, CellResult
+from autoreason.studies.lab_suite import CellFinished
+from autoreason.studies.lab_suite import CellResult
+from autoreason.run.result import StopSwitch
+from autoreason.settings import Budget
+from autoreason.studies.lab.lab_suite import CellFinished
+from autoreason.studies.lab.lab_suite import CellResult
+
+
+async def test_it_makes_no_difference_where_a_set_is_left(journal: Journal) -> None:
+    names = ("tournament", "analyse_revise")
+    whole = Breaking(SCRIPT)
+    ended = await solve_set(journal, whole, 2, names, width=3)
+    assert ended.status == "done"
+    for calls in range(0, len(whole.answered), 3):
+        broken, mended = Breaking(SCRIPT, calls), Breaking(SCRIPT)
+        paused = await solve_set(journal, broken, 2, names, width=3)
+        assert paused.status == "provider_failed"
+        result = await go_on_solving(journal, paused.run, mended)
+        assert len(broken.answered) + len(mended.answered) == len(whole.answered)
+        assert (result.solved, result.calls) == (ended.solved, ended.calls)
+
+
+class Failing(MadeUpExaminer):
+    """An examiner that dies after so many examinations."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__()
+        self._left = left
+
+    async def examine(self, examination: Examination) -> Examined:
+        """Answer while it lives."""
+        if self._left == 0:
+            raise ProviderFailed("the examiner died")
+        self._left -= 1
+        return await super().examine(examination)
+
+
+async def test_it_makes_no_difference_after_which_examination_a_set_is_left(
+    journal: Journal,
+) -> None:
+    names = ("single", "tournament")
+    whole = MadeUpExaminer()
+    ended = await solve_set(journal, ScriptedModel(SCRIPT), 2, names, examiner=whole, width=2)
+    for left in range(0, len(whole.asked), 3):
+        model, mended, again = Breaking(SCRIPT), Breaking(SCRIPT), MadeUpExaminer()
+        paused = await solve_set(journal, model, 2, names, examiner=Failing(left), width=2)
+        assert paused.status == "provider_failed"
+        result = await go_on_solving(journal, paused.run, mended, again)
+        assert (result.status, result.solved) == ("done", ended.solved)
+        assert len(model.answered) + len(mended.answered) == ended.calls
+        assert left + len(again.asked) == len(whole.asked)
+
+
+async def test_a_budget_that_is_reached_pauses_the_set_and_a_larger_one_goes_on(
+    journal: Journal,
+) -> None:
+    names = ("single", "tournament")
+    ended = await solve_set(journal, ScriptedModel(SCRIPT), 3, names, width=2)
+    for calls in range(1, ended.calls, 5):
+        budget = Budget(calls=calls)
+        paused = await solve_set(journal, ScriptedModel(SCRIPT), 3, names, width=2, budget=budget)
+        assert (paused.status, paused.calls) == ("budget", calls)
+        budget = Budget(calls=1000)
+        result = await go_on_solving(journal, paused.run, ScriptedModel(SCRIPT), budget=budget)
+        assert (result.status, result.calls) == ("done", ended.calls)
+        assert result.solved == ended.solved
+
+
+class Stuck(ScriptedModel):
+    """Answers everybody at once, but never the first problem."""
+
+    def __init__(self, script: dict[str, Any]) -> None:
+        super().__init__(script)
+        self._last = asyncio.Event()
+
+    def hear(self, event: AnyEvent) -> None:
+        """Wait for the last problem."""
+        if isinstance(event, CellFinished) and event.cell.part.startswith("4/"):
+            self._last.set()
+
+    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        """Fail the first problem once the last is solved."""
+        if number_of(request) == 1:
+            await self._last.wait()
+            raise CallFailed(Failure.BAD_REQUEST, "not today")
+        return await super().ask(request, on_signal)
+
+
+async def test_what_was_finished_counts_though_the_first_problem_was_not(journal: Journal) -> None:
+    model = Stuck(SCRIPT)
+    hooks = {"on_event": model.hear}
+    paused = await solve_set(journal, model, 4, ("single",), width=2, hooks=hooks)
+    assert paused.status == "provider_failed"
+    assert [unit.part for unit in paused.solved] == [f"{n}/single/1" for n in (2, 3, 4)]
+
+
+async def test_a_model_out_of_reach_is_not_asked_again_for_every_other_problem(
+    journal: Journal,
+) -> None:
+    model = Breaking(SCRIPT, 0)
+    paused = await solve_set(journal, model, 20, width=2)
+    assert paused.status == "provider_failed"
+    assert "out of reach" in paused.reason
+    assert len(model.asked) <= 2
+
+
+async def test_a_replay_needs_neither_model_nor_examiner(journal: Journal) -> None:
+    result = await solve_set(journal, ScriptedModel(SCRIPT), 2)
+    for run in (result.run, *(row.id for row in journal.cells(result.run))):
+        assert (await replay.aio(run, journal=journal)).same
+
+
+async def test_a_run_that_is_stopped_does_not_wait_for_tests(journal: Journal) -> None:
+    class Slow(MadeUpExaminer):
+        async def examine(self, examination: Examination) -> Examined:
+            switch.stop()
+            await asyncio.Event().wait()
+            return await super().examine(examination)
+
+    switch = StopSwitch()
+    async with asyncio.timeout(PATIENCE):
+        paused = await start_run(
+            journal,
+            ScriptedModel(SCRIPT),
+            task=task(),
+            settings=terms("single"),
+            examiner=Slow(),
+            stop_switch=switch,
+        )
+    assert paused.status == "stopped"
+    result = await go_on(journal, paused.run, ScriptedModel(SCRIPT), examiner=MadeUpExaminer())
+    assert result.status == "done"
+    assert result.calls == 4
 
 
 class Leisurely(MadeUpExaminer):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.run.runs import scripted, start_run
 
-from autoreason.errors import BudgetReached, Stopped
+from autoreason.errors import Stopped
 from autoreason.job_types import Certify
 from autoreason.journal import Journal
 from autoreason.run.export import export
@@ -16,9 +16,13 @@ from autoreason.run.record import recorded_result
 from autoreason.run.recorded import replay, resume
 from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch, StudyResult
-from autoreason.run.studies import certify, compare, judge, rejudge
+from autoreason.run.studies import certify
+from autoreason.run.studies import compare
+from autoreason.run.studies import judge
+from autoreason.run.studies import rejudge
 from autoreason.settings import Budget
 from autoreason.studies.certificate import find_certificate
+from autoreason.studies.certify.certificate import find_certificate
 from autoreason.testing import EchoModel
 
 TEXTS = {"long": "The moon pulls at the sea.", "short": "The wind."}
@@ -32,21 +36,6 @@ async def test_judges_alone_are_asked_and_play_every_role(tmp_path: Path) -> Non
         "Explain tides.", TEXTS, judge_models=[model], journal=tmp_path / "j.db", seed=1
     )
     assert {each.name for each in result.report.standings} == set(TEXTS)
-
-
-async def test_a_comparison_has_what_each_strategy_took(tmp_path: Path) -> None:
-    result = await compare.aio(
-        "Explain tides.",
-        "echo/echo",
-        strategies=("critique_revise", "single"),
-        repeats=2,
-        panel_judges=3,
-        passes=1,
-        seed=1,
-        journal=tmp_path / "j.db",
-    )
-    assert [each.means["calls"] for each in result.report.arms] == [3, 1], "each with its draft"
-    assert result.calls == 2 * (1 + 2) + 2 * 3, "drafts are shared"
 
 
 async def test_recorded_passes_are_judged_again_under_their_own_voting_rule(
@@ -126,20 +115,6 @@ async def test_a_study_that_paused_is_a_paused_result_that_can_be_resumed(tmp_pa
     resumed = await resume.aio(paused)
     assert isinstance(resumed, StudyResult)
     assert {each.name for each in resumed.report.standings} == set(TEXTS)
-
-
-async def test_a_study_at_its_limit_names_the_limit(tmp_path: Path) -> None:
-    paused = await judge.aio(
-        "Explain tides.",
-        TEXTS,
-        "echo/echo",
-        judges=9,
-        budget=Budget(tokens=1),
-        journal=tmp_path / "j.db",
-    )
-    with pytest.raises(BudgetReached, match="with a higher --token-limit") as reached:
-        _ = paused.report
-    assert reached.value.limit == "tokens"
 
 
 def test_a_judge_in_a_file_is_certified_under_its_whole_path(

@@ -181,8 +181,6 @@ async def test_nonsense_is_understood_or_refused_by_an_error_of_ours(
 @pytest.mark.parametrize(
     ("name", "parameter"),
     [
-        ("refine", "journal"),
-        ("refine", "prompts"),
         ("replay", "journal"),
         ("resume", "journal"),
         ("export", "folder"),
@@ -193,7 +191,7 @@ async def test_what_can_name_no_file_is_refused(
 ) -> None:
     monkeypatch.setenv("AUTOREASON_JOURNAL", str(tmp_path / "journal.db"))
     result = await autoreason.refine.aio("Write.", "echo/echo", passes=1)
-    changes = {parameter: wrong} if name == "refine" else {"run": result, parameter: wrong}
+    changes = {"run": result, parameter: wrong}
     with pytest.raises(errors.AutoreasonError):
         await _call(getattr(FUNCTIONS[name], "aio", FUNCTIONS[name]), **changes)
 

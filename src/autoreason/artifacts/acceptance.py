@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.errors import InvalidInput
-from autoreason.job_types import Research, RuleName
+from autoreason.job_types import MIN_EVALUATIONS, Research, RuleName
 from autoreason.stats.shares import student_t
 
 Values = Mapping[int, float]
@@ -221,8 +221,6 @@ FINALISTS = 4
 MIN_PAIRS = 6
 """Pairs that show a gain: six agree by chance once in sixty-four times, and with fewer even a result that collapses
 in half of its evaluations may seem never to."""
-MIN_EVALUATIONS = 3 + 2 * MIN_PAIRS + 1
-"""A noise floor, an end test, and one evaluation of one candidate."""
 _FEW = 40
 """Evaluations under which a run hardly finds what it could show."""
 _NORMAL = NormalDist()

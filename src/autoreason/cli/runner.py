@@ -305,7 +305,7 @@ class Interrupts:
 
 def recorded_live(run: str, journal: Journal) -> Live:
     """A run that goes on, with the time and, of a suite, the spending that earlier processes recorded."""
-    from autoreason.run.lab_status import time_worked
+    from autoreason.run.cells import time_worked
     from autoreason.run.record import working_time
 
     worked = working_time(run, journal=journal).seconds
@@ -412,6 +412,7 @@ def read_new(book: Journal, run: str, view: View, times: WorkingTime, seen: int)
 
 def _cells(book: Journal, run: str, live: Live, now: datetime) -> dict[str, Call]:
     from autoreason.run.lab_status import running_cells
+    from autoreason.run.cells import running_cells
     from autoreason.run.record import working_time
 
     runs = set(running_cells(run, book))

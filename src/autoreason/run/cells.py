@@ -1,25 +1,29 @@
-"""A cell of a suite is a run of its own: started, resumed or read, and paid from one budget."""
+"""A suite's cells, each a run of its own: started, resumed or read, paid from one budget, and counted."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sized
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence, Sized
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from functools import reduce
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from msgspec import Struct, convert
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from autoreason.artifacts.research_task import research_of
 from autoreason.contract import count_words
-from autoreason.errors import BudgetReached, RunLocked
+from autoreason.errors import BudgetReached, InvalidInput, RunLocked, UnknownRun
 from autoreason.events import FINISHED
 from autoreason.exchange import OnSignal, Service, Signal, Spent
-from autoreason.job_types import Solve
+from autoreason.job_types import Lab, Solve
+from autoreason.jobs.context import spending
 from autoreason.jobs.job import last_panel
-from autoreason.journal import Journal
-from autoreason.journal.run_names import suite_name
+from autoreason.journal import Journal, RunRow
+from autoreason.journal.listing import find_suite
+from autoreason.journal.run_names import cell_name, suite_name
 from autoreason.keys import sub_key
 from autoreason.models.budget import BudgetTracker, CostBound, Reservation, SharedBudget
 from autoreason.models.pool import ModelPool
@@ -27,22 +31,188 @@ from autoreason.models.providers import rates
 from autoreason.programs.assignment import Assignments
 from autoreason.programs.search import Policy, PolicyQuery
 from autoreason.prompts import PromptSet
+from autoreason.report.numbers import duration
+from autoreason.report.report import Report, Section, plain_values
 from autoreason.run import driver
-from autoreason.run.lab_status import time_worked, with_bases
-from autoreason.run.prepared import choose_prompts
-from autoreason.run.record import recorded_result
-from autoreason.run.result import Result, StopSwitch
+from autoreason.run.prepared import choose_prompts, suite_report
+from autoreason.run.record import recorded_result, working_time
+from autoreason.run.result import Result, StopSwitch, resume_command
 from autoreason.run.services import LazyService
 from autoreason.run.verbs import RunHooks
 from autoreason.settings import Budget, Settings
 from autoreason.story import Story
 from autoreason.studies.audit import share_kept
-from autoreason.studies.lab_suite import Ballot, CellResult
-from autoreason.studies.panel_jobs import STAGE, votes_by_pair
+from autoreason.studies.lab_suite import Ballot
+from autoreason.studies.lab_suite import CellResult
+from autoreason.studies.panel_jobs import STAGE
+from autoreason.studies.panel_jobs import votes_by_pair
+from autoreason.studies.audit.check_writing import share_kept
+from autoreason.studies.lab.lab_job import LabProgress
+from autoreason.studies.lab.lab_suite import Ballot
+from autoreason.studies.lab.lab_suite import CellFinished
+from autoreason.studies.lab.lab_suite import CellResult
+from autoreason.studies.lab.lab_suite import Suite
+from autoreason.studies.lab.lab_suite import all_cells
+from autoreason.studies.lab.lab_suite import count_cells
+from autoreason.studies.lab.lab_suite import suite_of
+from autoreason.studies.panels.panel_jobs import STAGE
+from autoreason.studies.panels.panel_jobs import votes_by_pair
 from autoreason.task import Task
 
 if TYPE_CHECKING:
     from autoreason.artifacts.evaluator.evaluators import Evaluate
+    from autoreason.studies.lab.lab_report import LabReport
+
+
+_KILLED = "its process was killed, or could not reach the journal"
+
+
+class RunningCell(Struct, frozen=True, kw_only=True):
+    run: str
+    name: str
+    """What people call it: `letter, tournament 2`."""
+    seconds: float
+    """Worked on it."""
+
+
+class LabStatus(Report, Struct, frozen=True, kw_only=True):
+    run: str
+    suite: str
+    status: str
+    progress: LabProgress
+    """Spending and time are also those of the suite that this one adds repeats to, whose cells it has."""
+    running: tuple[RunningCell, ...]
+    base: str = ""
+    """The suite that this one adds repeats to."""
+    resume: str = ""
+    """The command that goes on with it; empty where it is finished or live."""
+
+    heading = "A suite so far"
+
+    @property
+    def conclusion(self) -> str:
+        state = _KILLED if self.status == "killed" else self.status
+        state = f"paused ({state})" if self.resume else state
+        return f"{self.run} ({self.suite}) is {state}: {self.progress.so_far}"
+
+    def names(self) -> Sequence[str]:
+        return [self.run]
+
+    def sections(self) -> list[Section]:
+        rows = [("Took", spending(self.progress.spent, self.progress.seconds))]
+        if self.base:
+            rows.append(("Adds to", f"{self.base}, whose cells are counted"))
+        if (left := self.progress.seconds_left) is not None:
+            rows.append(("Left", f"about {duration(left)} at the same pace"))
+        if self.running:
+            running = (
+                f"{each.name} ({each.run}, {duration(each.seconds)})" for each in self.running
+            )
+            rows.append(("Running", "; ".join(running)))
+        if self.resume:
+            rows.append(("Resume", self.resume))
+        return [Section(sentences=rows)]
+
+    def to_dict(self) -> dict[str, Any]:
+        numbers = self.progress._asdict()
+        numbers["cells"] = numbers.pop("total")
+        more = {"left": self.progress.left, "seconds_left": self.progress.seconds_left}
+        fields = {"conclusion": self.conclusion, **asdict(self), **numbers, **more}
+        del fields["progress"]
+        return plain_values(fields | {"running": self.running})
+
+
+class FoundReport(NamedTuple):
+    report: LabReport
+    cells: Sequence[CellFinished]
+    runs: Sequence[str]
+    """The suite's, and those that it adds repeats to."""
+
+    def files(self) -> dict[str, str]:
+        from autoreason.studies.lab.lab_report import lab_files
+
+        return lab_files(self.report, self.cells)
+
+
+def lab_status(run: str | None, *, journal: Journal) -> LabStatus:
+    """How far a suite is; the newest one without a name."""
+    row, suite, story = find_suite_run(run, journal)
+    done, left_out, missing = journal.cells_done(row.id)
+    names, now = set(running_cells(row.id, journal)), datetime.now(UTC)
+    running = tuple(
+        RunningCell(
+            run=name, name=cell.name, seconds=working_time(name, journal=journal).until(now)
+        )
+        for cell in (all_cells(suite) if names else ())
+        if (name := cell_name(row.id, cell.number)) in names
+    )
+    chain = list(with_bases(row, journal))
+    progress = LabProgress(
+        total=count_cells(suite),
+        done=done - missing,
+        left_out=left_out,
+        running=len(running),
+        spent=reduce(Spent.joined, [each.spent for each in chain]),
+        seconds=time_worked(row, journal),
+        missing=missing,
+    )
+    return LabStatus(
+        run=row.id,
+        suite=suite.name,
+        status=row.state,
+        progress=progress,
+        running=running,
+        base=chain[1].id if chain[1:] else "",
+        resume="" if row.live or row.finished else resume_command(row.id, story),
+    )
+
+
+def with_bases(suite: RunRow, journal: Journal) -> Iterator[RunRow]:
+    """A suite, the one that it adds repeats to, and so on to the first, so far as they are in the journal."""
+    yield suite
+    while (base := suite.forked_from) and journal.has(base):
+        suite = journal.row(base)
+        yield suite
+
+
+def time_worked(suite: RunRow, journal: Journal) -> float:
+    """Seconds of work on a suite, and on those that it adds repeats to."""
+    chain = with_bases(suite, journal)
+    return sum(working_time(each.id, journal=journal).seconds for each in chain)
+
+
+def running_cells(suite: str, journal: Journal) -> Iterator[str]:
+    """Runs of a suite's cells that a process drives now."""
+    return (each for each in journal.locked_runs() if suite_name(each) == suite)
+
+
+def report_of(run: str | None, *, journal: Journal) -> FoundReport:
+    row, *_ = find_suite_run(run, journal)
+    story = journal.story(row.id)
+    cells = story.of(CellFinished)
+    if not cells:
+        raise InvalidInput(f"no cell of {row.id} has ended yet; see `autoreason show {row.id}`")
+    runs = [each.id for each in with_bases(row, journal)]
+    return FoundReport(suite_report(row, story), cells, runs)
+
+
+def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite, Story]:
+    """The suite of this name, else the newest; of its story the outline."""
+    row = _newest_suite(journal) if run is None else find_suite(journal, run)
+    story = journal.outline(row.id)
+    suite = suite_of(story.task)
+    if suite is None:
+        raise InvalidInput(f"run {row.id} is not a suite; `autoreason show {row.id}` shows it")
+    return row, suite, story
+
+
+def _newest_suite(journal: Journal) -> RunRow:
+    for row in journal.iter_runs(page=1):
+        settings = journal.settings(row.id)
+        if settings and isinstance(settings.job, Lab):
+            return row
+    raise UnknownRun("there is no suite in the journal; start one with `autoreason lab run`")
+
 
 LEFT_OUT = ("panel_failed", "metric_failed")
 """How a cell may end without a result; all else that is not finished pauses the suite, which can be resumed."""
@@ -152,7 +322,7 @@ class SharedExaminer:
     """Runs the programs of all cells over a set, whose searches learn from each other."""
 
     def __init__(self, service: Service) -> None:
-        self.answer = service.answer
+        self.service, self.answer = service, service.answer
         self.policy = Policy()
 
 
@@ -161,8 +331,7 @@ class CellServices:
         self._evaluate = evaluate
         self._examiner = SharedExaminer(examiner) if examiner else None
         """One that is open already."""
-        self._opened: dict[tuple[str, bool], LazyService] = {}
-        self._shared: dict[tuple[str, bool], SharedExaminer] = {}
+        self._opened: dict[tuple[str, bool], SharedExaminer] = {}
 
     def of(self, run: str, task: Task, settings: Settings, journal: Journal) -> Service | None:
         """What a cell's queries go to; None where it opens a process of its own."""
@@ -179,19 +348,19 @@ class CellServices:
     ) -> SharedExaminer:
         terms = settings.job_as(Solve)
         key = (terms.set, terms.unsafe)
-        if key not in self._shared:
-            self._opened[key] = LazyService(work, settings, run)
-            self._shared[key] = SharedExaminer(self._opened[key])
+        if not (shared := self._opened.get(key)):
+            shared = self._opened[key] = SharedExaminer(LazyService(work, settings, run))
             # What other processes have seen before.
             for row in journal.cells(suite_name(run)):
                 for each in journal.answers(row.id).values() if row.finished else ():
                     if each.kind == PolicyQuery.kind:
-                        self._shared[key].policy.learn(convert(each.question, PolicyQuery).turn)
-        return self._shared[key]
+                        shared.policy.learn(convert(each.question, PolicyQuery).turn)
+        return shared
 
     async def close(self) -> None:
         for each in self._opened.values():
-            await each.close()
+            if isinstance(each.service, LazyService):
+                await each.service.close()
 
 
 # Running cells.
@@ -247,7 +416,7 @@ class LocalExecutor:
         service = self._services.of(cell.run, cell.task, cell.settings, journal)
         shared: dict[str, Any] = {"service": service, "shared_budget": budget, "locked": True}
         if not journal.has(cell.run):
-            prompts = PromptSet(cell.prompts) if cell.prompts else cell_prompts(cell.settings)
+            prompts = PromptSet(cell.prompts) if cell.prompts else choose_prompts(cell.settings)
             new = (cell.task, cell.settings, journal, hooks)
             return await driver.start(*new, name=cell.run, prompts=prompts, **shared)
         row = journal.row(cell.run)
@@ -257,10 +426,6 @@ class LocalExecutor:
 
     async def close(self) -> None:
         await self._services.close()
-
-
-def cell_prompts(settings: Settings) -> PromptSet:
-    return choose_prompts(settings, writes=settings.job.writes or settings.job.steps_write)
 
 
 def prefix_signals(on_signal: OnSignal | None, part: str) -> OnSignal | None:

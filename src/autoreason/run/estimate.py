@@ -218,10 +218,6 @@ def describe_paid(share: float) -> str:
     return f"pays for {percent(share)} of what it likely takes"
 
 
-def describe_time_limit(seconds: float) -> str:
-    return f"{duration(seconds)}; what that allows is not known beforehand"
-
-
 def share_paid(budget: Budget, needed: Mapping[str, int | Decimal]) -> Fraction:
     """How much of what is needed these limits allow, 1 is all."""
     limits = {unit: getattr(budget, unit) for unit in needed if needed[unit]}
@@ -427,7 +423,7 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     limits = [money(budget.cost)] if budget.cost is not None else []
     limits += [count(budget.tokens, "token")] if budget.tokens is not None else []
     limits += [count(budget.calls, "call")] if budget.calls is not None else []
-    limits += [describe_time_limit(budget.seconds)] if budget.seconds is not None else []
+    limits += [duration(budget.seconds)] if budget.seconds is not None else []
     # Programs are written by other rules, which no protocol has a say in.
     texts = isinstance(settings.job, Refine | Advise)
     rows = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec import convert
 from msgspec.structs import replace
@@ -18,57 +19,62 @@ from autoreason.knowledge_records import (
 )
 from autoreason.models.pool import Destination, ModelPool, destination
 from autoreason.report.numbers import count
+from autoreason.run.verbs import RefineOptions
 from autoreason.settings import Settings, provider_of, servers
 from autoreason.stats import Estimate
 from autoreason.task import Task
 
+if TYPE_CHECKING:
+    from autoreason.knowledge.index import Query
+
 
 def add_knowledge(
-    task: Task,
-    folder: str | Path,
-    settings: Settings,
-    *,
-    judge_outcomes: WhenTested = "tested",
-    group: str = "",
-    own: Collection[str] = (),
-    pool: ModelPool | None = None,
-) -> Task:
+    task: Task, settings: Settings, options: RefineOptions, own: Collection[str]
+) -> tuple[Task, bytes]:
+    """The task with what is shown of a folder, and a predictor with a seat as it is to be saved.
+
+    `own` are addresses of models that the caller brings.
+    """
     from autoreason.knowledge.folder import check_private
     from autoreason.knowledge.holdout import helps_judge, judge_weights
     from autoreason.knowledge.index import Index, Query, choose_knowledge
 
+    folder, judges = options["knowledge"], settings.models.judges
     check_private(folder)
-    judges = settings.models.judges
-    tested = judge_outcomes == "tested" and all(helps_judge(folder, judge) for judge in judges)
-    shown = tested or judge_outcomes == "yes"
-    query = Query(_known_text(task), group=group, private=not destinations(settings, own, pool))
+    when = options.get("judge_outcomes", "tested")
+    tested = when == "tested" and all(helps_judge(folder, judge) for judge in judges)
+    shown = tested or when == "yes"
+    # What is known of a text before it is written.
+    known = "\n\n".join(filter(None, (task.brief, task.draft)))
+    query = Query(
+        known,
+        group=options.get("knowledge_group", ""),
+        private=not destinations(settings, own, options.get("pool")),
+    )
     with Index.open(folder) as index:
         knowledge = choose_knowledge(index, query, for_judges=shown)
     weights = judge_weights(folder, judges, with_records=shown)
-    return replace(task, knowledge=replace(knowledge, source=str(folder), weights=weights))
+    knowledge = replace(knowledge, source=str(folder), weights=weights)
+    seat, fit = _seat(folder, options.get("predictor_seat", "tested"), query, settings.job.name)
+    return replace(task, knowledge=replace(knowledge, seat=seat)), fit
 
 
-def seat_predictor(
-    task: Task,
-    folder: str | Path,
-    when: WhenTested = "tested",
-    *,
-    group: str = "",
-    strategy: str = "autoreason",
-) -> tuple[Task, bytes]:
-    """The task with a predictor's seat, where one is tested or wanted, and the predictor as it is to be saved."""
-    if when == "no" or task.knowledge is None:
-        return task, b""
+def _seat(
+    folder: str | Path, when: WhenTested, query: Query, strategy: str
+) -> tuple[PredictorSeat | None, bytes]:
+    """A predictor's seat where one is tested or wanted, and the predictor."""
+    if when == "no":
+        return None, b""
     if strategy != "autoreason":
         if when == "tested":
-            return task, b""
+            return None, b""
         raise InvalidInput(
             f"a predictor has a seat on the panels of a tournament, which {strategy} is not; leave out "
             "`predictor_seat`"
         )
     from autoreason.knowledge.folder import read_folder
     from autoreason.knowledge.holdout import choose_fitted
-    from autoreason.knowledge.index import Query, gives_away
+    from autoreason.knowledge.index import gives_away
     from autoreason.knowledge.predictor import (
         comparable_rows,
         digest_ridge,
@@ -78,15 +84,16 @@ def seat_predictor(
     from autoreason.knowledge.standing import MIN_KNOWN
 
     tested = choose_fitted(folder, when)
-    query = Query(_known_text(task), group=group)
+    if tested is None and when == "tested":
+        return None, b""
     rows = [
         (record.text, standing.score)
         for record, standing in comparable_rows(read_folder(folder).records)
         if standing and not gives_away(record, query)
     ]
-    if when == "tested" and (tested is None or len(rows) <= MIN_KNOWN):
-        return task, b""
     if len(rows) <= MIN_KNOWN:
+        if when == "tested":
+            return None, b""
         raise InvalidInput(
             f"{folder} has {len(rows)} outcomes that a predictor may be fitted on; it takes more than {MIN_KNOWN}"
         )
@@ -103,11 +110,7 @@ def seat_predictor(
         low=right.low,
         high=right.high,
     )
-    return replace(task, knowledge=replace(task.knowledge, seat=seat)), body
-
-
-def _known_text(task: Task) -> str:
-    return "\n\n".join(part for part in (task.brief, task.draft) if part)
+    return seat, body
 
 
 def withhold_private(
@@ -123,21 +126,15 @@ def withhold_private(
     def public(shown: tuple[ShownRecord, ...]) -> tuple[ShownRecord, ...]:
         return tuple(each for each in shown if not each.private)
 
-    def both(lists: ShownOutcomes) -> ShownOutcomes:
-        return ShownOutcomes(well=public(lists.well), badly=public(lists.badly))
-
-    number = known.left_out.get("private", 0) + len(private)
-    knowledge = replace(
-        known,
-        facts=public(known.facts),
-        style=public(known.style),
-        feedback=public(known.feedback),
-        critic=both(known.critic),
-        judges=both(known.judges),
-        left_out=known.left_out | {"private": number},
-        withheld=known.withheld + len(private),
-    )
-    return replace(task, knowledge=knowledge)
+    lists = {name: public(getattr(known, name)) for name in ("facts", "style", "feedback")}
+    outcomes = {
+        name: ShownOutcomes(well=public(shown.well), badly=public(shown.badly))
+        for name, shown in (("critic", known.critic), ("judges", known.judges))
+    }
+    left_out = known.left_out | {"private": known.left_out.get("private", 0) + len(private)}
+    withheld = known.withheld + len(private)
+    changes: dict[str, Any] = {**lists, **outcomes, "left_out": left_out, "withheld": withheld}
+    return replace(task, knowledge=replace(known, **changes))
 
 
 def check_destinations(task: Task, settings: Settings, pool: ModelPool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from msgspec import convert
 from msgspec.structs import asdict, replace
@@ -31,7 +31,6 @@ from autoreason.run.cells import (
     CellServices,
     Executor,
     LocalExecutor,
-    cell_prompts,
     open_budget,
 )
 from autoreason.run.lab_plan import LabPlan, plan_cells
@@ -42,6 +41,7 @@ from autoreason.run.prepared import (
     check_call_limit,
     check_models,
     check_settings,
+    choose_prompts,
     hooks_in,
     job_in,
     use_pool,
@@ -143,6 +143,8 @@ async def open_cells(
         await executor.close()
 
 
+_ASKED: tuple[Literal["base_url", "allow_http", "batch"], ...] = ("base_url", "allow_http", "batch")
+"""How models are asked, in all cells alike."""
 _SAMPLES = (Entry(name="one", text="One text."), Entry(name="other", text="Another text."))
 
 
@@ -213,7 +215,7 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
 
     async def _check_arms(self, pool: ModelPool) -> None:
         for _, task, settings in arm_runs(self.suite):
-            await check_models(task, settings, pool, cell_prompts(settings))
+            await check_models(task, settings, pool, choose_prompts(settings))
 
     def _check_terms(self) -> None:
         """Refuse models that other processes do not have."""
@@ -296,13 +298,12 @@ def lab(
     }
     if model is not None:
         models[""] = choice.address(model)
+    asked: dict[str, Any] = {name: options[name] for name in _ASKED if name in options}
     file = read_suite(
         Path(suite),
         models=models,
         repeats=options.get("repeats"),
-        base_url=options.get("base_url"),
-        allow_http=options.get("allow_http", False),
-        batch=options.get("batch", False),
+        **asked,
     )
     # Another process reads its problems.
     tasks, evaluators = compute(lambda: _read_tasks(file))
@@ -322,9 +323,7 @@ def lab(
         seed=secrets.randbits(32) if seed is None else seed,
         job=job_in(Lab, usual | options),
         budget=change_budget(file.budget, options.get("budget")),
-        base_url=options.get("base_url"),
-        allow_http=options.get("allow_http", False),
-        batch=options.get("batch", False),
+        **asked,
     )
     check_settings(_suite_task(found), settings)
     return PreparedLab(
@@ -394,9 +393,7 @@ def prepare_suite(
         seed=given.seed,
         job=Lab(parallel=parallel),
         budget=given.budget,
-        base_url=given.base_url,
-        allow_http=given.allow_http,
-        batch=given.batch,
+        **{name: getattr(given, name) for name in _ASKED},
     )
     for _, task, arm in arm_runs(suite):
         check_settings(task, arm)

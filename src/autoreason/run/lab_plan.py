@@ -16,19 +16,18 @@ from msgspec.structs import replace
 from autoreason.report.numbers import UNKNOWN, count, money, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Figure, Table, figures, words
-from autoreason.run.cells import cell_prompts
 from autoreason.run.estimate import (
     Number,
     RunEstimate,
     Span,
     describe_paid,
-    describe_time_limit,
     estimate_run,
     share_paid,
 )
-from autoreason.settings import Budget, Settings
-from autoreason.stats import BEYOND_CHANCE, Estimate
-from autoreason.studies.lab_suite import (
+from autoreason.run.prepared import choose_prompts
+from autoreason.settings import Settings
+from autoreason.stats.results import BEYOND_CHANCE, Estimate
+from autoreason.studies.lab.lab_suite import (
     CellKind,
     Suite,
     SuiteMatch,
@@ -71,7 +70,6 @@ class PlannedTest(Struct, frozen=True, kw_only=True):
     """What a planned test could show with what the budget pays for."""
 
     comparison: str
-    question: str
     arms: str
     measure: str
     units: int
@@ -95,9 +93,6 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
     share_paid: float
     """How much of the suite its budget pays for, most likely; 1 is all of it."""
     clusters: str
-    budget: Budget
-    cell_budget: Budget
-    """Of each cell."""
 
     heading = "A plan"
 
@@ -143,7 +138,17 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
             for each in self.arms
         ]
         columns = [*words("arm"), *figures("cells", "calls", "tokens", "cost")]
-        parts = [Section("Cells", self._limits(), [Table(columns, rows)])]
+        limits = [("Budget", describe_paid(self.share_paid))] if self.share_paid < 1 else []
+        limits += [
+            (
+                "Cell limit",
+                f"{each.over_limit:,} of {count(each.cells, 'cell')} of {each.name} most likely "
+                "would reach it and be left out",
+            )
+            for each in self.arms
+            if each.over_limit
+        ]
+        parts = [Section("Cells", limits, [Table(columns, rows)])]
         if self.tests:
             shown = []
             for test in self.tests:
@@ -155,40 +160,21 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
                 shown.append((test.comparison, test.arms, measure, f"{test.units:,}", shows))
             heads = [*words("comparison", "arms", "measure"), *figures(f"{self.clusters}s")]
             table = Table([*heads, *words("shows")], shown)
-            parts.append(Section("What it can show", tables=[table], sentences=self._notes()))
+            tests = count(len(self.tests), "planned test")
+            notes = [
+                (
+                    "Test",
+                    f"permutation of signs by {self.clusters}; the share is what an exact sign test at level "
+                    f"{self.alpha:.2g} (for {tests}) shows four times out of five",
+                ),
+                (
+                    "Applies to",
+                    "tasks like these" if self.clusters == "task" else "these tasks only",
+                ),
+            ]
+            notes += [("Refused", self.refusal)] if self.refusal else []
+            parts.append(Section("What it can show", tables=[table], sentences=notes))
         return parts
-
-    def _limits(self) -> list[tuple[str, str]]:
-        rows = []
-        if self.share_paid < 1:
-            rows.append(("Budget", describe_paid(self.share_paid)))
-        rows += [
-            (
-                "Cell limit",
-                f"{each.over_limit:,} of {count(each.cells, 'cell')} of {each.name} most likely "
-                "would reach it and be left out",
-            )
-            for each in self.arms
-            if each.over_limit
-        ]
-        for label, budget in (("Time limit", self.budget), ("Cell time", self.cell_budget)):
-            if budget.seconds is not None:
-                rows.append((label, describe_time_limit(budget.seconds)))
-        return rows
-
-    def _notes(self) -> list[tuple[str, str]]:
-        speaks = "tasks like these" if self.clusters == "task" else "these tasks only"
-        rows = [
-            (
-                "Test",
-                f"permutation of signs by {self.clusters}; the share is what an exact sign test at level "
-                f"{self.alpha:.2g} (for {count(len(self.tests), 'planned test')}) shows four times out of five",
-            ),
-            ("Applies to", speaks),
-        ]
-        if self.refusal:
-            rows.append(("Refused", self.refusal))
-        return rows
 
 
 def _span(span: Span[Any] | None, show: Callable[[Any], str] = "{:,}".format) -> Figure:
@@ -213,12 +199,15 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
         given, own = _prepare(suite, kind, task, arms)
         # Problems of a set are much alike, and there may be thousands.
         alike = (kind, set_of(suite.tasks[task]) or task, arms)
-        estimate = known.get(alike) or await estimate_run(given, own, cell_prompts(own))
+        estimate = known.get(alike) or await estimate_run(given, own, choose_prompts(own))
         known[alike] = estimate
         if kind == "arm" and suite.match:
             first, chosen = _prepare(suite, kind, task, [next(iter(suite.arms))])
             estimate = _matched(
-                suite.match, own, estimate, await estimate_run(first, chosen, cell_prompts(chosen))
+                suite.match,
+                own,
+                estimate,
+                await estimate_run(first, chosen, choose_prompts(chosen)),
             )
         if estimate.paid.likely < 1:
             too_long |= {(kind, task, arm) for arm in arms}
@@ -243,8 +232,6 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
         alpha=alpha,
         share_paid=paid,
         clusters="task" if suite.many_tasks else "pair",
-        budget=settings.budget,
-        cell_budget=next(iter(suite.arms.values())).settings.budget,
     )
 
 
@@ -331,7 +318,6 @@ def _tests(
         reason = detectable.reason.replace("judge", noun)
         yield PlannedTest(
             comparison=comparison.name,
-            question=comparison.question,
             arms=f"{comparison.arms[0]} – {arm}",
             measure=comparison.measure,
             units=units,

@@ -7,12 +7,12 @@ import secrets
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from datetime import UTC
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
 
 from msgspec import Struct
-from msgspec.json import encode
 from msgspec.structs import asdict, replace
 
 from autoreason.errors import InvalidInput
@@ -22,7 +22,7 @@ from autoreason.fields import AnyStruct, make_struct
 from autoreason.files import certificates_folder
 from autoreason.job_types import Advise, Certify, JobType, KnowledgeTest, Lab, Refine, Rejudge
 from autoreason.jobs.job import check_job, user_code_errors
-from autoreason.journal import Journal
+from autoreason.journal import Journal, RunRow
 from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool, require_batches
 from autoreason.models.providers import rates
@@ -52,40 +52,46 @@ from autoreason.task import Task
 
 if TYPE_CHECKING:
     from autoreason.studies.lab_report import LabReport
+    from autoreason.story import Story
+    from autoreason.studies.lab.lab_report import LabReport
 
 
 def reported_result(result: Result, journal: Journal) -> Result:
-    product = result.story.writes
-    if product == "programs":
-        from autoreason.run.products import Solution
-
-        return Solution(**result_fields(result))
-    if product == "files":
+    story, of_problems = result.story, result.story.writes == "programs"
+    if story.writes == "text":
+        return result
+    if story.writes == "files":
         from autoreason.run.products import research_result
 
         return research_result(result)
-    if product == "text":
-        return result
-    if isinstance(result.story.job, Lab):
-        from autoreason.studies.lab_suite import suite_of
+    if isinstance(story.job, Lab):
+        from autoreason.studies.lab.lab_suite import suite_of
 
         # Its calls are those of its cells, which are runs of their own.
         result = dataclasses.replace(result, spent=journal.cells_spent(result.run))
-        suite = suite_of(result.story.task)
-        if suite and suite.form == "problems":
-            from autoreason.run.products import Solution
+        suite = suite_of(story.task)
+        of_problems = suite is not None and suite.form == "problems"
+    report: Any = _report_of(result, journal) if result.finished and not story.writes else None
+    if of_problems:
+        from autoreason.run.products import Solution
 
-            found = suite_report(result, journal) if result.finished else None
-            return Solution(**result_fields(result), final_report=found)
-    report = _report_of(result, journal) if result.finished else None
+        return Solution(**result_fields(result), final_report=report)
     return StudyResult(**result_fields(result), final_report=report)
 
 
-def suite_report(result: Result, journal: Journal) -> LabReport:
-    from autoreason.run.lab_status import origin_of
-    from autoreason.studies.lab_report import lab_report
+def suite_report(row: RunRow, story: Story) -> LabReport:
+    """The report of a suite, so far as it has come, with where it comes from."""
+    from autoreason.studies.lab.lab_report import lab_report
 
-    return lab_report(result.story, origin_of(journal.row(result.run), result.story))
+    settings = story.settings
+    assert settings is not None
+    origin = {
+        "Run": row.id,
+        "Models": ", ".join(settings.models.all()),
+        "Seed": str(settings.seed),
+        "Started": f"{row.created.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+    }
+    return lab_report(story, origin)
 
 
 def _report_of(result: Result, journal: Journal) -> Report:
@@ -101,7 +107,7 @@ def _report_of(result: Result, journal: Journal) -> Report:
 
             return advice_report(result.run, story, spent_by_role(journal, result.run))
         case Lab():
-            return suite_report(result, journal)
+            return suite_report(journal.row(result.run), story)
         case JobType(report=place):
             module, _, name = place.partition(":")
             report: Report = getattr(import_module(module), name)(story)
@@ -259,11 +265,7 @@ async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts:
     require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
     largest = "text to be judged" if task.entries else "draft" if task.draft else "brief"
     if settings.job.writes == "programs":
-        from autoreason.programs.assignment import Assignments, assignments_of
-
-        largest = "longest problem"
-        problem = max(assignments_of(task), key=lambda each: len(encode(each)))
-        task = replace(task, work=Assignments((problem,)))
+        largest = "problem"
     requests = await first_requests(task, settings, prompts)
     longest = max(
         (sum(text_tokens(part.text) for part in each.messages) for each in requests), default=0
@@ -284,15 +286,14 @@ async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts:
             )
 
 
-def choose_prompts(
-    settings: Settings, folder: Path | None = None, *, writes: str | None = None
-) -> PromptSet:
+def choose_prompts(settings: Settings, folder: Path | None = None) -> PromptSet:
     """The user's prompts, and the built-in ones for the rest: the short ones where the author is known to need them.
 
     Where that is not known beforehand, the run finds out (`Strategy.begin_pass`). What a judge failed in says nothing
     about authors: a failed certificate changes the judges' prompt alone.
     """
     author = settings.models.author or settings.models.judges[0]
+    writes = settings.job.writes or settings.job.steps_write
     prompts = load(folder, small=author == DEFAULT_MODEL, writes=writes)
     return prompts.with_short_judge() if _fails_as_judge(settings) else prompts
 
@@ -416,7 +417,6 @@ def prepare_with(
 ) -> PreparedRun[Any]:
     """The same under complete settings."""
     folder = options.get("prompts")
-    writes = settings.job.writes or settings.job.steps_write
     if task.knowledge:
         from autoreason.run.knowledge_choice import withhold_private
 
@@ -424,7 +424,7 @@ def prepare_with(
     return PreparedRun(
         task=task,
         settings=settings,
-        prompts=choose_prompts(settings, Path(folder) if folder else None, writes=writes),
+        prompts=choose_prompts(settings, Path(folder) if folder else None),
         models=choice.objects,
         hooks=hooks_in(options),
     )

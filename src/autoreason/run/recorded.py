@@ -38,7 +38,14 @@ from autoreason.run.prepared import (
     store_verdict,
     use_pool,
 )
-from autoreason.run.record import Memory, name_and_journal, rerun, task_and_settings, use_journal
+from autoreason.run.record import (
+    Memory,
+    find_story,
+    name_and_journal,
+    rerun,
+    task_and_settings,
+    use_journal,
+)
 from autoreason.run.refine import strategy_name
 from autoreason.run.research import PreparedResearch, caller_service, check_function, read_recorded
 from autoreason.run.result import Result, StopSwitch
@@ -57,6 +64,7 @@ from autoreason.story import Story, build_story
 from autoreason.task import Task, check_task, make_contract
 
 _CHANGES = ("passes", "max_tokens")
+
 """Settings that a run may go on with another value of."""
 
 
@@ -151,6 +159,7 @@ def _difference(before: Settings, after: Settings) -> dict[str, Any]:
 
 
 _TERMS = ("evaluations", "patience")
+
 """What a fork of a research run may change of its search."""
 
 
@@ -177,9 +186,7 @@ def fork(
         'capped'
     """
     name, options["journal"] = name_and_journal(run, options.get("journal"))
-    with use_journal(options["journal"]) as journal:
-        run = journal.find(name).id
-        story = journal.story(run)
+    run, story = find_story(name, options["journal"])
     evaluate = options.get("evaluate")
     task, before = _forked_task(story, run, at_pass, evaluate)
     _check_research_options(run, options, is_research=research_of(task) is not None)
@@ -200,7 +207,7 @@ def fork(
     prepared = replace(prepared, forked_from=run)
     if research_of(task):
         source = read_recorded(task, evaluate)[1] if evaluate else None
-        return PreparedResearch(**asdict(prepared), _source=source, _evaluate=evaluate)
+        return PreparedResearch(**asdict(prepared), _source=source, evaluate=evaluate)
     return prepared
 
 
@@ -252,12 +259,10 @@ def _forked_task(
     story: Story, run: str, at_pass: int | None, evaluate: Evaluate | None
 ) -> tuple[Task, Settings]:
     task, settings = task_and_settings(run, story, "there is nothing to fork")
-    if task.entries:
-        raise InvalidInput(f"run {run} judges finished texts; there is no text to fork")
+    if task.entries or assignments_of(task):
+        raise InvalidInput(f"run {run} judges texts or writes programs; there is no text to fork")
     if research := research_of(task):
         return _forked_research(task, research, story, run, at_pass, evaluate), settings
-    if assignments_of(task):
-        raise InvalidInput(f"run {run} writes programs; there is no text to fork")
     return replace(task, draft=_text(story, run, at_pass)), settings
 
 

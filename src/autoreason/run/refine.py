@@ -11,9 +11,17 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.job_types import Refine
 from autoreason.plugins import absolute
-from autoreason.run.prepared import ModelChoice, PreparedRun, prepare
+from autoreason.run.prepared import (
+    ModelChoice,
+    PreparedRun,
+    prepare,
+)
 from autoreason.run.result import Result
-from autoreason.run.verbs import RefineOptions, TaskOptions, door
+from autoreason.run.verbs import (
+    RefineOptions,
+    TaskOptions,
+    door,
+)
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies import find_strategy
 from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
@@ -22,6 +30,7 @@ _GO_WITH = {
     "metric": ("metric_better", "metric_role"),
     "knowledge": ("knowledge_group", "judge_outcomes", "predictor_seat"),
 }
+
 """Options that mean nothing without another."""
 
 
@@ -71,24 +80,9 @@ def refine(
             raise InvalidInput(f"`{extra}` goes with `{name}`; name the {name}, or leave it out")
     prepared = prepare(task, choice, options, job)
     if options.get("knowledge"):
-        from autoreason.run.knowledge_choice import add_knowledge, seat_predictor
+        from autoreason.run.knowledge_choice import add_knowledge
 
-        task = add_knowledge(
-            task,
-            options["knowledge"],
-            prepared.settings,
-            judge_outcomes=options.get("judge_outcomes", "tested"),
-            group=options.get("knowledge_group", ""),
-            own=choice.objects,
-            pool=options.get("pool"),
-        )
-        task, fit = seat_predictor(
-            task,
-            options["knowledge"],
-            options.get("predictor_seat", "tested"),
-            group=options.get("knowledge_group", ""),
-            strategy=job.strategy,
-        )
+        task, fit = add_knowledge(task, prepared.settings, options, choice.objects)
         prepared = replace(prepared, task=task, _fit=fit)
     if not options.get("metric"):
         return prepared

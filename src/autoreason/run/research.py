@@ -55,7 +55,7 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
 
     _source: EvaluationSource | None = None
     """What measures; None where it was saved by an earlier run."""
-    _evaluate: Evaluate | None = None
+    evaluate: Evaluate | None = None
     """The caller's function."""
     notes: tuple[str, ...] = ()
     """What a person should know before it starts, in sentences."""
@@ -84,15 +84,11 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
         )
         return await PreparedRun.run_async(run, **hooks)
 
-    @property
-    def evaluate(self) -> Evaluate | None:
-        return self._evaluate
-
     def _open(self) -> CallerEvaluator | None:
         """The caller's function as an evaluator for one run: a prepared one may be run in several event loops."""
-        if self._evaluate is None or self._source is None:
+        if self.evaluate is None or self._source is None:
             return None
-        return caller_evaluator(self.task, self.settings, self._evaluate, self._source)
+        return caller_evaluator(self.task, self.settings, self.evaluate, self._source)
 
     async def save_evaluator(self) -> None:
         await self._check_score()
@@ -121,7 +117,7 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
             return
         is_research = research_of(self.task) is not None
         unsafe = is_research and self.settings.job_as(Research).unsafe
-        if not self._evaluate and not unsafe:
+        if not self.evaluate and not unsafe:
             if function_of(self._source.evaluate):
                 from autoreason.programs.sandbox.levels import require_level
 
@@ -230,7 +226,7 @@ def research(
     measure = evaluate if callable(evaluate) else None
     if measure:
         check_evaluate(measure)
-    return PreparedResearch(**asdict(prepared), _source=source, _evaluate=measure, notes=notes)
+    return PreparedResearch(**asdict(prepared), _source=source, evaluate=measure, notes=notes)
 
 
 def caller_evaluator(

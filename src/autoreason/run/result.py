@@ -25,7 +25,11 @@ from autoreason.files import Place
 from autoreason.job_types import Certify
 from autoreason.jobs.context import spending
 from autoreason.journal.run_names import is_cell, owning_run
-from autoreason.report.numbers import UNKNOWN, count, lines, percent
+from autoreason.report.numbers import UNKNOWN
+from autoreason.report.numbers import count
+from autoreason.report.numbers import lines
+from autoreason.report.numbers import percent
+from autoreason.paths import Place
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import LIMITS
@@ -203,11 +207,8 @@ class Result(Report):
         if seat := statements.predictor(self.story):
             rows.append(("Predictor", seat))
         if self.story.text is not None:
-            is_program = work is not None and not isinstance(work, Metric)
             text, draft = self.story.text, self.story.draft
-            origin = (
-                f"{self.origin}, {lines(text) if is_program else count(count_words(text), 'word')}"
-            )
+            origin = f"{self.origin}, {count(count_words(text), 'word')}"
             if draft and self.origin != "draft":
                 origin += f"; {statements.first_draft(draft)} had {draft.words:,}"
             rows.append(("Text", origin))

@@ -18,7 +18,7 @@ from autoreason.job_types import Advise, Certify, Instead, Rejudge, RuleName
 from autoreason.prompts import load
 from autoreason.run.lab import PreparedLab, prepare_suite
 from autoreason.run.prepared import ModelChoice, PreparedRun, job_in, prepare
-from autoreason.run.record import name_and_journal, use_journal
+from autoreason.run.record import find_story, name_and_journal, use_journal
 from autoreason.run.refine import task_in
 from autoreason.run.research import research
 from autoreason.run.result import StudyResult
@@ -117,9 +117,7 @@ def rejudge(
         ['pass 1', 'playoff']
     """
     name, options["journal"] = name_and_journal(run, options.get("journal"))
-    with use_journal(options["journal"]) as journal:
-        run = journal.find(name).id
-        story = journal.story(run)
+    run, story = find_story(name, options["journal"])
     task = recorded_panels(story, run)
     # Votes are counted as they were: what differs must be the judges.
     voting = {"voting": story.settings.voting} if story.settings else {}

@@ -512,7 +512,7 @@ def wait_for(call: Callable[[], Coroutine[Any, Any, R]], name: str, other: str) 
 
 
 def compute(call: Callable[[], Coroutine[Any, Any, R]]) -> R:
-    """Run a coroutine that asks no model to its result, wherever that is needed."""
+    """Run a coroutine that asks no model to its result, in an event loop or not."""
     if not _is_looping():
         return asyncio.run(call())
     from concurrent.futures import ThreadPoolExecutor

@@ -63,8 +63,6 @@ _STOP = b"stop\n"
 _LONGEST_LINE = 2**30
 _POLL_SECONDS = 0.2
 _WATCH_SECONDS = 1.0
-_LONGEST = 1e9
-"""Seconds, in place of no limit, which JSON does not have."""
 _MAX_DEATHS = 20
 """Workers that a cell may outlive before it is to blame."""
 
@@ -86,13 +84,13 @@ class SentCell(Struct, frozen=True):
     started: str
     """Its task, settings and prompts, as the journal writes them."""
     again: bool
-    seconds_left: float
-    """Of the time for all cells."""
+    seconds_left: float | None
+    """Of the time for all cells; None without a limit."""
 
 
 def send_cell(cell: CellRun, seconds_left: float = inf) -> SentCell:
     started = RunStarted(task=cell.task, settings=cell.settings, prompts=cell.prompts, version="")
-    seconds = min(seconds_left, _LONGEST)
+    seconds = None if seconds_left == inf else seconds_left
     return SentCell(cell.run, codec.write(started), cell.again, seconds)
 
 
@@ -118,7 +116,7 @@ class CellWorker:
 
     async def run(self, sent: SentCell) -> CellOutcome:
         """Run a cell to its end or a pause, from where another worker left it."""
-        if self._budget:
+        if self._budget and sent.seconds_left is not None:
             self._budget.time_ends = monotonic() + sent.seconds_left
         started = codec.read_event(sent.started)
         assert isinstance(started, RunStarted)
@@ -396,7 +394,7 @@ class WorkerExecutor:
             self._watching.cancel()
         for each in self._workers:
             await each.worker.close()
-        # A journal that cannot be reached any more is no reason to fail here.
+        # A journal that cannot be reached any more does not fail it here.
         with suppress(AutoreasonError):
             for each in self._workers:
                 async with lock_when_free(self._journal, each.name):

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 from tests.run.leaving import Breaking
-from tests.run.runs import TASK
 from tests.studies.lab.rivals import (
     A_CALL,
     OWN,
     SCRIPT,
-    cells_of,
     compared,
     comparing,
     go_on_comparing,
@@ -25,7 +23,7 @@ from tests.studies.lab.rivals import (
 from tests.tournament.stage import document, shown_texts
 
 from autoreason.errors import InvalidInput, StrategyError
-from autoreason.exchange import Outcome, Reply, Request, Usage
+from autoreason.exchange import Outcome, Reply, Request
 from autoreason.journal import Journal
 from autoreason.run.recorded import replay
 from autoreason.settings import Budget
@@ -34,6 +32,7 @@ from autoreason.stats.resampling import permutation_test
 from autoreason.stats.shares import enough_repeats
 from autoreason.studies.lab_suite import CellFinished
 from autoreason.task import Task
+from autoreason.studies.lab.lab_suite import CellFinished
 
 NO_BALLOT = priced("I would rather not say.")
 
@@ -47,13 +46,6 @@ async def test_all_strategies_begin_from_the_same_draft(journal: Journal) -> Non
             assert begun is not None
             assert begun.text == draft
     assert model.asked.count("draft/try/0") == 2
-
-
-async def test_a_given_draft_is_where_all_begin(journal: Journal) -> None:
-    given = Task(brief=TASK.brief, draft="The draft that was given.")
-    result, model = await compared(journal, comparing("improve", "single", task=given))
-    assert "draft/try/0" not in model.asked
-    assert story_of(journal, result, "single 1").text == given.draft
 
 
 @pytest.mark.parametrize(("unit", "calls"), [("calls", 2), ("calls", 5), ("tokens", 9)])
@@ -217,17 +209,6 @@ async def test_left_after_any_call_a_comparison_ends_the_same(journal: Journal) 
         assert result.calls == whole.calls
 
 
-async def test_a_budget_over_all_cells_pauses_and_goes_on(journal: Journal) -> None:
-    whole, _ = await compared(journal, comparing("critique_revise", "single"))
-    limited = comparing("critique_revise", "single", budget=Budget(calls=7))
-    paused, _ = await compared(journal, limited)
-    assert (paused.status, paused.calls) == ("budget", 7)
-    budget = Budget(calls=1000)
-    result = await go_on_comparing(journal, paused.run, Breaking(SCRIPT), budget=budget)
-    assert (result.status, result.calls) == ("done", whole.calls)
-    assert result.report.panels == whole.report.panels
-
-
 async def test_strategies_of_ones_own_are_compared_like_ours(
     journal: Journal, tmp_path: Path
 ) -> None:
@@ -265,24 +246,6 @@ async def test_a_strategy_that_raises_loses_nothing_that_the_others_paid_for(
     assert result.status == "done"
     assert len(first.answered) + len(second.answered) == len(model.answered)
     assert result.report.panels == whole.report.panels
-
-
-async def test_tokens_that_no_one_counts_are_not_matched(journal: Journal) -> None:
-    uncounted = Reply(
-        outcome=Outcome.OK, text=document("A text."), model="m", cost=A_CALL["cost"], usage=Usage()
-    )
-    with pytest.raises(InvalidInput, match="does not count them; match calls"):
-        await compared(
-            journal, comparing("improve", "harsh", match="tokens"), {"reviser": uncounted}
-        )
-    run = journal.runs()[0]
-    assert (run.status, run.live) == ("stopped", False)
-
-
-async def test_one_repeat_says_nothing_about_strategies(journal: Journal) -> None:
-    result, _ = await compared(journal, comparing("improve", "single", repeats=1))
-    assert "nothing about the strategies" in " ".join(str(result.report).split())
-    assert cells_of(result)["improve 1"].result.words
 
 
 async def test_where_all_texts_are_the_same_there_is_nothing_to_judge(journal: Journal) -> None:

@@ -261,7 +261,7 @@ def report(run: str | None, folder: Path | None, book: Journal) -> Report:
     RUN is the name of a suite's run or a part of it; without one, the newest suite.
     """
     from autoreason.report.report import check_folder, write_folder
-    from autoreason.run.lab_status import report_of
+    from autoreason.run.cells import report_of
 
     found = report_of(run, journal=book)
     if folder:
@@ -278,8 +278,11 @@ def _run_more(run: str | None, values: dict[str, Any]) -> int:
     from autoreason.cli.live import Live
     from autoreason.cli.outcome import show_report
     from autoreason.cli.runner import start_run
+    from autoreason.cli.views.live import Live
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.run.cells import find_suite_run
+    from autoreason.run.cells import time_worked
     from autoreason.run.lab import NothingToAdd, prepare_add
-    from autoreason.run.lab_status import find_suite_run, time_worked
     from autoreason.run.prepared import reported_result
     from autoreason.run.record import recorded_result
 

@@ -86,8 +86,15 @@ def show(
       autoreason show amber-fox --problem high-water --strategy tournament
     """
     from autoreason.cli.outcome import show_report
-    from autoreason.cli.transcript import attempts_at, print_attempts, print_pass
+    from autoreason.cli.transcript import attempts_at
+    from autoreason.cli.transcript import print_attempts
+    from autoreason.cli.transcript import print_pass
     from autoreason.run.lab_status import lab_status
+    from autoreason.cli.views.outcome import show_report
+    from autoreason.cli.views.transcript import attempts_at
+    from autoreason.cli.views.transcript import print_attempts
+    from autoreason.cli.views.transcript import print_pass
+    from autoreason.run.cells import lab_status
     from autoreason.run.record import recorded_result, task_and_settings
 
     as_json, html = shared("as_json"), shared("html")
@@ -161,7 +168,7 @@ def _has_solved(story: Story) -> bool:
 
 def _write_report(book: Journal, result: Result, folder: Path) -> None:
     from autoreason.report.report import check_folder, write_folder
-    from autoreason.run.lab_status import report_of
+    from autoreason.run.cells import report_of
     from autoreason.run.prepared import reported_result
 
     if isinstance(result.story.job, Lab):
