@@ -14,10 +14,7 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel
 from autoreason.run.cells import CellOutcome, CellRun, LocalExecutor, lab_status, report_of
 from autoreason.run.lab import lab
-from autoreason.run.lab_status import lab_status
-from autoreason.run.lab_status import report_of
 from autoreason.studies.lab_suite import CellResult
-from autoreason.studies.lab.lab_suite import CellResult
 from benchmarks.commands import bare_start
 from benchmarks.measure import IN_STARTS, Measure, at_most, for_information
 

@@ -20,9 +20,6 @@ from autoreason.run.estimate import estimate_run
 from autoreason.run.prepared import ModelChoice
 from autoreason.run.recorded import replay
 from autoreason.settings import Settings
-from autoreason.studies.audit import leaks
-from autoreason.studies.audit_findings import read_run
-from autoreason.studies.panel_jobs import recorded_panels
 
 ADDRESS = "scripted/scripted"
 

@@ -19,10 +19,7 @@ from autoreason.errors import InvalidInput
 from autoreason.job_types import Judge
 from autoreason.journal import Journal
 from autoreason.run.export import commit_result, export, make_result_patch
-from autoreason.run.products import research_result
-from autoreason.run.record import recorded_result
 from autoreason.studies.panel_jobs import make_entries
-from autoreason.studies.panels.panel_jobs import make_entries
 from autoreason.task import Task
 from autoreason.tournament.challengers import MAX_RIVALS
 

@@ -32,9 +32,8 @@ from autoreason.run.lab import lab
 from autoreason.run.recorded import replay, resume
 from autoreason.run.result import StudyResult
 from autoreason.settings import Budget
+from autoreason.studies.lab_report import LabReport
 from autoreason.studies.lab_suite import CellFinished
-from autoreason.studies.lab.lab_report import LabReport
-from autoreason.studies.lab.lab_suite import CellFinished
 
 _ASKED_AGAIN = """
     SELECT count(*) FROM asked JOIN replies ON replies.run = asked.run AND replies.key = asked.key

@@ -23,11 +23,8 @@ from autoreason.models.budget import CostBound
 from autoreason.run import workers
 from autoreason.run.cells import open_budget, open_tracker
 from autoreason.run.recorded import resume
-from autoreason.settings import Budget
+from autoreason.settings import Budget, Models, Settings
 from autoreason.studies.lab_suite import CellFinished
-from autoreason.settings import Models
-from autoreason.settings import Settings
-from autoreason.studies.lab.lab_suite import CellFinished
 from autoreason.task import Task
 
 TALKATIVE = """\

@@ -30,11 +30,9 @@ from autoreason.artifacts.measurement import (
 from autoreason.artifacts.research_history import NoiseMeasured, TrialDecided
 from autoreason.artifacts.research_job import ResearchJob
 from autoreason.errors import InvalidInput, UnusableStart
-from autoreason.events import JobFinished
+from autoreason.events import AnyEvent, JobFinished
+from autoreason.exchange import Query, Request
 from autoreason.files import data_folder
-from autoreason.events import AnyEvent
-from autoreason.exchange import Query
-from autoreason.exchange import Request
 from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel

@@ -24,12 +24,9 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.programs.assignment import Examination, Examined
 from autoreason.run.recorded import replay
-from autoreason.studies.lab_suite import CellFinished
-from autoreason.studies.lab_suite import CellResult
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
-from autoreason.studies.lab.lab_suite import CellFinished
-from autoreason.studies.lab.lab_suite import CellResult
+from autoreason.studies.lab_suite import CellFinished, CellResult
 
 
 async def test_it_makes_no_difference_where_a_set_is_left(journal: Journal) -> None:

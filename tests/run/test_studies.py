@@ -16,13 +16,8 @@ from autoreason.run.record import recorded_result
 from autoreason.run.recorded import replay, resume
 from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch, StudyResult
-from autoreason.run.studies import certify
-from autoreason.run.studies import compare
-from autoreason.run.studies import judge
-from autoreason.run.studies import rejudge
-from autoreason.settings import Budget
+from autoreason.run.studies import certify, judge, rejudge
 from autoreason.studies.certificate import find_certificate
-from autoreason.studies.certify.certificate import find_certificate
 from autoreason.testing import EchoModel
 
 TEXTS = {"long": "The moon pulls at the sea.", "short": "The wind."}

@@ -411,7 +411,6 @@ def read_new(book: Journal, run: str, view: View, times: WorkingTime, seen: int)
 
 
 def _cells(book: Journal, run: str, live: Live, now: datetime) -> dict[str, Call]:
-    from autoreason.run.lab_status import running_cells
     from autoreason.run.cells import running_cells
     from autoreason.run.record import working_time
 

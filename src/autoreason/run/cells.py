@@ -42,26 +42,22 @@ from autoreason.run.verbs import RunHooks
 from autoreason.settings import Budget, Settings
 from autoreason.story import Story
 from autoreason.studies.audit import share_kept
-from autoreason.studies.lab_suite import Ballot
-from autoreason.studies.lab_suite import CellResult
-from autoreason.studies.panel_jobs import STAGE
-from autoreason.studies.panel_jobs import votes_by_pair
-from autoreason.studies.audit.check_writing import share_kept
-from autoreason.studies.lab.lab_job import LabProgress
-from autoreason.studies.lab.lab_suite import Ballot
-from autoreason.studies.lab.lab_suite import CellFinished
-from autoreason.studies.lab.lab_suite import CellResult
-from autoreason.studies.lab.lab_suite import Suite
-from autoreason.studies.lab.lab_suite import all_cells
-from autoreason.studies.lab.lab_suite import count_cells
-from autoreason.studies.lab.lab_suite import suite_of
-from autoreason.studies.panels.panel_jobs import STAGE
-from autoreason.studies.panels.panel_jobs import votes_by_pair
+from autoreason.studies.lab_job import LabProgress
+from autoreason.studies.lab_suite import (
+    Ballot,
+    CellFinished,
+    CellResult,
+    Suite,
+    all_cells,
+    count_cells,
+    suite_of,
+)
+from autoreason.studies.panel_jobs import STAGE, votes_by_pair
 from autoreason.task import Task
 
 if TYPE_CHECKING:
     from autoreason.artifacts.evaluator.evaluators import Evaluate
-    from autoreason.studies.lab.lab_report import LabReport
+    from autoreason.studies.lab_report import LabReport
 
 
 _KILLED = "its process was killed, or could not reach the journal"
@@ -129,7 +125,7 @@ class FoundReport(NamedTuple):
     """The suite's, and those that it adds repeats to."""
 
     def files(self) -> dict[str, str]:
-        from autoreason.studies.lab.lab_report import lab_files
+        from autoreason.studies.lab_report import lab_files
 
         return lab_files(self.report, self.cells)
 

@@ -26,8 +26,8 @@ from autoreason.run.estimate import (
 )
 from autoreason.run.prepared import choose_prompts
 from autoreason.settings import Settings
-from autoreason.stats.results import BEYOND_CHANCE, Estimate
-from autoreason.studies.lab.lab_suite import (
+from autoreason.stats import BEYOND_CHANCE, Estimate
+from autoreason.studies.lab_suite import (
     CellKind,
     Suite,
     SuiteMatch,

@@ -51,9 +51,8 @@ from autoreason.strategies import job_class
 from autoreason.task import Task
 
 if TYPE_CHECKING:
-    from autoreason.studies.lab_report import LabReport
     from autoreason.story import Story
-    from autoreason.studies.lab.lab_report import LabReport
+    from autoreason.studies.lab_report import LabReport
 
 
 def reported_result(result: Result, journal: Journal) -> Result:
@@ -65,7 +64,7 @@ def reported_result(result: Result, journal: Journal) -> Result:
 
         return research_result(result)
     if isinstance(story.job, Lab):
-        from autoreason.studies.lab.lab_suite import suite_of
+        from autoreason.studies.lab_suite import suite_of
 
         # Its calls are those of its cells, which are runs of their own.
         result = dataclasses.replace(result, spent=journal.cells_spent(result.run))
@@ -81,7 +80,7 @@ def reported_result(result: Result, journal: Journal) -> Result:
 
 def suite_report(row: RunRow, story: Story) -> LabReport:
     """The report of a suite, so far as it has come, with where it comes from."""
-    from autoreason.studies.lab.lab_report import lab_report
+    from autoreason.studies.lab_report import lab_report
 
     settings = story.settings
     assert settings is not None

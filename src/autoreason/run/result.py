@@ -25,11 +25,7 @@ from autoreason.files import Place
 from autoreason.job_types import Certify
 from autoreason.jobs.context import spending
 from autoreason.journal.run_names import is_cell, owning_run
-from autoreason.report.numbers import UNKNOWN
-from autoreason.report.numbers import count
-from autoreason.report.numbers import lines
-from autoreason.report.numbers import percent
-from autoreason.paths import Place
+from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import LIMITS

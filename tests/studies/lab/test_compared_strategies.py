@@ -26,13 +26,10 @@ from autoreason.errors import InvalidInput, StrategyError
 from autoreason.exchange import Outcome, Reply, Request
 from autoreason.journal import Journal
 from autoreason.run.recorded import replay
-from autoreason.settings import Budget
 from autoreason.stats import BEYOND_CHANCE
 from autoreason.stats.resampling import permutation_test
 from autoreason.stats.shares import enough_repeats
 from autoreason.studies.lab_suite import CellFinished
-from autoreason.task import Task
-from autoreason.studies.lab.lab_suite import CellFinished
 
 NO_BALLOT = priced("I would rather not say.")
 

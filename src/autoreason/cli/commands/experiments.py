@@ -278,10 +278,7 @@ def _run_more(run: str | None, values: dict[str, Any]) -> int:
     from autoreason.cli.live import Live
     from autoreason.cli.outcome import show_report
     from autoreason.cli.runner import start_run
-    from autoreason.cli.views.live import Live
-    from autoreason.cli.views.outcome import show_report
-    from autoreason.run.cells import find_suite_run
-    from autoreason.run.cells import time_worked
+    from autoreason.run.cells import find_suite_run, time_worked
     from autoreason.run.lab import NothingToAdd, prepare_add
     from autoreason.run.prepared import reported_result
     from autoreason.run.record import recorded_result

@@ -86,14 +86,7 @@ def show(
       autoreason show amber-fox --problem high-water --strategy tournament
     """
     from autoreason.cli.outcome import show_report
-    from autoreason.cli.transcript import attempts_at
-    from autoreason.cli.transcript import print_attempts
-    from autoreason.cli.transcript import print_pass
-    from autoreason.run.lab_status import lab_status
-    from autoreason.cli.views.outcome import show_report
-    from autoreason.cli.views.transcript import attempts_at
-    from autoreason.cli.views.transcript import print_attempts
-    from autoreason.cli.views.transcript import print_pass
+    from autoreason.cli.transcript import attempts_at, print_attempts, print_pass
     from autoreason.run.cells import lab_status
     from autoreason.run.record import recorded_result, task_and_settings
 
