@@ -467,8 +467,8 @@ def _method(found: LabReport) -> Rows:
     for name, repeats in found.added.items():
         assert found.add is not None
         measure = next(pair.measure for pair in found.pairs if pair.comparison == name)
-        wide = f"its interval was wider than {in_units(measure, found.add.width)}"
-        rows.append(("Added", f"{count(repeats, 'repeat')} to {name} by the rule: {wide}"))
+        why = f"without an interval of {in_units(measure, found.add.width)} or less"
+        rows.append(("Added", f"{count(repeats, 'repeat')} to {name}, which was {why}"))
     return rows
 
 

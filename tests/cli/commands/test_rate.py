@@ -112,7 +112,7 @@ def test_a_text_that_gives_itself_away_is_pointed_out(files: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--brief", "brief.md", "a.md"), "has 1 text; give 2 to 10"),
+        (("--brief", "brief.md", "a.md"), "2 to 10 texts, not 1"),
         (("--brief", "brief.md"), "name the texts to rate"),
         (("a.md", "b.md"), "with --brief"),
         ((), "there is nothing to rate"),

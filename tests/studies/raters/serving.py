@@ -1,7 +1,8 @@
-"""A rating server in a process of its own, and a caller that speaks as the page does."""
+"""A rating server, and a caller that speaks as the page does."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -10,9 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
 from tests.patience import PATIENCE
+
+from autoreason.studies.rating_server import Server
 
 
 class Reply(NamedTuple):
@@ -31,13 +35,8 @@ class Reply(NamedTuple):
 class Served:
     """A server under way."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
-        assert process.stderr
-        line = process.stderr.readline()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
-        assert found, line + process.stderr.read()
-        self.url, self.port = found.group(), int(found.group(1))
+    def __init__(self, url: str, process: subprocess.Popen[str] | None = None) -> None:
+        self.url, self.port, self.process = url, int(url.rpartition(":")[2].strip("/")), process
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> Reply:
         """One request, as it is given."""
@@ -49,11 +48,6 @@ class Served:
             return Reply(response.status, dict(response.getheaders()), response.read().decode())
         finally:
             connection.close()
-
-    def kill(self) -> None:
-        """No time for last words."""
-        self.process.kill()
-        self.process.wait()
 
 
 class Caller:
@@ -85,18 +79,35 @@ class Caller:
         return self.post("/api/click", {"type": kind} | fields)
 
 
-def start(folder: Path, *options: str) -> subprocess.Popen[str]:
-    """Begin to serve a packet."""
-    command = [sys.executable, "-m", "autoreason.cli", "rate", "serve", str(folder), "--no-open"]
-    return subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
+@contextmanager
+def serve_packet(
+    folder: Path, port: int | None = None, rater: str | None = None
+) -> Iterator[Served]:
+    """Serve a packet while a test lasts, in a thread."""
+    server = Server(folder, rater=rater, on_message=lambda _: None)
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield Served(asyncio.run_coroutine_threadsafe(server.start(port), loop).result(PATIENCE))
+    finally:
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(PATIENCE)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 @contextmanager
-def serve_packet(folder: Path, *options: str) -> Iterator[Served]:
-    """Serve a packet while a test lasts."""
-    process = start(folder, *options)
+def serve_apart(folder: Path) -> Iterator[Served]:
+    """The same by the command line, in a process that can be killed."""
+    command = [sys.executable, "-m", "autoreason.cli", "rate", "serve", str(folder), "--no-open"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
-        yield Served(process)
+        assert process.stderr
+        line = process.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+/", line)
+        assert found, line + process.stderr.read()
+        yield Served(found.group(), process)
     finally:
         process.kill()
         process.communicate()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.studies.raters.conftest import Study
 from tests.studies.raters.serving import Served, serve_packet
-from tests.studies.raters.test_server import free_port
 
 from autoreason.studies.rating_packet import LINES, Sheet, plan, read_sheets
 
@@ -24,7 +23,7 @@ PATIENCE = 15_000
 @pytest.fixture
 def served(study: Study) -> Iterator[Served]:
     """A server of the test's own."""
-    with serve_packet(study.folder, "--port", free_port()) as served:
+    with serve_packet(study.folder) as served:
         yield served
 
 
@@ -187,18 +186,16 @@ def test_a_second_browser_waits_for_the_desk(visit: Visit, served: Served) -> No
 def test_a_click_while_the_server_is_down_is_saved_when_it_is_back(
     visit: Visit, study: Study
 ) -> None:
-    port = free_port()
-    with serve_packet(study.folder, "--port", port) as served:
+    with serve_packet(study.folder) as served:
         page = visit(served)
         begin(page, "Anna")
         page.keyboard.press("4")
         settled(page)
-        served.kill()
-        page.keyboard.press("2")
-        page.wait_for_selector("#saved.trouble")
-        code = plan(study.packet, 0)[0].codes[0]
-        assert only_sheet(study).scores == {code: {"clarity": 4}}
-    with serve_packet(study.folder, "--port", port):
+    page.keyboard.press("2")
+    page.wait_for_selector("#saved.trouble")
+    code = plan(study.packet, 0)[0].codes[0]
+    assert only_sheet(study).scores == {code: {"clarity": 4}}
+    with serve_packet(study.folder, served.port):
         settled(page)
         page.keyboard.press("5")
         settled(page)
