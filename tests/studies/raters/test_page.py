@@ -223,11 +223,8 @@ def test_no_text_can_run_anything_on_the_page(visit: Visit, served: Served) -> N
     assert page.title() == "Blind rating"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_everything_without_scrolling_sideways(
-    visit: Visit, served: Served, scheme: str
-) -> None:
-    page = visit(served, viewport={"width": 360, "height": 740}, color_scheme=scheme)
+def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit, served: Served) -> None:
+    page = visit(served, viewport={"width": 360, "height": 740}, color_scheme="dark")
 
     def fits() -> bool:
         return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
@@ -249,4 +246,4 @@ def test_a_phone_shows_everything_without_scrolling_sideways(
     assert fits()
     paper = str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     light = sum(int(part) for part in paper.removeprefix("rgb(").rstrip(")").split(",")) > 380
-    assert light == (scheme == "light")
+    assert not light
