@@ -34,6 +34,7 @@ from autoreason.studies.lab_suite import (
     DRAFT,
     MAX_REPEATS,
     OF_PROGRAMS,
+    OF_RESEARCH,
     PANEL,
     AddRule,
     Measure,
@@ -206,7 +207,7 @@ _FILE = re.compile(r"\S+\.\w+")
 _JOBS = {"problems": "solve", "research": "research"}
 _NEEDS: dict[str, str] = {
     **dict.fromkeys(OF_PROGRAMS, "problems"),
-    **dict.fromkeys(("value", "claimed", "kept", "evaluations"), "research"),
+    **dict.fromkeys(OF_RESEARCH, "research"),
 }
 
 

@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
-from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
 from autoreason.keys import PAIR, Key, pass_key, try_key
@@ -265,14 +264,10 @@ def prompt_of(story: Story) -> str:
     """The task as the authors of a run read it: the brief with its facts and the rules of its contract."""
     assert story.task is not None
     assert story.settings is not None
-    context = JobContext(
-        story.task, story.settings, PromptSet(story.prompts), _refuse, lambda _: None
-    )
+    prompts = PromptSet(story.prompts)
+    # Nothing is asked here.
+    context = JobContext(story.task, story.settings, prompts, None, lambda _: None)  # type: ignore[arg-type]
     request = context.request("author", try_key("draft", 0), "", "")
     return next(
         message.text for message in request.messages if message.stable and message.speaker == "user"
     )
-
-
-async def _refuse(request: Request | Query[Any]) -> Any:
-    raise AssertionError(f"nothing is asked here, not even {request.key}")

@@ -212,14 +212,12 @@ def duels(found: PanelReport, against: str) -> Table:
             p_value(each.test.p_value),
             p_value(each.p_value_adjusted),
         )
-        for each in _duels_with(found, against)
+        for duel in found.duels
+        if against in (duel.first, duel.second)
+        for each in [duel.seen_from(against)]
     ]
     heads = ("won", "lost", "preferred (95 % for all pairs)", "p", "p, corrected")
     return Table([*words(f"{against} against"), *figures(*heads)], rows)
-
-
-def _duels_with(found: PanelReport, name: str) -> list[EntryDuel]:
-    return [each.seen_from(name) for each in found.duels if name in (each.first, each.second)]
 
 
 def notes(found: PanelReport) -> list[tuple[str, str]]:

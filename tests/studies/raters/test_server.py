@@ -18,11 +18,7 @@ from tests.studies.raters.serving import Caller, Served, serve_apart, serve_pack
 
 from autoreason.characters import without_controls
 from autoreason.errors import InvalidInput
-from autoreason.studies.rating_packet import (
-    open_key,
-    plan,
-    read_sheets,
-)
+from autoreason.studies.rating_packet import open_key, plan, read_sheets
 from autoreason.studies.rating_server import Server, render
 from autoreason.studies.ratings import conclude
 
@@ -116,7 +112,8 @@ def test_a_rater_sees_the_texts_in_the_order_of_their_seat_and_no_source(
 
 def test_one_browser_at_a_time_writes_and_what_does_not_fit_is_refused(served: Served) -> None:
     one, two = Caller(served, "one"), Caller(served, "two")
-    for body in ({"rater": 5}, [], {"type": "scored"}):
+    bodies: tuple[object, ...] = ({"rater": 5}, [], {"type": "scored"})
+    for body in bodies:
         assert one.post("/api/sit", body).status == 400
     assert one.post("/api/sit", {"rater": "Eve"}, Content_Type="text/plain").status == 400
     assert one.state()["desk"] is None
