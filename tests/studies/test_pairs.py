@@ -36,8 +36,6 @@ FOR_TWO_PASSES = {
 
 
 def by_seat(*ballots: tuple[str, ...]) -> Callable[[Request], str]:
-    """Judges who vote by their seats."""
-
     def ballot(request: Request) -> str:
         key = request.key.split("/")
         seat = int(key[key.index("judge") + 1])

@@ -202,17 +202,12 @@ def _find_further(what: Property, answers: Answers, floor: float) -> tuple[int |
     asked = what.questions * sum(map(len, answers))
     times = range(2, MOST_TIMES + 1)
     enough = (n for n in times if weigh(clustered_share([*answers] * n), floor) != "not shown")
-    if (found := next(enough, None)) is None:
-        most = (MOST_TIMES - 1) * asked
-        return (
-            None,
-            f"even {most:,} further questions would not decide it, if answers come out as these",
-        )
-    further = (found - 1) * asked
-    return (
-        further,
-        f"about {further:,} further questions would decide it, if answers come out as these",
-    )
+    found = next(enough, None)
+    further = ((found or MOST_TIMES) - 1) * asked
+    often = f"even {further:,} further questions would not"
+    if found:
+        often = f"about {further:,} further questions would"
+    return found and further, f"{often} decide it, if answers come out as these"
 
 
 class Certificate(Report, Struct, frozen=True, kw_only=True):
@@ -443,14 +438,8 @@ class StoredCertificate(Struct, frozen=True, kw_only=True):
     date: datetime
 
     def to_dict(self) -> dict[str, Any]:
-        one = self.certificate
-        verdict = {
-            "conclusion": one.conclusion,
-            "model": one.model,
-            "verdict": one.verdict,
-            "failed": one.failed,
-        }
-        return verdict | plain_values(self)
+        names = ("conclusion", "model", "verdict", "failed")
+        return {name: getattr(self.certificate, name) for name in names} | plain_values(self)
 
 
 def certificate_path(model: str, base_url: str | None = None) -> Path:
@@ -479,7 +468,7 @@ def write_certificate(stored: StoredCertificate) -> Path:
 
 
 def find_certificate(model: str, base_url: str | None = None) -> StoredCertificate | None:
-    """The certificate of a judge; a damaged file is no certificate."""
+    """The certificate of a judge; a damaged file counts as none."""
     stored = _read_certificate(certificate_path(model, base_url))
     if stored is None or stored.certificate.model != model:
         # A disk that ignores case may return another judge's.

@@ -140,7 +140,7 @@ def find_pairs(
     Where several panels of a run compared the same two texts, their votes are added up to one pair.
     """
     if not 0 <= min_agreement <= 1:
-        raise InvalidInput(f"an agreement of {min_agreement} is no share; give one from 0 to 1")
+        raise InvalidInput(f"an agreement of {min_agreement} is not a share; give one from 0 to 1")
     result = Pairs()
     # What a suite wrote and judged is in its cells.
     with_cells = (each for run in runs for each in (run, *(row.id for row in journal.cells(run))))
@@ -153,6 +153,7 @@ def find_pairs(
         result.undecided += _undecided(story)
         result.merged += sum(len(duel.stages) - 1 for duel in duels)
         prompt = prompt_of(story) if duels else ""
+        breaches = story.task.contract.violations if story.task else lambda _: ()
         for duel in duels:
             behind, ahead = sorted(duel.votes)
             if ahead == behind:
@@ -161,9 +162,7 @@ def find_pairs(
                 result.below_agreement += 1
             elif winner_only and duel.by_votes[0].text not in duel.winners:
                 result.not_won += 1
-            elif _breaks_contract(story, duel.by_votes[0]) and not _breaks_contract(
-                story, duel.by_votes[1]
-            ):
+            elif [bool(breaches(each.text)) for each in duel.by_votes] == [True, False]:
                 result.in_breach += 1
             else:
                 result.pairs.append(_pair(run, story, duel, prompt))
@@ -235,10 +234,6 @@ def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
                 duel.votes[first > second] += 1
                 duel.judges[model] = None
     return list(duels.values())
-
-
-def _breaks_contract(story: Story, named: _NamedText) -> bool:
-    return bool(story.task and story.task.contract.violations(named.text))
 
 
 def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> TrainingPair:

@@ -68,7 +68,6 @@ def test_only_padding_changes_the_length_much(pair: SpoiledPair) -> None:
 
 
 def broken_rules(pair: SpoiledPair) -> list[str]:
-    """The rules that the spoiled text breaks."""
     return [broken.rule for broken in pair.task.contract.violations(pair.spoiled)]
 
 
@@ -87,7 +86,6 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def of(kind: str, questions: list[Question]) -> list[Question]:
-    """The questions of one kind."""
     return [each for each in questions if each.stage.startswith(f"{kind}/")]
 
 

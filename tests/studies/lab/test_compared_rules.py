@@ -53,7 +53,6 @@ class Noisy:
 
 
 def compare(evaluate: Callable[..., float], **options: Any) -> StudyResult[LabReport]:
-    """A comparison of all rules."""
     usual: dict[str, Any] = {"rules": RULES, "repeats": 2, "evaluations": 40, "seed": 7}
     return compare_rules(TASK, proposer(), evaluate=evaluate, **{**usual, **options})
 
@@ -139,7 +138,7 @@ def test_a_comparison_has_the_openings_of_a_sealed_set_and_a_result_for_each_cel
     )
     assert sealed.report.opened == 4
     assert "the sealed set has been opened 4 times" in " ".join(str(sealed).split())
-    with pytest.raises(InvalidInput, match="is no research run"):
+    with pytest.raises(InvalidInput, match="research run"):
         make_result_patch(sealed.run, tmp_path)
     export(sealed.run, tmp_path / "out")
     for rule in ("race", "greedy"):

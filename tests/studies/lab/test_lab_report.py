@@ -28,7 +28,6 @@ PASSES = SuiteComparison(name="p", question="?", arms=("contest", "revised"), me
 
 
 def a_report(suite: Suite, cells: Sequence[CellFinished]) -> LabReport:
-    """The report of these cells."""
     story = Story(task=Task(brief="a suite", work=SuiteWork(suite)))
     for each in cells:
         story.apply(each)
@@ -36,7 +35,6 @@ def a_report(suite: Suite, cells: Sequence[CellFinished]) -> LabReport:
 
 
 def said(report: LabReport) -> str:
-    """All of it as one line."""
     return " ".join(report.to_text().split())
 
 

@@ -47,10 +47,13 @@ WRONG = {
     "seed: 3": ("sead: 3", "line 2, column 1: unknown key `sead`"),
     "repeats: 2": ("repeats: many", "line 8, column 1: `repeats` must be a whole number, not text"),
     "passes: 2": ("passes: 0", "line 7, column 40: `passes` is 0; give a number from 1 to 1000"),
-    "[revised, single]": ("[revised, other]", "line 12, column 21: there is no arm other"),
+    "[revised, single]": (
+        "[revised, other]",
+        "line 12, column 5: `arms` needs two different ones or more; there are",
+    ),
     "arms: [revised, single]": (
         "arms: [single]",
-        "line 12, column 5: a comparison needs two different arms",
+        "line 12, column 5: `arms` needs two different ones or more",
     ),
     "  single: {": ("  draft: {", "line 6, column 3: draft begins like the suite's own cells"),
     "name: tides": (

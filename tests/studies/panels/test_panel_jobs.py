@@ -107,12 +107,11 @@ _texts = st.lists(_blocks, min_size=1, max_size=8).map("\n\n".join)
 
 
 def fences(text: str) -> int:
-    """Lines that open or close a block of code."""
     return sum(line.lstrip().startswith(("```", "~~~")) for line in text.splitlines())
 
 
 def first_whole(text: str) -> str:
-    """What stands up to the first sentence that is no heading, or to the end of the block it opens."""
+    """What stands up to the first sentence that is not a heading, or to the end of the block it opens."""
     return cut(text, 0)
 
 
@@ -160,7 +159,6 @@ DEAD: dict[str, Any] = {"judge": "I would rather not say."}
 
 
 def judging(**changes: Any) -> Any:
-    """Settings of a panel."""
     return settings(job=Judge(), **{"judges": 3, **changes})
 
 
@@ -263,13 +261,6 @@ async def test_judges_of_finished_texts_read_limits_and_not_that_breaches_are_th
         assert "throws out" not in text
 
 
-async def test_judges_who_cannot_rank_many_texts_are_said_to_manage_pairs() -> None:
-    many = {f"{name}.md": f"Text {name}." for name in "abcdefg"}
-    for texts, output in ((many, True), (dict(list(many.items())[:3]), False)):
-        played = await play({"judge": "No."}, entries=make_entries(texts), job=Judge(), judges=3)
-        assert ("may compare two at a time" in str(played.interruption)) == output
-
-
 async def test_a_panel_without_texts_is_refused() -> None:
     for job in (Judge(), JudgePairs(), Rejudge(of="x")):
         chosen = settings("echo/echo", job=job)
@@ -278,10 +269,7 @@ async def test_a_panel_without_texts_is_refused() -> None:
 
 
 class Narrow(ModelPool):
-    """Models with little room."""
-
     def window(self, address: str) -> int | None:
-        """A page or so."""
         return 2000 if address == "scripted/scripted" else None
 
 
@@ -306,13 +294,11 @@ async def test_a_text_over_the_window_is_refused(job: AnyJob) -> None:
 
 
 def first_shown(request: Request) -> str:
-    """A judge who prefers whatever stands first."""
     labels = list(shown_texts(request))
     return json.dumps({"reasoning": "the first", "ranking": " > ".join(labels)})
 
 
 def pairing(**changes: Any) -> Any:
-    """Settings of a panel in pairs."""
     return settings(job=JudgePairs(), **{"judges": 2, **changes})
 
 

@@ -29,21 +29,18 @@ RECORDED: dict[str, Any] = {
 
 
 async def recorded(journal: Journal, **changes: Any) -> Result:
-    """A run with three passes and a playoff."""
     return await start_run(
         journal, scripted(RECORDED), changes={"judges": 2, "playoff": 3, **changes}
     )
 
 
 def again(of: str, **changes: Any) -> Settings:
-    """Settings of another panel."""
     return settings(job=Rejudge(of=of), **{"judges": 2, **changes})
 
 
 async def held_again(
     journal: Journal, run: Result, script: dict[str, Any]
 ) -> tuple[Result, Breaking]:
-    """A run's panels before judges who follow a script."""
     model = Breaking(script)
     task = recorded_panels(run.story, run.run)
     return await start_run(journal, model, task=task, settings=again(run.run)), model

@@ -20,26 +20,20 @@ from autoreason.studies.rating_server import Server
 
 
 class Reply(NamedTuple):
-    """What came back."""
-
     status: int
     headers: dict[str, str]
     text: str
 
     @property
     def value(self) -> Any:
-        """The JSON in it."""
         return json.loads(self.text)
 
 
 class Served:
-    """A server under way."""
-
     def __init__(self, url: str, process: subprocess.Popen[str] | None = None) -> None:
         self.url, self.port, self.process = url, int(url.rpartition(":")[2].strip("/")), process
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> Reply:
-        """One request, as it is given."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -51,18 +45,14 @@ class Served:
 
 
 class Caller:
-    """A browser by name."""
-
     def __init__(self, served: Served, browser: str = "one") -> None:
         self.served, self.browser = served, browser
         self.token: str = self.state()["token"]
 
     def state(self) -> Any:
-        """What the page is told."""
         return self.served.ask("GET", "/api/state", X_Browser=self.browser).value
 
     def post(self, path: str, value: Any, **headers: str) -> Reply:
-        """One request of the page, with other headers where a test wants them."""
         usual = {
             "Content_Type": "application/json",
             "X_Browser": self.browser,
@@ -71,11 +61,9 @@ class Caller:
         return self.served.ask("POST", path, json.dumps(value).encode(), **(usual | headers))
 
     def sit(self, rater: str) -> Reply:
-        """Sit down."""
         return self.post("/api/sit", {"rater": rater})
 
     def click(self, kind: str, **fields: Any) -> Reply:
-        """One click."""
         return self.post("/api/click", {"type": kind} | fields)
 
 

@@ -33,7 +33,6 @@ from autoreason.task import Entry, Task
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder by name."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
@@ -74,7 +73,6 @@ def test_a_rater_sees_limits_and_facts(tmp_path: Path) -> None:
 
 
 def with_entries(*entries: tuple[str, str]) -> OpenTask:
-    """A task with these texts."""
     return OpenTask(
         Task(brief="Write"), tuple(Entry(name=name, text=text) for name, text in entries)
     )
@@ -105,7 +103,6 @@ def test_a_folder_in_use_is_left_alone(study: Study) -> None:
 
 
 def torn(path: Path) -> None:
-    """Half a file."""
     path.write_bytes(path.read_bytes()[:40])
 
 

@@ -55,14 +55,12 @@ def visit(browser: Browser) -> Iterator[Visit]:
 
 
 def begin(page: Page, name: str) -> None:
-    """Sit down."""
     page.fill("#name", name)
     page.click("text=Begin")
     page.wait_for_selector("article")
 
 
 def at(page: Page, step: int) -> None:
-    """Wait for a step to show."""
     page.wait_for_selector(f".above:text-matches('^{step} of 4')")
 
 
@@ -72,7 +70,6 @@ def settled(page: Page) -> None:
 
 
 def only_sheet(study: Study) -> Sheet:
-    """What the one person said."""
     (sheet,) = read_sheets(study.folder, study.packet)
     return sheet
 

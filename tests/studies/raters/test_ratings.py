@@ -34,16 +34,13 @@ class Rater:
         self._codes = [{name: code for code, name in task.names.items()} for task in key.tasks]
 
     def rank(self, *names: str, task: int = 0) -> None:
-        """Put texts in order."""
         self.page.add(RankingClick(task, tuple(self._codes[task][name] for name in names)), NOW)
 
     def score(self, name: str, score: int, *lines: str, task: int = 0) -> None:
-        """Rate a text."""
         for line in lines or LINES:
             self.page.add(ScoreClick(self._codes[task][name], line, score), NOW)
 
     def comment(self, name: str, text: str, task: int = 0) -> None:
-        """Say something about a text."""
         self.page.add(CommentClick(task, self._codes[task][name], text), NOW)
 
 
@@ -61,7 +58,6 @@ def raters(study: Study) -> tuple[Rater, Rater, Rater]:
 
 
 def by_name(report: RatingsReport, task: int = 0) -> dict[str, Standing]:
-    """Texts of a task by name."""
     return {text.name: text for text in report.tasks[task].texts}
 
 

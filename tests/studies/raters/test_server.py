@@ -31,7 +31,6 @@ def shared_study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 @pytest.fixture(scope="module")
 def shared_server(shared_study: Study) -> Iterator[Served]:
-    """One server for tests that leave nothing behind."""
     with serve_packet(shared_study.folder) as served:
         yield served
 
@@ -218,17 +217,14 @@ class Reader(HTMLParser):
         self.text = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """An element begins."""
         self.elements.add(tag)
         self.attributes.update(attrs)
 
     def handle_data(self, data: str) -> None:
-        """Text between elements."""
         self.text += data
 
 
 def read(html: str) -> Reader:
-    """A page, read."""
     reader = Reader()
     reader.feed(html)
     reader.close()

@@ -37,7 +37,6 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 def clicks(codes: tuple[str, ...]) -> st.SearchStrategy[Click]:
-    """Anything a person can do with these texts."""
     code = st.sampled_from(codes)
     words = st.text(st.characters(codec="utf-8"), max_size=20)
     return st.one_of(
@@ -164,7 +163,6 @@ def test_a_damaged_line_is_named(study: Study, line: str) -> None:
 
 
 def texts(count: int) -> OpenTask:
-    """A task with so many texts."""
     return OpenTask(
         Task(brief="Write"), tuple(Entry(name=f"{n}", text=f"Text {n}") for n in range(count))
     )
