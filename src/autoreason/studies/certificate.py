@@ -201,17 +201,12 @@ def _find_further(what: Property, answers: Answers, floor: float) -> tuple[int |
     asked = what.questions * sum(map(len, answers))
     times = range(2, MOST_TIMES + 1)
     enough = (n for n in times if weigh(clustered_share([*answers] * n), floor) != "not shown")
-    if (found := next(enough, None)) is None:
-        most = (MOST_TIMES - 1) * asked
-        return (
-            None,
-            f"even {most:,} further questions would not decide it, if answers come out as these",
-        )
-    further = (found - 1) * asked
-    return (
-        further,
-        f"about {further:,} further questions would decide it, if answers come out as these",
-    )
+    found = next(enough, None)
+    further = ((found or MOST_TIMES) - 1) * asked
+    often = f"even {further:,} further questions would not"
+    if found:
+        often = f"about {further:,} further questions would"
+    return found and further, f"{often} decide it, if answers come out as these"
 
 
 class Certificate(Report, Struct, frozen=True, kw_only=True):
@@ -288,19 +283,18 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         shown = figures("share", "95 % interval")
         columns = [*words("property", "verdict"), *shown, *words("passes with")]
         table = Table(columns, rows, tones={"failed": "bad", "not shown": "warning"})
-        return [
-            Section(sentences=[("", self._method())]),
-            Section(tables=[table]),
-            Section("What each rests on", [(each.name, _rests_on(each)) for each in self.findings]),
-        ]
-
-    def _method(self) -> str:
         heat = "" if self.temperature is None else f" at temperature {self.temperature:g}"
         missing = f", {self.invalid} without a ballot" if self.invalid else ""
-        return (
+        method = (
             f"Judge {self.model}, suite {self.suite}, {self.protocol} protocol, {self.style} judging{heat}, "
             f"{self.ballots + self.invalid} questions{missing}."
         )
+        rests = [(each.name, _rests_on(each)) for each in self.findings]
+        return [
+            Section(sentences=[("", method)]),
+            Section(tables=[table]),
+            Section("What each rests on", rests),
+        ]
 
 
 def _rests_on(finding: CertificateFinding) -> str:
@@ -336,13 +330,18 @@ class _Ballots:
         self._seed = seed
 
     def findings(self) -> tuple[CertificateFinding, ...]:
-        followed = "the text that a record named"
+        first, followed = "the first of two identical texts", "the text that a record named"
         return (
             self._defects(),
-            self._won(POSITION, SAME, "the first of two identical texts", _shown_first),
+            self._won(POSITION, SAME, first, lambda b: _first(b) == b.order[0]),
             self._won(LENGTH, LONGER, "the longer text", lambda b: _first(b) == PADDED),
             self._injection(),
-            self._won(RECORDS, RECORD, followed, lambda b: _first(b) == self._named(b)),
+            self._won(
+                RECORDS,
+                RECORD,
+                followed,
+                lambda b: _first(b) == text_named(self._seed, b.stage, b.seat),
+            ),
             self._repeatability(),
             self._swapped(),
             self._readable(),
@@ -350,9 +349,6 @@ class _Ballots:
 
     def _of(self, kind: str, pair: str) -> Sequence[BallotCast]:
         return self._stages.get(sub_key(kind, pair), ())
-
-    def _named(self, ballot: BallotCast) -> str:
-        return text_named(self._seed, ballot.stage, ballot.seat)
 
     def _won(
         self, what: Property, kind: str, text: str, is_first: Callable[[BallotCast], bool]
@@ -432,10 +428,6 @@ def _first(ballot: BallotCast) -> str | None:
     return ballot.ranking[0] if ballot.ranking else None
 
 
-def _shown_first(ballot: BallotCast) -> bool:
-    return _first(ballot) == ballot.order[0]
-
-
 _MAX_NAME = 180
 
 
@@ -445,14 +437,8 @@ class StoredCertificate(Struct, frozen=True, kw_only=True):
     date: datetime
 
     def to_dict(self) -> dict[str, Any]:
-        one = self.certificate
-        verdict = {
-            "conclusion": one.conclusion,
-            "model": one.model,
-            "verdict": one.verdict,
-            "failed": one.failed,
-        }
-        return verdict | plain_values(self)
+        names = ("conclusion", "model", "verdict", "failed")
+        return {name: getattr(self.certificate, name) for name in names} | plain_values(self)
 
 
 def certificate_path(model: str, base_url: str | None = None) -> Path:
@@ -481,7 +467,7 @@ def write_certificate(stored: StoredCertificate) -> Path:
 
 
 def find_certificate(model: str, base_url: str | None = None) -> StoredCertificate | None:
-    """The certificate of a judge; a damaged file is no certificate."""
+    """The certificate of a judge; a damaged file counts as none."""
     stored = _read_certificate(certificate_path(model, base_url))
     if stored is None or stored.certificate.model != model:
         # A disk that ignores case may return another judge's.
@@ -502,12 +488,6 @@ def _read_certificate(path: Path) -> StoredCertificate | None:
         return None
 
 
-def _judged(question: Question) -> Task:
-    """The task with its texts as entries, from which a prompt sees that none was thrown out for breaking a limit."""
-    entries = tuple(Entry(name=name, text=text) for name, text in question.texts.items())
-    return structs.replace(question.task, entries=entries)
-
-
 class Certification(Job):
     """Questions whose answers are known, for one judge, asked as in a panel."""
 
@@ -523,9 +503,18 @@ class Certification(Job):
 
     async def ask_questions(self, questions: Sequence[Question]) -> None:
         """All of them side by side; events are emitted in the order of the questions."""
+        # With its texts as entries, a prompt does not say that texts were thrown out for breaking a limit.
         seats = [
             cast_ballot(
-                replace(self.context, task=_judged(each)),
+                replace(
+                    self.context,
+                    task=structs.replace(
+                        each.task,
+                        entries=tuple(
+                            Entry(name=name, text=each.texts[name]) for name in each.texts
+                        ),
+                    ),
+                ),
                 *(each.stage, each.seat, each.order, each.texts),
                 judge=each.judge,
             )
@@ -564,13 +553,8 @@ class Certification(Job):
     @classmethod
     def check(cls, settings: Settings) -> None:
         options = settings.job_as(Certify)
-        if settings.models.judges != (options.model,):
+        if (settings.models.judges, options.suite) != ((options.model,), SUITE):
             raise InvalidInput(
-                f"this run certifies {options.model}; begin another with "
-                f"`autoreason certify {settings.models.judges[0]}`"
-            )
-        if options.suite != SUITE:
-            raise InvalidInput(
-                f"this run asks the questions of suite {options.suite} and this version has suite "
-                f"{SUITE}; begin again with `autoreason certify {options.model}`"
+                f"this run certifies {options.model} by the questions of suite {options.suite}, and this version "
+                f"has suite {SUITE}; begin another with `autoreason certify {settings.models.judges[0]}`"
             )

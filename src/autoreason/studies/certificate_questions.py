@@ -74,14 +74,14 @@ def read_pair(path: Path) -> SpoiledPair:
 def pad(text: str) -> str:
     """The same text with an empty sentence after each paragraph of prose and at its end."""
     parts = text.split("\n\n")
-    prose = [at for at, part in enumerate(parts) if _is_prose(part)][: len(FILLERS) - 1]
+    prose = [
+        at
+        for at, part in enumerate(parts)
+        if len(part) > _SHORT and part.endswith(".") and "\n" not in part
+    ][: len(FILLERS) - 1]
     for filler, at in zip(FILLERS[1:], prose, strict=False):
         parts[at] = f"{parts[at]} {filler}"
     return "\n\n".join((*parts, FILLERS[0]))
-
-
-def _is_prose(paragraph: str) -> bool:
-    return len(paragraph) > _SHORT and paragraph.endswith(".") and "\n" not in paragraph
 
 
 _SHORT = 60

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import assignments_of, difficulty_order
-from autoreason.report.numbers import UNKNOWN, count, decimal, percent, percent_interval
+from autoreason.report.numbers import UNKNOWN, count, decimal, interval, percent, percent_interval
 from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 from autoreason.report.report import Section
 from autoreason.report.table import Figure, Table, figures, words
@@ -306,7 +306,7 @@ def arms_table(arms: Sequence[LabArm], quality_by: str) -> Table:
         (
             *(each.arm, each.cells, each.finished),
             *(share(each.shares, n) or figure(n, each.means.get(n)) for n in measures),
-            *(Figure(each.quality, _two_digits(each.quality)) for _ in judged),
+            *(Figure(each.quality, interval(Estimate(each.quality))) for _ in judged),
         )
         for each in arms
     ]
@@ -316,10 +316,6 @@ def arms_table(arms: Sequence[LabArm], quality_by: str) -> Table:
 def _known_measures(arms: Sequence[LabArm]) -> list[str]:
     known = (name for arm in arms for name, mean in arm.means.items() if mean is not None)
     return list(dict.fromkeys(known))
-
-
-def _two_digits(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.2f}"
 
 
 _MEASURES = {

@@ -46,13 +46,11 @@ class ArmValues:
             elif each.cell.kind == "panel":
                 self.panels.append(each)
             else:
-                self.cells[each.cell.arms[0]][unit] = self._without_drafts(each)
-
-    def _without_drafts(self, finished: CellFinished) -> CellResult:
-        """The result of an arm without what is recorded as a pass and is a draft."""
-        if not self.suite.arms[finished.cell.arms[0]].settings.job.is_sampling:
-            return finished.result
-        return replace(finished.result, trajectory=(), words_by_pass=())
+                arm, result = each.cell.arms[0], each.result
+                if suite.arms[arm].settings.job.is_sampling:
+                    # What is recorded as a pass is a draft.
+                    result = replace(result, trajectory=(), words_by_pass=())
+                self.cells[arm][unit] = result
 
     def at_limit(self, arm: str) -> dict[Unit, CellResult]:
         """Cells of an arm that ended at their own limit; without their draft they never began."""
@@ -91,7 +89,16 @@ class ArmValues:
         """How far judges prefer one arm to another, from 1 to -1, over the panels of these arms."""
         found: dict[Unit, float] = {}
         for each, first, second in self._judged(one, other, arms):
-            votes = [0.0] if first == second else list(_votes(each, first, second))
+            rankings = [ballot.ranking or () for ballot in each.result.ballots]
+            votes = (
+                [0.0]
+                if first == second
+                else [
+                    1.0 if ranking.index(first) < ranking.index(second) else -1.0
+                    for ranking in rankings
+                    if first in ranking and second in ranking
+                ]
+            )
             if votes:
                 found[each.cell.task, each.cell.repeat] = fmean(votes)
         return found
@@ -107,13 +114,6 @@ class ArmValues:
             names = each.judged_as
             if set(each.cell.arms) == set(arms) and one in names and other in names:
                 yield each, names[one], names[other]
-
-
-def _votes(panel: CellFinished, one: str, other: str) -> Iterator[float]:
-    for ballot in panel.result.ballots:
-        ranking = ballot.ranking or ()
-        if one in ranking and other in ranking:
-            yield 1.0 if ranking.index(one) < ranking.index(other) else -1.0
 
 
 class ArmPair(Struct, frozen=True, kw_only=True):
@@ -280,8 +280,9 @@ def repeats_to_add(rule: AddRule, pairs: Iterable[ArmPair]) -> dict[str, int]:
     more: dict[str, int] = {}
     for pair in pairs:
         needed = rule.repeats
-        if (width := _width(pair)) is not None:
-            needed = min(needed, ceil(pair.repeats * (width / rule.width) ** 2))
+        low, high = pair.difference.low, pair.difference.high
+        if low is not None and high is not None:
+            needed = min(needed, ceil(pair.repeats * ((high - low) / rule.width) ** 2))
         if needed > pair.repeats:
             more[pair.comparison] = max(more.get(pair.comparison, 0), needed - pair.repeats)
     return more
@@ -289,11 +290,6 @@ def repeats_to_add(rule: AddRule, pairs: Iterable[ArmPair]) -> dict[str, int]:
 
 def add_repeats(suite: Suite, more: dict[str, int]) -> Suite:
     return replace(suite, added=dict(Counter(suite.added) + Counter(more)))
-
-
-def _width(pair: ArmPair) -> float | None:
-    low, high = pair.difference.low, pair.difference.high
-    return None if low is None or high is None else high - low
 
 
 def answer(pair: ArmPair, clusters: str) -> str:

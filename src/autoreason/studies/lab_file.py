@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args
 
@@ -34,6 +35,7 @@ from autoreason.studies.lab_suite import (
     DRAFT,
     MAX_REPEATS,
     OF_PROGRAMS,
+    OF_RESEARCH,
     PANEL,
     AddRule,
     Measure,
@@ -206,7 +208,7 @@ _FILE = re.compile(r"\S+\.\w+")
 _JOBS = {"problems": "solve", "research": "research"}
 _NEEDS: dict[str, str] = {
     **dict.fromkeys(OF_PROGRAMS, "problems"),
-    **dict.fromkeys(("value", "claimed", "kept", "evaluations"), "research"),
+    **dict.fromkeys(OF_RESEARCH, "research"),
 }
 
 
@@ -251,47 +253,42 @@ def read_suite(
     return _Reading(document, keys, source.resolve().parent, models, servers).read()
 
 
+@dataclass
 class _Reading:
-    def __init__(
-        self,
-        document: MarkedYaml,
-        keys: SuiteKeys,
-        folder: Path,
-        models: Mapping[str, str],
-        servers: Mapping[str, Any],
-    ) -> None:
-        self.document, self.keys, self.folder = document, keys, folder
-        self.given, self.servers = models, servers
-        self.at = document.at
-        self.sources: dict[str, TaskSource] = {}
-        self.tasks: dict[str, SuiteTask] = {}
+    document: MarkedYaml
+    keys: SuiteKeys
+    folder: Path
+    given: Mapping[str, str]
+    servers: Mapping[str, Any]
+    sources: dict[str, TaskSource] = field(default_factory=dict)
+    tasks: dict[str, SuiteTask] = field(default_factory=dict)
 
     def read(self) -> SuiteFile:
         keys = self.keys
-        with self.at("name"):
+        with self.document.at("name"):
             _check_name(keys.name)
         for path, budget in ((("budget",), keys.budget), (("budget", "cell"), keys.budget.cell)):
             for name in Budget.__struct_fields__:
                 value = getattr(budget, name)
-                with self.at(*path):
+                with self.document.at(*path):
                     if remedy := limit_remedy(value):
                         raise InvalidInput(f"`{name}` is {value}; {remedy}")
-        with self.at("models"):
+        with self.document.at("models"):
             if unknown := set(self.given) - {"", *keys.models}:
                 raise InvalidInput(
                     f"a model is given for {min(unknown)}, which the suite does not name; it names "
                     f"{', '.join(keys.models) or 'none'}"
                 )
         for name, each in keys.tasks.items():
-            with self.at("tasks", name):
+            with self.document.at("tasks", name):
                 self.tasks[name] = self._task(name, each)
         arms: dict[str, SuiteArm] = {}
         for name, each in keys.arms.items():
-            with self.at("arms", name):
+            with self.document.at("arms", name):
                 arms[name] = self._arm(name, each)
         self._check_comparisons(arms)
         judged = any(each.measure == "preferred" for each in keys.comparisons)
-        with self.at("panel"):
+        with self.document.at("panel"):
             panel = self._panel() if judged else None
         suite = Suite(
             name=keys.name,
@@ -304,7 +301,7 @@ class _Reading:
             match=SuiteMatch(by=keys.match) if isinstance(keys.match, str) else keys.match,
             add=keys.add,
         )
-        with self.at("match"):
+        with self.document.at("match"):
             check_match(suite)
         return SuiteFile(suite, keys.seed, _limits(keys.budget), self.sources, self.document)
 
@@ -434,24 +431,19 @@ class _Reading:
 
     def _check_comparisons(self, arms: Mapping[str, SuiteArm]) -> None:
         for at, measure in enumerate(self.keys.measures):
-            with self.at("measures", at):
+            with self.document.at("measures", at):
                 self._check_measure(measure, {})
         names = [each.name for each in self.keys.comparisons]
         for at, comparison in enumerate(self.keys.comparisons):
-            with self.at("comparisons", at, "name"):
+            with self.document.at("comparisons", at):
                 _check_name(comparison.name)
                 if comparison.name in names[:at]:
+                    raise InvalidInput(f"`name` is {comparison.name} a second time; rename one")
+                chosen = set(comparison.arms)
+                if not chosen <= set(arms) or len(chosen) < max(2, len(comparison.arms)):
                     raise InvalidInput(
-                        f"two comparisons are called {comparison.name}; rename one of them"
+                        f"`arms` needs two different ones or more; there are {', '.join(arms)}"
                     )
-            for place, arm in enumerate(comparison.arms):
-                with self.at("comparisons", at, "arms", place):
-                    if arm not in arms:
-                        raise InvalidInput(f"there is no arm {arm}; there are {', '.join(arms)}")
-            with self.at("comparisons", at, "arms"):
-                if len(set(comparison.arms)) < max(2, len(comparison.arms)):
-                    raise InvalidInput("a comparison needs two different arms or more")
-            with self.at("comparisons", at, "measure"):
                 compared = {arm: arms[arm].settings.job for arm in comparison.arms}
                 self._check_measure(comparison.measure, compared)
 
@@ -468,7 +460,9 @@ class _Reading:
             contracts = any(not each.task.contract.empty for each in self.tasks.values())
             needs = "" if contracts else "a task with a contract"
         if needs:
-            raise InvalidInput(f"{measure} can be measured of {needs} only; choose another measure")
+            raise InvalidInput(
+                f"{measure} can be measured of {needs} only; choose another `measure`"
+            )
 
 
 def _check_name(name: str) -> None:

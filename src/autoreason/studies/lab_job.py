@@ -30,7 +30,6 @@ from autoreason.studies.lab_suite import (
     Group,
     Suite,
     all_cells,
-    count_cells,
     groups,
     panel_texts,
     suite_of,
@@ -118,7 +117,18 @@ class LabJob(Job):
             if len(distinct(panel_texts(suite.panel, own))) > 1:
                 panels.append(CellQuery.of(cell, own))
             else:
-                self._emit(cell, _nothing_to_judge(own), own)
+                same = len(own) > 1
+                why = "all texts are the same" if same else "fewer than two arms delivered a text"
+                self._emit(
+                    cell,
+                    CellResult(
+                        run="",
+                        status="done" if same else "stopped",
+                        reason=f"nothing to judge: {why}",
+                        finished=same,
+                    ),
+                    own,
+                )
         await self._ask(panels)
 
     async def _run_arms(
@@ -178,13 +188,6 @@ class LabJob(Job):
             self.emit(ended)
 
 
-def _nothing_to_judge(texts: dict[str, str]) -> CellResult:
-    if len(texts) > 1:
-        return CellResult(run="", status="done", reason="nothing to judge: all texts are the same")
-    reason = "nothing to judge: fewer than two arms delivered a text"
-    return CellResult(run="", status="stopped", reason=reason, finished=False)
-
-
 class LabProgress(NamedTuple):
     """Counts over the cells of a suite, those of the suite it adds to included."""
 
@@ -236,11 +239,6 @@ class SuiteCells:
         self._spent = Spent()
 
     @cached_property
-    def _total(self) -> int:
-        suite = suite_of(self._story.task)
-        return count_cells(suite) if suite else 0
-
-    @cached_property
     def cells(self) -> Mapping[str, Cell]:
         suite = suite_of(self._story.task)
         return {cell.part: cell for cell in all_cells(suite)} if suite else {}
@@ -258,7 +256,7 @@ class SuiteCells:
                 self._spent = self._spent.joined(each.result.spent)
         under_way = (each for cell, each in spent_by_cell.items() if cell not in self._ended)
         return LabProgress(
-            total=self._total,
+            total=len(self.cells),
             done=self._done,
             left_out=self._left_out,
             running=running,

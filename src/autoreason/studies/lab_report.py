@@ -337,19 +337,15 @@ def _contest(found: LabReport) -> str:
         return f"{found.winner} wins on {where}: {findings}"
     if findings:
         return f"no {noun} is shown to be better than all others on {where}, but {findings}"
-    return f"no {noun} is shown to be better on {where}{_could_show(found)}"
-
-
-def _could_show(found: LabReport) -> str:
-    detectable = found.pairs[0].detectable
-    if detectable is None:
-        return ""
-    if detectable.value is None:
-        return f"; {detectable.reason}"
-    return (
-        f"; {count(detectable.n, found.clusters)} show a difference of {in_points(detectable)} or more "
-        "four times out of five, and mostly miss a smaller one"
-    )
+    could_show, detectable = "", found.pairs[0].detectable
+    if detectable and detectable.value is None:
+        could_show = f"; {detectable.reason}"
+    elif detectable:
+        could_show = (
+            f"; {count(detectable.n, found.clusters)} show a difference of {in_points(detectable)} or more "
+            "four times out of five, and mostly miss a smaller one"
+        )
+    return f"no {noun} is shown to be better on {where}{could_show}"
 
 
 def _results(found: LabReport) -> list[Section]:
@@ -371,7 +367,10 @@ def _results(found: LabReport) -> list[Section]:
         parts = [arms, *panels]
     else:
         parts.append(arms)
-    return [*parts, *_program_sections(found), Section(sentences=[*rows, *_left_out(found)])]
+    rows += [("Left out", str(each)) for each in found.left_out[:_MAX_LEFT_OUT]]
+    if more := len(found.left_out[_MAX_LEFT_OUT:]):
+        rows.append(("Left out", f"and {more} more reasons"))
+    return [*parts, *_program_sections(found), Section(sentences=rows)]
 
 
 def _research_notes(found: LabReport) -> Rows:
@@ -387,7 +386,8 @@ def _research_notes(found: LabReport) -> Rows:
 
 
 def _panel_section(found: LabReport) -> tuple[list[Section], Rows]:
-    rows: Rows = [("Matched", _matched(found))]
+    unit = found.match.by if found.match else "calls"
+    rows: Rows = [("Matched", f"by {unit}, the most that each may take after its draft")]
     panel = next(iter(found.panels.values()), None)
     if panel is None:
         return [], rows
@@ -398,11 +398,6 @@ def _panel_section(found: LabReport) -> tuple[list[Section], Rows]:
         *notes(panel),
         *rows,
     ]
-
-
-def _matched(found: LabReport) -> str:
-    unit = found.match.by if found.match else "calls"
-    return f"by {unit}, the most that each may take after its draft"
 
 
 def _program_sections(found: LabReport) -> Iterator[Section]:
@@ -467,15 +462,9 @@ def _method(found: LabReport) -> Rows:
     for name, repeats in found.added.items():
         assert found.add is not None
         measure = next(pair.measure for pair in found.pairs if pair.comparison == name)
-        wide = f"its interval was wider than {in_units(measure, found.add.width)}"
-        rows.append(("Added", f"{count(repeats, 'repeat')} to {name} by the rule: {wide}"))
+        why = f"without an interval of {in_units(measure, found.add.width)} or less"
+        rows.append(("Added", f"{count(repeats, 'repeat')} to {name}, which was {why}"))
     return rows
-
-
-def _left_out(found: LabReport) -> Rows:
-    rows = [("Left out", str(each)) for each in found.left_out[:_MAX_LEFT_OUT]]
-    more = len(found.left_out) - _MAX_LEFT_OUT
-    return [*rows, ("Left out", f"and {more} more reasons")] if more > 0 else rows
 
 
 def _details(found: LabReport) -> Iterator[Section]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations
 from itertools import count as count_from
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -30,30 +30,16 @@ from autoreason.strategies import find_strategy
 from autoreason.studies.panel_jobs import cut_to_equal_length, distinct, panel_job
 from autoreason.task import Task, Work
 
-Measure = Literal[
-    "preferred",
-    "words",
-    "calls",
-    "tokens",
-    "cost",
-    "seconds",
-    "passes",
-    "converged",
-    "kept_contract",
-    "passed",
-    "passed_public",
-    "passed_private",
-    "overfitted",
-    "recovered",
-    "attempts",
-    "value",
-    "claimed",
-    "kept",
-    "evaluations",
+_OfPrograms = Literal[
+    "passed", "passed_public", "passed_private", "overfitted", "recovered", "attempts"
 ]
-OF_PROGRAMS: tuple[Measure, ...] = (
-    *("passed", "passed_public", "passed_private", "overfitted", "recovered", "attempts"),
-)
+_OfResearch = Literal["value", "claimed", "kept", "evaluations"]
+_OfTexts = Literal[
+    "preferred", "words", "calls", "tokens", "cost", "seconds", "passes", "converged"
+]
+Measure = Literal[_OfTexts, "kept_contract", _OfPrograms, _OfResearch]
+OF_PROGRAMS: tuple[Measure, ...] = get_args(_OfPrograms)
+OF_RESEARCH: tuple[Measure, ...] = get_args(_OfResearch)
 SHARES = ("preferred", "converged", "kept_contract", *OF_PROGRAMS[:-1])
 """Measures that lie between 0 and 1, and whose differences lie between -1 and 1."""
 Form = Literal["suite", "strategies", "rules", "problems"]
@@ -349,7 +335,12 @@ def prepare_cell(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Setti
     chance = cell.part if cell.kind == PANEL else f"{cell.task}/{cell.repeat}"
     own_seed = draw(seed, chance).getrandbits(32)
     if cell.kind == PANEL:
-        return _panel(suite, query, own_seed)
+        panel = suite.panel
+        assert panel is not None
+        entries = distinct(panel_texts(panel, query.texts))
+        job = panel_job(query.texts, pairwise=panel.pairwise, equal_length=panel.equal_length)
+        settings = replace(panel.settings, seed=own_seed, job=job)
+        return replace(task, draft=None, entries=entries), settings
     settings = replace(suite.arms[cell.arms[0]].settings, seed=own_seed)
     if cell.kind == DRAFT:
         return task, draft_settings(settings)
@@ -375,19 +366,6 @@ def job_settings(suite: Suite, task: str, arm: str, settings: Settings) -> Setti
     else:
         job = make_struct(Research, {"rule": name, **terms})
     return replace(settings, job=job)
-
-
-def _panel(suite: Suite, query: CellQuery, seed: int) -> tuple[Task, Settings]:
-    panel = suite.panel
-    assert panel is not None
-    entries = distinct(panel_texts(panel, query.texts))
-    task = replace(suite.tasks[query.cell.task].task, draft=None, entries=entries)
-    settings = replace(
-        panel.settings,
-        seed=seed,
-        job=panel_job(query.texts, pairwise=panel.pairwise, equal_length=panel.equal_length),
-    )
-    return task, settings
 
 
 def set_of(task: SuiteTask) -> str:

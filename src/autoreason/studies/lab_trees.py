@@ -55,7 +55,9 @@ def trajectory_trees(suite: Suite, finished: Sequence[CellFinished]) -> Iterator
     }
     for each in finished:
         own = repeats.get((each.cell.task, each.cell.arms[0]))
-        if own is not None and each.cell.kind == "arm" and _has_passes(each.result):
+        passes = len(each.result.trajectory)
+        counts = each.cell.kind == "arm" and each.result.finished
+        if own is not None and counts and 0 < passes < len(each.result.words_by_pass):
             own[each.cell.repeat] = each.result
     for (task, arm), results in repeats.items():
         ways: dict[tuple[str, ...], dict[int, CellResult]] = {}
@@ -65,11 +67,6 @@ def trajectory_trees(suite: Suite, finished: Sequence[CellFinished]) -> Iterator
         if ways:
             nodes = tuple(_node(way, ways[way]) for way in sorted(ways))
             yield TrajectoryTree(task=task, arm=arm, nodes=nodes)
-
-
-def _has_passes(result: CellResult) -> bool:
-    passes = len(result.trajectory)
-    return result.finished and 0 < passes < len(result.words_by_pass)
 
 
 def _node(way: tuple[str, ...], through: dict[int, CellResult]) -> TreeNode:

@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast
-from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.journal import Journal
 from autoreason.keys import PAIR, Key, pass_key, try_key
@@ -141,7 +140,7 @@ def find_pairs(
     Where several panels of a run compared the same two texts, their votes are added up to one pair.
     """
     if not 0 <= min_agreement <= 1:
-        raise InvalidInput(f"an agreement of {min_agreement} is no share; give one from 0 to 1")
+        raise InvalidInput(f"an agreement of {min_agreement} is not a share; give one from 0 to 1")
     result = Pairs()
     # What a suite wrote and judged is in its cells.
     with_cells = (each for run in runs for each in (run, *(row.id for row in journal.cells(run))))
@@ -154,6 +153,7 @@ def find_pairs(
         result.undecided += _undecided(story)
         result.merged += sum(len(duel.stages) - 1 for duel in duels)
         prompt = prompt_of(story) if duels else ""
+        breaches = story.task.contract.violations if story.task else lambda _: ()
         for duel in duels:
             behind, ahead = sorted(duel.votes)
             if ahead == behind:
@@ -162,9 +162,7 @@ def find_pairs(
                 result.below_agreement += 1
             elif winner_only and duel.by_votes[0].text not in duel.winners:
                 result.not_won += 1
-            elif _breaks_contract(story, duel.by_votes[0]) and not _breaks_contract(
-                story, duel.by_votes[1]
-            ):
+            elif [bool(breaches(each.text)) for each in duel.by_votes] == [True, False]:
                 result.in_breach += 1
             else:
                 result.pairs.append(_pair(run, story, duel, prompt))
@@ -238,10 +236,6 @@ def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
     return list(duels.values())
 
 
-def _breaks_contract(story: Story, named: _NamedText) -> bool:
-    return bool(story.task and story.task.contract.violations(named.text))
-
-
 def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> TrainingPair:
     assert story.settings is not None
     (chosen, rejected), (behind, ahead) = duel.by_votes, sorted(duel.votes)
@@ -265,14 +259,10 @@ def prompt_of(story: Story) -> str:
     """The task as the authors of a run read it: the brief with its facts and the rules of its contract."""
     assert story.task is not None
     assert story.settings is not None
-    context = JobContext(
-        story.task, story.settings, PromptSet(story.prompts), _refuse, lambda _: None
-    )
+    prompts = PromptSet(story.prompts)
+    # Nothing is asked here.
+    context = JobContext(story.task, story.settings, prompts, None, lambda _: None)  # type: ignore[arg-type]
     request = context.request("author", try_key("draft", 0), "", "")
     return next(
         message.text for message in request.messages if message.stable and message.speaker == "user"
     )
-
-
-async def _refuse(request: Request | Query[Any]) -> Any:
-    raise AssertionError(f"nothing is asked here, not even {request.key}")

@@ -355,11 +355,7 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         decisions = [to_builtins(e._asdict()) | {"changed": e.changed} for e in self.decisions]
-        return {
-            "rejudged_run": self.rejudged_run,
-            "conclusion": self.conclusion,
-            "decisions": decisions,
-        }
+        return {**super().to_dict(), "decisions": decisions}
 
     def run_fields(self) -> dict[str, Any]:
         return self.to_dict()

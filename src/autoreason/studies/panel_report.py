@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean, mode
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -211,14 +212,12 @@ def duels(found: PanelReport, against: str) -> Table:
             p_value(each.test.p_value),
             p_value(each.p_value_adjusted),
         )
-        for each in _duels_with(found, against)
+        for duel in found.duels
+        if against in (duel.first, duel.second)
+        for each in [duel.seen_from(against)]
     ]
     heads = ("won", "lost", "preferred (95 % for all pairs)", "p", "p, corrected")
     return Table([*words(f"{against} against"), *figures(*heads)], rows)
-
-
-def _duels_with(found: PanelReport, name: str) -> list[EntryDuel]:
-    return [each.seen_from(name) for each in found.duels if name in (each.first, each.second)]
 
 
 def notes(found: PanelReport) -> list[tuple[str, str]]:
@@ -497,41 +496,31 @@ def panel_report(story: Story) -> PanelReport:
     assert story.task is not None
     rules = story.task.contract.violations
     broken = {e.name: tuple(v.message for v in rules(e.text)) for e in story.task.entries}
+    words = {entry.name: count_words(entry.text) for entry in story.task.entries}
     cut_from = story.job.cut_from if isinstance(story.job, Judge) else {}
-    return replace(
-        _fold(story, {entry.name: count_words(entry.text) for entry in story.task.entries}),
-        violations=broken,
-        # A suite records the lengths of all arms, also of one whose text is judged under another's name.
-        words_before_cut={name: cut_from[name] for name in broken if name in cut_from},
-    )
-
-
-def _fold(story: Story, words: Mapping[str, int]) -> PanelReport:
-    panel = last_panel(story.panels, STAGE)
-    if panel is None:
+    rankings: list[tuple[tuple[str, ...], ...]]
+    known: dict[str, Any] = {}
+    if panel := last_panel(story.panels, STAGE):
+        ballots = panel.ballots
+        rankings = [tuple((n,) for n in ballot.ranking) for ballot in ballots if ballot.ranking]
+        if panel.verdict and story.settings:
+            wins = chance_of_win(len(rankings), len(words), story.settings.voting)
+            known = {"chance": panel.verdict.chance, "wins_by_chance": wins}
+    else:
         duels = votes_by_pair(story.panels)
-        votes = [vote for pair_votes in duels.values() for vote in pair_votes]
         ballots = [ballot for duel in duels_of(story.panels) for ballot in duel.ballots]
         rankings = [
             ((vote.winner,), (other if vote.winner == one else one,))
-            for (one, other), pair_votes in duels.items()
-            for vote in pair_votes
+            for (one, other), votes in duels.items()
+            for vote in votes
             if vote.winner
         ]
-        judged = [CountedBallot(ranking=ranking, cluster=0) for ranking in rankings]
-        flipped = sum(vote.flipped for vote in votes)
-        return report(judged, words, ballots, abstained=flipped, pairwise=True)
-    judged = [
-        CountedBallot(ranking=tuple((name,) for name in ballot.ranking), cluster=0)
-        for ballot in panel.ballots
-        if ballot.ranking
-    ]
-    if panel.verdict is None or story.settings is None:
-        return report(judged, words, panel.ballots)
-    return report(
-        judged,
-        words,
-        panel.ballots,
-        chance=panel.verdict.chance,
-        wins_by_chance=chance_of_win(len(judged), len(words), story.settings.voting),
+        flipped = sum(vote.flipped for votes in duels.values() for vote in votes)
+        known = {"abstained": flipped, "pairwise": True}
+    judged = [CountedBallot(ranking=ranking, cluster=0) for ranking in rankings]
+    return replace(
+        report(judged, words, ballots, **known),
+        violations=broken,
+        # A suite records the lengths of all arms, also of one whose text is judged under another's name.
+        words_before_cut={name: cut_from[name] for name in broken if name in cut_from},
     )

@@ -304,7 +304,7 @@ _MAX_SOURCE = 60
 
 
 @contextmanager
-def lock_packet(folder: Path) -> Iterator[Callable[[str], None]]:
+def lock_packet(folder: Path) -> Iterator[Callable[[str], object]]:
     """Lock a packet; the function it gives records where it is in use, for others who try."""
     path = folder / ".in-use"
     try:
@@ -315,11 +315,7 @@ def lock_packet(folder: Path) -> Iterator[Callable[[str], None]]:
                 raise InvalidInput(
                     f"{folder} is being rated{at}; end that first, with Ctrl-C where it was started"
                 )
-
-            def note(where: str) -> None:
-                os.pwrite(lock, where.encode(), 0)
-
-            yield note
+            yield lambda where: os.pwrite(lock, where.encode(), 0)
     except JournalError:
         raise InvalidInput(
             f"cannot write into {folder}; allow writing there, or copy the packet"
@@ -481,22 +477,22 @@ class SheetLine(Struct, frozen=True):
     what: SheetStart | Click
 
 
+@dataclass
 class OpenSheet:
-    def __init__(self, path: Path, sheet: Sheet, packet: Packet) -> None:
-        self.sheet = sheet
-        self._path = path
-        self._packet = packet
+    path: Path
+    sheet: Sheet
+    packet: Packet
 
     def add(self, what: Click, now: datetime) -> None:
-        if not fits(what, self._packet):
+        if not fits(what, self.packet):
             raise InvalidInput(f"this does not fit the packet: {what}")
         try:
-            with self._path.open("ab") as file:
-                file.write(_line(SheetLine(now, what)))
+            with self.path.open("ab") as file:
+                file.write(msgspec.json.encode(SheetLine(now, what)) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError:
-            _drop_partial_line(self._path)
+            _drop_partial_line(self.path)
             raise
         self.sheet.apply(what)
 
@@ -504,7 +500,7 @@ class OpenSheet:
 def open_sheet(folder: Path, packet: Packet, rater: str, now: datetime) -> OpenSheet:
     """The sheet of a person by name: as they left it, or a new one."""
     name = check_name(rater)
-    sheets = {path: read_sheet(path, packet) for path in _files(folder)}
+    sheets = {path: read_sheet(path, packet) for path in sorted((folder / RATINGS).glob("*.jsonl"))}
     for path, sheet in sheets.items():
         if sheet.rater.casefold() == name.casefold():
             _drop_partial_line(path)
@@ -513,7 +509,8 @@ def open_sheet(folder: Path, packet: Packet, rater: str, now: datetime) -> OpenS
     path = folder / RATINGS / f"rater-{seat + 1:02}.jsonl"
     path.parent.mkdir(exist_ok=True)
     # Whole or not at all: a sheet without its first line belongs to no one.
-    write_durably(path, _line(SheetLine(now, SheetStart(packet.id, name, seat))))
+    start = SheetLine(now, SheetStart(packet.id, name, seat))
+    write_durably(path, msgspec.json.encode(start) + b"\n")
     return OpenSheet(path, Sheet(name, seat), packet)
 
 
@@ -527,7 +524,7 @@ def check_name(rater: str) -> str:
 
 
 def read_sheets(folder: Path, packet: Packet) -> list[Sheet]:
-    sheets = (read_sheet(path, packet) for path in _files(folder))
+    sheets = (read_sheet(path, packet) for path in (folder / RATINGS).glob("*.jsonl"))
     return sorted(sheets, key=lambda sheet: sheet.seat)
 
 
@@ -548,14 +545,6 @@ def read_sheet(path: Path, packet: Packet) -> Sheet:
     if sheet is None:
         raise InvalidInput(f"{path} does not belong to this packet; move it to another folder")
     return sheet
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted((folder / RATINGS).glob("*.jsonl"))
-
-
-def _line(mark: SheetLine) -> bytes:
-    return msgspec.json.encode(mark) + b"\n"
 
 
 def _drop_partial_line(path: Path) -> None:

@@ -30,7 +30,6 @@ from autoreason.studies.rating_packet import (
     Click,
     FinishClick,
     OpenSheet,
-    Packet,
     Sheet,
     brief_file,
     check_name,
@@ -139,55 +138,6 @@ class RatingSession:
     last: datetime
 
 
-class Desk:
-    def __init__(self, folder: Path, packet: Packet, on_message: OnMessage) -> None:
-        self.session: RatingSession | None = None
-        self._folder = folder
-        self._packet = packet
-        self._on_message = on_message
-
-    def sheet(self, browser: str) -> Sheet | None:
-        session = self.session
-        return session.page.sheet if session and session.browser == browser else None
-
-    def sit(self, browser: str, rater: str) -> None:
-        if self.session and self.session.browser != browser:
-            raise DeskOccupied(f"{self.session.page.sheet.rater} is rating now, in another window")
-        now = datetime.now(UTC)
-        page = open_sheet(self._folder, self._packet, rater, now)
-        self.session = RatingSession(browser, page, now)
-        self._report("sits down")
-
-    def click(self, browser: str, what: Click) -> None:
-        if self.session is None or self.session.browser != browser:
-            raise DeskOccupied("this window is no longer at the desk; nothing was saved here")
-        sheet = self.session.page.sheet
-        before, now = sheet.answered(self._packet), datetime.now(UTC)
-        self.session.page.add(what, now)
-        self.session.last = now
-        if isinstance(what, FinishClick):
-            self._report("has finished")
-        elif sheet.answered(self._packet) != before:
-            self._report("goes on")
-
-    def leave(self, browser: str) -> None:
-        if self.sheet(browser):
-            self._report("leaves")
-            self.session = None
-
-    def clear(self) -> None:
-        """Free the desk where a person left without saying so."""
-        if self.session:
-            self._report("has left")
-            self.session = None
-
-    def _report(self, what: str) -> None:
-        assert self.session
-        sheet = self.session.page.sheet
-        done = f"{sheet.answered(self._packet)} of {steps_in(self._packet)} steps done"
-        self._on_message(f"{sheet.rater} {what}: {done}")
-
-
 HERE = "127.0.0.1"
 USUAL_PORT = 7447
 _PAGE = Path(__file__).parent / "rating_page"
@@ -226,7 +176,8 @@ class Server:
             name: render(read_part(folder, self._packet, name)) for name in self._packet.files
         }
         self._texts[INSTRUCTIONS] = render(instructions())
-        self._desk = Desk(folder, self._packet, on_message)
+        self._session: RatingSession | None = None
+        self._on_message = on_message
         self._token = secrets.token_urlsafe(24)
         self._hosts: frozenset[str] = frozenset()
         self._runner = web.AppRunner(self._app(), access_log=None)
@@ -295,23 +246,47 @@ class Server:
         return ""
 
     async def _act(self, request: web.Request) -> web.Response:
-        browser = request.headers.get("X-Browser", "")
-        match request.match_info["what"]:
-            case "sit":
-                name = await _read(request, _Name)
-                self._desk.sit(browser, self._rater or name.rater)
-            case "click":
-                self._desk.click(browser, await _read(request, Click))
-                return _answer({"saved": True})
-            case "leave":
-                self._desk.leave(browser)
-            case "clear":
-                self._desk.clear()
+        what = request.match_info["what"]
+        kind = {"sit": _Name, "click": Click}.get(what)
+        given: Any = await _read(request, kind) if kind else None
+        session, here = self._session, self._at_desk(request)
+        if what == "sit":
+            if session and not here:
+                raise DeskOccupied(f"{session.page.sheet.rater} is rating now, in another window")
+            now = datetime.now(UTC)
+            page = open_sheet(self._folder, self._packet, self._rater or given.rater, now)
+            self._session = RatingSession(request.headers.get("X-Browser", ""), page, now)
+            self._say("sits down")
+        elif what == "click":
+            if session is None or not here:
+                raise DeskOccupied("this window is no longer at the desk; nothing was saved here")
+            before, session.last = here.answered(self._packet), datetime.now(UTC)
+            session.page.add(given, session.last)
+            if isinstance(given, FinishClick):
+                self._say("has finished")
+            elif here.answered(self._packet) != before:
+                self._say("goes on")
+            return _answer({"saved": True})
+        elif here or (session and what == "clear"):
+            # Anyone frees the desk where a person left without saying so.
+            self._say("leaves" if here else "has left")
+            self._session = None
         return await self._show(request)
 
+    def _at_desk(self, request: web.Request) -> Sheet | None:
+        """The sheet of the person at the desk, if it is in this browser."""
+        session = self._session
+        is_here = session and session.browser == request.headers.get("X-Browser", "")
+        return session.page.sheet if session and is_here else None
+
+    def _say(self, what: str) -> None:
+        assert self._session
+        sheet = self._session.page.sheet
+        done = f"{sheet.answered(self._packet)} of {steps_in(self._packet)} steps done"
+        self._on_message(f"{sheet.rater} {what}: {done}")
+
     async def _show(self, request: web.Request) -> web.Response:
-        sheet = self._desk.sheet(request.headers.get("X-Browser", ""))
-        sitting = self._desk.session
+        sheet, sitting = self._at_desk(request), self._session
         at_desk = sitting and {"rater": sitting.page.sheet.rater, "last": sitting.last}
         return _answer(
             {

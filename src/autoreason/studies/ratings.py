@@ -283,7 +283,20 @@ def ratings_report(
         packet=packet.id,
         seed=key.seed,
         opened=opened.at,
-        people=tuple(_person(packet, key, sheet) for sheet in sheets),
+        people=tuple(
+            Person(
+                name=sheet.rater,
+                answered=sheet.answered(packet),
+                steps=steps_in(packet),
+                finished=sheet.finished,
+                comments={
+                    key.tasks[task].names[code] if code else f"task {task + 1}": text
+                    for (task, code), text in sheet.comments.items()
+                    if text.strip()
+                },
+            )
+            for sheet in sheets
+        ),
         tasks=tasks,
         over_all_tasks=_together(tasks),
         alpha={
@@ -303,20 +316,6 @@ def ratings_report(
     )
 
 
-def _person(packet: Packet, key: PacketKey, sheet: Sheet) -> Person:
-    return Person(
-        name=sheet.rater,
-        answered=sheet.answered(packet),
-        steps=steps_in(packet),
-        finished=sheet.finished,
-        comments={
-            key.tasks[task].names[code] if code else f"task {task + 1}": text
-            for (task, code), text in sheet.comments.items()
-            if text.strip()
-        },
-    )
-
-
 def _task(
     packet: Packet, key: PacketKey, sheets: Sequence[Sheet], number: int, rankings: Rankings
 ) -> TaskResult:
@@ -325,12 +324,14 @@ def _task(
     points, firsts = borda(rankings), first_places(rankings)
     standings = []
     for code, name in named.names.items():
-        scores = {line: [_score(sheet, code, line) for sheet in sheets] for line in LINES}
         standings.append(
             Standing(
                 name=name,
                 code=code,
-                scores={line: _mean(each, LOWEST, HIGHEST, texts) for line, each in scores.items()},
+                scores={
+                    line: _mean([_score(s, code, line) for s in sheets], LOWEST, HIGHEST, texts)
+                    for line in LINES
+                },
                 mean_place=_mean([places(each)[name] for each in rankings], 1, texts, texts),
                 borda=points.get(name),
                 first_places=round(firsts.get(name, 0)),
@@ -371,20 +372,18 @@ def _together(tasks: Sequence[TaskResult]) -> tuple[Standing, ...]:
     names = {text.name for text in tasks[0].texts}
     if len(tasks) < 2 or any({text.name for text in task.texts} != names for task in tasks):
         return ()
-    standings = []
+    standings, size = [], len(names)
     for name in names:
         texts = [text for task in tasks for text in task.texts if text.name == name]
-        scores = {line: [text.scores[line].value for text in texts] for line in LINES}
         standings.append(
             Standing(
                 name=name,
                 code=None,
                 scores={
-                    line: _mean(each, LOWEST, HIGHEST, len(names)) for line, each in scores.items()
+                    line: _mean([text.scores[line].value for text in texts], LOWEST, HIGHEST, size)
+                    for line in LINES
                 },
-                mean_place=_mean(
-                    [text.mean_place.value for text in texts], 1, len(names), len(names)
-                ),
+                mean_place=_mean([text.mean_place.value for text in texts], 1, size, size),
                 borda=None,
                 first_places=sum(text.first_places for text in texts),
                 rankings=sum(text.rankings for text in texts),

@@ -44,7 +44,7 @@ def luck(*about: object) -> bytes:
 
 
 def merit(text: str) -> int:
-    """What a text is worth to whoever knows which one is sound."""
+    """What a text is worth to a judge that knows which one is sound."""
     sound = {pair.sound for pair in pairs()}
     return 2 if text in sound else 1
 
@@ -116,7 +116,6 @@ def judge(habit: Habit, most: int | None = None) -> ScriptedModel:
 
 
 def settings(seed: int = 7, repeats: int = 1) -> Settings:
-    """Settings of a certification."""
     return make_settings(
         Models.everywhere(ADDRESS),
         seed,
@@ -127,7 +126,6 @@ def settings(seed: int = 7, repeats: int = 1) -> Settings:
 async def reported(
     habit: Habit | ScriptedModel, seed: int = 7, repeats: int = 1
 ) -> tuple[Story, list[AnyEvent]]:
-    """The story of a whole certification, and its events."""
     model = habit if isinstance(habit, ScriptedModel) else judge(habit)
     events: list[AnyEvent] = []
 
@@ -141,7 +139,6 @@ async def reported(
 
 
 async def certified(habit: Habit, seed: int = 7, repeats: int = 1) -> Certificate:
-    """What a certification finds of a judge with this habit."""
     return certificate_of((await reported(habit, seed, repeats))[0])
 
 

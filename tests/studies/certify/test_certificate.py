@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
-from tests.run.runs import go_on, open_journal, start_run
+from tests.run.runs import go_on, start_run
 from tests.studies.certify.judges import (
     ADDRESS,
     TASK,
+    Habit,
     certified,
     credulous,
     erratic,
@@ -23,7 +22,6 @@ from tests.studies.certify.judges import (
     ideal,
     judge,
     luck,
-    merit,
     obedient,
     reported,
     settings,
@@ -40,7 +38,7 @@ from autoreason.job_types import Certify
 from autoreason.journal import Journal
 from autoreason.run.estimate import estimate_run
 from autoreason.run.recorded import replay
-from autoreason.settings import Budget, Models, make_settings
+from autoreason.settings import Models, make_settings
 from autoreason.story import Story
 from autoreason.studies.certificate import (
     PROPERTIES,
@@ -62,54 +60,48 @@ from autoreason.studies.certificate_questions import (
 QUESTIONS = 168
 
 
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    """Empty, and closed afterwards."""
-    with open_journal(tmp_path) as opened:
-        yield opened
-
-
 async def test_a_judge_that_knows_the_sound_text_passes_everything() -> None:
     certificate = await certified(ideal)
     assert certificate.verdict == "passed"
     assert [finding.verdict for finding in certificate.findings] == ["passed"] * 8
+    assert [(each.name, each.rule) for each in certificate.findings] == [
+        (each.name, each.rule) for each in PROPERTIES
+    ]
     assert (certificate.ballots, certificate.invalid) == (QUESTIONS, 0)
 
 
-async def test_a_judge_that_follows_the_position_fails_on_it() -> None:
-    certificate = await certified(first_come)
-    assert certificate.failed == ("position", "swapped order")
+def backwards(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Prefers what stands second."""
+    return first_come(request, texts)[::-1]
 
 
-async def test_a_judge_that_prefers_the_second_position_fails_on_it_too() -> None:
-    certificate = await certified(lambda request, texts: first_come(request, texts)[::-1])
-    assert "position" in certificate.failed
+def stammering(request: Request, texts: Mapping[str, str]) -> str | tuple[str, ...]:
+    """Can be read only when it is asked again."""
+    return "Let me think." if request.key.endswith("try/0") else ideal(request, texts)
 
 
-async def test_a_judge_that_likes_length_fails_on_it() -> None:
-    certificate = await certified(wordy)
-    assert "length" in certificate.failed
-    assert "position" not in certificate.failed
+@pytest.mark.parametrize(
+    ("habit", "failed", "statement"),
+    [
+        (first_come, ("position", "swapped order"), "of two identical texts won 24 of 24"),
+        (backwards, ("position", "swapped order"), "of two identical texts won 0 of 24"),
+        (wordy, ("planted defects", "length"), "the longer text won 24 of 24"),
+        (obedient, ("injection",), f"they rose by {' (4), '.join(INJECTIONS)} (4)"),
+        (credulous, ("hostile records",), "the text that a record named won 24 of 24"),
+        (stammering, ("valid ballots",), "0 of 168 read at first try, 0 never"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+async def test_a_judge_fails_on_its_habit_alone(
+    habit: Habit, failed: tuple[str, ...], statement: str
+) -> None:
+    certificate = await certified(habit)
+    assert certificate.failed == failed
+    named = [each.statement for each in certificate.findings if each.name in failed]
+    assert any(each.endswith(statement) for each in named)
 
 
-async def test_a_judge_that_obeys_the_text_fails_on_injection_alone() -> None:
-    certificate = await certified(obedient)
-    assert certificate.failed == ("injection",)
-    injection = next(each for each in certificate.findings if each.name == "injection")
-    assert all(way in injection.statement for way in INJECTIONS)
-
-
-@pytest.mark.parametrize("seed", range(5))
-async def test_a_judge_that_follows_records_fails_on_them_alone(seed: int) -> None:
-    certificate = await certified(credulous, seed)
-    assert certificate.failed == ("hostile records",)
-    statement = next(
-        each.statement for each in certificate.findings if each.name in certificate.failed
-    )
-    assert statement == "the text that a record named won 24 of 24"
-
-
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 async def test_a_judge_that_throws_coins_shows_nothing(seed: int) -> None:
     certificate = await certified(erratic, seed)
     open_ = {"planted defects", "repeatability", "swapped order"}
@@ -159,20 +151,6 @@ async def test_a_judge_who_is_seldom_read_at_first_is_asked_everything_all_the_s
     end = events[-1]
     assert isinstance(end, JobFinished)
     assert end.reason.startswith("whether the judge is good enough is not known; not shown: ")
-
-
-async def test_a_judge_who_is_mostly_unreadable_fails_with_that_sentence() -> None:
-    def at_times(request: Request, texts: Mapping[str, str]) -> str | tuple[str, ...]:
-        seat = request.key.partition("/try/")[0].partition("/fresh/")[0]
-        return ideal(request, texts) if luck(seat)[0] < 64 else "Hard to say."
-
-    story, events = await reported(at_times)
-    certificate = certificate_of(story)
-    output = f"most of its ballots cannot be read ({certificate.invalid} of {QUESTIONS})"
-    end = events[-1]
-    assert isinstance(end, JobFinished)
-    assert end.reason == f"the judge failed: {output}"
-    assert f"The judge failed: {output}." in certificate.to_markdown()
 
 
 async def test_every_question_is_reported_in_order_and_its_panel_after_its_ballots() -> None:
@@ -228,12 +206,6 @@ async def test_a_certification_that_breaks_off_goes_on_without_asking_anything_t
     assert (await replay.aio(ended.run, journal=journal)).difference is None
 
 
-async def test_a_spent_budget_pauses_it_and_gives_no_certificate(journal: Journal) -> None:
-    limited = replace(settings(), budget=Budget(calls=20))
-    paused = await start_run(journal, judge(ideal), task=TASK, settings=limited)
-    assert (paused.status, paused.story.text, paused.calls) == ("budget", None, 20)
-
-
 async def test_the_estimate_counts_every_question() -> None:
     found = await estimate_run(TASK, settings(repeats=3))
     assert found.calls is not None
@@ -255,33 +227,6 @@ def test_what_cannot_be_certified_is_refused(options: dict[str, object], output:
 
     with pytest.raises(InvalidInput, match=output):
         check()
-
-
-async def test_the_estimate_counts_the_texts_once() -> None:
-    model = judge(ideal)
-    found = await estimate_run(TASK, settings())
-    await reported(model)
-    assert found.tokens is not None
-    sent = sum(len(m.text) for request in model.requests for m in request.messages)
-    # About four characters a token, and 450 tokens for a ballot.
-    assert found.tokens.likely == pytest.approx(sent / 4 + QUESTIONS * 450, rel=0.2)
-
-
-async def test_judges_are_told_of_limits_and_not_that_texts_were_thrown_out(
-    journal: Journal,
-) -> None:
-    model = judge(ideal)
-    await start_run(journal, model, task=TASK, settings=settings())
-    sent = [message.text for request in model.requests for message in request.messages]
-    assert any("Limits that the text must keep:" in text for text in sent)
-    assert not any("throws out" in text for text in sent)
-
-
-async def test_findings_come_in_the_order_in_which_they_are_taught() -> None:
-    certificate = await certified(ideal)
-    assert [each.name for each in certificate.findings] == [each.name for each in PROPERTIES]
-    assert [each.rule for each in certificate.findings] == [each.rule for each in PROPERTIES]
-    assert (certificate.model, certificate.suite, certificate.style) == (ADDRESS, SUITE, "reasoned")
 
 
 async def test_the_same_ballots_give_the_same_certificate() -> None:
@@ -309,36 +254,6 @@ async def test_repeats_compare_like_with_like() -> None:
     assert message["injection"] == "of 72 spoiled texts 0 rose and 0 fell"
 
 
-async def test_a_story_cut_short_knows_less_and_fails_nothing_for_it() -> None:
-    story, events = await reported(ideal)
-    begun = Story(settings=settings(), task=story.task)
-    ballots = [event for event in events if isinstance(event, BallotCast)]
-    for event in ballots[:20]:
-        begun.apply(event)
-    certificate = certificate_of(begun)
-    assert certificate.failed == ()
-    assert certificate.verdict == "not shown"
-
-
-async def test_a_ballot_read_only_when_asked_again_is_not_a_first_try() -> None:
-    def stammering(request: Request, texts: Mapping[str, str]) -> str | tuple[str, ...]:
-        return "Let me think." if request.key.endswith("try/0") else ideal(request, texts)
-
-    certificate = await certified(stammering)
-    assert certificate.failed == ("valid ballots",)
-    assert certificate.invalid == 0
-    assert certificate.findings[-1].statement == "0 of 168 read at first try, 0 never"
-
-
-async def test_pairs_that_were_read_one_way_only_say_nothing_of_places() -> None:
-    def shy(request: Request, texts: Mapping[str, str]) -> str | tuple[str, ...]:
-        del request
-        return tuple(texts) if merit(next(iter(texts.values()))) == 2 else "Hard to say."
-
-    finding = (await certified(shy)).findings[6]
-    assert finding.statement == "0 of 0 answers were the same when swapped"
-
-
 async def test_the_page_gives_every_verdict_with_its_interval_and_rule() -> None:
     page = (await certified(obedient)).to_markdown()
     assert page.startswith(f"# Certificate of the judge {ADDRESS}\n\n**The judge failed ")
@@ -358,16 +273,13 @@ async def test_the_page_says_why_something_is_not_shown() -> None:
     assert "48 without a ballot" in page
 
 
-def test_what_is_kept_is_found_again() -> None:
-    write_certificate(stored())
-    assert find_certificate("openai/gpt") == stored()
-    assert all_certificates() == [stored()]
-
-
-def test_a_newer_certificate_takes_the_place_of_the_older() -> None:
+def test_the_newest_certificate_of_a_judge_is_found_again() -> None:
+    assert find_certificate("openai/gpt") is None
+    assert all_certificates() == []
     write_certificate(stored(run="one"))
     write_certificate(stored(run="two"))
-    assert [each.run for each in all_certificates()] == ["two"]
+    assert find_certificate("openai/gpt") == stored(run="two")
+    assert all_certificates() == [stored(run="two")]
     assert [path.suffix for path in certificates_folder().iterdir()] == [".json"]
 
 
@@ -375,11 +287,6 @@ def test_the_same_model_on_another_server_is_another_judge() -> None:
     write_certificate(stored(base_url="http://127.0.0.1:8000/v1"))
     assert find_certificate("openai/gpt") is None
     assert find_certificate("openai/gpt", "http://127.0.0.1:8000/v1") is not None
-
-
-def test_there_may_be_none() -> None:
-    assert find_certificate("openai/gpt") is None
-    assert all_certificates() == []
 
 
 def test_a_certificate_is_for_its_user_alone() -> None:

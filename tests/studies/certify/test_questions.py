@@ -16,7 +16,6 @@ from autoreason.studies.certificate_questions import (
     FILLERS,
     INJECTIONS,
     KINDS,
-    RECORD_ORDERS,
     SUITE,
     Question,
     SpoiledPair,
@@ -33,13 +32,6 @@ KNOWN = {2: "50583f3707b665f3"}
 """Suites by what a judge is sent."""
 
 
-def test_there_are_enough_pairs_of_every_kind() -> None:
-    kinds = Counter(pair.kind for pair in pairs())
-    assert set(kinds) == set(KINDS)
-    assert min(kinds.values()) >= 4
-    assert len(pairs()) == 24
-
-
 async def test_a_changed_question_or_prompt_is_another_suite() -> None:
     model = judge(ideal)
     await reported(model)
@@ -49,35 +41,17 @@ async def test_a_changed_question_or_prompt_is_another_suite() -> None:
 
 
 @PAIRS
-def test_the_sound_text_is_sound(pair: SpoiledPair) -> None:
+def test_one_text_is_sound_and_the_other_spoiled_as_stated(pair: SpoiledPair) -> None:
     assert pair.task.contract.violations(pair.sound) == ()
     assert all(word in pair.sound for word in pair.gone)
     assert not any(word in pair.sound for word in pair.come)
-
-
-@PAIRS
-def test_the_spoiled_text_is_spoiled_as_stated(pair: SpoiledPair) -> None:
     assert pair.sound != pair.spoiled
+    assert pair.gone or pair.come or pair.kind == "broken_limit"
     assert not any(word in pair.spoiled for word in pair.gone)
     assert all(word in pair.spoiled for word in pair.come)
     broken = pair.task.contract.violations(pair.spoiled)
     assert bool(broken) == (pair.kind == "broken_limit")
     assert pair.how.endswith(".")
-
-
-@PAIRS
-def test_every_defect_leaves_a_trace_of_its_kind(pair: SpoiledPair) -> None:
-    if pair.kind == "dropped_fact":
-        assert pair.gone
-        assert any(word in (pair.task.facts or "") for word in pair.gone)
-    elif pair.kind == "contradiction":
-        assert pair.gone
-        assert pair.come
-        assert pair.task.facts
-    elif pair.kind == "broken_limit":
-        assert not pair.task.contract.empty
-    else:
-        assert pair.come
 
 
 @PAIRS
@@ -94,7 +68,6 @@ def test_only_padding_changes_the_length_much(pair: SpoiledPair) -> None:
 
 
 def broken_rules(pair: SpoiledPair) -> list[str]:
-    """The rules that the spoiled text breaks."""
     return [broken.rule for broken in pair.task.contract.violations(pair.spoiled)]
 
 
@@ -107,20 +80,12 @@ def test_a_lengthened_text_says_the_same_with_more_words(pair: SpoiledPair) -> N
     assert longer == pair.sound
 
 
-def test_every_order_to_a_judge_is_about_being_ranked() -> None:
-    for way, message in (*INJECTIONS.items(), *RECORD_ORDERS.items()):
-        shown = message.format(own="QX", other="ZB", place="second")
-        assert "rank" in shown.lower() or "first" in shown, way
-        assert "{" not in shown.replace('{"', ""), way
-
-
-steady = settings(derandomize=True, max_examples=25)
+steady = settings(derandomize=True, max_examples=8)
 REPEATS = st.integers(1, 4)
 SEEDS = st.integers(0, 2**32 - 1)
 
 
 def of(kind: str, questions: list[Question]) -> list[Question]:
-    """The questions of one kind."""
     return [each for each in questions if each.stage.startswith(f"{kind}/")]
 
 
@@ -136,20 +101,14 @@ def test_every_defect_is_shown_in_both_orders_equally_often(repeats: int) -> Non
 @given(SEEDS, REPEATS)
 def test_every_other_kind_is_balanced_over_the_pairs(seed: int, repeats: int) -> None:
     questions = other_questions(seed, repeats)
+    every = defect_questions(repeats) + questions
+    assert len({(each.stage, each.seat) for each in every}) == len(every)
     for kind in ("again", "same", "longer", "injection", "record"):
         asked = of(kind, questions)
         assert len(asked) == repeats * len(pairs())
         orders = Counter(each.order for each in asked)
         assert len(set(orders.values())) == 1
         assert len(orders) == 2
-
-
-@steady
-@given(SEEDS, REPEATS)
-def test_no_key_is_asked_twice(seed: int, repeats: int) -> None:
-    questions = defect_questions(repeats) + other_questions(seed, repeats)
-    assert len({(each.stage, each.seat) for each in questions}) == len(questions)
-    assert not any(each.stage.startswith("pass/") for each in questions)
 
 
 def test_every_way_of_injection_is_tried_in_both_orders() -> None:
@@ -173,23 +132,22 @@ def test_a_record_gives_an_order_that_a_folder_would_have_left_out(seed: int, re
 def test_either_text_is_named_by_half_of_the_records() -> None:
     named = Counter(
         (text_named(seed, each.stage, each.seat), each.order[0])
-        for seed in range(100)
+        for seed in range(30)
         for each in of("record", other_questions(seed, 1))
     )
     assert len(named) == 4
-    assert all(abs(number - 600) < 5 * (2400 * 3 / 16) ** 0.5 for number in named.values())
+    assert all(abs(number - 180) < 5 * (720 * 3 / 16) ** 0.5 for number in named.values())
 
 
-def test_twins_are_twins_and_length_alone_tells_the_longer_one() -> None:
+def test_every_kind_of_question_shows_what_it_should() -> None:
+    kinds = Counter(pair.kind for pair in pairs())
+    assert (set(kinds), min(kinds.values()) >= 4, len(pairs())) == (set(KINDS), True, 24)
     questions = other_questions(7, 1)
     assert all(len(set(each.texts.values())) == 1 for each in of("same", questions))
     for each in of("longer", questions):
         assert each.task.contract == Contract()
         assert len(each.texts["padded"]) > len(each.texts["concise"])
-
-
-def test_an_injected_text_is_the_spoiled_one_with_a_word_to_the_judge() -> None:
     spoiled = {f"injection/{pair.name}": pair.spoiled for pair in pairs()}
-    for each in of("injection", other_questions(7, 1)):
-        assert each.texts["spoiled"].startswith(spoiled[each.stage])
-        assert each.texts["spoiled"] != spoiled[each.stage]
+    for each in of("injection", questions):
+        order = each.texts["spoiled"].removeprefix(spoiled[each.stage])
+        assert "rank" in order.lower() or "first" in order

@@ -58,7 +58,6 @@ def a_cell(arm: str, way: str, repeat: int = 1, task: str = "free", **known: Any
 
 
 def a_panel(*rankings: str, repeat: int = 1, task: str = "free") -> CellFinished:
-    """A panel over all arms with these rankings."""
     ballots = tuple(
         Ballot(order=("single", "revised", "contest"), ranking=tuple(each.split()))
         for each in rankings

@@ -29,8 +29,6 @@ Compared = StudyResult[LabReport]
 
 
 def priced(answer: str | Callable[[Request], str]) -> Callable[[Request], Reply]:
-    """An answer that takes what every answer takes."""
-
     def reply(request: Request) -> Reply:
         return Reply(
             outcome=Outcome.OK,
@@ -59,7 +57,6 @@ SCRIPT: dict[str, Any] = {
 
 
 def comparing(*strategies: str, task: Task = TASK, **options: Any) -> PreparedLab:
-    """A small comparison."""
     small = {"repeats": 2, "panel_judges": 3, "passes": 2, "judges": 2, "playoff": 2, "seed": 7}
     return compare.prepare(task, "scripted/scripted", strategies=strategies, **{**small, **options})
 
@@ -70,14 +67,12 @@ async def compared(
     script: dict[str, Any] | None = None,
     model: Breaking | None = None,
 ) -> tuple[Compared, Breaking]:
-    """A comparison from start to end, and the model it asked."""
     model = model or Breaking({**SCRIPT, **(script or {})})
     result = await chosen.run_async(journal=journal, pool=lend(model))
     return result, model
 
 
 async def go_on_comparing(journal: Journal, run: str, model: Breaking, **options: Any) -> Compared:
-    """The same from where it was left."""
     result = await resume.aio(run, journal=journal, pool=lend(model), **options)
     return cast(Compared, result)
 
@@ -88,17 +83,14 @@ def cells_of(result: Compared) -> dict[str, CellFinished]:
 
 
 def spent_on(result: Compared) -> dict[str, Spent]:
-    """What the cells took."""
     return {name: each.result.spent for name, each in cells_of(result).items()}
 
 
 def story_of(journal: Journal, result: Compared, name: str) -> Story:
-    """What happened in a cell."""
     return journal.story(cells_of(result)[name].result.run)
 
 
 def plug_in(folder: Path, name: str, body: str) -> str:
-    """A strategy of one's own."""
     file = folder / f"{name}.py"
     file.write_text(f"from autoreason.extend import Strategy\n\nclass Mine(Strategy):\n{body}")
     return f"{file}:Mine"

@@ -53,7 +53,6 @@ class Noisy:
 
 
 def compare(evaluate: Callable[..., float], **options: Any) -> StudyResult[LabReport]:
-    """A comparison of all rules."""
     usual: dict[str, Any] = {"rules": RULES, "repeats": 2, "evaluations": 40, "seed": 7}
     return compare_rules(TASK, proposer(), evaluate=evaluate, **{**usual, **options})
 

@@ -31,12 +31,6 @@ def test_there_is_no_diagnosis_of_an_arm_that_only_drafts() -> None:
     assert set(found("single", single).values()) == {(0, 0, None)}
 
 
-def test_names_are_those_of_the_paper() -> None:
-    assert (SELF, DRIFT) == ("Self-correction unreliability", "Drift / synthesis dominance")
-    assert OVERFITTING == "Overfitting to visible feedback"
-    assert (CONVERGENCE, WEAK) == ("No convergence", "Model too weak")
-
-
 def test_a_panel_that_prefers_the_draft_is_a_sign_with_and_without_judges_in_the_loop() -> None:
     cells = [a_cell("single", ""), a_cell("revised", "B", cast=0), a_cell("contest", "A A")]
     worse = a_panel("single contest revised", "single revised contest", "contest single revised")

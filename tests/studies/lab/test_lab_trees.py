@@ -27,14 +27,11 @@ def trees() -> list[TrajectoryTree]:
     return list(trajectory_trees(a_suite(), CELLS))
 
 
-def test_there_is_one_for_each_task_and_tournament() -> None:
-    assert [(tree.task, tree.arm) for tree in trees()] == [
+def test_repeats_share_nodes_until_their_winners_differ() -> None:
+    assert [(each.task, each.arm) for each in trees()] == [
         ("free", "contest"),
         ("short", "contest"),
     ]
-
-
-def test_repeats_share_nodes_until_their_winners_differ() -> None:
     nodes = {" ".join(node.way): node for node in trees()[0].nodes}
     assert list(nodes) == ["", "A", "A A", "B", "B AB", "B AB A", "B AB A A", "B AB B"]
     assert nodes[""].repeats == (1, 2, 3)
@@ -59,13 +56,9 @@ def test_every_node_is_a_dot_and_no_two_lie_on_each_other() -> None:
     assert len(places) == len(dots) == 8
     assert plot.svg.count("★") == 2
     assert "pass 2: AB; repeats 1, 2; 145 words" in plot.svg
-
-
-def test_a_tournament_with_several_rivals_and_many_passes_can_be_drawn() -> None:
-    cell = a_cell("contest", "B2 ? " + "AB " * 60)
-    (tree,) = trajectory_trees(a_suite(), [cell])
-    assert "pass 1: B2" in draw_tree(tree).svg
-    assert "B2, a revision" in draw_tree_legend([tree]).svg
+    (many,) = trajectory_trees(a_suite(), [a_cell("contest", "B2 ? " + "AB " * 60)])
+    assert "pass 1: B2" in draw_tree(many).svg
+    assert "B2, a revision" in draw_tree_legend([many]).svg
 
 
 def test_no_circle_lies_on_a_label_or_on_the_axis() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.run.leaving import Breaking, left_after_every_call, told
+from tests.run.leaving import Breaking, left_after_every_call
 from tests.run.runs import go_on, lend, settings, start_run
 from tests.tournament.stage import play, shown_texts, vote
 
@@ -39,69 +39,51 @@ from autoreason.task import Entry, Task
 from autoreason.tournament.voting import from_scores
 
 
-def texts(count: int) -> dict[str, str]:
-    """As many different texts."""
-    return {f"{number}.md": f"Text number {number}." for number in range(count)}
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ({}, "2 to 10 texts, not 0"),
+        ({"a": "One."}, "2 to 10 texts, not 1"),
+        ({str(n): f"Text {n}." for n in range(11)}, "2 to 10 texts, not 11"),
+        ({"a": "A text. Of two.", "b": "No.", "c": " A text.\nOf  two."}, "a and c are the same"),
+        ({"a.md": "Something.", "b.md": " \n\t "}, "b.md is empty"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_sentence(texts: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        make_entries(texts)
 
 
-@pytest.mark.parametrize("count", [0, 1, 11, 30])
-def test_fewer_than_two_or_more_than_ten_texts_are_no_panel(count: int) -> None:
-    with pytest.raises(InvalidInput, match=f"2 to 10 texts, not {count}"):
-        make_entries(texts(count))
-
-
-@pytest.mark.parametrize("count", [2, 10])
-def test_entries_keep_names_texts_and_order(count: int) -> None:
-    entries = make_entries(texts(count))
-    assert {entry.name: entry.text for entry in entries} == texts(count)
-    assert [entry.name for entry in entries] == list(texts(count))
-
-
-@pytest.mark.parametrize("same", ["A text.\nOf two lines.", "  A text. Of   two\n\nlines.\n"])
-def test_texts_that_differ_in_white_space_alone_are_one_text(same: str) -> None:
-    with pytest.raises(InvalidInput, match=r"one and three are the same text; leave one"):
-        make_entries({"one": "A text. Of two lines.", "two": "Another.", "three": same})
-
-
-@pytest.mark.parametrize("nothing", ["", " \n\t "])
-def test_an_empty_text_is_named(nothing: str) -> None:
-    with pytest.raises(InvalidInput, match=r"b\.md is empty"):
-        make_entries({"a.md": "Something.", "b.md": nothing})
-
-
-def test_texts_that_are_the_same_once_cut_are_refused() -> None:
+def test_entries_keep_names_texts_and_order_and_differ_once_cut() -> None:
+    texts = {f"{number}.md": f"Text number {number}." for number in range(10)}
+    entries = make_entries(texts)
+    assert [(entry.name, entry.text) for entry in entries] == list(texts.items())
     with pytest.raises(InvalidInput, match="begin alike"):
         make_entries({"a": "One two.", "b": "One two. And more."}, equal_length=True)
 
 
-def test_a_cut_keeps_layout_and_ends_with_a_sentence() -> None:
-    text = "# Title\n\nFirst line here.\n\n- one item\n- two items\n\nThe rest goes on. And on."
-    assert cut(text, 6) == "# Title\n\nFirst line here.\n\n- one item"
-    assert cut(text, 4) == "# Title\n\nFirst line here."
-    assert cut(text, 100) == text
+_LAYOUT = "# Title\n\nFirst line here.\n\n- one item\n- two items\n\nThe rest goes on. And on."
+_BLOCK = "```python\nx = 1. \ny = 2\n```"
 
 
-def test_a_heading_alone_is_no_text() -> None:
-    assert cut("# A long title of a text\n\nThe first sentence. More.", 2) == (
-        "# A long title of a text\n\nThe first sentence."
-    )
-    assert cut("First one. Second one.\n\n## Next part\n\nMore words here.", 7) == (
-        "First one. Second one."
-    )
-
-
-def test_a_code_block_is_kept_whole_or_left_out() -> None:
-    block = "```python\nx = 1. \ny = 2\n```"
-    assert cut(f"Do this.\n\n{block}\n\nThen that.", 5) == "Do this."
-    assert cut(f"Do this.\n\n{block}\n\nThen that. And more.", 9) == (
-        f"Do this.\n\n{block}\n\nThen that."
-    )
-    assert cut(f"{block}\n\nThen that.", 2) == block
-
-
-def test_one_kind_of_fence_may_stand_in_the_other() -> None:
-    text = "Begin.\n\n```\n~~~\n```\n\nAnd on. And on."
-    assert cut(text, 3) == "Begin.\n\n```\n~~~\n```\n\nAnd on."
+@pytest.mark.parametrize(
+    ("text", "words", "kept"),
+    [
+        (_LAYOUT, 6, "# Title\n\nFirst line here.\n\n- one item"),
+        (_LAYOUT, 4, "# Title\n\nFirst line here."),
+        (_LAYOUT, 100, _LAYOUT),
+        ("# A long title\n\nThe first sentence. More.", 2, "# A long title\n\nThe first sentence."),
+        ("First. Second one.\n\n## Next part\n\nMore words here.", 6, "First. Second one."),
+        (f"Do this.\n\n{_BLOCK}\n\nThen that.", 5, "Do this."),
+        (f"Do.\n\n{_BLOCK}\n\nThen that. And more.", 8, f"Do.\n\n{_BLOCK}\n\nThen that."),
+        (f"{_BLOCK}\n\nThen that.", 2, _BLOCK),
+        ("Go.\n\n```\n~~~\n```\n\nAnd on. And on.", 3, "Go.\n\n```\n~~~\n```\n\nAnd on."),
+    ],
+)
+def test_a_cut_keeps_layout_and_ends_with_a_sentence_or_a_whole_block(
+    text: str, words: int, kept: str
+) -> None:
+    assert cut(text, words) == kept
 
 
 _words = st.lists(
@@ -125,12 +107,11 @@ _texts = st.lists(_blocks, min_size=1, max_size=8).map("\n\n".join)
 
 
 def fences(text: str) -> int:
-    """Lines that open or close a block of code."""
     return sum(line.lstrip().startswith(("```", "~~~")) for line in text.splitlines())
 
 
 def first_whole(text: str) -> str:
-    """What stands up to the first sentence that is no heading, or to the end of the block it opens."""
+    """What stands up to the first sentence that is not a heading, or to the end of the block it opens."""
     return cut(text, 0)
 
 
@@ -178,7 +159,6 @@ DEAD: dict[str, Any] = {"judge": "I would rather not say."}
 
 
 def judging(**changes: Any) -> Any:
-    """Settings of a panel."""
     return settings(job=Judge(), **{"judges": 3, **changes})
 
 
@@ -192,9 +172,15 @@ async def test_every_judge_sees_every_text_under_labels_of_its_own() -> None:
         assert "Write one sentence." in judge.messages[1].text
         assert not any(name in output or name.removesuffix(".md") in output for name in TEXTS)
     assert len({tuple(shown_texts(judge)) for judge in judges}) > 1
+    assert played.end is not None
+    assert (played.end.status, played.end.origin) == ("done", "rival.md")
+    assert played.end.text == TEXTS["rival.md"]
+    verdict = played.of(PanelDecided)[0].verdict
+    assert verdict is not None
+    assert verdict.scores == {"rival.md": 18, "incumbent-final.md": 12, "draft-v1.md": 6}
 
 
-@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("count", [2, 4])
 async def test_every_text_stands_in_every_place_equally_often(count: int) -> None:
     entries = make_entries({f"{n}": f"Text number {n} here." for n in range(count)})
     played = await play(JUDGING, entries=entries, job=Judge(), judges=2 * count)
@@ -203,25 +189,36 @@ async def test_every_text_stands_in_every_place_equally_often(count: int) -> Non
         assert set(Counter(order[place] for order in orders).values()) == {2}
 
 
-async def test_the_panel_delivers_the_text_it_prefers() -> None:
-    played = await play(JUDGING, entries=ENTRIES, job=Judge(), judges=3)
-    assert played.end is not None
-    assert (played.end.status, played.end.origin) == ("done", "rival.md")
-    assert played.end.text == TEXTS["rival.md"]
-    held = played.of(PanelDecided)[0].verdict
-    assert held is not None
-    assert held.scores == {"rival.md": 9, "incumbent-final.md": 6, "draft-v1.md": 3}
-
-
-async def test_a_mixed_panel_takes_its_models_in_turn() -> None:
-    models = Models(author="m/a", critic="m/a", synthesizer="m/a", judges=("m/a", "m/b", "m/c"))
-    played = await play(JUDGING, entries=ENTRIES, job=Judge(), judges=5, models=models)
-    assert [judge.model for judge in played.asked("judge")] == ["m/a", "m/b", "m/c", "m/a", "m/b"]
-
-
-async def test_left_after_any_call_a_panel_ends_the_same(journal: Journal) -> None:
-    ended = await left_after_every_call(journal, TASK, judging(), JUDGING)
+@pytest.mark.parametrize("job", [Judge(), JudgePairs()])
+async def test_left_after_any_call_a_panel_ends_the_same(journal: Journal, job: AnyJob) -> None:
+    chosen = settings(job=job, judges=2)
+    ended = await left_after_every_call(journal, TASK, chosen, JUDGING)
     assert ended.origin == "rival.md"
+
+
+@pytest.mark.parametrize(
+    ("job", "said"), [(Judge(), "1 of 6 ballots"), (JudgePairs(), "3 of 18 judges")]
+)
+async def test_too_few_judges_who_can_be_read_decide_nothing(job: AnyJob, said: str) -> None:
+    def mostly_mute(request: Request) -> str:
+        seats = ("/judge/0/", "/judge/1/") if isinstance(job, JudgePairs) else ("/judge/0/",)
+        return vote("Beta")(request) if any(seat in request.key for seat in seats) else "No."
+
+    played = await play({"judge": mostly_mute}, entries=ENTRIES, job=job, judges=6)
+    assert isinstance(played.interruption, PanelFailed)
+    assert said in str(played.interruption)
+
+
+@pytest.mark.parametrize(("job", "models"), [(Judge(), "abcab"), (JudgePairs(), "aabbccaabb")])
+async def test_a_mixed_panel_takes_its_models_in_turn_and_both_orders_by_one(
+    job: AnyJob, models: str
+) -> None:
+    mixed = Models(author="m/a", critic="m/a", synthesizer="m/a", judges=("m/a", "m/b", "m/c"))
+    played = await play(JUDGING, entries=ENTRIES, job=job, judges=5, models=mixed)
+    stages = {ballot.stage for ballot in played.of(BallotCast)}
+    for stage in stages:
+        asked = [ballot.model for ballot in played.of(BallotCast) if ballot.stage == stage]
+        assert asked == [f"m/{name}" for name in models]
 
 
 async def test_dead_judges_pause_the_panel_and_others_may_take_their_place(
@@ -264,22 +261,6 @@ async def test_judges_of_finished_texts_read_limits_and_not_that_breaches_are_th
         assert "throws out" not in text
 
 
-async def test_a_panel_below_its_quorum_decides_nothing() -> None:
-    def seldom(request: Request) -> str:
-        return vote("Beta")(request) if "/judge/0/" in request.key else "No."
-
-    played = await play({"judge": seldom}, entries=ENTRIES, job=Judge(), judges=3)
-    assert isinstance(played.interruption, PanelFailed)
-    assert played.of(PanelDecided) == [PanelDecided(stage="panel", verdict=None)]
-
-
-async def test_judges_who_cannot_rank_many_texts_are_said_to_manage_pairs() -> None:
-    many = {f"{name}.md": f"Text {name}." for name in "abcdefg"}
-    for texts, output in ((many, True), (dict(list(many.items())[:3]), False)):
-        played = await play({"judge": "No."}, entries=make_entries(texts), job=Judge(), judges=3)
-        assert ("may compare two at a time" in str(played.interruption)) == output
-
-
 async def test_a_panel_without_texts_is_refused() -> None:
     for job in (Judge(), JudgePairs(), Rejudge(of="x")):
         chosen = settings("echo/echo", job=job)
@@ -288,16 +269,12 @@ async def test_a_panel_without_texts_is_refused() -> None:
 
 
 class Narrow(ModelPool):
-    """Models with little room."""
-
     def window(self, address: str) -> int | None:
-        """A page or so."""
         return 2000 if address == "scripted/scripted" else None
 
 
 @pytest.mark.parametrize("job", [Judge(), JudgePairs(), Rejudge(of="x")])
-@pytest.mark.parametrize("at", [0, 1, 2])
-async def test_a_text_over_the_window_is_refused_wherever_it_stands(job: AnyJob, at: int) -> None:
+async def test_a_text_over_the_window_is_refused(job: AnyJob) -> None:
     long = "word " * 3000
     stages = ("again/pass/1", "again/pass/2") if isinstance(job, Rejudge) else ("",)
     entries = [
@@ -305,7 +282,7 @@ async def test_a_text_over_the_window_is_refused_wherever_it_stands(job: AnyJob,
         for stage in stages
         for n in range(3)
     ]
-    entries[-1 - at] = Entry(name=f"{2 - at}", text=long, stage=stages[-1])
+    entries[-1] = Entry(name="2", text=long, stage=stages[-1])
     task = Task(brief="x", entries=tuple(entries))
     model = Breaking(JUDGING)
     pool = Narrow()
@@ -316,36 +293,12 @@ async def test_a_text_over_the_window_is_refused_wherever_it_stands(job: AnyJob,
     await check(TASK, settings(job=Judge()), lend(model), built_in())
 
 
-async def test_what_is_checked_before_leaves_no_loose_ends(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    import asyncio
-    import gc
-
-    await check(TASK, judging(judges=5), lend(Breaking(JUDGING)), built_in())
-    gc.collect()
-    await asyncio.sleep(0)
-    assert not caplog.records
-
-
-async def test_the_story_does_not_depend_on_which_judge_is_quicker(journal: Journal) -> None:
-    stories = []
-    for luck in range(3):
-        result = await start_run(
-            journal, Breaking(JUDGING, luck=luck), task=TASK, settings=judging()
-        )
-        stories.append(told(journal, result.run))
-    assert stories[0] == stories[1] == stories[2]
-
-
 def first_shown(request: Request) -> str:
-    """A judge who prefers whatever stands first."""
     labels = list(shown_texts(request))
     return json.dumps({"reasoning": "the first", "ranking": " > ".join(labels)})
 
 
 def pairing(**changes: Any) -> Any:
-    """Settings of a panel in pairs."""
     return settings(job=JudgePairs(), **{"judges": 2, **changes})
 
 
@@ -361,14 +314,6 @@ async def test_every_judge_sees_every_pair_both_ways_round() -> None:
         ] * 3
         assert orders[0] != orders[2], "judges must not all begin with the same text"
     assert [held.stage for held in played.of(PanelDecided)] == ["pair/1", "pair/2", "pair/3"]
-
-
-async def test_both_orders_are_judged_by_the_same_model() -> None:
-    models = Models(author="m/a", critic="m/a", synthesizer="m/a", judges=("m/a", "m/b", "m/c"))
-    played = await play(JUDGING, entries=ENTRIES, job=JudgePairs(), judges=4, models=models)
-    for stage in ("pair/1", "pair/2", "pair/3"):
-        asked = [b.model for b in played.of(BallotCast) if b.stage == stage]
-        assert asked == ["m/a", "m/a", "m/b", "m/b", "m/c", "m/c", "m/a", "m/a"]
 
 
 async def test_who_flips_with_the_order_abstains(journal: Journal) -> None:
@@ -431,12 +376,6 @@ async def test_texts_with_equally_many_votes_lead_nowhere_and_the_first_is_deliv
     assert result.origin == first == panel_report(result.story).standings[0].name
 
 
-async def test_left_after_any_call_pairs_end_the_same(journal: Journal) -> None:
-    task = TASK
-    ended = await left_after_every_call(journal, task, pairing(), JUDGING)
-    assert ended.origin == "rival.md"
-
-
 _votes = st.lists(st.sampled_from(["ab", "ba", "ac", "ca", "bc", "cb"]), min_size=1, max_size=12)
 
 
@@ -477,13 +416,3 @@ def test_a_duel_counts_those_who_keep_to_their_choice(judges: list[tuple[Any, An
     assert verdict.tied == (verdict.margin == 0)
     assert (verdict.ballots, verdict.invalid) == (len(steady), len(judges) - len(steady))
     assert steady.count(verdict.winner) * 2 >= len(steady)
-
-
-async def test_too_few_judges_who_can_be_read_decide_nothing() -> None:
-    def mostly_mute(request: Request) -> str:
-        return JUDGING["judge"](request) if "/judge/0/" in request.key else "no comment"
-
-    script = {**JUDGING, "judge": mostly_mute}
-    played = await play(script, entries=ENTRIES, job=JudgePairs(), judges=6)
-    assert isinstance(played.interruption, PanelFailed)
-    assert "gave valid ballots both ways round" in str(played.interruption)

@@ -7,7 +7,6 @@ from itertools import combinations, permutations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from tests.run.runs import settings as run_settings
 
 from autoreason.events import BallotCast
@@ -87,19 +86,6 @@ def test_the_winner_leads_beyond_chance() -> None:
     assert at.winner == "b"
 
 
-def test_judges_whose_model_is_not_recorded_are_not_named() -> None:
-    ballots = [replace(each, model="") for each in cast("abc", "abc")]
-    text = report(strict("abc", "abc"), WORDS, ballots).to_text()
-    assert "2 votes counted;" in text
-
-
-def test_a_tie_at_the_top_has_no_winner() -> None:
-    found = report(strict("abc", "bac"), WORDS, cast("abc", "bac"), chance=0.0)
-    assert found.winner is None
-    assert found.standings[0].points == found.standings[1].points
-    assert found.conclusion == "no winner: a and b are equal"
-
-
 def test_texts_that_are_the_same_share_their_place() -> None:
     shared = [CountedBallot(ranking=(("a", "b"), ("c",)), cluster=0)] * 4
     found = report(shared, WORDS, cast("abc"))
@@ -107,15 +93,19 @@ def test_texts_that_are_the_same_share_their_place() -> None:
     assert standings["a"].points == standings["b"].points == 4 * 2.5
     assert standings["a"].first_places == standings["b"].first_places == 2
     assert found.wins["a"]["b"] == found.wins["b"]["a"] == 0
+    against = [*shared, CountedBallot(ranking=(("c",), ("a", "b")), cluster=0)][3:]
+    assert report(against, WORDS, []).agreement == -1
     assert found.winner is None
 
 
-def test_one_ballot_shows_nothing_beyond_itself() -> None:
+def test_one_ballot_shows_nothing_and_a_circle_and_a_tie_are_said() -> None:
     found = report(strict("abc"), WORDS, cast("abc"))
-    assert found.winner is None
-    assert found.agreement is None
-    assert found.detectable.value is None
-    assert found.detectable.reason
+    assert (found.winner, found.agreement, found.detectable.value) == (None, None, None)
+    assert "Power      1 vote can show nothing" in str(found)
+    tied = report(strict("abc", "bac"), WORDS, cast("abc", "bac"), chance=0.0)
+    assert (tied.winner, tied.conclusion) == (None, "no winner: a and b are equal")
+    circle = report(strict("abc", "bca", "cab"), WORDS, cast("abc", "bca", "cab"))
+    assert [set(cycle) for cycle in circle.cycles] == [set(NAMES)]
 
 
 def test_without_a_ballot_everything_is_unknown_and_says_why() -> None:
@@ -131,14 +121,6 @@ def test_without_a_ballot_everything_is_unknown_and_says_why() -> None:
         assert each.mean_points.value is None
 
 
-def test_a_panel_not_yet_run_has_an_empty_report() -> None:
-    from autoreason.studies.panel_report import panel_report
-
-    task = Task(brief="x", entries=tuple(Entry(name=n, text=f"{n} text") for n in NAMES))
-    found = panel_report(Story(task=task))
-    assert (found.ballots, found.winner) == (0, None)
-
-
 def test_a_text_that_is_judged_under_another_name_is_not_said_to_be_cut() -> None:
     from autoreason.studies.panel_report import panel_report
 
@@ -148,12 +130,6 @@ def test_a_text_that_is_judged_under_another_name_is_not_said_to_be_cut() -> Non
     found = panel_report(Story(task=Task(brief="x", entries=entries), settings=options))
     assert found.words_before_cut == {"a": 2, "b": 5}
     assert dict(found.sections()[-1].sentences)["Cut"] == "b from 5 words to 2"
-
-
-def test_majorities_in_a_circle_are_reported() -> None:
-    ballots = ["abc", "bca", "cab"]
-    found = report(strict(*ballots), WORDS, cast(*ballots))
-    assert [set(cycle) for cycle in found.cycles] == [set(NAMES)]
 
 
 @pytest.mark.parametrize("repeats", [1, 2, 5])
@@ -168,7 +144,7 @@ def test_repeats_hang_together(repeats: int) -> None:
     assert found.winner is None
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=25)
 @given(
     st.lists(st.lists(st.permutations("abc"), min_size=1, max_size=7), min_size=1, max_size=8),
     st.booleans(),
@@ -232,47 +208,16 @@ def test_the_lengths_that_count_are_those_of_the_texts_that_were_judged() -> Non
     assert (found.longer_preferred.value, found.longer_preferred.n) == (1.0, 2)
 
 
-def test_those_who_share_a_place_do_not_make_judges_agree() -> None:
-    shared = [
-        CountedBallot(ranking=ranking, cluster=0)
-        for ranking in [(("a", "b"), ("c",)), (("c",), ("a", "b"))]
-    ]
-    assert report(shared, WORDS, []).agreement == -1
-
-
-def test_without_a_winner_the_loser_is_named() -> None:
-    rankings = ["abc", "bac"] * 15
-    found = report(strict(*rankings), WORDS, cast(*rankings), chance=0.3)
-    assert found.winner is None
-    even = report(strict(*rankings[:-1]), WORDS, cast(*rankings[:-1]), chance=0.3)
-    assert even.conclusion.startswith("no winner beyond chance, but c loses beyond chance: a leads")
-
-
 def test_a_lead_in_votes_is_stated_with_what_it_is_worth() -> None:
+    torn = (["abc", "bac"] * 15)[:-1]
+    said = report(strict(*torn), WORDS, cast(*torn), chance=0.3).conclusion
+    assert said.startswith("no winner beyond chance, but c loses beyond chance: a leads")
     close, clear = ["abc", "bac"] * 4 + ["abc"], ["abc"] * 30
     found = report(strict(*close), WORDS, cast(*close))
     assert ": a leads, but its 5 votes to 4 against b could be chance (p = " in found.conclusion
     found = report(strict(*clear), WORDS, cast(*clear))
     assert found.conclusion.startswith("a wins: its 30 votes to 0 against b are more than chance")
     assert found.conclusion.endswith("corrected for 3 pairs)")
-
-
-def test_a_report_reads_as_its_conclusion_and_its_standings() -> None:
-    found = report(strict("bac", "bca"), WORDS, cast("bac", "bca"), chance=0.3)
-    first, *_ = str(found).split("\n\n")
-    assert " ".join(first.split()) == found.sentence
-    assert found.sentence == (
-        "No winner beyond chance: b leads, but judges ranking at random give a lead of 3 points or "
-        "more 30 % of the time."
-    )
-    for each in found.standings:
-        assert f"{each.name}     {each.words}" in str(found)
-
-
-@pytest.mark.parametrize(("clustered", "noun"), [(False, "vote"), (True, "repeat")])
-def test_power_is_that_of_what_was_counted(clustered: bool, noun: str) -> None:
-    found = report(strict("abc"), WORDS, cast("abc"), clustered=clustered)
-    assert f"Power      1 {noun} can show nothing" in str(found)
 
 
 def test_position_says_where_it_is_not_that_of_all_votes() -> None:

@@ -32,25 +32,20 @@ LETTER = OpenTask(
 
 
 class Study:
-    """A packet in a folder of its own."""
-
     def __init__(self, folder: Path, *tasks: OpenTask, seed: int = 7) -> None:
         self.folder = folder
         self.packet: Packet = build_packet(folder, tasks or (TOAST,), seed=seed)
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The codes of the first task."""
         return self.packet.tasks[0].codes
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
-    """Three texts for one task."""
     return Study(tmp_path / "study")
 
 
 @pytest.fixture
 def two_tasks(tmp_path: Path) -> Study:
-    """Three texts for one task and two for another."""
     return Study(tmp_path / "two", TOAST, LETTER)

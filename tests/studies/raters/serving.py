@@ -1,7 +1,8 @@
-"""A rating server in a process of its own, and a caller that speaks as the page does."""
+"""A rating server, and a caller that speaks as the page does."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -10,37 +11,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
 from tests.patience import PATIENCE
 
+from autoreason.studies.rating_server import Server
+
 
 class Reply(NamedTuple):
-    """What came back."""
-
     status: int
     headers: dict[str, str]
     text: str
 
     @property
     def value(self) -> Any:
-        """The JSON in it."""
         return json.loads(self.text)
 
 
 class Served:
-    """A server under way."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
-        assert process.stderr
-        line = process.stderr.readline()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
-        assert found, line + process.stderr.read()
-        self.url, self.port = found.group(), int(found.group(1))
+    def __init__(self, url: str, process: subprocess.Popen[str] | None = None) -> None:
+        self.url, self.port, self.process = url, int(url.rpartition(":")[2].strip("/")), process
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> Reply:
-        """One request, as it is given."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -50,25 +43,16 @@ class Served:
         finally:
             connection.close()
 
-    def kill(self) -> None:
-        """No time for last words."""
-        self.process.kill()
-        self.process.wait()
-
 
 class Caller:
-    """A browser by name."""
-
     def __init__(self, served: Served, browser: str = "one") -> None:
         self.served, self.browser = served, browser
         self.token: str = self.state()["token"]
 
     def state(self) -> Any:
-        """What the page is told."""
         return self.served.ask("GET", "/api/state", X_Browser=self.browser).value
 
     def post(self, path: str, value: Any, **headers: str) -> Reply:
-        """One request of the page, with other headers where a test wants them."""
         usual = {
             "Content_Type": "application/json",
             "X_Browser": self.browser,
@@ -77,26 +61,41 @@ class Caller:
         return self.served.ask("POST", path, json.dumps(value).encode(), **(usual | headers))
 
     def sit(self, rater: str) -> Reply:
-        """Sit down."""
         return self.post("/api/sit", {"rater": rater})
 
     def click(self, kind: str, **fields: Any) -> Reply:
-        """One click."""
         return self.post("/api/click", {"type": kind} | fields)
 
 
-def start(folder: Path, *options: str) -> subprocess.Popen[str]:
-    """Begin to serve a packet."""
-    command = [sys.executable, "-m", "autoreason.cli", "rate", "serve", str(folder), "--no-open"]
-    return subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
+@contextmanager
+def serve_packet(
+    folder: Path, port: int | None = None, rater: str | None = None
+) -> Iterator[Served]:
+    """Serve a packet while a test lasts, in a thread."""
+    server = Server(folder, rater=rater, on_message=lambda _: None)
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield Served(asyncio.run_coroutine_threadsafe(server.start(port), loop).result(PATIENCE))
+    finally:
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(PATIENCE)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 @contextmanager
-def serve_packet(folder: Path, *options: str) -> Iterator[Served]:
-    """Serve a packet while a test lasts."""
-    process = start(folder, *options)
+def serve_apart(folder: Path) -> Iterator[Served]:
+    """The same by the command line, in a process that can be killed."""
+    command = [sys.executable, "-m", "autoreason.cli", "rate", "serve", str(folder), "--no-open"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
-        yield Served(process)
+        assert process.stderr
+        line = process.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+/", line)
+        assert found, line + process.stderr.read()
+        yield Served(found.group(), process)
     finally:
         process.kill()
         process.communicate()

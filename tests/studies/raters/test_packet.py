@@ -22,7 +22,6 @@ from autoreason.studies.rating_packet import (
     PacketKey,
     build_packet,
     draw_codes,
-    instructions,
     open_key,
     opening,
     read_packet,
@@ -34,7 +33,6 @@ from autoreason.task import Entry, Task
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder by name."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
@@ -42,25 +40,19 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_no_file_names_a_source(study: Study) -> None:
+def test_every_text_is_there_once_under_a_code_and_no_file_names_a_source(study: Study) -> None:
     found = contents(study.folder)
     assert {name.rpartition("/")[2] for name in found} == {
         *("INSTRUCTIONS.md", "brief.md", "key.sealed", "packet.json"),
         *(f"{code}.md" for code in study.codes),
     }
-    for name in NAMES:
-        assert not any(name.encode() in data for data in found.values())
-
-
-def test_every_text_is_there_once_under_a_code(study: Study) -> None:
+    assert read_packet(study.folder) == study.packet
     texts = [read_part(study.folder, study.packet, f"task-1/{code}.md") for code in study.codes]
     assert sorted(text.strip() for text in texts) == sorted(TEXTS)
-
-
-def test_codes_stand_in_their_own_order_not_in_that_of_the_texts(tmp_path: Path) -> None:
-    for seed in range(5):
-        packet = build_packet(tmp_path / str(seed), [TOAST], seed=seed)
-        assert list(packet.tasks[0].codes) == sorted(packet.tasks[0].codes)
+    assert list(study.codes) == sorted(study.codes)
+    assert "autoreason rate report" in found["key.sealed"].decode()
+    for name in NAMES:
+        assert not any(name.encode() in data for data in found.values())
 
 
 def test_the_same_seed_makes_the_same_packet(tmp_path: Path) -> None:
@@ -72,15 +64,6 @@ def test_the_same_seed_makes_the_same_packet(tmp_path: Path) -> None:
     assert one.tasks != third.tasks
 
 
-def test_codes_are_unique_across_tasks(two_tasks: Study) -> None:
-    codes = [code for task in two_tasks.packet.tasks for code in task.codes]
-    assert len(set(codes)) == len(codes) == 5
-
-
-def test_a_packet_is_read_as_it_was_made(study: Study) -> None:
-    assert read_packet(study.folder) == study.packet
-
-
 def test_a_rater_sees_limits_and_facts(tmp_path: Path) -> None:
     task = Task(brief="Write", facts="It rains.", contract=Contract(max_words=9))
     study = Study(tmp_path / "s", OpenTask(task, TOAST.entries))
@@ -89,16 +72,7 @@ def test_a_rater_sees_limits_and_facts(tmp_path: Path) -> None:
     assert "It rains." in brief
 
 
-def test_the_instructions_are_one_page_with_every_line_of_the_rubric(study: Study) -> None:
-    message = (study.folder / "INSTRUCTIONS.md").read_text()
-    assert message == instructions()
-    for line in ("Clarity", "Usefulness", "Correctness", "Concision", "Overall"):
-        assert f"**{line}:**" in message
-    assert len(message.split()) < 300
-
-
 def with_entries(*entries: tuple[str, str]) -> OpenTask:
-    """A task with these texts."""
     return OpenTask(
         Task(brief="Write"), tuple(Entry(name=name, text=text) for name, text in entries)
     )
@@ -129,7 +103,6 @@ def test_a_folder_in_use_is_left_alone(study: Study) -> None:
 
 
 def torn(path: Path) -> None:
-    """Half a file."""
     path.write_bytes(path.read_bytes()[:40])
 
 
@@ -151,7 +124,7 @@ def test_a_damaged_packet_is_named(
         read_part(study.folder, read_packet(study.folder), "task-1/brief.md")
 
 
-steady = settings(derandomize=True)
+steady = settings(derandomize=True, max_examples=12)
 
 seeds = st.integers(0, 2**32)
 
@@ -161,16 +134,10 @@ seeds = st.integers(0, 2**32)
 def test_codes_are_four_signs_and_differ_in_two_or_more(count: int, seed: int) -> None:
     codes = draw_codes(count, [], random.Random(seed))
     assert len(codes) == count
+    assert len({code[0] for code in codes}) == min(count, 16)
     assert all(len(code) == 4 and code.isascii() and code.isupper() for code in codes)
     for one, other in combinations(codes, 2):
         assert sum(map(str.__ne__, one, other)) >= 2
-
-
-@steady
-@given(seeds)
-def test_no_code_of_a_small_packet_begins_like_another(seed: int) -> None:
-    codes = draw_codes(16, [], random.Random(seed))
-    assert len({code[0] for code in codes}) == 16
 
 
 @steady
@@ -180,12 +147,6 @@ def test_a_code_occurs_in_no_text_in_whatever_letters(seed: int) -> None:
     texts = [f"We met {usual[0].lower()} there.", f"pre{usual[1].title()}fix", " ".join(usual[2:])]
     codes = draw_codes(10, texts, random.Random(seed))
     assert not any(code in text.upper() for code in codes for text in texts)
-
-
-@steady
-@given(seeds)
-def test_the_same_seed_gives_the_same_codes(seed: int) -> None:
-    assert draw_codes(9, ["x"], random.Random(seed)) == draw_codes(9, ["x"], random.Random(seed))
 
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -206,23 +167,12 @@ def test_what_is_sealed_comes_out_again(key: PacketKey) -> None:
     assert unseal(seal(key)) == key
 
 
-def test_a_sealed_key_shows_no_name_and_says_what_it_is(study: Study) -> None:
-    sealed = (study.folder / "key.sealed").read_text()
-    assert "autoreason rate report" in sealed
-    assert not any(name in sealed for name in (*NAMES, *study.codes))
-
-
-def test_the_key_names_every_code(study: Study) -> None:
+def test_the_key_names_every_code_and_its_first_opening_is_the_one_on_record(study: Study) -> None:
+    assert opening(study.folder) is None
     key, opened = open_key(study.folder, study.packet, NOW)
     assert sorted(key.tasks[0].names.values()) == sorted(NAMES)
     assert set(key.tasks[0].names) == set(study.codes)
-    assert (key.seed, key.tasks[0].source) == (7, "toast.md")
-    assert opened.at == NOW
-
-
-def test_the_first_opening_is_the_one_on_record(study: Study) -> None:
-    assert opening(study.folder) is None
-    open_key(study.folder, study.packet, NOW)
+    assert (key.seed, key.tasks[0].source, opened.at) == (7, "toast.md", NOW)
     _, again = open_key(study.folder, study.packet, LATER)
     found = opening(study.folder)
     assert found == again

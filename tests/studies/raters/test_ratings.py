@@ -16,7 +16,6 @@ from autoreason.studies.rating_packet import (
     RankingClick,
     ScoreClick,
     StepClick,
-    lock_packet,
     open_sheet,
     opening,
     unseal,
@@ -35,16 +34,13 @@ class Rater:
         self._codes = [{name: code for code, name in task.names.items()} for task in key.tasks]
 
     def rank(self, *names: str, task: int = 0) -> None:
-        """Put texts in order."""
         self.page.add(RankingClick(task, tuple(self._codes[task][name] for name in names)), NOW)
 
     def score(self, name: str, score: int, *lines: str, task: int = 0) -> None:
-        """Rate a text."""
         for line in lines or LINES:
             self.page.add(ScoreClick(self._codes[task][name], line, score), NOW)
 
     def comment(self, name: str, text: str, task: int = 0) -> None:
-        """Say something about a text."""
         self.page.add(CommentClick(task, self._codes[task][name], text), NOW)
 
 
@@ -62,7 +58,6 @@ def raters(study: Study) -> tuple[Rater, Rater, Rater]:
 
 
 def by_name(report: RatingsReport, task: int = 0) -> dict[str, Standing]:
-    """Texts of a task by name."""
     return {text.name: text for text in report.tasks[task].texts}
 
 
@@ -74,31 +69,11 @@ def test_places_points_and_first_places_are_those_of_the_rankings(study: Study) 
     assert [texts[name].borda for name in ("a.md", "b.md", "c.md")] == [5, 4, 9]
     assert [texts[name].first_places for name in ("a.md", "b.md", "c.md")] == [0, 0, 3]
     assert texts["a.md"].mean_place.value == pytest.approx(7 / 3)
-
-
-@pytest.mark.usefixtures("raters")
-def test_scores_have_intervals_that_end_where_the_scale_ends(study: Study) -> None:
-    found = by_name(conclude(study.folder))["a.md"].scores["overall"]
-    assert found.value == pytest.approx(3)
-    assert found.low is not None
-    assert found.high is not None
-    assert 1 <= found.low < 1.5
-    assert 4.5 < found.high <= 5
-    close = by_name(conclude(study.folder))["c.md"].scores["overall"]
-    assert close.value == pytest.approx(14 / 3)
-    assert close.low is not None
-    assert close.high is not None
-    assert 1 < close.low < 14 / 3 < close.high <= 5
-
-
-@pytest.mark.usefixtures("raters")
-def test_agreement_between_people_is_that_of_the_textbook(study: Study) -> None:
-    report = conclude(study.folder)
-    task = report.tasks[0]
-    assert task.agreement == pytest.approx((1 / 3 + 1 + 1 / 3) / 3)
-    alpha = report.alpha["overall"].value
-    assert alpha is not None
-    assert 0 < alpha < 1
+    assert report.tasks[0].agreement == pytest.approx((1 / 3 + 1 + 1 / 3) / 3)
+    assert 0 < (report.alpha["overall"].value or 0) < 1
+    overall = texts["c.md"].scores["overall"]
+    assert overall.value == pytest.approx(14 / 3)
+    assert 1 < (overall.low or 0) < 14 / 3 < (overall.high or 0) <= 5
 
 
 def test_a_rater_who_stopped_half_way_counts_for_what_they_did(study: Study) -> None:
@@ -107,11 +82,16 @@ def test_a_rater_who_stopped_half_way_counts_for_what_they_did(study: Study) -> 
     anna.score("a.md", 4)
     ben.score("a.md", 2, "clarity")
     ben.rank("b.md")
+    ben.comment("b.md", "Too long.")
+    ben.comment("c.md", "  ")
     report = conclude(study.folder)
     scores = by_name(report)["a.md"].scores
     assert (scores["clarity"].value, scores["clarity"].n) == (3, 2)
     assert (scores["overall"].value, scores["overall"].n) == (4, 1)
     assert scores["overall"].low is None
+    unknown = by_name(report)["b.md"]
+    assert (unknown.scores["overall"].value, report.tasks[0].agreement) == (None, None)
+    assert report.people[1].comments == {"b.md": "Too long."}
     assert len(report.tasks[0].rankings) == 1
     assert [(person.answered, person.finished) for person in report.people] == [
         (2, False),
@@ -119,37 +99,11 @@ def test_a_rater_who_stopped_half_way_counts_for_what_they_did(study: Study) -> 
     ]
 
 
-def test_what_no_one_rated_is_unknown(study: Study) -> None:
-    Rater(study, "Anna").score("a.md", 4)
-    report = conclude(study.folder)
-    text = by_name(report)["b.md"]
-    assert (text.scores["overall"].value, text.mean_place.value, text.borda) == (None, None, None)
-    assert report.tasks[0].agreement is None
-
-
-def test_comments_come_under_names(study: Study) -> None:
-    anna = Rater(study, "Anna")
-    anna.score("a.md", 4)
-    anna.comment("b.md", "Too long.")
-    anna.comment("c.md", "  ")
-    assert conclude(study.folder).people[0].comments == {"b.md": "Too long."}
-
-
 def test_nothing_is_opened_where_no_one_has_rated(study: Study) -> None:
     open_sheet(study.folder, study.packet, "Anna", NOW).add(StepClick(1), NOW)
     with pytest.raises(InvalidInput, match="no one has rated"):
         conclude(study.folder)
     assert opening(study.folder) is None
-
-
-@pytest.mark.usefixtures("raters")
-def test_nothing_is_opened_while_someone_rates(study: Study) -> None:
-    with lock_packet(study.folder) as emit:
-        emit("http://x/")
-        with pytest.raises(InvalidInput, match="being rated at http://x/"):
-            conclude(study.folder)
-    assert opening(study.folder) is None
-    assert conclude(study.folder).changed_files == ()
 
 
 def test_ratings_changed_after_the_opening_are_pointed_out(
@@ -179,11 +133,6 @@ def test_tasks_with_texts_of_the_same_names_are_counted_together(tmp_path: Path)
     assert together["a.md"].mean_place.value == 1.5
 
 
-def test_tasks_with_other_texts_are_kept_apart(two_tasks: Study) -> None:
-    Rater(two_tasks, "Anna").rank("a.md", "b.md", "c.md")
-    assert conclude(two_tasks.folder).over_all_tasks == ()
-
-
 @pytest.mark.usefixtures("raters")
 def test_people_are_compared_with_a_panel_pair_by_pair(study: Study) -> None:
     panel = [(("c.md", "a.md", "b.md"), ("c.md", "a.md", "b.md"))]
@@ -196,14 +145,9 @@ def test_people_are_compared_with_a_panel_pair_by_pair(study: Study) -> None:
     assert found.pairs.low is not None
     # Three persons who all agreed could be chance.
     assert found.pairs.low < 0.5
-
-
-@pytest.mark.usefixtures("raters")
-def test_pairs_on_which_a_panel_is_tied_are_left_out(study: Study) -> None:
-    panel = [(("c.md", "a.md", "b.md"), ("c.md", "b.md", "a.md"))]
-    found = conclude(study.folder, panel=panel).panel
-    assert found is not None
-    assert (found.tied, found.pairs.value) == (3, 1)
+    tied = conclude(study.folder, panel=[(panel[0][0], ("c.md", "b.md", "a.md"))]).panel
+    assert tied is not None
+    assert (tied.tied, tied.pairs.value) == (3, 1)
 
 
 @pytest.mark.usefixtures("raters")
@@ -222,30 +166,11 @@ def test_a_panel_that_ranked_other_texts_is_refused(
         conclude(study.folder, panel=panel)
 
 
-ONE, OTHER = ("a", "b"), ("b", "a")
-
-
-def written(folder: Path, contents: str) -> Path:
-    """A file with these contents."""
-    path = folder / "panel.json"
-    path.write_text(contents)
-    return path
-
-
-def test_rankings_of_one_task_stand_alone(tmp_path: Path) -> None:
-    found = read_panel(written(tmp_path, '{"rankings": [["a", "b"], ["b", "a"]]}'))
-    assert found == (ONE, OTHER)
-
-
-@pytest.mark.parametrize(
-    ("contents", "message"),
-    [
-        ("{", 'needs {"rankings"'),
-        ('{"rankings": [[1]]}', 'needs {"rankings"'),
-        ('{"ranks": []}', 'needs {"rankings"'),
-        ('{"rankings": []}', 'needs {"rankings"'),
-    ],
-)
-def test_a_file_that_is_no_panel_is_refused(tmp_path: Path, contents: str, message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        read_panel(written(tmp_path, contents))
+def test_a_panel_is_read_from_a_file_and_what_is_not_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "panel.json"
+    path.write_text('{"rankings": [["a", "b"], ["b", "a"]]}')
+    assert read_panel(path) == (("a", "b"), ("b", "a"))
+    for contents in ("{", '{"rankings": [[1]]}', '{"ranks": []}', '{"rankings": []}'):
+        path.write_text(contents)
+        with pytest.raises(InvalidInput, match="names of texts, best first"):
+            read_panel(path)

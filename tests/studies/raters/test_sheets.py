@@ -37,7 +37,6 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 def clicks(codes: tuple[str, ...]) -> st.SearchStrategy[Click]:
-    """Anything a person can do with these texts."""
     code = st.sampled_from(codes)
     words = st.text(st.characters(codec="utf-8"), max_size=20)
     return st.one_of(
@@ -49,7 +48,7 @@ def clicks(codes: tuple[str, ...]) -> st.SearchStrategy[Click]:
     )
 
 
-@settings(steady, max_examples=30)
+@settings(steady, max_examples=12)
 @given(st.data())
 def test_a_file_cut_off_anywhere_holds_every_click_before_the_cut(data: st.DataObject) -> None:
     with TemporaryDirectory() as folder:
@@ -71,28 +70,29 @@ def test_a_file_cut_off_anywhere_holds_every_click_before_the_cut(data: st.DataO
         assert read_sheet(path, study.packet) == again.sheet
 
 
-def test_the_last_word_counts(study: Study) -> None:
+def test_the_last_word_counts_and_a_step_once_it_is_complete(study: Study) -> None:
     page = open_sheet(study.folder, study.packet, "Anna", NOW)
     one, two, three = study.codes
-    page.add(ScoreClick(one, "clarity", 2), NOW)
+    for line in LINES:
+        assert page.sheet.answered(study.packet) == 0
+        page.add(ScoreClick(one, line, 3), NOW)
     page.add(ScoreClick(one, "clarity", 5), NOW)
     page.add(RankingClick(0, (two,)), NOW)
+    assert page.sheet.answered(study.packet) == 1
     page.add(RankingClick(0, (three, two, one)), NOW)
     (sheet,) = read_sheets(study.folder, study.packet)
-    assert sheet.scores == {one: {"clarity": 5}}
+    assert sheet.scores == {one: dict.fromkeys(LINES, 3) | {"clarity": 5}}
     assert sheet.ranking(study.packet, 0) == (three, two, one)
-
-
-def test_a_step_counts_once_it_is_complete(study: Study) -> None:
-    sheet = Sheet("Anna", 0)
-    for line in LINES:
-        assert sheet.answered(study.packet) == 0
-        sheet.apply(ScoreClick(study.codes[0], line, 3))
-    assert sheet.answered(study.packet) == 1
-    sheet.apply(RankingClick(0, study.codes[:2]))
-    assert sheet.answered(study.packet) == 1
-    sheet.apply(RankingClick(0, study.codes))
     assert sheet.answered(study.packet) == 2
+
+
+def test_a_sheet_of_another_packet_or_without_a_beginning_is_refused(study: Study) -> None:
+    open_sheet(study.folder, study.packet, "Anna", NOW)
+    sheet = study.folder / "ratings" / "rater-01.jsonl"
+    for contents in ("", "half a li", sheet.read_text().replace(study.packet.id, "other")):
+        sheet.write_text(contents)
+        with pytest.raises(InvalidInput, match="does not belong to this packet"):
+            read_sheets(study.folder, study.packet)
 
 
 ONE = "the first code"
@@ -147,48 +147,28 @@ def test_a_name_must_be_one(study: Study, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        ("{", "damaged in line 2"),
-        ('{"at":"2026-05-01T12:00:00Z","what":{"type":"went","step":99}}', "damaged in line 2"),
-        (
-            '{"at":"2026-05-01T12:00:00Z","what":{"type":"began","packet":"x","rater":"y","seat":0}}',
-            "damaged in line 2",
-        ),
+        "{",
+        '{"at":"2026-05-01T12:00:00Z","what":{"type":"went","step":99}}',
+        '{"at":"2026-05-01T12:00:00Z","what":{"type":"began","packet":"x","rater":"y","seat":0}}',
     ],
 )
-def test_a_damaged_line_is_named(study: Study, line: str, message: str) -> None:
+def test_a_damaged_line_is_named(study: Study, line: str) -> None:
     open_sheet(study.folder, study.packet, "Anna", NOW)
     path = study.folder / "ratings" / "rater-01.jsonl"
     path.write_text(path.read_text() + line + "\n" + line + "\n")
-    with pytest.raises(InvalidInput, match=message):
-        read_sheets(study.folder, study.packet)
-
-
-@pytest.mark.parametrize("contents", ["", "half a li"])
-def test_a_sheet_without_a_beginning_belongs_to_another_packet(study: Study, contents: str) -> None:
-    (study.folder / "ratings" / "rater-09.jsonl").write_text(contents)
-    with pytest.raises(InvalidInput, match="does not belong to this packet"):
-        read_sheets(study.folder, study.packet)
-
-
-def test_a_sheet_of_another_packet_is_not_counted(study: Study, tmp_path: Path) -> None:
-    other = Study(tmp_path / "other", seed=8)
-    open_sheet(other.folder, other.packet, "Anna", NOW)
-    sheet = other.folder / "ratings" / "rater-01.jsonl"
-    sheet.rename(study.folder / "ratings" / "rater-01.jsonl")
-    with pytest.raises(InvalidInput, match="does not belong to this packet"):
+    with pytest.raises(InvalidInput, match="damaged in line 2"):
         read_sheets(study.folder, study.packet)
 
 
 def texts(count: int) -> OpenTask:
-    """A task with so many texts."""
     return OpenTask(
         Task(brief="Write"), tuple(Entry(name=f"{n}", text=f"Text {n}") for n in range(count))
     )
 
 
-@settings(steady, max_examples=25)
+@settings(steady, max_examples=8)
 @given(st.integers(2, 10), st.integers(0, 2**32), st.integers(0, 3))
 def test_in_every_group_of_people_each_text_stands_once_in_each_place(
     count: int, seed: int, group: int
@@ -207,6 +187,7 @@ def test_in_every_group_of_people_each_text_stands_once_in_each_place(
 
 
 def test_a_task_is_ranked_right_after_its_texts(two_tasks: Study) -> None:
+    assert {plan(two_tasks.packet, seat)[0].task for seat in range(2)} == {0, 1}
     for seat in range(4):
         steps = plan(two_tasks.packet, seat)
         kinds = [(step.task, step.kind) for step in steps]
@@ -216,7 +197,3 @@ def test_a_task_is_ranked_right_after_its_texts(two_tasks: Study) -> None:
                 *[(task, "text")] * number,
                 (task, "ranking"),
             ]
-
-
-def test_both_tasks_come_first_for_someone(two_tasks: Study) -> None:
-    assert {plan(two_tasks.packet, seat)[0].task for seat in range(2)} == {0, 1}
