@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.run.leaving import Breaking
+from tests.run.runs import TASK
 from tests.studies.lab.rivals import (
     A_CALL,
     OWN,
@@ -23,13 +24,14 @@ from tests.studies.lab.rivals import (
 from tests.tournament.stage import document, shown_texts
 
 from autoreason.errors import InvalidInput, StrategyError
-from autoreason.exchange import Outcome, Reply, Request
+from autoreason.exchange import Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
 from autoreason.run.recorded import replay
 from autoreason.stats import BEYOND_CHANCE
 from autoreason.stats.resampling import permutation_test
 from autoreason.stats.shares import enough_repeats
 from autoreason.studies.lab_suite import CellFinished
+from autoreason.task import Task
 
 NO_BALLOT = priced("I would rather not say.")
 

@@ -28,13 +28,8 @@ from tests.stats.recordings import ARMS, private_shares, recorded
 from autoreason.characters import without_controls
 from autoreason.programs.assignment import Assignment, CodeVerdict
 from autoreason.programs.events import Solved
-from autoreason.programs.events import program_files
 from autoreason.stats import Estimate
-from autoreason.stats.shares import cohens_h
-from autoreason.stats.shares import exact_share
-from autoreason.stats.shares import share
-from autoreason.stats.shares import sign_test
-from autoreason.stats.results import Estimate
+from autoreason.stats.shares import cohens_h, exact_share, share, sign_test
 from autoreason.studies.lab_report import lab_files
 
 
