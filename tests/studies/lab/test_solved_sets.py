@@ -29,7 +29,7 @@ from autoreason.characters import without_controls
 from autoreason.programs.assignment import Assignment, CodeVerdict
 from autoreason.programs.events import Solved, program_files
 from autoreason.stats.results import Estimate
-from autoreason.stats.shares import cohens_h, exact_share, mcnemar, share
+from autoreason.stats.shares import cohens_h, exact_share, share, sign_test
 from autoreason.studies.lab.lab_report import lab_files
 
 
@@ -130,7 +130,7 @@ def test_one_repeat_is_tested_by_mcnemar_and_several_equal_ones_never_shrink_it(
     gained = sum(a and not b for a, b in zip(one, other, strict=True))
     lost = sum(b and not a for a, b in zip(one, other, strict=True))
     assert (pair.wins, pair.losses) == (gained, lost)
-    p = mcnemar(gained, lost).p_value
+    p = sign_test(gained, lost).p_value
     assert pair.test.p_value == pytest.approx(1.0 if p is None else p)
     assert pair.effect == pytest.approx(cohens_h(sum(one) / len(one), sum(other) / len(other)))
     again = set_report(told + set_of({"a": one, "b": other}, repeat=2), assignments(len(one)), 2)
@@ -141,7 +141,7 @@ def test_one_repeat_is_tested_by_mcnemar_and_several_equal_ones_never_shrink_it(
 def test_tests_are_corrected_and_the_winner_beats_every_other() -> None:
     told = set_of({"a": [False] * 12, "b": [True] * 12, "c": [False] * 12})
     report = set_report(told, assignments(12))
-    raw = mcnemar(12, 0).p_value or 0
+    raw = sign_test(12, 0).p_value or 0
     corrected = [pair.p_value_adjusted for pair in report.pairs]
     assert corrected == [pytest.approx(3 * raw), 1.0, pytest.approx(3 * raw)]
     assert report.winner == "b"
