@@ -16,7 +16,6 @@ from autoreason.knowledge_records import Record, RecordedOutcome
 def outcome(
     text: str, value: float, group: str = "g", n: int | None = 2000, metric: str = "opens"
 ) -> Record:
-    """A record with a result."""
     return Record(
         text=text,
         kind="outcome",
@@ -108,6 +107,6 @@ def test_what_was_read_of_each_file_is_said(tmp_path: Path) -> None:
     assert "outcomes.jsonl 3 records as they are" in shown
     assert "dates such as 03/04/2026, read as 2026-03-04" in shown
     assert "open.csv, line 3: a quotation mark is not closed" in shown
-    assert "No error 3 results" in shown
+    assert "No error 3 without n" in shown
     assert "1.2 is not a count" in shown
     assert "day is out of range" in shown

@@ -204,6 +204,8 @@ def test_what_is_advised_follows_from_what_was_measured(
 ) -> None:
     pilots = tuple(Pilot(name="", judges=2, prefer=each) for each in votes)
     assert conclude(SOUND, pilots)[0] == ending
+    silent = Pilot(name="failed", judges=0, prefer=0)
+    assert conclude(SOUND, (*pilots, silent))[0] == ending
     blind_judge = judge_findings(((False, False),) * 9, (True,) * 18)
     assert conclude(blind_judge, pilots)[0] == "another judge"
 

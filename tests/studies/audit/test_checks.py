@@ -56,7 +56,6 @@ def test_a_record_without_anything_is_unknown_and_says_why(question: Question) -
 
 
 def answered(text: str, *ranking: str) -> AuditedRun:
-    """A run with one judge, who wrote this."""
     return run(judged(vote(*ranking)), replies={try_key(judge_key("pass/1", 0, 0), 0): text})
 
 

@@ -20,7 +20,6 @@ from autoreason.run.knowledge import measure_knowledge
 from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
 from autoreason.studies.knowledge_test import (
-    KnowledgeReport,
     PairAnswers,
     RecordedPairs,
     judge_answers,
@@ -182,15 +181,6 @@ async def test_judges_are_weighed_by_their_own_votes_and_a_later_run_goes_by_tha
     assert alone.task.knowledge.weights == {}
 
 
-def test_texts_that_were_picked_have_no_part_in_tests_and_weights(folder: Path) -> None:
-    lines = (folder / "mails.csv").read_text().splitlines()
-    (folder / "mails.csv").write_text(
-        "\n".join(f"{line},{'chosen' if not at else 'picked'}" for at, line in enumerate(lines))
-    )
-    with pytest.raises(InvalidInput, match="no pairs"):
-        measure_knowledge.prepare(folder, "echo/echo")
-
-
 def test_a_judge_whose_accuracy_falls_is_warned_of() -> None:
     def answers(last: float) -> list[PairAnswers]:
         return [
@@ -209,14 +199,3 @@ def test_a_judge_whose_accuracy_falls_is_warned_of() -> None:
     assert not steady.declines
     assert steady.by_time is not None
     assert steady.by_time[1].value == pytest.approx(0.75, abs=0.03)
-    report = KnowledgeReport(
-        source="kb",
-        judges=(falling,),
-        length=falling.without,
-        retrieval=falling.without,
-        pairs=90,
-        of=90,
-        groups=90,
-    )
-    assert "it declines" in str(report)
-    assert report.to_dict()["judges"][0]["declines"] is True
