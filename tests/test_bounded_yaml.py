@@ -51,7 +51,7 @@ def test_a_suite_a_brief_a_world_and_a_record_refuse_them_by_name(tmp_path: Path
         MarkedYaml("s.yaml", bomb())
     with pytest.raises(InvalidInput, match=r"^b\.md: the front matter .* \(line 7: aliases stand"):
         split_front_matter("b.md", front, ())
-    with pytest.raises(InvalidInput, match=r"^w\.yaml is not YAML \(line 5: aliases"):
+    with pytest.raises(InvalidInput, match=r"^w\.yaml is not a world: line 5: aliases"):
         read_world(bomb(), "w", "w.yaml")
     (tmp_path / "approved").mkdir()
     (tmp_path / "approved" / "x.md").write_text(front)

@@ -12,11 +12,9 @@ from autoreason.knowledge_records import Record
 
 @pytest.fixture(scope="session")
 def headlines(shared: Path) -> tuple[Record, ...]:
-    """The recorded tests of headlines."""
     return read_folder(shared / "outcomes" / "upworthy_tests.jsonl").records
 
 
 @pytest.fixture(scope="session")
 def arguments(shared: Path) -> tuple[Record, ...]:
-    """The recorded pairs of arguments."""
     return read_folder(shared / "outcomes" / "ukpconvarg_pairs.jsonl").records

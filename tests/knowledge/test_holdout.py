@@ -131,14 +131,6 @@ def test_records_that_tell_help(predictor: PredictorName, dated: bool) -> None:
     assert f"{predictor} helps: right on" in found.conclusion
 
 
-@pytest.mark.parametrize("predictor", ["retrieval", "words"])
-def test_records_that_tell_nothing_are_not_shown_to_help(predictor: PredictorName) -> None:
-    found = measure_predictor(make_records(150, telling=False), predictor)
-    assert found.verdict == "not shown"
-    assert found.could_show is not None
-    assert "points or more was likely to show" in found.conclusion
-
-
 def test_records_that_mislead_harm() -> None:
     records = []
     for at, record in enumerate(make_records(170)[:330]):

@@ -56,12 +56,8 @@ def fact(text: str, when: str = "") -> Record:
 def test_texts_in_any_script_are_found(words: str, text: str) -> None:
     with Index.of(map(fact, TEXTS)) as index:
         assert [found.record.text for found in index.nearest(words)] == [text]
-
-
-@pytest.mark.parametrize("words", ["", "!!!", "absent", '"', "\0", "\ud800"])
-def test_words_that_are_nowhere_find_nothing(words: str) -> None:
-    with Index.of(map(fact, TEXTS)) as index:
-        assert list(index.nearest(words)) == []
+        for nowhere in ("", "!!!", "absent", '"', "\0", "\ud800"):
+            assert list(index.nearest(nowhere)) == []
 
 
 def test_the_nearest_come_first_and_only_until_a_day() -> None:
@@ -129,7 +125,6 @@ DAYS = ["", "2024-01-01", "2024-01-02", "2024-01-03"]
 def outcome(
     text: str, value: float = 0.3, group: str = "g", when: str = "", *, private: bool = False
 ) -> Record:
-    """A record with a result."""
     result = RecordedOutcome(metric="opens", value=value, n=2100)
     return Record(text=text, kind="outcome", result=result, group=group, when=when, private=private)
 
@@ -249,18 +244,6 @@ def test_planted_copies_siblings_and_later_records_stay_out(leak: Record) -> Non
     assert {record.group for record in found} >= {"old test"}
 
 
-def test_what_did_well_and_badly_within_its_group_is_shown_with_its_figure() -> None:
-    texts = {"green tea today": 0.38, "green tea only": 0.10, "green tea sale": 0.12}
-    known = [outcome(text, value, "spring") for text, value in texts.items()]
-    with Index.of(known) as index:
-        found = retrieve(index, Query("tea"))
-    well = [*found.critic.well, *found.judges.well]
-    badly = [*found.critic.badly, *found.judges.badly]
-    assert [each.text for each in well] == ["green tea today"]
-    assert {each.text for each in badly} == {"green tea only", "green tea sale"}
-    assert well[0].figure.startswith("opens 38 % of 2,100; group 20 %; adjusted 3")
-
-
 @pytest.mark.parametrize(
     ("record", "figure"),
     [
@@ -323,5 +306,10 @@ def test_a_run_is_shown_facts_style_and_outcomes() -> None:
     assert (found.source, found.digest) == ("kb", "d1")
     assert [each.text for each in found.facts] == ["Tea costs 9 euros."]
     assert [each.text for each in found.style] == ["Short sentences."]
-    assert len(found.critic.all) + len(found.judges.all) == 2
+    well, badly = (
+        (*found.critic.well, *found.judges.well),
+        (*found.critic.badly, *found.judges.badly),
+    )
+    assert [each.text for each in (*well, *badly)] == ["green tea today", "green tea only"]
+    assert well[0].figure.startswith("opens 40 % of 2,100; group 25 %; adjusted ")
     assert found.left_out == {"private": 1}

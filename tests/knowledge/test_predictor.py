@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -176,11 +175,6 @@ def test_neither_the_order_of_records_nor_a_shift_of_all_outcomes_matters(
         assert one.predict(text) == pytest.approx(other.predict(text), abs=0.02)
 
 
-@given(st.text())
-def test_any_text_has_a_finite_number(text: str) -> None:
-    assert abs(Ridge(words={"free": 2.0, "the": -1.0}).predict(text)) <= 3
-
-
 def test_a_saved_regression_is_read_again_as_it_was(data: Path) -> None:
     texts = make_texts(40)
     fitted = fit_for_run("words", texts, [float("w3" in text) for text in texts])
@@ -191,19 +185,12 @@ def test_a_saved_regression_is_read_again_as_it_was(data: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert load_ridge(digest_ridge(body)) == fitted
     assert fitted.records == 40
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [(Path.unlink, "is not saved here"), (lambda file: file.write_bytes(b"?"), "was changed")],
-)
-def test_one_that_is_gone_or_changed_is_one_sentence(
-    data: Path, change: Callable[[Path], None], sentence: str
-) -> None:
-    body = encode_ridge(fit_for_run("words", make_texts(30), [float(at) for at in range(30)]))
-    save_ridge(body)
-    change(data / digest_ridge(body))
-    with pytest.raises(InvalidInput, match=sentence):
+    file.write_bytes(b"?")
+    load_ridge.cache_clear()
+    with pytest.raises(InvalidInput, match="was changed"):
+        load_ridge(digest_ridge(body))
+    file.unlink()
+    with pytest.raises(InvalidInput, match="is not saved here"):
         load_ridge(digest_ridge(body))
 
 

@@ -26,7 +26,6 @@ def outcome(
     chosen: Chosen = "unknown",
     when: str = "",
 ) -> Record:
-    """A record with a result."""
     result = RecordedOutcome(
         metric="opens", value=value, n=n, se=se, better="lower" if better == "lower" else "higher"
     )
@@ -34,7 +33,6 @@ def outcome(
 
 
 def verdict(text: str, approved: bool, group: str = "g", pair: str = "") -> Record:
-    """A record with a verdict."""
     said: Literal["approved", "rejected"] = "approved" if approved else "rejected"
     return Record(text=text, kind="verdict", verdict=said, group=group, pair=pair)
 
@@ -99,42 +97,37 @@ def test_pairs_differ_beyond_their_error_and_begin_with_the_first_of_both() -> N
     assert [pair.when for pair in find_pairs(dated).pairs] == ["2024-01-31"]
 
 
-def test_results_without_n_or_error_make_no_pairs_and_are_counted() -> None:
+def about_two(better: str, worse: str, pair: str) -> list[Record]:
+    return [verdict(better, True, pair=pair), verdict(worse, False, pair=pair)]
+
+
+@pytest.mark.parametrize(
+    ("records", "pairs"),
+    [
+        ([outcome("a", 9, n=None, se=1), outcome("b", 2, n=None, se=1)], "ab"),
+        ([outcome("a", 0.9, chosen="picked"), outcome("b", 0.1), outcome("c", 0.5)], "cb"),
+        ([verdict("a", True), verdict("b", False), verdict("c", True, "h")], "ab"),
+        ([verdict("a", True, ""), verdict("b", False, "")], ""),
+        ([verdict("a", True), verdict("b", True)], ""),
+        # Verdicts about two texts concern these alone.
+        ([*about_two("a", "b", "1"), *about_two("b", "c", "2")], "ab bc"),
+        # Repetitions are one pair, contradictions none.
+        ([*about_two("a", "b", "1"), *about_two("a", "b", "2")], "ab"),
+        ([*about_two("a", "b", "1"), *about_two("a", "b", "2"), *about_two("b", "a", "3")], ""),
+        ([verdict("a", True), verdict("a", False), verdict("b", False)], ""),
+    ],
+)
+def test_pairs_are_of_texts_that_were_compared_and_not_contradicted(
+    records: list[Record], pairs: str
+) -> None:
+    found = [f"{pair.better.text}{pair.worse.text}" for pair in find_pairs(records).pairs]
+    assert found == pairs.split()
+
+
+def test_what_makes_no_pair_is_counted() -> None:
     found = find_pairs([outcome("a", 0.9, n=None), outcome("b", 0.1, n=None), outcome("c", 0.5)])
     assert (found.pairs, found.no_error) == ([], 2)
-    with_error = [outcome("a", 9, n=None, se=1), outcome("b", 2, n=None, se=1)]
-    assert len(find_pairs(with_error).pairs) == 1
-
-
-def test_picked_texts_make_no_pairs_and_are_counted() -> None:
-    found = find_pairs([outcome("a", 0.9, chosen="picked"), outcome("b", 0.1), outcome("c", 0.5)])
-    assert [(pair.better.text, pair.worse.text) for pair in found.pairs] == [("c", "b")]
-    assert found.picked == 1
-
-
-def test_approved_and_rejected_texts_of_one_group_are_pairs() -> None:
-    records = [verdict("a", True), verdict("b", False), verdict("c", True, "h")]
-    assert [(p.better.text, p.worse.text) for p in find_pairs(records).pairs] == [("a", "b")]
-    assert find_pairs([verdict("a", True, ""), verdict("b", False, "")]).pairs == []
-    assert find_pairs([verdict("a", True), verdict("b", True)]).pairs == []
-
-
-def test_verdicts_about_two_texts_concern_these_alone() -> None:
-    records = [
-        *(verdict("a", True, pair="1"), verdict("b", False, pair="1")),
-        *(verdict("b", True, pair="2"), verdict("c", False, pair="2")),
-    ]
-    found = {(pair.better.text, pair.worse.text) for pair in find_pairs(records).pairs}
-    assert found == {("a", "b"), ("b", "c")}
-
-
-def test_contradictions_make_no_pair_and_repetitions_one() -> None:
-    there = [verdict("a", True, pair="1"), verdict("b", False, pair="1")]
-    again = [verdict("a", True, pair="2"), verdict("b", False, pair="2")]
-    back = [verdict("b", True, pair="3"), verdict("a", False, pair="3")]
-    assert len(find_pairs([*there, *again]).pairs) == 1
-    assert find_pairs([*there, *again, *back]).pairs == []
-    assert find_pairs([verdict("a", True), verdict("a", False), verdict("b", False)]).pairs == []
+    assert find_pairs([outcome("a", 0.9, chosen="picked"), outcome("b", 0.1)]).picked == 1
 
 
 def test_the_recorded_headlines_make_the_recorded_pairs(

@@ -50,7 +50,6 @@ class RandomCast:
 
 
 def random_story(settings: Settings) -> Story:
-    """One run."""
     cast = RandomCast(random.Random(f"cast {settings.seed}"))
     tournament = Tournament(JobContext(TASK, settings, PROMPTS, cast.ask, lambda _: None))
     asyncio.run(tournament.run())
@@ -59,7 +58,6 @@ def random_story(settings: Settings) -> Story:
 
 
 def random_run(seed: int, **changes: Any) -> AuditedRun:
-    """One run as the audit reads it."""
     settings = make_settings(Models.everywhere("random/judge"), seed, **changes)
     story = random_story(settings)
     return AuditedRun(name=f"run {seed}", story=story, task=TASK, settings=settings)

@@ -39,7 +39,6 @@ def counts_of(row: list[int], n: int) -> dict[str, tuple[int, int]]:
 
 
 def verdicts(report: AbReport) -> list[str]:
-    """The last column of the table."""
     return [str(row[-1]) for row in report.sections()[0].tables[0].rows]
 
 

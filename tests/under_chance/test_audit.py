@@ -44,7 +44,6 @@ ABOUT_CHANCE = [*OF_PANELS[4:], *OF_TEXTS[:6]]
 
 @pytest.fixture(scope="module")
 def runs() -> list[AuditedRun]:
-    """Short runs under several protocols."""
     return [random_run(seed, passes=5, **PROTOCOLS[seed % 4]) for seed in range(SINGLE)]
 
 
@@ -56,7 +55,6 @@ def uncorrected(runs: list[AuditedRun]) -> list[list[Answer]]:
 
 @pytest.fixture(scope="module")
 def alone(runs: list[AuditedRun]) -> list[tuple[AuditFinding, ...]]:
-    """What is found in each run by itself."""
     return [findings([one]) for one in runs]
 
 

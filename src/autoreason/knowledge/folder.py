@@ -21,7 +21,6 @@ from autoreason.files import named, write_atomically
 from autoreason.knowledge.columns import (
     Columns,
     NumberFormat,
-    check_encoding,
     decode_text,
     guess_number_format,
     plain_name,
@@ -70,9 +69,6 @@ class FolderConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Patterns of files whose records are shown although lines of theirs address a model."""
     columns: Columns = Columns()
     tables: dict[str, Columns] = {}
-
-    def __post_init__(self) -> None:
-        check_encoding(self.encoding)
 
     def columns_of(self, table: str) -> Columns:
         own = self.tables.get(table, self.tables.get(f"./{table}", Columns()))
@@ -168,10 +164,6 @@ def digest_folder(path: str | Path) -> str:
     for _ in _contents(_check_root(path), [], digest):
         pass
     return digest.hexdigest()
-
-
-def read_config(path: str | Path) -> FolderConfig:
-    return _read_config(_check_root(path))
 
 
 def check_private(path: str | Path) -> None:
@@ -401,7 +393,7 @@ def _is_renewed(
 def read_outcomes(file: str | Path, folder: str | Path) -> TableReading:
     """The records of a table by what the folder's `kb.toml` says of columns, and lines that cannot be used."""
     path = Path(file).expanduser()
-    config = read_config(folder)
+    config = _read_config(_check_root(folder))
     found = read_table_file(path, config.columns_of(path.name), config.better)
     if not found.records:
         raise InvalidInput(

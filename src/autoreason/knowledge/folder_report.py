@@ -106,14 +106,10 @@ class FolderReport(Report):
     def _sentences(self) -> list[tuple[str, str]]:
         counted = [
             ("Groups", self.groups, self._divided()),
-            ("No group", self.ungrouped, f"{_results(self.ungrouped)}, in no pair"),
+            ("No group", self.ungrouped, "in no pair"),
             ("Private", self.private, "for local models only"),
             ("Picked", self.picked, "which inform critics and are left out of tests"),
-            (
-                "No error",
-                self.no_error,
-                f"{_results(self.no_error)} without n of a share or se, in no pair",
-            ),
+            ("No error", self.no_error, "without n of a share or se, in no pair"),
             ("Pairs", self.pairs, "of texts of one group that differ beyond their error"),
             ("Not tested", self.untested, f"pairs: {UNTESTED}"),
         ]
@@ -222,7 +218,12 @@ def check_knowledge(folder: str | Path) -> FolderReport:
         private=sum(record.private for record in content.records),
         picked=found.picked,
         no_error=found.no_error,
-        to_models=_lines_to_models(content),
+        to_models=tuple(
+            f"{record.source}: {shorten(line, _MAX_SHOWN)}"
+            for record in content.records
+            if not record.allowed
+            for line in lines_to_models(record.text)
+        ),
         pairs=len(found.pairs),
         paired_groups=len(by_group),
         independent_pairs=len(found.pairs) ** 2 / squares if squares else 0.0,
@@ -301,15 +302,6 @@ def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> Searc
         return SearchReport(str(folder), text, tuple(islice(index.nearest(text), limit)))
 
 
-def _lines_to_models(content: KnowledgeFolder) -> tuple[str, ...]:
-    return tuple(
-        f"{record.source}: {shorten(line, _MAX_SHOWN)}"
-        for record in content.records
-        if not record.allowed
-        for line in lines_to_models(record.text)
-    )
-
-
 def _describe_columns(reading: FileReading) -> str:
     columns = [
         name if name == column else f"{name}: {column}" for name, column in reading.columns.items()
@@ -317,10 +309,6 @@ def _describe_columns(reading: FileReading) -> str:
     if reading.dates:
         columns.append(f"dates such as {reading.dates}")
     return ", ".join(columns) or ("records as they are" if reading.records else "nothing")
-
-
-def _results(number: int) -> str:
-    return "result" if number == 1 else "results"
 
 
 def _named(title: str, lines: Sequence[str]) -> list[Section]:

@@ -197,10 +197,8 @@ class PredictorTest(Report):
         if self.verdict == "worse":
             return f"{self.predictor} is worse than counting characters: {seen}, {rival}"
         if self.verdict == "not shown":
-            least = f"; {likely_to_show(self.could_show or 0)}"
-            return (
-                f"not shown: {self.predictor} is {seen}, {rival}{least if self.could_show else ''}"
-            )
+            least = f"; {likely_to_show(self.could_show)}" if self.could_show else ""
+            return f"not shown: {self.predictor} is {seen}, {rival}{least}"
         return f"{self.predictor} {self.verdict}: {seen}, {rival}"
 
     def names(self) -> Sequence[str]:
@@ -208,13 +206,9 @@ class PredictorTest(Report):
 
     def sections(self) -> list[Section]:
         placebo, length = map(percent_interval, (self.placebo, self.length))
+        right, gain = percent_interval(self.right), points(self.against_length)
         rows = [
-            (
-                self.predictor,
-                percent_interval(self.right),
-                points(self.against_length),
-                self.verdict,
-            ),
+            (self.predictor, right, gain, self.verdict),
             ("placebo: outcomes shuffled within groups", placebo, UNKNOWN, ""),
             ("length: the longer one", length, UNKNOWN, ""),
             ("a coin", "50 %", UNKNOWN, ""),
@@ -223,14 +217,9 @@ class PredictorTest(Report):
         columns = [*words("predictor"), *shown, *words("verdict")]
         if self.predictor == "length":
             del rows[1:3]
-        return [
-            *(
-                []
-                if self.verdict == "too few"
-                else [Section(tables=[Table(columns, rows, tones=TONES)])]
-            ),
-            Section(sentences=[(label, text) for label, text in self._sentences() if text]),
-        ]
+        about = Section(sentences=[(label, text) for label, text in self._sentences() if text])
+        table = Section(tables=[Table(columns, rows, tones=TONES)])
+        return [about] if self.verdict == "too few" else [table, about]
 
     def _sentences(self) -> list[tuple[str, str]]:
         basis = f"{count(self.pairs, 'pair')} of {count(self.groups, 'group')}"
@@ -238,12 +227,20 @@ class PredictorTest(Report):
             f"{p_statement(self.p_value)} for the difference from length, {FLIPPED}; "
             "to help, it must beat length and a coin"
         )
+        too_good = (
+            "shuffled outcomes do better than a coin: something other than knowledge is measured"
+        )
+        left_out = (
+            (self.unanswered, "pair", f"of which {UNTESTED}"),
+            (self.picked, "record", "whose text was picked"),
+            (self.no_error, "result", "whose error is unknown"),
+        )
         return [
             ("Pairs", f"{basis}; intervals rest on groups, one of which is left out at a time"),
             ("Known", self._known()),
             ("Test", "" if self.p_value is None or self.verdict == "too few" else test),
-            ("Placebo", self._placebo()),
-            ("Left out", self._left_out()),
+            ("Placebo", too_good if (self.placebo.low or 0) > _TOO_GOOD else ""),
+            ("Left out", "; ".join(f"{count(n, noun)} {why}" for n, noun, why in left_out if n)),
             ("Over time", over_time(self.by_time, declines=self.declines)),
         ]
 
@@ -254,19 +251,6 @@ class PredictorTest(Report):
         if self.undated == self.pairs:
             return f"groups have no dates: for every pair, records of {others}"
         return f"records of {earlier}; for {self.undated:,} pairs without a date, of {others}"
-
-    def _placebo(self) -> str:
-        if self.placebo.low is None or self.placebo.low <= _TOO_GOOD:
-            return ""
-        return "shuffled outcomes do better than a coin: something other than knowledge is measured"
-
-    def _left_out(self) -> str:
-        reasons = (
-            (self.unanswered, "pair", f"of which {UNTESTED}"),
-            (self.picked, "record", "whose text was picked"),
-            (self.no_error, "result", "whose error is unknown"),
-        )
-        return "; ".join(f"{count(n, noun)} {why}" for n, noun, why in reasons if n)
 
 
 def evaluate_predictor(
@@ -284,7 +268,7 @@ def evaluate_predictor(
         on_progress: Called with the number of pairs that are decided, and of all.
 
     Returns:
-        The report, with its `verdict`. That on a regression (`words`, `embeddings`, `both`) is kept
+        The report, with its `verdict`. That on a regression (`words`, `embeddings`) is kept
         in the folder, or beside the file; only where it is `helps` does the predictor get a seat in later runs.
 
     Raises:

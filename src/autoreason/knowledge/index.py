@@ -144,7 +144,12 @@ class Index:
         max_postings: int = MAX_POSTINGS,
     ) -> Iterator[IndexedRecord]:
         """Records that are near a text, the nearest first; those of one day at the latest, if given."""
-        last = self._last_row(until)
+        # Rows are in the order of their days.
+        found = self._sql.execute(
+            "SELECT row FROM records WHERE day <= ? ORDER BY day DESC, row DESC LIMIT 1",
+            (f"{until[:10] or _LAST_DAY}~",),
+        )
+        last = (found.fetchone() or (0,))[0]
         query, postings = self._query(text, max_postings)
         if not query:
             return
@@ -164,14 +169,6 @@ class Index:
         ranked = "SELECT strength, row FROM records WHERE kind = ? ORDER BY strength DESC, row DESC"
         by_kind = [self._sql.execute(ranked, (kind,)) for kind in kinds]
         yield from (self._fetch(row) for _, row in merge(*by_kind, reverse=True))
-
-    def _last_row(self, day: str) -> int:
-        """Rows are in the order of their days."""
-        found = self._sql.execute(
-            "SELECT row FROM records WHERE day <= ? ORDER BY day DESC, row DESC LIMIT 1",
-            (f"{day[:10] or _LAST_DAY}~",),
-        )
-        return (found.fetchone() or (0,))[0]
 
     def _fetch(self, row: int) -> IndexedRecord:
         body, standing, to_models, half = self._sql.execute(
@@ -311,10 +308,10 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
 
 
 OUTCOMES: tuple[RecordKind, ...] = ("outcome", "verdict")
-
-
 LISTED = 4
+"""Records on each of the two lists."""
 MAX_WORDS = 120
+"""Words that are shown of a record."""
 _SIGNS_PER_WORD = 8
 """Signs after which a text without spaces is cut."""
 _NEAREST = 20
@@ -329,10 +326,13 @@ class Query(NamedTuple):
 
     text: str
     group: str = ""
+    """Nothing of this group is found."""
     before: str = ""
     """Only what is surely earlier than this date is found."""
     private: bool = False
+    """Private records are found, too."""
     to_models: bool = False
+    """Records that address a model are found, too."""
 
 
 class Retrieved(NamedTuple):
@@ -385,13 +385,10 @@ def gives_away(record: Record, query: Query) -> str:
     # A draft may be a paragraph after a long brief.
     parts = (query.text, *query.text.split("\n\n"))
     similar = any(is_too_similar(record.text, each) for each in parts)
-    return "too similar" if similar or _contains(record.text, query.text) else ""
-
-
-def _contains(one: str, other: str) -> bool:
-    """Whether one text, of more than a few words, is a part of the other, word for word."""
-    short, long = sorted((plain_text(one), plain_text(other)), key=len)
-    return short.count(" ") >= _FEW_WORDS and f" {short} " in f" {long} "
+    # Nor may one be a part of the other, word for word, unless it is a few words.
+    short, long = sorted((plain_text(record.text), plain_text(query.text)), key=len)
+    contained = short.count(" ") >= _FEW_WORDS and f" {short} " in f" {long} "
+    return "too similar" if similar or contained else ""
 
 
 def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieved:
@@ -484,9 +481,11 @@ def _choose(found: Sequence[IndexedRecord]) -> ShownOutcomes:
     def thin(candidates: Iterable[IndexedRecord]) -> tuple[ShownRecord, ...]:
         kept: list[IndexedRecord] = []
         for each in candidates:
-            if not any(is_too_similar(each.record.text, other.record.text) for other in kept):
+            if len(kept) < LISTED and not any(
+                is_too_similar(each.record.text, other.record.text) for other in kept
+            ):
                 kept.append(each)
-        return tuple(map(show, kept[:LISTED]))
+        return tuple(map(show, kept))
 
     return ShownOutcomes(
         well=thin(each for each in ranked if _score(each) > 0),
@@ -496,6 +495,8 @@ def _choose(found: Sequence[IndexedRecord]) -> ShownOutcomes:
 
 def _choose_quoted(index: Index, query: Query, kind: RecordKind) -> tuple[ShownRecord, ...]:
     """Facts or lines of style, the nearest first, then the others."""
+    if not index.count("kind = ?", kind):
+        return ()
     found = chain(index.nearest(query.text, (kind,)), index.strongest((kind,)))
     # Facts of the same group or day give nothing away.
     anything = query._replace(text="", group="", before="")

@@ -72,7 +72,6 @@ def read_table(
         delimiter = _find_delimiter(text)
         commas = delimiter == ";"
         found = _read_csv(name, text, delimiter, problems)
-    found = _leave_out_long(name, found, problems)
     sample = list(islice(found, _SAMPLE))
     others = [row for row in sample if not _is_own(row.cells)]
     columns = ColumnGuess([row.cells for row in others], given).columns()
@@ -94,7 +93,7 @@ def read_table_file(path: Path, given: Columns, better: str = "") -> TableReadin
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
     except InvalidInput as error:
-        raise type(error)(f"{path}: {error}") from None
+        raise InvalidInput(f"{path}: {error}") from None
 
 
 def _find_delimiter(text: str) -> str:
@@ -110,14 +109,6 @@ def _find_delimiter(text: str) -> str:
     return max(",;\t|", key=fit)
 
 
-def _leave_out_long(name: str, rows: Iterator[_Row], problems: list[str]) -> Iterator[_Row]:
-    for row in rows:
-        if any(isinstance(cell, str) and len(cell) > MAX_TEXT for cell in row.cells.values()):
-            problems.append(f"{name}, line {row.line}: {TOO_LONG}")
-        else:
-            yield row
-
-
 def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iterator[_Row]:
     # What is too long is named later, with its line.
     csv.field_size_limit(1 << 30)
@@ -125,15 +116,7 @@ def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iter
     reader = csv.reader((line.replace("\0", "") for line in stream), delimiter=delimiter)
     header: list[str] | None = None
     line = 1
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error:
-            problems.append(f"{name}, line {line}: this is not a line of a table")
-            line = reader.line_num + 1
-            continue
+    for cells in reader:
         if header is None:
             # Some exports begin with a title or a line for spreadsheets.
             if sum(bool(cell.strip()) for cell in cells) > 1:
@@ -259,6 +242,8 @@ class _RowReader:
     def read(self, row: _Row) -> Record:
         cells, columns = row.cells, self._columns
         source = f"{self._name}:{row.line}"
+        if any(isinstance(cell, str) and len(cell) > MAX_TEXT for cell in cells.values()):
+            raise ValueError(TOO_LONG)
         if _is_own(cells):
             return self._read_own(cells, source)
         text = str(cells.get(columns.text) or "").strip()
@@ -274,6 +259,7 @@ class _RowReader:
         if result is None and verdict is None and score is None:
             raise ValueError("nothing says how the text did")
         chosen = self._constant("chosen", cells).casefold()
+        said = self._text(columns.private, cells)
         return Record(
             text=text,
             kind="outcome" if result else "verdict",
@@ -286,7 +272,8 @@ class _RowReader:
             audience=self._text(columns.audience, cells) or "".join(parts[:-1][:1]),
             source=source,
             chosen=next((each for each in CHOSEN if each == chosen), "unknown"),
-            private=self._private or self._is_private(cells),
+            # Whatever is not a clear no: what is shown by mistake cannot be taken back.
+            private=self._private or (bool(said) and plain_name(said) not in _NOT_PRIVATE),
             note=self._text(columns.note, cells),
         )
 
@@ -359,8 +346,3 @@ class _RowReader:
         """What a column says, or, where there is no such column, its name in kb.toml."""
         column = getattr(self._columns, role)
         return self._text(column, cells) if column in cells else str(column)
-
-    def _is_private(self, cells: Mapping[str, Any]) -> bool:
-        # Whatever is not a clear no: what is shown by mistake cannot be taken back.
-        said = self._text(self._columns.private, cells)
-        return bool(said) and plain_name(said) not in _NOT_PRIVATE

@@ -368,7 +368,18 @@ def report_of(
             f"{wrong[0]} is in the {one} and not in the {other}; give every code of the plan once"
         )
     group = group or plan.run
-    records = [_record(arm, counts[arm.code], group, metric) for arm in plan.arms]
+    records = [
+        Record(
+            text=arm.text,
+            kind="outcome",
+            result=RecordedOutcome(metric=metric, value=number / n if n else 0.0, n=n),
+            group=group,
+            chosen=arm.chosen,
+            note=f"arm {arm.code}, {arm.origin}",
+        )
+        for arm in plan.arms
+        for number, n in [counts[arm.code]]
+    ]
     standings = find_standings([*records, *_other_tests(known, group, metric)])
     others = (each for record, each in standings if record.group != group and each.n)
     comparisons = round(fsum(1 - 1 / each.size for each in others))
@@ -437,18 +448,6 @@ def read_results(path: Path) -> dict[str, tuple[int, int]]:
             )
         counts[code.upper()] = (found, n)
     return counts
-
-
-def _record(arm: Arm, counted: tuple[int, int], group: str, metric: str) -> Record:
-    number, n = counted
-    return Record(
-        text=arm.text,
-        kind="outcome",
-        result=RecordedOutcome(metric=metric, value=number / n if n else 0.0, n=n),
-        group=group,
-        chosen=arm.chosen,
-        note=f"arm {arm.code}, {arm.origin}",
-    )
 
 
 def _other_tests(known: Iterable[Record], group: str, metric: str) -> Iterator[Record]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, ClassVar, Literal
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from autoreason.contract import count_words
 from autoreason.errors import PanelFailed
-from autoreason.events import AnyEvent, JobFinished, RunPaused
+from autoreason.events import JobFinished, RunPaused
 from autoreason.exchange import BudgetQuery, Spent
 from autoreason.job_types import Advise
 from autoreason.jobs.job import Job, Plan, Plans, build_job, join_plans, run_job
@@ -124,7 +124,7 @@ class AdviceJob(Job):
 
     async def run(self) -> JobFinished:
         if not ends_by_rule(self.context.task, self.settings):
-            check = build_job(JudgeCheck, self.context.within(_JUDGE, _ignore))
+            check = build_job(JudgeCheck, self.context.within(_JUDGE, lambda _: None))
             await run_job(check)
             right, read = read_answers(check.story)
             self.emit(JudgeChecked(right=right, read=read))
@@ -154,7 +154,7 @@ class AdviceJob(Job):
 
     async def _run_pilot(self, number: int, settings: Settings) -> None:
         """Run a pilot; one whose panels failed says nothing, and the rest goes on."""
-        context = self.context.within(sub_key(_PILOT, number), _ignore, settings=settings)
+        context = self.context.within(sub_key(_PILOT, number), lambda _: None, settings=settings)
         pilot = build_job(PilotRun, context)
         try:
             await run_job(pilot)
@@ -226,10 +226,6 @@ def limit_calls(settings: Settings) -> int:
     return share if limit is None else min(limit, share)
 
 
-def _ignore(_: AnyEvent) -> None:
-    """The events of a step: what it came to is an event of the advice."""
-
-
 def ends_by_rule(task: Task, settings: Settings) -> bool:
     instead = settings.job_as(Advise).instead
     return bool(instead) or asks_for_fact(task) or is_too_dear(settings)
@@ -287,15 +283,10 @@ def conclude(
             return "undecided", f"{votes}, which decides nothing"
 
 
-def best_pilot(pilots: tuple[Pilot, ...]) -> Pilot | None:
-    """The one whose result the largest share of judges prefers; the first of several."""
-    asked = [each for each in pilots if each.judges]
-    return max(asked, key=lambda each: each.prefer / each.judges) if asked else None
-
-
 def _text(story: Story, advice: Advice) -> tuple[str | None, str]:
-    """The text to go on from, and where it comes from."""
-    if best := best_pilot(advice.pilots):
+    """The text to go on from, that of the pilot whose result most judges prefer, and where it comes from."""
+    if asked := [each for each in advice.pilots if each.judges]:
+        best = max(asked, key=lambda each: each.prefer / each.judges)
         ended = next(each for each in story.of(PilotFinished) if each.pilot == best)
         if advice.ending != "one draft":
             return ended.text, f"{best.name}: {ended.origin}"
@@ -396,33 +387,24 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
         return [Section("What was measured", rows)] if rows else []
 
     def _errors(self) -> list[Section]:
-        rows: list[tuple[str, str]] = []
+        said: list[tuple[str, str]] = []
         if self.judge:
             coin, good, first = map(percent, map(chance_to_fail, (0.5, 0.8, 0.5), (0, 0, 1)))
-            rows.append(
-                (
-                    "Judge",
-                    f"a judge who tosses coins fails in {coin} of cases, one who sees 80 % of such defects in {good}, "
-                    f"one who always takes the text shown first in {first}",
-                )
+            fails = (
+                f"a judge who tosses coins fails in {coin} of cases, one who sees 80 % of such defects in {good}, "
+                f"one who always takes the text shown first in {first}"
             )
-        tables = []
-        if self.operating_lines:
-            title = count(self.pilot_limit, self.noun)
-            title += " at most" if self.noun == "pilot" else ""
-            tables = [operating_table(self.operating_lines, title)]
-        if not rows and not tables:
+            said.append(("Judge", fails))
+        heads = ("judges who prefer the result", "run it", "do not", "undecided")
+        rows = [
+            tuple(map(percent, (each.share, each.run_it, each.do_not, each.undecided)))
+            for each in self.operating_lines
+        ]
+        at_most = " at most" if self.noun == "pilot" else ""
+        ends = Table(figures(*heads), rows, count(self.pilot_limit, self.noun) + at_most)
+        if not said and not rows:
             return []
-        return [Section("How often such advice is given", rows, tables)]
-
-
-def operating_table(lines: Sequence[OperatingLine], title: str = "") -> Table:
-    rows = [
-        (percent(each.share), *map(percent, (each.run_it, each.do_not, each.undecided)))
-        for each in lines
-    ]
-    heads = ("judges who prefer the result", "run it", "do not", "undecided")
-    return Table(figures(*heads), rows, title)
+        return [Section("How often such advice is given", said, [ends] if rows else [])]
 
 
 def _lines(judges: Sequence[int], first_look: int = MIN_PILOTS) -> tuple[OperatingLine, ...]:

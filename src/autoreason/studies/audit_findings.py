@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
@@ -37,8 +37,6 @@ from autoreason.tournament.voting import (
 
 
 class NotAudited(InvalidInput):
-    """A run without anything to audit."""
-
     def __init__(self, run: str, why: str, instead: str) -> None:
         super().__init__(f"run {run} {why}; {instead}")
         self.why = why
@@ -266,9 +264,9 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
 
 Level = Literal["alarm", "look", "fine", "unknown"]
 Group = Literal["ballots", "judges", "stopping", "texts", "programs", "calls"]
-LEVELS: tuple[Level, ...] = ("alarm", "look", "fine", "unknown")
+LEVELS: tuple[Level, ...] = get_args(Level)
 """From worst to best; unknown is neither."""
-GROUPS: tuple[Group, ...] = ("ballots", "judges", "stopping", "texts", "programs", "calls")
+GROUPS: tuple[Group, ...] = get_args(Group)
 LEVEL = 0.05
 """What a corrected p-value must reach before anything is called more than chance."""
 
@@ -322,21 +320,6 @@ class Question(NamedTuple):
     fix: str
     answer: Callable[[Runs], Answer]
 
-    def finding(
-        self, level: Level, statement: str, number: Estimate, p: float | None = None
-    ) -> AuditFinding:
-        """The finding at a level; advice is only given where it is needed."""
-        return AuditFinding(
-            name=self.name,
-            group=self.group,
-            level=level,
-            statement=statement,
-            normal=self.normal,
-            fix=self.fix if level in ("alarm", "look") else "",
-            number=number,
-            p_value_adjusted=p,
-        )
-
 
 def question(
     group: Group, name: str, normal: str, fix: str
@@ -354,9 +337,19 @@ def find(questions: Sequence[Question], runs: Runs) -> tuple[AuditFinding, ...]:
             said = answer.conclude(p)
             answer = said if isinstance(said, str) else Found(*said, answer.number)
         if isinstance(answer, str):
-            findings.append(asked.finding("unknown", answer, Estimate(None, reason=answer), p))
-        elif isinstance(answer, Found):
-            findings.append(asked.finding(*answer, p))
+            answer = Found("unknown", answer, Estimate(None, reason=answer))
+        assert isinstance(answer, Found)
+        finding = AuditFinding(
+            name=asked.name,
+            group=asked.group,
+            level=answer.level,
+            statement=answer.statement,
+            normal=asked.normal,
+            fix=asked.fix if answer.level in ("alarm", "look") else "",
+            number=answer.number,
+            p_value_adjusted=p,
+        )
+        findings.append(finding)
     return tuple(findings)
 
 

@@ -32,7 +32,6 @@ from autoreason.studies.audit_findings import (
     Conclusion,
     Found,
     Level,
-    Panel,
     Pending,
     Runs,
     listed,
@@ -87,7 +86,7 @@ def invalid_level(invalid: int, cast: int) -> Level:
     "ballots",
     "quorum",
     "a panel decides with a majority of its ballots, two at least",
-    "ask more judges, or others: one judge is no panel, and without ballots nothing is decided",
+    "ask more judges, or others: one judge is not a panel, and without ballots nothing is decided",
 )
 def below_quorum(runs: Runs) -> Answer:
     decided = [panel for panel in panels_of(runs) if panel.winner and panel.valid]
@@ -307,7 +306,8 @@ def survival(runs: Runs) -> Answer:
         decided = [
             (each.panel.winner, each.unconfirmed, each.panel.chances_of_a)
             for each in run.passes
-            if each.panel and each.panel.chances_of_a and _has_decided(each.panel)
+            if each.panel and each.panel.chances_of_a and each.panel.valid and each.panel.winner
+            if len(each.panel.candidates) > 1
         ]
         if not decided:
             continue
@@ -341,11 +341,6 @@ def survival(runs: Runs) -> Answer:
         return "alarm", f"{sentence}, so being A was a handicap ({p_statement(p)})"
 
     return Pending(unlike_chance(parts, fsum(leads)), share(survived, len(chances)), conclude)
-
-
-def _has_decided(panel: Panel) -> bool:
-    contested = "A" in panel.candidates and len(panel.candidates) > 1
-    return bool(contested and panel.valid and panel.winner)
 
 
 @question(
@@ -428,7 +423,7 @@ def convergence(runs: Runs) -> Answer:
 @question(
     "stopping",
     "playoff",
-    "its judges choose the text to deliver, so what they prefer is no evidence that it is better",
+    "its judges choose the text to deliver, so what they prefer is not evidence that it is better",
     "deliver the first draft: even the judges who chose the text prefer the draft to it",
 )
 def playoff(runs: Runs) -> Answer:

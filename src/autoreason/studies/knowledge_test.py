@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
@@ -325,26 +325,17 @@ def decide(
 
 
 def _answers(
-    story: Story, pairs: Iterable[RecordedPair], judge: int
+    story: Story, pairs: Sequence[RecordedPair], judge: int
 ) -> tuple[list[PairAnswers], int]:
     """The pairs that a judge decided in both orders under every condition, and how many it did not."""
-    found, invalid = [], 0
+    found = []
     for number, pair in enumerate(pairs, 1):
-        shares = [_right(story, number, arm, judge) for arm in ARMS]
-        if None in shares:
-            invalid += 1
-            continue
-        without, with_records, placebo = (share for share in shares if share is not None)
-        found.append(
-            PairAnswers(
-                group=pair.group,
-                when=pair.when,
-                without=without,
-                with_records=with_records,
-                placebo=placebo,
-            )
-        )
-    return found, invalid
+        shares = (_right(story, number, arm, judge) for arm in ARMS)
+        known = [share for share in shares if share is not None]
+        if len(known) == len(ARMS):
+            arms = dict(zip(("without", "with_records", "placebo"), known, strict=True))
+            found.append(PairAnswers(group=pair.group, when=pair.when, **arms))
+    return found, len(pairs) - len(found)
 
 
 def pair_stage(number: int, arm: str) -> str:

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from autoreason.errors import InvalidInput
-from autoreason.events import AnyEvent
 from autoreason.exchange import Outcome, Query, Reply, Request
-from autoreason.fields import FieldDoc, read_docs
+from autoreason.fields import read_docs
 from autoreason.jobs.context import JobContext
 from autoreason.keys import Key
 from autoreason.prompts import PromptSet
@@ -189,13 +188,20 @@ class Cast:
         shown = request.messages[-1].text.split()
         match request.role:
             case "author":
-                text = self._keep(self._draft(key.number(DRAFTS) or 1))
+                only = slice(self._row, self._row + 1)
+                draft = first_draft(self.world, self._luck.draft_taste()[only])
+                if (number := key.number(DRAFTS) or 1) > 1:
+                    draft = further_draft(self.world, self._luck.further_draft(number)[only])
+                text = self._keep(draft)
             case "critic":
                 text = self._criticise(
                     shown[0], key.number("critic") or 0, quoted=bool(request.schema)
                 )
             case "reviser":
-                luck = self._revising(key.number("reviser") or 1)
+                luck = self._writing[1]
+                if (reviser := key.number("reviser") or 1) > 1:
+                    drawn = self._luck.further_revision(self._number, reviser)
+                    luck = drawn.of_run(self._row)
                 start = self._texts[shown[0] if shown else "t0"]
                 text = self._keep(revise(self.world, luck, self._number, start, blind=not shown))
             case "synthesizer":
@@ -207,20 +213,9 @@ class Cast:
                 text = self._vote(shown, stage, key.number("judge") or 0)
         return Reply(outcome=Outcome.OK, text=text, model=request.model)
 
-    def _draft(self, number: int) -> Texts:
-        only = slice(self._row, self._row + 1)
-        if number > 1:
-            return further_draft(self.world, self._luck.further_draft(number)[only])
-        return first_draft(self.world, self._luck.draft_taste()[only])
-
     @property
     def _writing(self) -> tuple[World, PassDraws, int]:
         return self.world, self._luck.of_pass(self._number).of_run(self._row), self._number
-
-    def _revising(self, reviser: int) -> PassDraws:
-        if reviser == 1:
-            return self._writing[1]
-        return self._luck.further_revision(self._number, reviser).of_run(self._row)
 
     def _keep(self, text: Texts) -> str:
         name = f"t{len(self._texts)}"
@@ -302,7 +297,7 @@ def tournament_of(
     cast = Cast(world, luck, row, subtractive=settings.subtractive_synthesis)
     # No word of a simulated text is another's, so code would take every cut for an addition.
     settings = replace(settings, seed=luck.seed * 1_000_003 + row, subtractive_synthesis=False)
-    tournament = Tournament(JobContext(_TASK, settings, PROMPTS, cast.ask, _ignore))
+    tournament = Tournament(JobContext(_TASK, settings, PROMPTS, cast.ask, lambda _: None))
     tournament.share_changed = cast.share_changed
     asyncio.run(tournament.run())
     return cast, tournament
@@ -320,35 +315,12 @@ def _passes_within(budget: int, settings: Settings, cast: Cast, tournament: Tour
     return within
 
 
-def _ignore(_: AnyEvent) -> None:
-    """No one reads these events."""
-
-
 NAMES: tuple[Protocol, ...] = ("paper", "robust")
 SETTINGS = (
-    "drafts",
-    "k",
-    "passes",
-    "judges",
-    "single_judge",
-    "extra_judges",
-    "max_judges",
-    "close_margin",
-    "early_stop",
-    "balanced_orders",
-    "voting",
-    "required_lead",
-    "tie_order",
-    "quoted_critique",
-    "playoff",
-    "playoff_texts",
-    "confirmation",
-    "candidates",
-    "revisers",
-    "blind_revision",
-    "subtractive_synthesis",
-    "plateau",
-    "plateau_change",
+    *("drafts", "k", "passes", "judges", "single_judge", "extra_judges", "max_judges"),
+    *("close_margin", "early_stop", "balanced_orders", "voting", "required_lead", "tie_order"),
+    *("quoted_critique", "playoff", "playoff_texts", "confirmation", "candidates", "revisers"),
+    *("blind_revision", "subtractive_synthesis", "plateau", "plateau_change"),
 )
 """What makes a difference to a simulated run; `revisers` is how many there are."""
 _ADDRESS = "simulated/cast"
@@ -388,14 +360,10 @@ def choose_protocols(names: Sequence[str], changes: Sequence[str]) -> list[Named
     protocols = [named_protocol(name) for name in chosen]
     if changes:
         last = next(name for name in NAMES if name == (names or chosen)[-1])
-        protocols.append(named_protocol(last, read_changes(changes, _known())))
+        docs = read_docs(Settings)
+        known = {name: docs.get(name, docs["drafts"]) for name in SETTINGS}
+        protocols.append(named_protocol(last, read_changes(changes, known)))
     return protocols
-
-
-def _known() -> dict[str, FieldDoc]:
-    docs = read_docs(Settings)
-    known = {name: docs[name] for name in SETTINGS if name in docs}
-    return {**known, "revisers": docs["drafts"]}
 
 
 R = TypeVar("R")

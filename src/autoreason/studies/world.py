@@ -123,16 +123,11 @@ def read_world(text: str, name: str, source: str) -> World:
 
     try:
         fields = load_yaml(text)
-    except ValueError as error:
-        raise InvalidInput(f"{source} is not YAML ({error}); fix it") from None
-    if not isinstance(fields, dict):
-        raise InvalidInput(f"{source} has no fields; give at least `about` and `kind`")
-    try:
-        return msgspec.convert({"name": name, **fields}, World)
-    except InvalidInput as error:
-        raise InvalidInput(f"{source}: {error}") from None
-    except msgspec.ValidationError as error:
-        raise InvalidInput(f"{source}: {plainly(error)}; fix it") from None
+        given = fields if isinstance(fields, dict) else {}
+        return msgspec.convert({"name": name, **given}, World)
+    except (InvalidInput, ValueError) as error:
+        said = plainly(error) if isinstance(error, msgspec.ValidationError) else str(error)
+        raise InvalidInput(f"{source} is not a world: {said}; fix it") from None
 
 
 Numbers = NDArray[np.float64]
@@ -167,7 +162,6 @@ class RandomDraws:
         self.runs = runs
 
     def cached(self) -> RandomDraws:
-        """The same luck, with every result cached."""
         luck = RandomDraws(self.seed, self.runs)
         for name in (
             *("draft_taste", "further_draft", "draft_judge", "of_pass", "judge"),

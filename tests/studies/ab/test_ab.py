@@ -13,22 +13,16 @@ from autoreason import refine
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.events import (
-    BallotCast,
     CandidateReady,
-    Delivered,
-    Evidence,
     Incumbent,
-    PanelDecided,
 )
 from autoreason.journal import Journal
 from autoreason.knowledge.folder import read_folder
 from autoreason.run.knowledge import plan_ab, report_ab
 from autoreason.run.result import Result
-from autoreason.settings import Models, Settings
-from autoreason.story import CONFIRMATION, RecordedPanel, RecordedPass, Story
+from autoreason.story import RecordedPass, Story
 from autoreason.studies.ab import AbPlan, plan_of, read_plan
 from autoreason.task import Task
-from autoreason.tournament.panel import verdict_of
 
 
 @pytest.fixture
@@ -62,19 +56,9 @@ def test_a_plan_is_blind_and_complete(plan: AbPlan, result: Result, tmp_path: Pa
     assert f"{plan.sample:,} readers" in plan.conclusion
 
 
-def test_codes_may_be_typed_in_small_letters(plan: AbPlan, tmp_path: Path) -> None:
-    counts = {arm.code.lower(): (800, 4000) for arm in plan.arms}
-    assert not report_ab(fill_in(tmp_path / "test", counts)).is_unequal
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"cannot read .*none\.csv"):
-        report_ab(tmp_path / "none.csv")
-
-
 def test_a_plan_of_a_run_that_delivered_its_draft_says_so() -> None:
-    assert "Unchanged" not in str(plan_of(judged_story(0, 5), "run", 2))
-    story = unchanged_story(0)
+    assert "Unchanged" not in str(plan_of(told("draft 0", "pass 1 B 0"), "run", 2))
+    story = told("draft 0")
     lost = CandidateReady(number=1, slot="B", text="pass 1 B 0", words=4)
     story.passes = [RecordedPass(1, story.text or "", candidates={"B": lost})]
     assert "delivered its first draft" in str(plan_of(story, "run", 2))
@@ -186,32 +170,13 @@ def test_an_uneven_split_that_is_not_alarming_is_called_that(plan: AbPlan, tmp_p
     assert "uneven" not in said
 
 
-@pytest.mark.parametrize("share", ["24.1 %", "0.241", '"0,241"', "1,422", "-3"])
-def test_only_a_whole_number_is_a_count(plan: AbPlan, tmp_path: Path, share: str) -> None:
+def test_semicolons_small_letters_and_a_mark_of_a_spreadsheet_are_read(
+    plan: AbPlan, tmp_path: Path
+) -> None:
     file = tmp_path / "test" / "results.csv"
-    file.write_text("\n".join(["code,n,count", *(f"{arm.code},5900,{share}" for arm in plan.arms)]))
-    with pytest.raises(InvalidInput, match="with whole numbers for n and a count of at most n"):
-        report_ab(file)
-
-
-def test_semicolons_and_a_mark_of_a_spreadsheet_are_read(plan: AbPlan, tmp_path: Path) -> None:
-    file = tmp_path / "test" / "results.csv"
-    lines = ["code;n;count", *(f"{arm.code};5900;1422" for arm in plan.arms), ";;"]
+    lines = ["code;n;count", *(f"{arm.code.lower()};5900;1422" for arm in plan.arms), ";;"]
     file.write_text("\r\n".join(lines), "utf-8-sig")
     assert {(arm.count, arm.n) for arm in report_ab(file).arms} == {(1422, 5900)}
-
-
-def test_a_small_gain_of_a_low_rate_is_visibly_above_0(
-    result: Result, journal: Journal, tmp_path: Path
-) -> None:
-    plan = plan_ab(result, arms=2, base=0.02, lift=0.1, journal=journal)
-    plan.write(tmp_path / "low")
-    counts = {arm.code: (2000 + 205 * (arm.code != plan.control), 97_700) for arm in plan.arms}
-    report = str(report_ab(fill_in(tmp_path / "low", counts)))
-    assert "2.0 % (2.0 to 2.1)" in report
-    assert "2.3 % (2.2 to 2.4)" in report
-    assert "+0.21 (+0.0" in report
-    assert "better" in report
 
 
 def test_an_unequal_split_is_named_and_nothing_is_handed_on(plan: AbPlan, tmp_path: Path) -> None:
@@ -227,18 +192,7 @@ def test_an_unequal_split_is_named_and_nothing_is_handed_on(plan: AbPlan, tmp_pa
     assert list(kb.iterdir()) == []
 
 
-def test_texts_that_are_alike_are_rarely_told_apart(plan: AbPlan, tmp_path: Path) -> None:
-    rng = random.Random(3)
-    spread = (plan.sample * 0.2 * 0.8) ** 0.5
-    found = 0
-    for _ in range(100):
-        counts = {
-            arm.code: (round(rng.gauss(0.2 * plan.sample, spread)), plan.sample)
-            for arm in plan.arms
-        }
-        report = report_ab(fill_in(tmp_path / "test", counts))
-        found += "does better than" in report.conclusion and not report.conclusion.startswith("no")
-    assert found <= 12
+SHARES = ("24.1 %", "0.241", '"0,241"', "1,422", "-3")
 
 
 @pytest.mark.parametrize(
@@ -249,6 +203,7 @@ def test_texts_that_are_alike_are_rarely_told_apart(plan: AbPlan, tmp_path: Path
         ("code,n,count\nAAAA,,\n", "line 2: “AAAA, , ” is not a code"),
         ("code,n,count\nAAAA,10,2\nAAAA,10,2\n", "line 3"),
         ("code,n,count\nAAAA,10,12\n", "a count of at most n"),
+        *((f"code,n,count\nAAAA,5900,{share}\n", "with whole numbers for n") for share in SHARES),
         ("Code,Sent,Opens\nAAAA,10,2\n", "give a table with the columns code, n and count"),
     ],
 )
@@ -267,18 +222,13 @@ def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -
         plan_ab(result, arms=10, journal=journal)
     with pytest.raises(InvalidInput, match="give 2 to"):
         plan_ab(result, arms=1, journal=journal)
-
-
-def test_a_run_without_two_texts_is_not_told_to_give_fewer_arms() -> None:
-    with pytest.raises(InvalidInput, match="run advice has no two texts to compare"):
-        plan_of(Story(), "advice", 2)
-    with pytest.raises(InvalidInput, match="run short has no two texts to compare"):
-        plan_of(unchanged_story(0), "short", 2)
+    for story in (Story(), told("draft 0")):
+        with pytest.raises(InvalidInput, match="run short has no two texts to compare"):
+            plan_of(story, "short", 2)
 
 
 @pytest.mark.parametrize(
-    ("base", "lift"),
-    [(0.2, 1e-300), (0.2, 1e-17), (1e-300, 0.1), (0.2, 0), (0.2, -0.5), (0.9, 0.5), (1.2, 0.1)],
+    ("base", "lift"), [(0.2, 1e-17), (1e-300, 0.1), (0.2, -0.5), (0.9, 0.5), (1.2, 0.1)]
 )
 def test_rates_that_cannot_be_are_one_sentence(
     result: Result, journal: Journal, base: float, lift: float
@@ -294,63 +244,15 @@ def test_a_run_that_has_not_ended_is_not_tested(journal: Journal) -> None:
         plan_ab(paused, arms=2, journal=journal)
 
 
-def judged_story(at: int, prefer: int, judges: int = 9) -> Story:
-    """A run whose fresh judges compared its result with its draft."""
-    draft, result = (
-        Incumbent(name=name, since=0, text=f"{name} {at}", keeps_contract=True)
-        for name in ("draft", "pass 1 B")
+def told(*texts: str) -> Story:
+    """A run with these incumbents, the first draft first."""
+    return Story(
+        incumbents=[Incumbent(name=text, since=0, text=text, keeps_contract=True) for text in texts]
     )
-    ballots = [
-        BallotCast(
-            stage=CONFIRMATION,
-            seat=seat,
-            model="m",
-            order=("draft", "pass 1 B"),
-            labels=("X", "Y"),
-            ranking=("pass 1 B", "draft") if seat < prefer else ("draft", "pass 1 B"),
-        )
-        for seat in range(judges)
-    ]
-    verdict = verdict_of(ballots, ("draft", "pass 1 B"), "borda", judges)
-    panel = RecordedPanel(
-        stage=CONFIRMATION,
-        ballots=ballots,
-        decided=PanelDecided(stage=CONFIRMATION, verdict=verdict),
-    )
-    return Story(incumbents=[draft, result], panels={CONFIRMATION: panel})
-
-
-def unchanged_story(at: int) -> Story:
-    """A run that delivered its first draft."""
-    story = judged_story(at, 0)
-    story.panels = {}
-    story.settings = Settings(models=Models(author="m", judges=("m",)), seed=1)
-    story.end = Delivered(
-        status="converged",
-        reason="",
-        text=story.incumbents[0].text,
-        origin="draft",
-        words=2,
-        violations=(),
-        evidence=Evidence(
-            survival=None,
-            agreement=None,
-            preference=None,
-            ballots=0,
-            invalid=0,
-            first_places=(),
-            ties=0,
-            inconclusive=0,
-            unopposed=0,
-            dropped_quotes=0,
-            leaks=0,
-        ),
-    )
-    return story
 
 
 def test_texts_that_break_the_contract_are_named() -> None:
-    story = judged_story(0, 5)
+    story = told("draft 0", "pass 1 B 0")
     story.task = Task(brief="Tides.", contract=Contract(max_words=3))
     planned = plan_of(story, "run", 2)
     code = next(arm.code for arm in planned.arms if "pass" in arm.text)

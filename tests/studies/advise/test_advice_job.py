@@ -23,84 +23,56 @@ from autoreason.studies.advice_job import asks_for_fact, conclude, notes_on, run
 from autoreason.studies.advice_measures import Pilot, PilotFinished, check_questions, judge_findings
 from autoreason.task import Task
 
-
-@pytest.mark.parametrize(
-    "brief",
-    [
-        "In which year was the telescope invented?",
-        "How many moons has Mars?",
-        "What is the capital of Mongolia?",
-        "Who was the first woman on a board of this bank?",
-        "what is the boiling point of ethanol?",
-    ],
-)
-def test_a_short_question_with_one_right_answer_asks_for_a_fact(brief: str) -> None:
-    assert asks_for_fact(Task(brief=brief))
-
-
-@pytest.mark.parametrize(
-    "brief",
-    [
-        "Write a note about the new coffee machine.",
-        "How should we price the product?",
-        "What is the best way to tell a team that its project ends?",
-        "Why did the launch fail?",
-        "How many words make a good title? Write ten titles.",
-        "When is it right to refactor?\n\nWrite an essay of two pages.",
-        "What is the name of the game here, and what would you do about it if you were in my place now?",
-        "Which of our plans should we follow?",
-        "Where do we go from here: a speech?",
-    ],
-)
-def test_anything_else_does_not(brief: str) -> None:
-    assert not asks_for_fact(Task(brief=brief))
+FACTS = [
+    "In which year was the telescope invented?",
+    "How many moons has Mars?",
+    "What is the capital of Mongolia?",
+    "Who was the first woman on a board of this bank?",
+    "what is the boiling point of ethanol?",
+]
+SHORT_QUESTIONS = [
+    "Em que ano foi inventado o telescópio?",
+    "¿Cuál es la capital de Mongolia?",
+    "望远镜是哪一年发明的？",  # noqa: RUF001
+    "متى اخترع التلسكوب؟",
+    "В каком году изобрели телескоп?",  # noqa: RUF001
+    "How should we price the product?",
+    "What is the best way to tell a team that its project ends?",
+    "Why did the launch fail?",
+    "Which of our plans should we follow?",
+]
+OTHER_BRIEFS = [
+    "Write a note about the new coffee machine.",
+    "How many words make a good title? Write ten titles.",
+    "When is it right to refactor?\n\nWrite an essay of two pages.",
+    "What is the name of the game here, and what would you do about it if you were in my place now?",
+    "Where do we go from here: a speech?",
+    "Escreva uma carta de boas-vindas.",
+    "写一封欢迎信。要写多长？",  # noqa: RUF001
+    "اكتب رسالة ترحيب",
+]
 
 
-@pytest.mark.parametrize(
-    "brief",
-    [
-        "Em que ano foi inventado o telescópio?",
-        "¿Cuál es la capital de Mongolia?",
-        "Wie viele Monde hat der Mars?",
-        "望远镜是哪一年发明的？",  # noqa: RUF001
-        "متى اخترع التلسكوب؟",
-        "В каком году изобрели телескоп?",  # noqa: RUF001
-        "How should we price the product?",
-    ],
-)
-def test_a_short_question_in_any_language_is_measured_and_gets_a_note(brief: str) -> None:
-    assert not asks_for_fact(Task(brief=brief))
-    assert "`--strategy single`" in notes_on(Task(brief=brief))[-1]
-
-
-@pytest.mark.parametrize(
-    "brief",
-    [
-        "Escreva uma carta de boas-vindas.",
-        "写一封欢迎信。要写多长？",  # noqa: RUF001
-        "اكتب رسالة ترحيب",
-        "Explain tides.",
-        "Why do tides come twice a day, and what would you tell a child of eight who asks you why?",
-    ],
-)
-def test_a_brief_that_asks_for_a_text_gets_no_such_note(brief: str) -> None:
-    assert len(notes_on(Task(brief=brief))) == 1
+@pytest.mark.parametrize("brief", [*FACTS, *SHORT_QUESTIONS, *OTHER_BRIEFS])
+def test_short_questions_get_a_note_and_those_with_one_right_answer_ask_for_a_fact(
+    brief: str,
+) -> None:
+    assert asks_for_fact(Task(brief=brief)) == (brief in FACTS)
+    notes = "".join(notes_on(Task(brief=brief)))
+    assert ("`--strategy single`" in notes) == (brief not in OTHER_BRIEFS)
+    assert "max_words" in notes, "a brief without limits is warned of drift"
 
 
 def test_a_brief_with_limits_or_a_draft_wants_a_text() -> None:
     question = "How many moons has Mars?"
     assert not asks_for_fact(Task(brief=question, contract=Contract(max_words=80)))
     assert not asks_for_fact(Task(brief=question, draft="Two."))
+    assert notes_on(Task(brief="Write.", contract=Contract(max_words=80))) == []
 
 
 @given(st.text(min_size=1, max_size=200))
 def test_no_brief_that_asks_for_writing_is_a_fact(rest: str) -> None:
     assert not asks_for_fact(Task(brief=f"Write about this: {rest}"))
-
-
-def test_a_brief_without_limits_is_warned_of_drift() -> None:
-    assert "max_words" in notes_on(Task(brief="Write."))[0]
-    assert notes_on(Task(brief="Write.", contract=Contract(max_words=80))) == []
 
 
 async def test_judges_who_prefer_the_result_end_in_run_it(journal: Journal) -> None:
@@ -129,23 +101,16 @@ async def test_the_command_goes_on_from_the_best_pilot(journal: Journal) -> None
     assert journal.story(whole.run).forked_from == result.run
 
 
-@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("habit", [erratic, blind, by_grade, first_come, garbled, keeps_draft])
 async def test_advice_takes_at_most_a_third_of_the_run_it_is_about(
-    journal: Journal, habit: Habit, seed: int
+    journal: Journal, habit: Habit
 ) -> None:
-    result = await advised(journal, cast(habit), seed=seed)
-    assert result.finished
-    assert result.story.settings
-    assert result.calls <= run_calls(result.story.settings) / 3
-
-
-@pytest.mark.parametrize("seed", range(6))
-async def test_judges_who_see_defects_and_no_difference_seldom_end_in_run_it(
-    journal: Journal, seed: int
-) -> None:
-    result = await advised(journal, cast(blind), seed=seed)
-    assert result.report.advice != "run it"
+    for seed in (1, 2):
+        result = await advised(journal, cast(habit), seed=seed)
+        assert result.finished
+        assert result.story.settings
+        assert result.calls <= run_calls(result.story.settings) / 3
+        assert habit is not blind or result.report.advice != "run it"
 
 
 async def test_a_judge_that_goes_by_position_is_found_out_in_eighteen_calls(
@@ -201,7 +166,7 @@ async def test_advice_that_breaks_off_goes_on_without_asking_anything_twice(
     journal: Journal,
 ) -> None:
     whole = await advised(journal, cast(by_grade))
-    for most in (3, 7, 15):
+    for most in (3, 15):
         paused = await advised(journal, cast(by_grade, most=most))
         assert paused.status == "provider_failed"
         recorded = set(journal.replies(paused.run))
@@ -239,6 +204,8 @@ def test_what_is_advised_follows_from_what_was_measured(
 ) -> None:
     pilots = tuple(Pilot(name="", judges=2, prefer=each) for each in votes)
     assert conclude(SOUND, pilots)[0] == ending
+    silent = Pilot(name="failed", judges=0, prefer=0)
+    assert conclude(SOUND, (*pilots, silent))[0] == ending
     blind_judge = judge_findings(((False, False),) * 9, (True,) * 18)
     assert conclude(blind_judge, pilots)[0] == "another judge"
 

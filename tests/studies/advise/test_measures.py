@@ -32,7 +32,6 @@ from autoreason.studies.advice_measures import (
     operating_line,
     pilot_settings,
     read_pilot,
-    weigh_pilots,
 )
 from autoreason.studies.certificate import DEFECTS, measure
 from autoreason.studies.certificate_questions import KINDS, pairs
@@ -103,16 +102,7 @@ SHARES = st.floats(0.02, 0.98)
 
 
 def pilots(*votes: int) -> list[Pilot]:
-    """Pilots of two judges."""
     return [Pilot(name=f"pilot {at}", judges=2, prefer=each) for at, each in enumerate(votes, 1)]
-
-
-def test_three_unanimous_pilots_are_enough_and_two_are_not() -> None:
-    assert weigh_pilots(pilots(2, 2)) == "undecided"
-    assert weigh_pilots(pilots(2, 2, 2)) == "run_it"
-    assert weigh_pilots(pilots(0, 0, 1)) == "do_not"
-    assert weigh_pilots(pilots(2, 2, 1)) == "undecided"
-    assert weigh_pilots([*pilots(2, 2), Pilot(name="failed", judges=0, prefer=0)]) == "undecided"
 
 
 @given(st.lists(st.integers(0, 2), min_size=2, max_size=6))

@@ -74,7 +74,6 @@ def judged(
     words: Mapping[str, int] | None = None,
     **changes: Any,
 ) -> RecordedPass:
-    """A pass with these votes."""
     if words:
         texts = {slot: "word " * length for slot, length in words.items()}
     verdict = verdict_of(votes)

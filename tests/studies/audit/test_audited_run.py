@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from tests.journal.samples import create_run
-from tests.run.runs import open_journal, scripted, settings, start_run
+from tests.run.runs import scripted, settings, start_run
 from tests.studies.lab.rivals import compared, comparing
 from tests.tournament.stage import critique, cut_off, document
 
@@ -19,13 +16,6 @@ from autoreason.models.doubles import EchoModel
 from autoreason.studies.audit import audit_runs
 from autoreason.studies.audit_findings import AuditedRun, AuditFinding, read_run
 from autoreason.task import Entry, Task
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    """Empty, and closed afterwards."""
-    with open_journal(tmp_path) as opened:
-        yield opened
 
 
 def finding(run: AuditedRun, name: str) -> AuditFinding:
@@ -83,44 +73,26 @@ async def test_a_panel_that_failed_is_no_win_for_a(journal: Journal) -> None:
     assert "paused" in finding(run, "outages").statement
 
 
-async def test_replies_that_were_cut_off_are_counted(journal: Journal) -> None:
-    model = scripted({"pass/1/reviser/try/0": cut_off("Half a")})
-    result = await start_run(journal, model)
-    (run,) = read_run(result.run, journal)
-    assert finding(run, "cut-off replies").statement.startswith("1 of ")
-
-
-async def test_clones_and_breaches_are_kept_off_the_ballot(journal: Journal) -> None:
+async def test_cut_replies_invented_quotes_and_what_is_kept_off_the_ballot_are_counted(
+    journal: Journal,
+) -> None:
+    invented = (
+        '{"problems": [{"severity": "major", "kind": "quote", "quote": "nowhere", "problem": "x"}]}'
+    )
     task = Task(brief="Write.", contract=Contract(max_words=5))
     script = {
+        "pass/1/critic/0/try/0": invented,
+        "pass/1/critic/1/try/0": critique("No example."),
+        "pass/1/reviser/try/0": cut_off("Half a"),
         "reviser": document("Second text of far too many words."),
         "synthesizer": document("First  text."),
     }
     result = await start_run(journal, scripted(script), task=task)
     (run,) = read_run(result.run, journal)
+    assert finding(run, "cut-off replies").statement.startswith("1 of ")
+    assert "invented 1 of 1 quote" in finding(run, "critics").statement
     assert ("B", "contract") in [(d.slot, d.reason) for d in run.story.passes[0].dropped]
     assert finding(run, "contract").level == "fine"
-
-
-async def test_critics_are_counted_with_their_invented_quotes(journal: Journal) -> None:
-    invented = (
-        '{"problems": [{"severity": "major", "kind": "quote", "quote": "nowhere", "problem": "x"}]}'
-    )
-    model = scripted(
-        {"pass/1/critic/0/try/0": invented, "pass/1/critic/1/try/0": critique("No example.")}
-    )
-    result = await start_run(journal, model)
-    (run,) = read_run(result.run, journal)
-    assert "invented 1 of 1 quote" in finding(run, "critics").statement
-
-
-async def test_runs_with_the_same_settings_are_audited_together(journal: Journal) -> None:
-    runs = []
-    for seed in (1, 2):
-        result = await start_run(journal, EchoModel(), changes={"passes": 2, "seed": seed})
-        runs += read_run(result.run, journal)
-    assert runs[0].group == runs[1].group
-    assert audit_runs(runs).runs == 2
 
 
 async def test_each_cell_of_a_comparison_is_audited_and_its_panels_are_panels(

@@ -22,5 +22,4 @@ SHARP = Judges(noise=0.0)
 
 
 def settings(protocol: Any = "robust", **changes: Any) -> Settings:
-    """A protocol with changes."""
     return named_protocol(protocol, changes).settings

@@ -11,7 +11,6 @@ from tests.studies.simulate.scenes import SHARP, settings, world
 from autoreason.errors import InvalidInput
 from autoreason.settings import Protocol
 from autoreason.studies.simulation import (
-    SETTINGS,
     NamedProtocol,
     Outcomes,
     Plan,
@@ -25,17 +24,19 @@ from autoreason.studies.simulation import (
 )
 from autoreason.studies.world import RandomDraws, first_draft, revise, synthesize
 
+QUIET = replace(world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9))
+
 
 def test_the_same_seed_gives_the_same_runs() -> None:
-    once, again = (play_all(world(), settings(), 5, seed=3) for _ in range(2))
+    once, again = (play_all(world(), settings(), 3, seed=3) for _ in range(2))
     assert all(np.array_equal(one, other) for one, other in zip(once, again, strict=True))
-    other = play_all(world(), settings(), 5, seed=4)
+    other = play_all(world(), settings(), 3, seed=4)
     assert not np.array_equal(once.quality, other.quality)
 
 
 @pytest.mark.parametrize("name", ["help", "wander", "harm-new"])
 def test_judges_who_see_the_truth_never_make_a_text_worse(name: str) -> None:
-    came = play_all(replace(world(name), judges=SHARP), settings(), 10, seed=1)
+    came = play_all(replace(world(name), judges=SHARP), settings(), 6, seed=1)
     assert came.worse.sum() == 0
     assert (came.quality >= 0).all()
 
@@ -54,11 +55,8 @@ def test_a_playoff_delivers_better_texts_where_revisions_do_harm() -> None:
 
 
 def test_two_silent_critics_leave_a_text_unopposed() -> None:
-    quiet = replace(
-        world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9)
-    )
-    luck = RandomDraws(1, 20).cached()
-    played = [tournament_of(quiet, settings(k=2), luck, row) for row in range(20)]
+    luck = RandomDraws(1, 10).cached()
+    played = [tournament_of(QUIET, settings(k=2), luck, row) for row in range(10)]
     # The first draft has quality 0, where no critic falls silent; whatever is better ends the run.
     assert any(
         tournament.story.trajectory[-2:] == ("A", "A") and cast.calls.total() < 20
@@ -67,23 +65,17 @@ def test_two_silent_critics_leave_a_text_unopposed() -> None:
 
 
 def test_prose_critics_are_never_silent() -> None:
-    quiet = replace(
-        world("run-dry"), critics=replace(world("run-dry").critics, silent=1.0, at=1e-9)
-    )
-    came = play_all(quiet, settings("paper"), 5, seed=1)
+    came = play_all(QUIET, settings("paper"), 5, seed=1)
     assert (came.calls == 1 + 6 * came.passes).all()
 
 
-@pytest.mark.parametrize("budget", [30, 45, 80])
-def test_a_budget_includes_playoff_and_confirmation(budget: int) -> None:
-    free = play_all(world(), settings(), 10, seed=2)
-    held = play_all(world(), settings(), 10, seed=2, budget=budget)
-    assert (held.calls <= budget).all()
-    short = free.calls <= budget
-    assert np.array_equal(held.quality[short], free.quality[short])
-
-
-def test_one_pass_is_run_even_where_the_budget_has_no_room_for_it() -> None:
+def test_a_budget_includes_playoff_and_confirmation_and_leaves_room_for_one_pass() -> None:
+    free = play_all(world(), settings(), 8, seed=2)
+    for budget in (30, 80):
+        within = play_all(world(), settings(), 8, seed=2, budget=budget)
+        assert (within.calls <= budget).all()
+        short = free.calls <= budget
+        assert np.array_equal(within.quality[short], free.quality[short])
     assert (play_all(world(), settings(), 3, seed=2, budget=1).passes == 1).all()
 
 
@@ -171,7 +163,7 @@ def test_two_processes_fill_the_table_as_one_would() -> None:
     protocols = [named_protocol("paper"), named_protocol("robust")]
     heard: list[tuple[int, int]] = []
     on_progress = lambda done, total: heard.append((done, total))  # noqa: E731
-    plan = Plan(runs=100, seed=3)
+    plan = Plan(runs=30, seed=3)
     cells = run_study(worlds, protocols, plan, on_progress, play=play_fast).cells
     assert heard == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
     assert [(cell.world, cell.protocol) for cell in cells] == [
@@ -194,21 +186,9 @@ def test_a_study_concludes_which_protocol_delivers_the_best_text() -> None:
     assert "robust delivers the best text in" in report.conclusion
     few = study("paper", "robust", runs=2)
     assert few.conclusion.startswith("no protocol delivers a better text")
-    assert study("paper").conclusion.startswith("paper delivers quality ")
-
-
-def test_programs_get_plan_worlds_and_cells() -> None:
-    fields = study("paper").to_dict()
-    assert list(fields) == ["conclusion", "plan", "worlds", "cells"]
-    assert fields["plan"]["runs"] == 20
-
-
-@pytest.mark.parametrize("width", [60, 80])
-def test_the_report_fits_a_terminal_with_whole_words(width: int) -> None:
-    report = study("paper", "robust")
-    lines = report.to_text(width).splitlines()
-    assert max(map(len, lines)) <= width
-    assert set(" ".join(lines).split()) == set(report.to_text(10_000).split())
+    alone = study("paper")
+    assert alone.conclusion.startswith("paper delivers quality ")
+    assert list(alone.to_dict()) == ["conclusion", "plan", "worlds", "cells"]
 
 
 def changed_by(*given: str) -> NamedProtocol:
@@ -246,8 +226,3 @@ def test_a_change_without_a_name_or_a_value_is_refused(given: str) -> None:
 def test_a_change_that_cannot_be_is_refused(given: str, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         changed_by(given)
-
-
-def test_every_switch_of_the_tournament_that_makes_a_difference_is_known() -> None:
-    switches = {"blind_revision", "subtractive_synthesis", "plateau", "plateau_change"}
-    assert switches <= {*SETTINGS}
