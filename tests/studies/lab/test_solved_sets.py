@@ -29,14 +29,8 @@ from autoreason.characters import without_controls
 from autoreason.programs.assignment import Assignment, CodeVerdict
 from autoreason.programs.events import Solved
 from autoreason.stats import Estimate
-from autoreason.stats.shares import cohens_h
-from autoreason.stats.shares import exact_share
-from autoreason.stats.shares import share
-from autoreason.stats.shares import sign_test
+from autoreason.stats.shares import cohens_h, exact_share, share, sign_test
 from autoreason.studies.lab_report import lab_files
-from autoreason.programs.events import program_files
-from autoreason.stats.results import Estimate
-from autoreason.studies.lab.lab_report import lab_files
 
 
 def ends(found: Estimate) -> tuple[float | None, ...]:
