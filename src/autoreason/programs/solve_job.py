@@ -130,7 +130,7 @@ async def _score(context: JobContext, strategy: ProgramStrategy, solved: Solved)
 
 
 def _without_program(solved: Solved, story: Story, assignment: Assignment) -> Solved:
-    """Answers without a program are wrong answers; answers that were never complete are no result."""
+    """Answers without a program are wrong answers; answers that were never complete are not a result."""
     if not examined_in(story):
         return replace(solved, status=NotExamined.status)
     return replace(
