@@ -23,7 +23,7 @@ from msgspec import Struct
 from paper.figures import paired_gain
 
 from autoreason.programs.assignment import Observed
-from autoreason.programs.examiner.examiner import Examiner
+from autoreason.programs.examiner.examiner import ProgramExaminer
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.inputs import make_inputs
 from autoreason.programs.problems.problem import Problem, to_assignment
@@ -196,7 +196,7 @@ async def observe_all(
     }
     left = sorted(wanted - seen.keys())
     sandbox = open_sandbox()
-    examiner, places = Examiner(sandbox), asyncio.Semaphore(_AT_ONCE)
+    examiner, places = ProgramExaminer(sandbox), asyncio.Semaphore(_AT_ONCE)
 
     async def look_at(name: str, program: str) -> None:
         async with places:

@@ -1,4 +1,4 @@
-"""What happens in a job that writes programs, besides what happens in every job, and how it is told."""
+"""What happens in a job that writes programs, besides what happens in every job, and how it is described."""
 
 from __future__ import annotations
 

@@ -105,7 +105,10 @@ def _split(lines: list[str]) -> tuple[list[_Block], list[str]]:
             continue
         closing = re.compile(rf"^[ \t]*{re.escape(opened[2][0])}{{{len(opened[2])},}}[ \t]*$")
         end = next((i for i in range(at, len(lines)) if closing.match(lines[i])), len(lines))
-        text = _dedent(lines[at:end], len(opened[1]))
+        # Indented relative to its fence.
+        width = len(opened[1])
+        own = [line[min(width, len(line) - len(line.lstrip())) :] for line in lines[at:end]]
+        text = "\n".join(own).strip("\n").rstrip()
         if end == len(lines):
             # The closing fence may be at the end of the last line of code.
             text = text.removesuffix(opened[2]).rstrip()
@@ -115,11 +118,6 @@ def _split(lines: list[str]) -> tuple[list[_Block], list[str]]:
             blocks.append(_Block(text, bool(named)))
         at = end + 1
     return blocks, others
-
-
-def _dedent(lines: list[str], width: int) -> str:
-    out = [line[min(width, len(line) - len(line.lstrip())) :] for line in lines]
-    return "\n".join(out).strip("\n").rstrip()
 
 
 def _trim(block: _Block, entry_point: str) -> _Block:
@@ -313,22 +311,16 @@ def shorten(text: str, max_length: int = _MAX_DATA) -> str:
 
 def unstated_tests(assignment: Assignment) -> tuple[Example, ...]:
     """Public tests that the statement does not show, with long data shortened."""
-    statement = _normalize(assignment.statement)
+
+    def plain(text: str) -> str:
+        return " ".join(text.split())
+
+    statement = plain(assignment.statement)
     return tuple(
         Example(input=shorten(test.input), output=shorten(test.output), code=shorten(test.code))
         for test in assignment.public
-        if not _is_in_statement(test, statement)
+        if any(plain(part) not in statement for part in (test.code, test.input, test.output))
     )
-
-
-def _is_in_statement(test: Example, statement: str) -> bool:
-    if test.code:
-        return _normalize(test.code) in statement
-    return _normalize(test.input) in statement and _normalize(test.output) in statement
-
-
-def _normalize(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _describe_trial(trial: Trial, assignment: Assignment) -> str:
@@ -345,20 +337,15 @@ def _describe_trial(trial: Trial, assignment: Assignment) -> str:
     if trial.difference:
         lines.append(f"First difference: {trial.difference}")
     if trial.trace.strip() and trial.verdict is not CodeVerdict.TIME_LIMIT:
-        lines += ["Traceback:", _useful_end(trial.trace)]
+        trace = trial.trace.strip()
+        if len(trace) > _MAX_TRACE:
+            trace = "[...]\n" + trace[-_MAX_TRACE:].partition("\n")[2]
+        lines += ["Traceback:", trace]
     return "\n".join(lines)
 
 
 def _data(what: str, text: str) -> Sequence[str]:
     return (f"{what}:", shorten(text)) if text.strip() else ()
-
-
-def _useful_end(trace: str) -> str:
-    """The end of a traceback, which says what went wrong."""
-    trace = trace.strip()
-    if len(trace) <= _MAX_TRACE:
-        return trace
-    return "[...]\n" + trace[-_MAX_TRACE:].partition("\n")[2]
 
 
 def _name(trial: Trial) -> str:

@@ -13,7 +13,7 @@ from autoreason.job_types import Refine, Solve
 from autoreason.jobs.context import Allowance, JobContext, counting
 from autoreason.jobs.job import Job, Plan, build_job, run_job, user_code_errors
 from autoreason.plugins import short
-from autoreason.programs.assignment import Assignment, Examined, assignments_of
+from autoreason.programs.assignment import Examined, Which, assignments_of
 from autoreason.programs.events import Solved, examined_in
 from autoreason.programs.examination import NotExamined, examine
 from autoreason.programs.program_strategies import (
@@ -22,7 +22,6 @@ from autoreason.programs.program_strategies import (
     no_program_result,
 )
 from autoreason.settings import MAX_PASSES, Settings
-from autoreason.story import Story
 from autoreason.task import Task
 
 
@@ -112,7 +111,12 @@ async def _score(context: JobContext, strategy: ProgramStrategy, solved: Solved)
         reason=delivered.reason,
     )
     if program is None:
-        return _without_program(solved, story, assignment)
+        # Answers without a program are wrong answers; answers that were never complete are not a result.
+        if not examined_in(story):
+            return replace(solved, status=NotExamined.status)
+        tests: dict[Which, int] = {"public": len(assignment.public), "private": assignment.private}
+        wrong = {which: no_program_result(which, n) if n else None for which, n in tests.items()}
+        return replace(solved, **wrong)
     public = next(
         (each.examined for each in examined_in(story)[::-1] if each.program == program), None
     )
@@ -126,17 +130,6 @@ async def _score(context: JobContext, strategy: ProgramStrategy, solved: Solved)
     except NotExamined as failure:
         return replace(solved, status=failure.status, reason=str(failure))
     return replace(solved, private=_without_trials(private))
-
-
-def _without_program(solved: Solved, story: Story, assignment: Assignment) -> Solved:
-    """Answers without a program are wrong answers; answers that were never complete are no result."""
-    if not examined_in(story):
-        return replace(solved, status=NotExamined.status)
-    return replace(
-        solved,
-        public=no_program_result("public", len(assignment.public)) if assignment.public else None,
-        private=no_program_result("private", assignment.private) if assignment.private else None,
-    )
 
 
 def _without_trials(examined: Examined | None) -> Examined | None:

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from autoreason.programs.examiner.examiner import Examiner
+from autoreason.programs.examiner.examiner import ProgramExaminer
 from autoreason.programs.sandbox.levels import open_sandbox
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def examiner() -> AsyncIterator[Examiner]:
+async def examiner() -> AsyncIterator[ProgramExaminer]:
     sandbox = open_sandbox(workers=2)
-    yield Examiner(sandbox)
+    yield ProgramExaminer(sandbox)
     await sandbox.close()

@@ -20,7 +20,7 @@ from tests.programs.examiner.made_up import ADDING, SECRET, adding, doubling
 from autoreason.programs.assignment import CodeVerdict, Example, Observation, Trial, Which
 from autoreason.programs.examiner.examiner import (
     REASONS,
-    Examiner,
+    ProgramExaminer,
     end_of_text,
     excerpt,
     judge_calls,
@@ -90,7 +90,7 @@ PROGRAMS = {
     [(verdict, program) for verdict, programs in PROGRAMS.items() for program in programs],
 )
 async def test_a_program_gets_the_right_verdict(
-    examiner: Examiner, verdict: CodeVerdict, program: str
+    examiner: ProgramExaminer, verdict: CodeVerdict, program: str
 ) -> None:
     examined = await examiner.examine(adding(), program, "public")
     assert examined.verdict is verdict, examined
@@ -138,7 +138,7 @@ FUNCTIONS: dict[CodeVerdict, dict[str, str | tuple[str, ...]]] = {
     [(verdict, program) for verdict, programs in FUNCTIONS.items() for program in programs],
 )
 async def test_a_function_gets_the_right_verdict_and_the_reason(
-    examiner: Examiner, verdict: CodeVerdict, program: str
+    examiner: ProgramExaminer, verdict: CodeVerdict, program: str
 ) -> None:
     examined = await examiner.examine(doubling(), program, "public")
     assert examined.verdict is verdict, examined
@@ -148,7 +148,7 @@ async def test_a_function_gets_the_right_verdict_and_the_reason(
 
 
 async def first_failure(
-    examiner: Examiner, problem: Problem, program: str, which: Which = "public"
+    examiner: ProgramExaminer, problem: Problem, program: str, which: Which = "public"
 ) -> Trial:
     examined = await examiner.examine(problem, program, which)
     assert examined.failed is not None
@@ -157,7 +157,7 @@ async def first_failure(
 
 
 async def test_judging_stops_at_the_first_test_that_fails_unless_every_test_is_wanted(
-    examiner: Examiner,
+    examiner: ProgramExaminer,
 ) -> None:
     problem = adding(
         public_tests=tuple(Example(input=f"{n} 0", output=str(n)) for n in range(1, 6))
@@ -171,7 +171,7 @@ async def test_judging_stops_at_the_first_test_that_fails_unless_every_test_is_w
     assert [trial.number for trial in whole.trials] == [1, 2, 3, 4, 5]
 
 
-async def test_a_failure_on_a_public_test_tells_all_that_helps(examiner: Examiner) -> None:
+async def test_a_failure_on_a_public_test_tells_all_that_helps(examiner: ProgramExaminer) -> None:
     program = "import sys\nprint('note', file=sys.stderr)\na, b = input().split()\nprint(a + b)"
     failed = await first_failure(examiner, adding(), program)
     assert (failed.input, failed.expected, failed.got) == ("1 2\n", "3\n", "12\n")
@@ -187,7 +187,7 @@ async def test_a_failure_on_a_public_test_tells_all_that_helps(examiner: Examine
 
 
 async def test_a_function_is_judged_by_its_values_however_much_it_prints(
-    examiner: Examiner,
+    examiner: ProgramExaminer,
 ) -> None:
     program = "def double(x):\n    print('x' * 300_000)\n    return 2 * x"
     examined = await examiner.examine(doubling(), program, "public")
@@ -196,7 +196,7 @@ async def test_a_function_is_judged_by_its_values_however_much_it_prints(
     assert examined.verdict is CodeVerdict.WRONG_ANSWER, examined
 
 
-async def test_while_a_long_answer_is_compared_others_are_served(examiner: Examiner) -> None:
+async def test_while_a_long_answer_is_compared_others_are_served(examiner: ProgramExaminer) -> None:
     long = " ".join(f"{n}.25" for n in range(150_000))
     problem = adding(
         public_tests=(Example(input="1", output=long),), checker="float", time_limit_s=20
@@ -212,7 +212,7 @@ async def test_while_a_long_answer_is_compared_others_are_served(examiner: Exami
 
 
 async def test_of_long_outputs_the_part_around_the_first_difference_is_told(
-    examiner: Examiner,
+    examiner: ProgramExaminer,
 ) -> None:
     expected = " ".join(map(str, range(20_000)))
     problem = adding(public_tests=(Example(input="1", output=expected),))
@@ -234,7 +234,7 @@ TELLING = (
 
 @pytest.mark.parametrize("program", TELLING)
 async def test_of_private_tests_nothing_is_told_but_verdict_time_and_memory(
-    examiner: Examiner, program: str
+    examiner: ProgramExaminer, program: str
 ) -> None:
     examined = await examiner.examine(adding(), program, "private", every=True)
     told = msgspec.json.encode(examined).decode()
@@ -246,7 +246,7 @@ async def test_of_private_tests_nothing_is_told_but_verdict_time_and_memory(
         assert not trial.detail
 
 
-async def test_a_test_that_cannot_be_held_is_no_result(examiner: Examiner) -> None:
+async def test_a_test_that_cannot_be_held_is_no_result(examiner: ProgramExaminer) -> None:
     problem = doubling("assert double(lambda: 1) is None")
     failed = await first_failure(examiner, problem, "def double(x): return None")
     assert failed.verdict is CodeVerdict.SANDBOX_ERROR
@@ -290,7 +290,7 @@ RIGHT = ProgramRun(end_reason="exit", stdout=b"3\n")
 
 async def test_different_programs_are_run_side_by_side() -> None:
     sandbox = Counting(RIGHT)
-    examiner = Examiner(sandbox)
+    examiner = ProgramExaminer(sandbox)
     await asyncio.gather(*(examiner.examine(adding(), f"print({n})", "public") for n in range(5)))
     assert sandbox.busiest > 1
 
@@ -299,10 +299,10 @@ async def test_a_broken_run_is_tried_once_more_and_then_is_no_result() -> None:
     broken = ProgramRun(end_reason="broken", detail="the server died")
     problem = adding(public_tests=(Example(input="1 2", output="3"),))
     once = Counting(broken, RIGHT)
-    examined = await Examiner(once).examine(problem, "x", "public")
+    examined = await ProgramExaminer(once).examine(problem, "x", "public")
     assert (examined.verdict, once.runs) == (CodeVerdict.ACCEPTED, 2)
     always = Counting(broken)
-    examined = await Examiner(always).examine(problem, "x", "public")
+    examined = await ProgramExaminer(always).examine(problem, "x", "public")
     assert (examined.verdict, always.runs) == (CodeVerdict.SANDBOX_ERROR, 2)
     assert examined.failed is not None
     assert examined.failed.detail == "the sandbox failed: the server died"
@@ -310,7 +310,7 @@ async def test_a_broken_run_is_tried_once_more_and_then_is_no_result() -> None:
 
 async def test_a_program_interrupted_in_its_test_leaves_nothing_behind() -> None:
     sandbox = Counting(RIGHT)
-    examiner = Examiner(sandbox)
+    examiner = ProgramExaminer(sandbox)
     task = asyncio.create_task(examiner.examine(adding(), "x", "public"))
     await asyncio.sleep(0.005)
     task.cancel()
@@ -320,12 +320,12 @@ async def test_a_program_interrupted_in_its_test_leaves_nothing_behind() -> None
     assert examined.run == 2
 
 
-async def failure(examiner: Examiner, program: str, *tests: str, setup: str = "") -> Trial:
+async def failure(examiner: ProgramExaminer, program: str, *tests: str, setup: str = "") -> Trial:
     return await first_failure(examiner, doubling(*tests, setup=setup), program)
 
 
 async def test_a_program_that_cannot_be_loaded_is_told_its_own_traceback(
-    examiner: Examiner,
+    examiner: ProgramExaminer,
 ) -> None:
     failed = await failure(examiner, "def double(x):\n")
     assert failed.memory is None
@@ -349,7 +349,9 @@ async def test_a_side_that_broke_is_the_sandboxs_failure_however_the_other_ended
     assert trial.detail == "the sandbox failed: the server died"
 
 
-async def test_lines_of_the_tests_are_not_called_lines_of_the_program(examiner: Examiner) -> None:
+async def test_lines_of_the_tests_are_not_called_lines_of_the_program(
+    examiner: ProgramExaminer,
+) -> None:
     failed = await failure(examiner, "def double(x): return x", "assert double(3) == 6")
     assert 'File "tests.py", line 1, in <module>\n    assert double(3) == 6\n' in failed.trace
     assert "solution.py" not in failed.trace
@@ -368,7 +370,7 @@ async def test_lines_of_the_tests_are_not_called_lines_of_the_program(examiner: 
 
 
 async def test_what_was_expected_is_told_only_where_the_test_does_not_say_it_alone(
-    examiner: Examiner,
+    examiner: ProgramExaminer,
 ) -> None:
     failed = await failure(examiner, "def double(x): return x", "assert double(3) == 6\n")
     assert (failed.input, failed.expected) == ("assert double(3) == 6\n", "")
@@ -377,14 +379,16 @@ async def test_what_was_expected_is_told_only_where_the_test_does_not_say_it_alo
     assert failed.expected == "assert double(3) == 6"
 
 
-async def test_a_call_without_an_end_is_told_as_one(examiner: Examiner) -> None:
+async def test_a_call_without_an_end_is_told_as_one(examiner: ProgramExaminer) -> None:
     failed = await failure(examiner, "import os\ndef double(x): os._exit(1)")
     assert failed.got == "double(3) did not return"
     failed = await failure(examiner, "def double(x): pass")
     assert failed.got == "double(3) returned None"
 
 
-async def test_a_long_assert_is_told_whole_once_and_short_in_a_row(examiner: Examiner) -> None:
+async def test_a_long_assert_is_told_whole_once_and_short_in_a_row(
+    examiner: ProgramExaminer,
+) -> None:
     test = f"assert double({'1 + ' * 200}1) == {'2 + ' * 200}2"
     failed = await failure(examiner, "def double(x): return [x] * 200", test)
     assert failed.input == test
@@ -460,7 +464,7 @@ def in_any_order(checker_program: str) -> Problem:
     ],
 )
 async def test_a_checker_program_decides_where_several_answers_are_right(
-    examiner: Examiner, program: str, verdict: str, said: str
+    examiner: ProgramExaminer, program: str, verdict: str, said: str
 ) -> None:
     examined = await examiner.examine(in_any_order(ANY_ORDER), program, "public")
     assert examined.verdict == verdict
@@ -485,7 +489,7 @@ async def test_a_checker_program_decides_where_several_answers_are_right(
     ],
 )
 async def test_a_checker_that_fails_is_no_result_and_says_why(
-    examiner: Examiner, checker: str, detail: str
+    examiner: ProgramExaminer, checker: str, detail: str
 ) -> None:
     problem = in_any_order(checker)
     failed = await first_failure(examiner, problem, "print(1)")
@@ -498,7 +502,7 @@ async def test_a_checker_that_fails_is_no_result_and_says_why(
     assert (await first_failure(examiner, problem, "print(1)", "private")).detail in REASONS
 
 
-async def test_characters_that_are_none_can_be_told_of(examiner: Examiner) -> None:
+async def test_characters_that_are_none_can_be_told_of(examiner: ProgramExaminer) -> None:
     raising = 'def double(n): raise ValueError("\\ud800")'
     examined = await examiner.examine(doubling("assert double(1) == 2"), raising, "public")
     assert examined.verdict is CodeVerdict.RUNTIME_ERROR
@@ -518,7 +522,7 @@ async def test_characters_that_are_none_can_be_told_of(examiner: Examiner) -> No
     ],
 )
 async def test_an_answer_alone_in_making_the_checker_fail_is_wrong(
-    examiner: Examiner, checker: str, placeholder: str
+    examiner: ProgramExaminer, checker: str, placeholder: str
 ) -> None:
     problem = adding(
         checker="special",
@@ -530,7 +534,7 @@ async def test_an_answer_alone_in_making_the_checker_fail_is_wrong(
     assert failed.difference == "the checker cannot read this answer"
 
 
-async def test_what_a_checker_prints_is_not_its_verdict(examiner: Examiner) -> None:
+async def test_what_a_checker_prints_is_not_its_verdict(examiner: ProgramExaminer) -> None:
     checker = (
         "print('true')\ndef check(input, output, expected):\n    print('true')\n    return False"
     )
@@ -539,7 +543,7 @@ async def test_what_a_checker_prints_is_not_its_verdict(examiner: Examiner) -> N
 
 
 async def test_without_a_checker_an_answer_of_several_is_never_called_wrong(
-    examiner: Examiner,
+    examiner: ProgramExaminer,
 ) -> None:
     problem = adding(checker="special")
     assert (await examiner.examine(problem, ADDING, "public")).verdict is CodeVerdict.ACCEPTED
@@ -554,7 +558,9 @@ async def test_without_a_checker_an_answer_of_several_is_never_called_wrong(
 DOUBLING = "def double(x):\n    return 2 * x\n"
 
 
-async def told(examiner: Examiner, problem: Problem, program: str, *inputs: str) -> list[str]:
+async def told(
+    examiner: ProgramExaminer, problem: Problem, program: str, *inputs: str
+) -> list[str]:
     """Values, and failures after an exclamation mark."""
     seen = (await examiner.observe(problem, program, inputs)).observations
     return [f"!{each.failure}" if each.failure else each.value for each in seen]
@@ -562,16 +568,16 @@ async def told(examiner: Examiner, problem: Problem, program: str, *inputs: str)
 
 async def test_functions_are_seen_without_a_sandbox_too() -> None:
     sandbox = open_sandbox(unsafe=True)
-    assert await told(Examiner(sandbox), doubling(), DOUBLING, "double(2)") == ["4"]
+    assert await told(ProgramExaminer(sandbox), doubling(), DOUBLING, "double(2)") == ["4"]
     await sandbox.close()
 
 
-async def test_a_function_is_called_once_an_input(examiner: Examiner) -> None:
+async def test_a_function_is_called_once_an_input(examiner: ProgramExaminer) -> None:
     seen = await told(examiner, doubling(), DOUBLING, "double(2)", "double('ab')", "double({})")
     assert seen == ["4", "'abab'", "!TypeError"]
 
 
-async def test_a_program_reads_each_input_by_itself(examiner: Examiner) -> None:
+async def test_a_program_reads_each_input_by_itself(examiner: ProgramExaminer) -> None:
     assert await told(examiner, adding(), ADDING, "1 2\n", "3 4 5\n", "x\n") == [
         "3",
         "12",
@@ -579,14 +585,14 @@ async def test_a_program_reads_each_input_by_itself(examiner: Examiner) -> None:
     ]
 
 
-async def test_answers_that_count_as_the_same_are_the_same(examiner: Examiner) -> None:
+async def test_answers_that_count_as_the_same_are_the_same(examiner: ProgramExaminer) -> None:
     other = "print(' ', *map(int, input().split()), sep='\\n')"
     ours = await examiner.observe(adding(), "print(input())", ["1 2\n"])
     assert ours == await examiner.observe(adding(), other, ["1 2\n"])
 
 
 async def test_an_input_that_takes_too_long_is_not_the_end_of_the_others(
-    examiner: Examiner, monkeypatch: pytest.MonkeyPatch
+    examiner: ProgramExaminer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("autoreason.programs.examiner.examiner.MAX_SECONDS", 0.3)
     program = "def double(x):\n    while x == 3: pass\n    return 2 * x\n"
@@ -609,7 +615,7 @@ async def test_an_input_that_takes_too_long_is_not_the_end_of_the_others(
     ],
 )
 async def test_a_program_that_cannot_be_called_fails_on_every_input(
-    examiner: Examiner, program: str, failure: str
+    examiner: ProgramExaminer, program: str, failure: str
 ) -> None:
     assert (
         await told(examiner, doubling(), program, "double(1)", "double(2)", "double(3)")
@@ -618,19 +624,19 @@ async def test_a_program_that_cannot_be_called_fails_on_every_input(
 
 
 async def test_a_program_that_replaces_built_in_functions_is_seen_all_the_same(
-    examiner: Examiner,
+    examiner: ProgramExaminer,
 ) -> None:
     program = "def double(x): return 2 * x\nlen = sorted = str = map = repr = None\n"
     assert await told(examiner, doubling(), program, "double([1])") == ["[1, 1]"]
 
 
-async def test_what_is_seen_takes_little_room(examiner: Examiner) -> None:
+async def test_what_is_seen_takes_little_room(examiner: ProgramExaminer) -> None:
     seen = (await examiner.observe(doubling(), DOUBLING, ["double('x' * 10**6)"])).observations
     assert len(seen[0].value) < 300
 
 
 async def test_right_programs_behave_alike_and_wrong_ones_do_not(
-    examiner: Examiner, records: Path
+    examiner: ProgramExaminer, records: Path
 ) -> None:
     problems = read_problems(records / "problems" / "stdio.jsonl").problems
     raw = _raw(records)
@@ -646,7 +652,7 @@ async def test_right_programs_behave_alike_and_wrong_ones_do_not(
 
 
 async def _seen(
-    examiner: Examiner, problem: Problem, program: str, inputs: tuple[str, ...]
+    examiner: ProgramExaminer, problem: Problem, program: str, inputs: tuple[str, ...]
 ) -> tuple[Observation, ...]:
     return (await examiner.observe(problem, program, inputs)).observations
 

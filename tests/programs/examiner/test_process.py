@@ -33,7 +33,7 @@ from autoreason.programs.examiner.process import (
     load_set,
     save_set,
 )
-from autoreason.programs.examiner.service import Call, Reply, encode_frame, read_frame
+from autoreason.programs.examiner.service import ServiceCall, ServiceReply, encode_frame, read_frame
 from autoreason.programs.problems.problem import encode_set
 
 SLOW = "import time\ntime.sleep(0.6)\n" + ADDING
@@ -344,7 +344,9 @@ class Scripted:
         self.closed = True
 
 
-async def exchange(open_: Callable[[OpenRequest], Scripted], *programs: str) -> list[Reply | None]:
+async def exchange(
+    open_: Callable[[OpenRequest], Scripted], *programs: str
+) -> list[ServiceReply | None]:
     """What a service replies to an opening and to calls, before the client disconnects."""
     local, remote = socket.socketpair()
     serving = asyncio.create_task(service._serve(remote, OpenRequest, open_))
@@ -352,8 +354,10 @@ async def exchange(open_: Callable[[OpenRequest], Scripted], *programs: str) -> 
     probes = [Probe(problem="p", program=each, inputs=()) for each in programs]
     replies = []
     for number, argument in enumerate((OpenRequest(digest="d"), *probes)):
-        writer.write(encode_frame(Call(number, "observe", Raw(msgspec.msgpack.encode(argument)))))
-        replies.append(await read_frame(reader, Reply))
+        writer.write(
+            encode_frame(ServiceCall(number, "observe", Raw(msgspec.msgpack.encode(argument))))
+        )
+        replies.append(await read_frame(reader, ServiceReply))
     writer.close()
     await serving
     return replies
@@ -362,9 +366,9 @@ async def exchange(open_: Callable[[OpenRequest], Scripted], *programs: str) -> 
 async def test_a_call_that_fails_is_answered_and_the_next_one_as_well() -> None:
     served = Scripted()
     opened, failed, answered = await exchange(lambda _: served, "", "x")
-    assert opened == Reply(0, Raw(msgspec.msgpack.encode(served.opened)))
-    assert failed == Reply(1, error="KeyError: 'wrong'", user_error=False)
-    assert answered == Reply(2, Raw(msgspec.msgpack.encode("x")))
+    assert opened == ServiceReply(0, Raw(msgspec.msgpack.encode(served.opened)))
+    assert failed == ServiceReply(1, error="KeyError: 'wrong'", user_error=False)
+    assert answered == ServiceReply(2, Raw(msgspec.msgpack.encode("x")))
     assert served.closed
 
 
@@ -372,12 +376,12 @@ async def test_what_cannot_be_opened_is_refused_in_the_words_of_its_error() -> N
     def refuse(_: OpenRequest) -> Scripted:
         raise InvalidInput("there is no such set; name another")
 
-    assert await exchange(refuse) == [Reply(0, error="there is no such set; name another")]
+    assert await exchange(refuse) == [ServiceReply(0, error="there is no such set; name another")]
 
 
 def test_only_what_a_user_can_change_is_the_users_error() -> None:
     client = ExaminerClient(OpenRequest())
-    own, others = (Reply(1, error="m", user_error=user) for user in (True, False))
+    own, others = (ServiceReply(1, error="m", user_error=user) for user in (True, False))
     assert isinstance(client._error_of(own), InvalidInput)
     with pytest.raises(ProviderFailed, match="the examiner failed: m"):
         raise client._error_of(others)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tests.programs.examiner.mutants import broken_for_certain, broken_perhaps
 
 from autoreason.programs.assignment import CodeVerdict, Example, Trial
-from autoreason.programs.examiner.examiner import Examiner
+from autoreason.programs.examiner.examiner import ProgramExaminer
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import Problem, to_assignment
 from autoreason.programs.sandbox.base import RunLimits
@@ -91,10 +91,10 @@ def is_slow(problem: Problem) -> bool:
 
 
 @asynccontextmanager
-async def examining() -> AsyncIterator[Examiner]:
+async def examining() -> AsyncIterator[ProgramExaminer]:
     sandbox = open_sandbox()
     try:
-        yield Examiner(sandbox)
+        yield ProgramExaminer(sandbox)
     finally:
         await sandbox.close()
 
@@ -110,7 +110,7 @@ async def side_by_side(things: Iterable[T], work: Callable[[T], Awaitable[str]])
 
 
 async def last_trial(
-    examiner: Examiner, problem: Problem, program: str, tests: Sequence[Example]
+    examiner: ProgramExaminer, problem: Problem, program: str, tests: Sequence[Example]
 ) -> Trial:
     return [trial async for trial in examiner.run_tests(problem, program, tests)][-1]
 
@@ -201,7 +201,7 @@ async def test_every_breakage_of_ours_gets_the_verdict_it_must_get(
 async def test_a_changed_program_gets_the_verdict_that_plain_python_gives_it(
     sets: Path, name: str, pytestconfig: pytest.Config
 ) -> None:
-    unsafe = Examiner(UnsafeSandbox())
+    unsafe = ProgramExaminer(UnsafeSandbox())
     async with examining() as examiner:
 
         async def try_one(problem: Problem) -> str:

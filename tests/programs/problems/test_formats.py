@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.conftest import DATA
 from tests.programs.problems.made_up import (
     Record,
@@ -54,7 +52,6 @@ from autoreason.programs.problems.problem import (
     decode_set,
     encode_set,
     set_digest,
-    stated_checker,
 )
 
 
@@ -254,6 +251,8 @@ def test_a_record_of_the_data_set_is_read() -> None:
     assert [test.input for test in problem.private_tests] == ["5\n", "0\n"]
     assert problem.solution == "print(2*int(input()))"
     assert (problem.source, problem.tags) == ("CodeContests/Codeforces", ("math",))
+    assert not problem.ignore_case
+    assert read_contest(contest(description="Print YES in any case.")).ignore_case
 
 
 @pytest.mark.parametrize(
@@ -283,13 +282,6 @@ def test_limits_for_compiled_languages_are_never_under_ours(limit: Any, seconds:
     problem = read_contest(contest(time_limit=limit, memory_limit_bytes=1_000_000_000))
     assert (problem.time_limit_s, problem.memory_limit_mb) == (seconds, 1000)
     assert read_contest(contest()).memory_limit_mb == 512
-
-
-def test_the_statement_says_how_answers_are_compared() -> None:
-    assert stated_checker("Print any of them.") == "special"
-    assert stated_checker("The error must not exceed 10^{-6}.") == "float"
-    assert stated_checker("Print the sum.") == "tokens"
-    assert read_contest(contest(description="Print YES in any case.")).ignore_case
 
 
 class Evil:
@@ -542,44 +534,6 @@ def test_the_page_shows_problems_that_can_be_used(tmp_path: Path) -> None:
     assert compare("1000000", "1000001", how)
     for field in FIELDS:
         assert f"`{field}`" in page
-
-
-steady = settings(derandomize=True, max_examples=50)
-
-plain = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
-problems = st.builds(
-    Problem,
-    id=st.text("abc/_ é", min_size=1, max_size=8).filter(str.strip),
-    statement=plain.filter(str.strip),
-    title=plain,
-    difficulty=plain,
-    time_limit_s=st.floats(0.1, 60),
-    memory_limit_mb=st.integers(16, 4096),
-    public_tests=st.lists(
-        st.builds(Example, input=plain, output=plain), min_size=1, unique_by=lambda t: t.input
-    ).map(tuple),
-    checker=st.sampled_from(["tokens", "exact", "float", "special"]),
-    ignore_case=st.booleans(),
-    solution=plain,
-    tags=st.lists(plain).map(tuple),
-    source=plain,
-)
-
-
-@steady
-@given(st.lists(problems, max_size=4).map(tuple))
-def test_a_set_survives_being_written_and_read(held: tuple[Problem, ...]) -> None:
-    data = encode_set(held)
-    assert decode_set(data) == held
-    assert encode_set(decode_set(data)) == data
-    assert data.count(b"\n") == len(held)
-
-
-@steady
-@given(problems, problems)
-def test_the_digest_names_what_is_in_a_set(one: Problem, other: Problem) -> None:
-    assert (set_digest([one]) == set_digest([other])) == (one == other)
-    assert len(set_digest([one])) == 64
 
 
 def test_every_way_to_write_a_test_is_the_same_test() -> None:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from typing import get_args
 
 import pytest
 from tests.patience import PATIENCE
@@ -18,7 +17,7 @@ from tests.programs.sandbox.rig import LEVELS, busy_cores, need_level, public_py
 
 from autoreason.errors import InvalidInput
 from autoreason.programs.assignment import CodeVerdict, Example
-from autoreason.programs.examiner.examiner import Examiner
+from autoreason.programs.examiner.examiner import ProgramExaminer
 from autoreason.programs.problems.problem import Problem
 from autoreason.programs.sandbox import levels
 from autoreason.programs.sandbox.base import (
@@ -53,6 +52,8 @@ async def test_it_reads_and_prints_like_any_program() -> None:
     assert ran.wall > 0
     assert ran.memory
     assert ran.memory > 1_000_000
+    source = "import os\nprint(os.fstat(0).st_size, os.read(0, 2), os.lseek(0, 0, 0))"
+    assert (await run(source, b"hello")).stdout == b"5 b'he' 0\n"
 
 
 @pytest.mark.parametrize(
@@ -74,11 +75,6 @@ async def test_how_a_program_ended_is_told(
     assert ran.end_reason == end_reason
     assert status is None or ran.status == status
     assert len(ran.stdout) <= LIMITS.output
-
-
-async def test_standard_input_is_a_file_of_known_size() -> None:
-    source = "import os\nprint(os.fstat(0).st_size, os.read(0, 2), os.lseek(0, 0, 0))"
-    assert (await run(source, b"hello")).stdout == b"5 b'he' 0\n"
 
 
 async def test_nothing_of_the_users_environment_or_folder_is_seen(
@@ -136,10 +132,6 @@ def children() -> list[str]:
     ).stdout.splitlines()
 
 
-def test_its_level_is_none() -> None:
-    assert UnsafeSandbox(1).level == "none"
-
-
 def assert_confined(findings: Findings) -> None:
     """The programs that may do what they do did it, and the others were refused."""
     added, who, threads, read, forked, connected, listed, sized = findings.runs
@@ -165,33 +157,28 @@ def as_nobody() -> str:
     return public_python()
 
 
+@pytest.mark.parametrize("ordinary", [False, True])
 @pytest.mark.parametrize("level", LEVELS)
-def test_every_level_holds_as_whoever_runs_the_tests(level: Level) -> None:
+def test_every_level_confines_root_and_an_ordinary_user(
+    level: Level, ordinary: bool, request: pytest.FixtureRequest
+) -> None:
     need_level(level)
-    assert_confined(under(Circumstances(level=level)))
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_every_level_holds_as_an_ordinary_user(level: Level, as_nobody: str) -> None:
-    need_level(level)
-    findings = under(Circumstances(ordinary=True, level=level, python=as_nobody))
+    python = request.getfixturevalue("as_nobody") if ordinary else None
+    findings = under(Circumstances(ordinary=ordinary, level=level, python=python))
     assert findings.found.level == level
     assert_confined(findings)
 
 
-def test_in_a_container_landlock_is_found_and_bubblewrap_explained() -> None:
+@pytest.mark.parametrize("ordinary", [False, True])
+def test_in_a_container_landlock_is_found_and_bubblewrap_explained(
+    ordinary: bool, request: pytest.FixtureRequest
+) -> None:
     need_level("landlock")
-    findings = under(Circumstances(container=True))
+    python = request.getfixturevalue("as_nobody") if ordinary else None
+    findings = under(Circumstances(container=True, ordinary=ordinary, python=python))
     assert findings.found.level == "landlock"
     (reason,) = findings.found.reasons
     assert reason.startswith("bubblewrap needs user namespaces")
-    assert_confined(findings)
-
-
-def test_in_a_container_landlock_is_found_by_an_ordinary_user_too(as_nobody: str) -> None:
-    need_level("landlock")
-    findings = under(Circumstances(container=True, ordinary=True, python=as_nobody))
-    assert findings.found.level == "landlock"
     assert_confined(findings)
 
 
@@ -201,11 +188,6 @@ def test_without_landlock_and_namespaces_system_calls_are_still_filtered() -> No
     assert findings.found.level == "seccomp"
     assert [reason for reason in findings.found.reasons if "Landlock" in reason]
     assert_confined(findings)
-
-
-def test_what_was_found_is_not_looked_for_again() -> None:
-    assert levels.find_level() is levels.find_level()
-    assert levels.find_level().level in get_args(Level)
 
 
 @pytest.fixture
@@ -312,7 +294,7 @@ async def test_on_a_busy_machine_a_function_and_its_tests_may_wait_for_each_othe
     )
     with busy_cores():
         program = COMPUTE.replace("compute", "slow")
-        examined = await Examiner(sandbox).examine(problem, program, "public")
+        examined = await ProgramExaminer(sandbox).examine(problem, program, "public")
     assert examined.verdict is CodeVerdict.ACCEPTED, examined
     await sandbox.close()
 

@@ -23,7 +23,6 @@ from autoreason.programs.sandbox.linux import (
     SANDBOX_FOLDER,
     LinuxSandbox,
     bubblewrap,
-    real_python,
     unused_uids,
 )
 
@@ -34,10 +33,6 @@ def test_root_becomes_a_user_who_is_nobody_and_another_one_for_each_server() -> 
     uids = [uid for number in range(8) for uid in unused_uids(number)]
     assert len(set(uids)) == len(uids) == 64
     assert not {entry.pw_uid for entry in pwd.getpwall()} & set(uids)
-
-
-def test_the_interpreter_is_the_real_one() -> None:
-    assert os.path.realpath(real_python()) == os.path.realpath(sys.executable)
 
 
 @needs_bubblewrap

@@ -488,7 +488,7 @@ def _read_observations(tests_run: ProgramRun) -> list[Observation]:
     return observations
 
 
-class Examiner:
+class ProgramExaminer:
     """Gives verdicts on programs, with one sandbox for all of them."""
 
     def __init__(self, sandbox: Sandbox) -> None:
@@ -612,9 +612,9 @@ async def try_solutions(
 
 
 @asynccontextmanager
-async def _examiner(unsafe: bool) -> AsyncIterator[Examiner]:
+async def _examiner(unsafe: bool) -> AsyncIterator[ProgramExaminer]:
     sandbox = open_sandbox(unsafe=unsafe)
     try:
-        yield Examiner(sandbox)
+        yield ProgramExaminer(sandbox)
     finally:
         await sandbox.close()

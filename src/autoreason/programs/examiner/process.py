@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.files import data_folder, write_atomically
 from autoreason.programs.assignment import Assignment, Examination, Examined, Observed, Probe
-from autoreason.programs.examiner.examiner import Examiner
+from autoreason.programs.examiner.examiner import ProgramExaminer
 from autoreason.programs.examiner.service import Method, ServiceClient, run_service
 from autoreason.programs.problems.formats import read_problems
 from autoreason.programs.problems.problem import (
@@ -139,7 +139,7 @@ class OpenSet:
             raise InvalidInput(f"cannot save the problems: {error}") from None
         self._sandbox = open_sandbox(unsafe=opening.unsafe, workers=opening.workers)
         self._problems = {problem.id: problem for problem in problem_set.problems}
-        self._examiner = Examiner(self._sandbox)
+        self._examiner = ProgramExaminer(self._sandbox)
         self.methods: Mapping[str, Method] = {
             "examine": (Examination, self._examine),
             "observe": (Probe, self._observe),

@@ -39,7 +39,7 @@ Result = TypeVar("Result")
 Message = TypeVar("Message")
 
 
-class Call(Struct, frozen=True, array_like=True):
+class ServiceCall(Struct, frozen=True, array_like=True):
     """One call of a method; the one that opens the service has no method."""
 
     number: int
@@ -47,7 +47,7 @@ class Call(Struct, frozen=True, array_like=True):
     argument: Raw
 
 
-class Reply(Struct, frozen=True, array_like=True):
+class ServiceReply(Struct, frozen=True, array_like=True):
     """What a call came to: a result, or why there is none in one sentence."""
 
     number: int
@@ -72,7 +72,7 @@ async def read_frame(reader: asyncio.StreamReader, kind: type[Message]) -> Messa
 
 
 class _PendingCall(Struct):
-    call: Call
+    call: ServiceCall
     future: asyncio.Future[Raw]
     attempts: int = 1
 
@@ -106,8 +106,8 @@ class ServiceClient(Generic[Opened]):
     async def start(self) -> None:
         self._connection = connection = await _Connection.connect(self)
         try:
-            await self._send(Call(0, "", Raw(_encode(self._opening))))
-            message = await read_frame(connection.reader, Reply)
+            await self._send(ServiceCall(0, "", Raw(_encode(self._opening))))
+            message = await read_frame(connection.reader, ServiceReply)
             if message is None:
                 raise ProviderFailed(
                     f"{self.name}'s process ended at its start; see `autoreason doctor`"
@@ -124,7 +124,7 @@ class ServiceClient(Generic[Opened]):
         """What a method returns; many calls can be open at a time."""
         if self._closed:
             raise ProviderFailed(f"{self.name} is closed; resume the run to open it again")
-        call = Call(next(self._numbers), method, Raw(_encode(argument)))
+        call = ServiceCall(next(self._numbers), method, Raw(_encode(argument)))
         future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self._pending[call.number] = _PendingCall(call, future)
         try:
@@ -146,7 +146,7 @@ class ServiceClient(Generic[Opened]):
 
     async def _listen(self, connection: _Connection) -> None:
         try:
-            while (message := await read_frame(connection.reader, Reply)) is not None:
+            while (message := await read_frame(connection.reader, ServiceReply)) is not None:
                 pending = self._pending.get(message.number)
                 if pending is None or pending.future.done():
                     continue
@@ -174,13 +174,13 @@ class ServiceClient(Generic[Opened]):
             if not pending.future.done():
                 await self._send(pending.call)
 
-    async def _send(self, call: Call) -> None:
+    async def _send(self, call: ServiceCall) -> None:
         """Send a call; the listener notices a dead connection and sends it again."""
         assert self._connection is not None
         with suppress(OSError):
             await self._connection.send(call)
 
-    def _error_of(self, refusal: Reply) -> AutoreasonError:
+    def _error_of(self, refusal: ServiceReply) -> AutoreasonError:
         if refusal.user_error:
             return InvalidInput(refusal.error)
         return ProviderFailed(f"{self.name} failed: {refusal.error}")
@@ -277,7 +277,7 @@ async def _serve(
 ) -> None:
     reader, writer = await asyncio.open_connection(sock=connection)
     try:
-        opening = await read_frame(reader, Call)
+        opening = await read_frame(reader, ServiceCall)
         if opening is None:
             return
         try:
@@ -286,10 +286,10 @@ async def _serve(
             writer.write(encode_frame(_refusal(error, 0)))
             return
         try:
-            writer.write(encode_frame(Reply(0, Raw(_encode(served.opened)))))
+            writer.write(encode_frame(ServiceReply(0, Raw(_encode(served.opened)))))
             # Many calls at a time; those still open when the client disconnects are cancelled.
             tasks: set[asyncio.Task[None]] = set()
-            while (call := await read_frame(reader, Call)) is not None:
+            while (call := await read_frame(reader, ServiceCall)) is not None:
                 task = asyncio.create_task(_handle(call, served, writer))
                 tasks.add(task)
                 task.add_done_callback(tasks.discard)
@@ -304,11 +304,11 @@ async def _serve(
             await writer.wait_closed()
 
 
-async def _handle(call: Call, served: Served, writer: asyncio.StreamWriter) -> None:
+async def _handle(call: ServiceCall, served: Served, writer: asyncio.StreamWriter) -> None:
     try:
         kind, method = served.methods[call.method]
         result = await method(_decode(call.argument, type=kind))
-        reply = Reply(call.number, Raw(_encode(result)))
+        reply = ServiceReply(call.number, Raw(_encode(result)))
     except Exception as error:
         reply = _refusal(error, call.number)
     writer.write(encode_frame(reply))
@@ -316,8 +316,8 @@ async def _handle(call: Call, served: Served, writer: asyncio.StreamWriter) -> N
         await writer.drain()
 
 
-def _refusal(error: Exception, number: int) -> Reply:
+def _refusal(error: Exception, number: int) -> ServiceReply:
     if isinstance(error, InvalidInput):
-        return Reply(number, error=str(error))
+        return ServiceReply(number, error=str(error))
     message = printable(f"{type(error).__name__}: {error}")
-    return Reply(number, error=message, user_error=False)
+    return ServiceReply(number, error=message, user_error=False)

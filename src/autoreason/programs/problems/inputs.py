@@ -22,7 +22,6 @@ T = TypeVar("T")
 
 _RULE_SHARE = 0.85
 """How often a rule that all examples follow is kept."""
-_SWAP_SHARE = 0.15
 _DRAWS_PER_INPUT = 10
 """Inputs drawn for each one wanted: many equal another one or an example."""
 _MAX_LENGTH = 2000
@@ -42,7 +41,7 @@ def make_inputs(assignment: Assignment, seed: int, count: int = 40) -> tuple[Inp
         samples = [each for each in texts if each.strip() and len(each) <= _MAX_LENGTH]
         known = set(samples)
         if samples:
-            form, turns = Samples(samples), range(_DRAWS_PER_INPUT * count)
+            form, turns = SampleForm(samples), range(_DRAWS_PER_INPUT * count)
             drawn = (form.vary(turn % len(samples), random) for turn in turns)
     inputs: dict[Input, None] = {}
     for each in drawn:
@@ -56,9 +55,7 @@ def make_inputs(assignment: Assignment, seed: int, count: int = 40) -> tuple[Inp
 
 # Calls: where examples are found, and how several arguments are varied together.
 
-_WRAPPERS = frozenset(
-    {"set", "frozenset", "sorted", "list", "tuple", "dict", "len", "str", "Counter"}
-)
+_WRAPPERS = ("set", "frozenset", "sorted", "list", "tuple", "dict", "len", "str", "Counter")
 """Functions that tests apply to the result of a call before they compare it."""
 _NUMBER = re.compile(r"(?<![\w.])\d{1,6}(?![\w.])")
 _QUOTED = re.compile(r"(['\"`])([^'\"`\n]{1,30})\1")
@@ -69,7 +66,6 @@ class FunctionCall(NamedTuple):
     """A call with plain values as arguments, and the code around them."""
 
     before: str
-    """Up to and with the opening bracket: `set(f(`."""
     arguments: tuple[Any, ...]
     after: str = ")"
 
@@ -217,7 +213,7 @@ def _vary_calls(
                 arguments[place] = values.vary((place,), arguments[place], random)
         one, other = random.choices(places, k=2)
         first, second = arguments[one], arguments[other]
-        if type(first) is type(second) and random.random() < _SWAP_SHARE:
+        if type(first) is type(second) and random.random() < 0.15:
             arguments[one], arguments[other] = second, random.choice([first, second])
         yield written(call, arguments, tied=random.random() < _RULE_SHARE)
 
@@ -254,10 +250,7 @@ _HUGE = 1e300
 """Integers may be larger; a float cannot represent those."""
 _LETTER_CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
 _TEXT_RULES: tuple[Callable[[str], bool], ...] = (
-    str.isdigit,
-    str.isalpha,
-    str.islower,
-    str.isupper,
+    *(str.isdigit, str.isalpha, str.islower, str.isupper),
     lambda text: text == text.strip(),
     lambda text: "  " not in text,
     lambda text: len(set(text)) == len(text),
@@ -496,7 +489,7 @@ class Count(NamedTuple):
         return all(len(line) == 1 and len(line[0]) == size for line in counted)
 
 
-class Samples:
+class SampleForm:
     """The common form of all samples, and other inputs of that form; numbers that announce a length stay correct."""
 
     def __init__(self, samples: Sequence[str]) -> None:
@@ -506,7 +499,7 @@ class Samples:
         self._case_lines = self._lines_per_case()
         if self._case_lines:
             cases = (case for lines in self._samples for case in self._split_cases(lines))
-            self._case = Samples(["\n".join(map(" ".join, case)) for case in cases])
+            self._case = SampleForm(["\n".join(map(" ".join, case)) for case in cases])
         self._counts = self._find_counts()
         self._counted = {(count.line, count.place) for count in self._counts}
         self._bounded = all(

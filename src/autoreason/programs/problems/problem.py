@@ -194,7 +194,6 @@ MAX_SECONDS = 60
 MEMORY_RANGE_MB = (16, 4096)
 MAX_ID_LENGTH = 200
 
-_CHECK_ARGUMENTS = 3
 NO_CHECKER = "several answers are right; give a `checker_program` that tells which"
 """Why a problem cannot be examined fairly."""
 
@@ -301,7 +300,7 @@ def _faults(problem: Problem) -> Iterator[str]:
     if problem.checker_program:
         if why := compile_error(problem.checker_program):
             yield f"`checker_program` is not valid Python ({why}); correct it"
-        elif not _defines_check(problem.checker_program):
+        elif find_function(parse_python(problem.checker_program), "check") is None:
             yield "`checker_program` must define `check(input, output, expected)`"
 
 
@@ -332,17 +331,6 @@ def _contradictions(problem: Problem) -> Iterator[str]:
                 f"tests {first} and {number} contradict each other (same input, different output); "
                 'correct one, or set `"checker": "special"` and give a `checker_program`'
             )
-
-
-def _defines_check(program: str) -> bool:
-    """Whether it defines a function `check` that can be called with three texts."""
-    for node in ast.parse(program).body:
-        if isinstance(node, ast.FunctionDef) and node.name == "check":
-            places = len(node.args.posonlyargs) + len(node.args.args)
-            enough = places >= _CHECK_ARGUMENTS or node.args.vararg is not None
-            keywords = any(default is None for default in node.args.kw_defaults)
-            return enough and places - len(node.args.defaults) <= _CHECK_ARGUMENTS and not keywords
-    return False
 
 
 def parse_python(source: str) -> ast.Module:

@@ -36,10 +36,6 @@ COMMON_MODULES = (
 
 MISSING_HOME = "/nonexistent"
 
-OWN_MODULES = tuple(f"autoreason.programs.sandbox.{name}" for name in ("test_driver", "rpc"))
-
-LAZY_MODULES = ("_pylong", "_pydatetime", "_colorize")
-
 IMPLIED_IMPORTS = {
     "argparse": ("locale", "shutil"),
     "asyncio": ("concurrent.futures.thread",),
@@ -125,12 +121,10 @@ def preload(source: str, *, used: bool = False) -> None:
 
 
 def preload_common_modules() -> None:
-    for name in (
-        *COMMON_MODULES,
-        *OWN_MODULES,
-        *LAZY_MODULES,
-        *(f"encodings.{each}" for each in ENCODINGS),
-    ):
+    own = (f"autoreason.programs.sandbox.{name}" for name in ("test_driver", "rpc"))
+    # Newer interpreters import these only when needed.
+    lazy = ("_pylong", "_pydatetime", "_colorize")
+    for name in (*COMMON_MODULES, *own, *lazy, *(f"encodings.{each}" for each in ENCODINGS)):
         _try_import(name)
 
 

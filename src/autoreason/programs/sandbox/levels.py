@@ -231,10 +231,10 @@ def find_level(only: Level | None = None, python: str | None = None) -> Detected
     ):
         if only is not None and isolation.level != only:
             continue
-        problem = _find_problem(isolation, python)
-        if not problem:
+        reason = _find_problem(isolation, python)
+        if not reason:
             return DetectedLevel(isolation.level, tuple(reasons.values()), isolation.namespaces)
-        reasons[isolation.level] = _reason(isolation, problem)
+        reasons[isolation.level] = reason
     return DetectedLevel("none", tuple(reasons.values()))
 
 
@@ -272,7 +272,7 @@ def _find_problem(isolation: Isolation, python: str | None) -> str:
     from autoreason.programs.sandbox.linux import LinuxSandbox
 
     if isolation.level == "bubblewrap" and shutil.which("bwrap") is None:
-        return "not installed"
+        return "bubblewrap is not installed: apt-get install bubblewrap"
 
     async def run() -> ProgramRun:
         sandbox = LinuxSandbox(isolation, workers=1, python=python)
@@ -289,17 +289,13 @@ def _find_problem(isolation: Isolation, python: str | None) -> str:
         ran = pool.submit(lambda: asyncio.run(run())).result()
     if ran.end_reason == "exit" and ran.status == 0:
         return ""
-    return ran.detail or f"a first program ended by {ran.end_reason}, {ran.status}"
+    problem = ran.detail or f"a first program ended by {ran.end_reason}, {ran.status}"
+    return f"{_PROBLEMS[isolation]} ({problem})"
 
 
-def _reason(isolation: Isolation, problem: str) -> str:
-    match isolation:
-        case ("bubblewrap", _) if problem == "not installed":
-            return "bubblewrap is not installed: apt-get install bubblewrap"
-        case ("bubblewrap", True):
-            return f"bubblewrap cannot give each test its own process namespace here ({problem})"
-        case ("bubblewrap", False):
-            return f"bubblewrap needs user namespaces, which this host refuses ({problem})"
-        case ("landlock", _):
-            return f"Landlock does not work here, which needs Linux 5.13 or newer ({problem})"
-    return f"system calls cannot be filtered here ({problem})"
+_PROBLEMS: dict[tuple[Level, bool], str] = {
+    ("bubblewrap", True): "bubblewrap cannot give each test its own process namespace here",
+    ("bubblewrap", False): "bubblewrap needs user namespaces, which this host refuses",
+    ("landlock", False): "Landlock does not work here, which needs Linux 5.13 or newer",
+    ("seccomp", False): "system calls cannot be filtered here",
+}

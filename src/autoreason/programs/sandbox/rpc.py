@@ -17,8 +17,9 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import CodeType, ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
+T = TypeVar("T")
 MAX_MESSAGE_BYTES = 16 << 20
 MAX_DEPTH = 200
 MAX_TEXT = 4000
@@ -247,12 +248,11 @@ class RemoteObject(RemoteHandle):
 
     # Used by `in`, too: the tests compare, so no object can claim to contain what it does not.
     def __iter__(self) -> Iterator[object]:
-        iterator: RemoteObject = self._remote_client.query("iter", self, RemoteObject)
-        return iterator
+        return self._remote_client.query("iter", self, RemoteObject)
 
     def __next__(self) -> object:
         """The next value of an iterator; `StopIteration` is raised here and nowhere else."""
-        values: list[object] = self._remote_client.query("next", self, list)
+        values = self._remote_client.query("next", self, list)
         if len(values) > 1:
             raise self._remote_client._protocol_error("more than one value at a time")
         if not values:
@@ -260,12 +260,10 @@ class RemoteObject(RemoteHandle):
         return values[0]
 
     def __len__(self) -> int:
-        length: int = self._remote_client.query("len", self, int)
-        return length
+        return self._remote_client.query("len", self, int)
 
     def __bool__(self) -> bool:
-        truth: bool = self._remote_client.query("bool", self, bool)
-        return truth
+        return self._remote_client.query("bool", self, bool)
 
     def __str__(self) -> str:
         return self._remote_client.text_of(self, "str")
@@ -313,7 +311,7 @@ class ProgramClient:
         sent = [self._encode_value(each) for each in operands]
         return self._decode_value(self._exchange([operation, target._remote_handle, *sent]))
 
-    def query(self, operation: str, target: RemoteHandle, kind: type) -> Any:
+    def query(self, operation: str, target: RemoteHandle, kind: type[T]) -> T:
         """A length, truth, text, iterator or item, of exactly the type it has to be."""
         value = self.request(operation, target)
         if type(value) is not kind:
@@ -324,7 +322,7 @@ class ProgramClient:
         """A remote object as text: by the program while it answers, by its name afterwards."""
         if self._channel is None or self.program_error:
             return f"<{self.name_of(target)}>"
-        return str(self.query(operation, target, str))
+        return self.query(operation, target, str)
 
     def label(self, value: object, name: str) -> object:
         """The same value, which is shown under that name if it stays in the program."""

@@ -328,7 +328,7 @@ def serve_artifact(_: CodeType, channel: int) -> None:
 
 
 class ArtifactObject(RemoteHandle):
-    """A function, class, module or other object of the artifact: no value, since it could be another at every look."""
+    """A function, class, module or other object of the artifact: not a value, since it could differ each time."""
 
     def __getattr__(self, name: str) -> object:
         vars(self)[name] = value = super().__getattr__(name)
@@ -416,7 +416,7 @@ def score(_: CodeType, channel: int) -> NoReturn:
 def _arity(function: Any) -> int:
     """How many of artifact, seed and items a function takes."""
     if type(function) is FunctionType and not function.__dict__:
-        # The long way is for what is decorated; it alone would take a tenth of a short look.
+        # The long way is for what is decorated; it alone would take a tenth of a short evaluation.
         code = function.__code__
         return 3 if code.co_flags & inspect.CO_VARARGS else code.co_argcount
     kinds = [each.kind for each in inspect.signature(function).parameters.values()]

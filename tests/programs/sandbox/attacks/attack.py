@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from textwrap import dedent
+from typing import Any
 
 from msgspec import Struct
 from tests.programs.sandbox.attacks.scene import Scene
@@ -65,6 +66,11 @@ class Attack(Struct, frozen=True):
         for word, value in words.items():
             text = text.replace(f"@{word}@", value)
         return text
+
+
+def attacks(sign: Sign, sources: dict[str, str], **options: Any) -> list[Attack]:
+    """Those of one sign and the same options."""
+    return [Attack(name, sign, source, **options) for name, source in sources.items()]
 
 
 REFUSED = {1, 13, 38}

@@ -42,7 +42,7 @@ from tests.programs.sandbox.attacks.scene import (
 )
 
 from autoreason.programs.assignment import CodeVerdict, Example
-from autoreason.programs.examiner.examiner import Examiner
+from autoreason.programs.examiner.examiner import ProgramExaminer
 from autoreason.programs.problems.problem import Problem
 from autoreason.programs.sandbox import fork_server, linux  # noqa: F401 - as above
 from autoreason.programs.sandbox.base import Level, ProgramRole, ProgramRun, RunLimits, Sandbox
@@ -275,7 +275,7 @@ assert second == ANSWER
 
 async def try_functions(sandbox: Sandbox, names: Sequence[str] = ()) -> list[AttackResult]:
     gate = asyncio.Semaphore(AT_ONCE)
-    examiner = Examiner(sandbox)
+    examiner = ProgramExaminer(sandbox)
 
     async def one(name: str) -> AttackResult:
         async with gate:
@@ -288,7 +288,7 @@ async def try_functions(sandbox: Sandbox, names: Sequence[str] = ()) -> list[Att
     )
 
 
-async def _try(examiner: Examiner, name: str) -> AttackResult:
+async def _try(examiner: ProgramExaminer, name: str) -> AttackResult:
     tests = _TESTS.format(answer=secrets.token_hex(12))
     problem = Problem(
         id="secret",

@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
-from tests.programs.sandbox.attacks.attack import Attack, appears, carried, either, swells
+from tests.programs.sandbox.attacks.attack import Attack, appears, attacks, carried, either, swells
 
 _PLACES = "('.', '@FOLDER@', '/tmp', '/var/tmp', '/dev/shm')"
 
 FILES = (
-    Attack(
-        "a file left behind",
+    *attacks(
         appears,
-        f"""
+        {
+            "a file left behind": f"""
         for place in {_PLACES}:
             try:
                 open(place + '/@TOKEN@', 'w').write('here')
             except OSError as error:
                 print(error)
         """,
+            "thousands of files": f"""
+        for place in {_PLACES}:
+            for number in range(400):
+                try:
+                    open(place + '/@TOKEN@' + str(number), 'w').close()
+                except OSError as error:
+                    print(error)
+                    break
+        """,
+            "folders, pipes and links left behind": """
+                import os
+                for make in (os.mkdir, os.mkfifo, os.mknod, lambda path: os.symlink('/', path)):
+                    try:
+                        make('@FOLDER@/@TOKEN@')
+                    except OSError as error:
+                        print(error)
+                """,
+            "a file emptied": "import os\nos.truncate('@FOLDER@/secret.txt', 0)",
+            "a file overwritten": "open('@FOLDER@/secret.txt', 'r+').write('mine')",
+            "a file removed": "import os\nos.unlink('@FOLDER@/secret.txt')",
+            "a file moved away": "import os\nos.rename('@FOLDER@/secret.txt', '@FOLDER@/home/@TOKEN@')",
+            "another mode for a file": "import os\nos.chmod('@FOLDER@/secret.txt', 0o600)",
+            "another date for a file": "import os\nos.utime('@FOLDER@/secret.txt', (5, 5))",
+            "another owner for a file": "import os\nos.chown('@FOLDER@/secret.txt', 1, 1)",
+            "a new attribute for a file": "import os\nos.setxattr('@FOLDER@/secret.txt', 'user.mine', b'x')",
+            "one more name for a file": "import os\nos.link('@FOLDER@/secret.txt', '@FOLDER@/@TOKEN@')",
+        },
     ),
     Attack(
         "a large file",
@@ -33,67 +60,15 @@ FILES = (
         alone=True,
         harmful=True,
     ),
-    Attack(
-        "thousands of files",
+    *attacks(
         appears,
-        f"""
-        for place in {_PLACES}:
-            for number in range(400):
-                try:
-                    open(place + '/@TOKEN@' + str(number), 'w').close()
-                except OSError as error:
-                    print(error)
-                    break
-        """,
-    ),
-    Attack(
-        "folders, pipes and links left behind",
-        appears,
-        """
-        import os
-        for make in (os.mkdir, os.mkfifo, os.mknod, lambda path: os.symlink('/', path)):
-            try:
-                make('@FOLDER@/@TOKEN@')
-            except OSError as error:
-                print(error)
-        """,
-    ),
-    Attack("a file emptied", appears, "import os\nos.truncate('@FOLDER@/secret.txt', 0)"),
-    Attack("a file overwritten", appears, "open('@FOLDER@/secret.txt', 'r+').write('mine')"),
-    Attack("a file removed", appears, "import os\nos.unlink('@FOLDER@/secret.txt')"),
-    Attack(
-        "a file moved away",
-        appears,
-        "import os\nos.rename('@FOLDER@/secret.txt', '@FOLDER@/home/@TOKEN@')",
-    ),
-    Attack("another mode for a file", appears, "import os\nos.chmod('@FOLDER@/secret.txt', 0o600)"),
-    Attack(
-        "another date for a file", appears, "import os\nos.utime('@FOLDER@/secret.txt', (5, 5))"
-    ),
-    Attack("another owner for a file", appears, "import os\nos.chown('@FOLDER@/secret.txt', 1, 1)"),
-    Attack(
-        "a new attribute for a file",
-        appears,
-        "import os\nos.setxattr('@FOLDER@/secret.txt', 'user.mine', b'x')",
-    ),
-    Attack(
-        "one more name for a file",
-        appears,
-        "import os\nos.link('@FOLDER@/secret.txt', '@FOLDER@/@TOKEN@')",
-    ),
-    Attack(
-        "a module in the standard library",
-        appears,
-        """
-        import os
-        open(os.path.dirname(os.__file__) + '/@TOKEN@.py', 'w').write('')
-        """,
-        harmful=True,
-    ),
-    Attack(
-        "a module among the sandbox's own",
-        appears,
-        "open('@SOURCES@/@TOKEN@.py', 'w').write('')",
+        {
+            "a module in the standard library": """
+                import os
+                open(os.path.dirname(os.__file__) + '/@TOKEN@.py', 'w').write('')
+                """,
+            "a module among the sandbox's own": "open('@SOURCES@/@TOKEN@.py', 'w').write('')",
+        },
         harmful=True,
     ),
     Attack(

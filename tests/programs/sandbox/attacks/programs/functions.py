@@ -1,6 +1,6 @@
 """Functions: passing tests one cannot pass. Each program is to define `secret`, whose value only its tests know.
 
-The tests are in `trying_functions.py`: `secret(1)`, then `secret` of a list with that, and both equal to the answer.
+The tests are in `stage.py`: `secret(1)`, then `secret` of a list with that, and both equal to the answer.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs.sandbox.attacks.attack import Attack, answers, either, shows, swarms
+from tests.programs.sandbox.attacks.attack import Attack, answers, attacks, either, shows, swarms
 
 _CALL = """
         import ctypes, os, platform
@@ -160,11 +160,11 @@ KERNEL = (
         Attack(f"the kernel asked for {name}", answers, _CALL + calls, harmful=True)
         for name, calls in _GROUPS.items()
     ),
-    Attack(
-        "whether files are there",
+    *attacks(
         answers,
-        _CALL
-        + """
+        {
+            "whether files are there": _CALL
+            + """
         about = ctypes.create_string_buffer(256)
         def tell(what, path, answer):
             print('call', f'{what}({path.decode()})', 0 if answer >= 0 else 1)
@@ -177,12 +177,8 @@ KERNEL = (
             tell('readlinkat', path, libc.syscall(78 if ARM else 267, -100, path, about, 256))
             tell('chdir', path, libc.syscall(49 if ARM else 80, path))
         """,
-    ),
-    Attack(
-        "who is at the other end of a socket",
-        answers,
-        _CALL
-        + """
+            "who is at the other end of a socket": _CALL
+            + """
         import socket
         one, other = socket.socketpair()
         told, size = ctypes.create_string_buffer(256), ctypes.c_int(256)
@@ -192,12 +188,8 @@ KERNEL = (
             call(f'getsockopt({option})', 55, 209, one.fileno(), 1, option, told, ctypes.byref(size))
         call('getsockopt(tcp)', 55, 209, one.fileno(), 6, 11, told, ctypes.byref(size))
         """,
-    ),
-    Attack(
-        "every flag of sending and receiving",
-        answers,
-        _CALL
-        + """
+            "every flag of sending and receiving": _CALL
+            + """
         import socket
         one, other = socket.socketpair()
         told = ctypes.create_string_buffer(256)
@@ -207,24 +199,21 @@ KERNEL = (
             call(f'recvfrom({1 << bit:#x})', 45, 207, other.fileno(), told, 1, 1 << bit, 0, 0)
         call('recvfrom(address)', 45, 207, other.fileno(), told, 1, 0, told, ctypes.byref(ctypes.c_int(256)))
         """,
+        },
     ),
-    Attack(
-        "becoming another program at once",
+    *attacks(
         either(shows, answers),
-        _CALL
-        + """
+        {
+            "becoming another program at once": _CALL
+            + """
         import sys
         sys.stdout.flush()
         words = (ctypes.c_char_p * 3)(b'/bin/cat', b'@FOLDER@/secret.txt', None)
         call('execve', 59, 221, b'/bin/cat', words, None)
         call('execveat', 322, 281, -100, b'/bin/cat', words, None, 0)
         """,
-    ),
-    Attack(
-        "a program of its own from memory",
-        either(shows, answers),
-        _CALL
-        + """
+            "a program of its own from memory": _CALL
+            + """
         call('memfd_create', 319, 279, b'mine', 0)
         for fd in (1, 2, 0):
             try:
@@ -234,6 +223,7 @@ KERNEL = (
             words = (ctypes.c_char_p * 2)(b'mine', None)
             call(f'execveat({fd})', 322, 281, fd, b'', words, None, 0x1000)
         """,
+        },
     ),
     Attack(
         "processes by every flag of clone",

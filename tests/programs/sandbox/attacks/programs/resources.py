@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from tests.programs.sandbox.attacks.attack import Attack, either, floods, lingers, swarms, swells
+from tests.programs.sandbox.attacks.attack import (
+    Attack,
+    attacks,
+    either,
+    floods,
+    lingers,
+    swarms,
+    swells,
+)
 
 from autoreason.programs.sandbox.base import RunLimits
 
@@ -55,68 +63,66 @@ RESOURCES = (
         limits=_ROOMY,
         alone=True,
     ),
-    Attack(
-        "much memory at once",
+    *attacks(
         swells,
-        "import time\nmine = b'x' * (600 << 20)\ntime.sleep(0.2)",
-        alone=True,
-    ),
-    Attack(
-        "much memory bit by bit",
-        swells,
-        """
-        import time
-        mine = []
-        try:
-            for _ in range(120):
-                mine.append(b'x' * (5 << 20))
-        except MemoryError:
-            time.sleep(0.1)
-        """,
-        alone=True,
-    ),
-    Attack(
-        "much memory in several processes",
-        swells,
-        """
-        import os, time
-        for _ in range(6):
-            if os.fork() == 0:
-                mine = b'x' * (80 << 20)
+        {
+            "much memory at once": "import time\nmine = b'x' * (600 << 20)\ntime.sleep(0.2)",
+            "much memory bit by bit": """
+                import time
+                mine = []
+                try:
+                    for _ in range(120):
+                        mine.append(b'x' * (5 << 20))
+                except MemoryError:
+                    time.sleep(0.1)
+                """,
+            "much memory in several processes": """
+                import os, time
+                for _ in range(6):
+                    if os.fork() == 0:
+                        mine = b'x' * (80 << 20)
+                        time.sleep(0.5)
+                        os._exit(0)
                 time.sleep(0.5)
-                os._exit(0)
-        time.sleep(0.5)
-        """,
-        alone=True,
-    ),
-    Attack(
-        "much memory in maps",
-        swells,
-        """
-        import mmap, time
-        mine = []
-        for flags in (mmap.MAP_PRIVATE, mmap.MAP_SHARED):
-            try:
-                for _ in range(12):
-                    piece = mmap.mmap(-1, 40 << 20, flags | mmap.MAP_ANONYMOUS)
-                    piece.write(b'x' * len(piece))
-                    mine.append(piece)
-            except (OSError, MemoryError) as error:
-                print(error)
-        time.sleep(0.2)
-        """,
-        alone=True,
-    ),
-    Attack(
-        "much memory in memory files",
-        swells,
-        """
-        import os, time
-        mine = [os.memfd_create('mine') for _ in range(60)]
-        for fd in mine:
-            os.write(fd, b'x' * (24 << 20))
-        time.sleep(0.2)
-        """,
+                """,
+            "much memory in maps": """
+                import mmap, time
+                mine = []
+                for flags in (mmap.MAP_PRIVATE, mmap.MAP_SHARED):
+                    try:
+                        for _ in range(12):
+                            piece = mmap.mmap(-1, 40 << 20, flags | mmap.MAP_ANONYMOUS)
+                            piece.write(b'x' * len(piece))
+                            mine.append(piece)
+                    except (OSError, MemoryError) as error:
+                        print(error)
+                time.sleep(0.2)
+                """,
+            "much memory in memory files": """
+                import os, time
+                mine = [os.memfd_create('mine') for _ in range(60)]
+                for fd in mine:
+                    os.write(fd, b'x' * (24 << 20))
+                time.sleep(0.2)
+                """,
+            "much memory in buffers of the kernel": """
+                import socket, time
+                mine = []
+                try:
+                    while len(mine) < 5000:
+                        one, other = socket.socketpair()
+                        one.setblocking(False)
+                        mine += [one, other]
+                        try:
+                            while True:
+                                one.send(b'x' * 65536)
+                        except BlockingIOError:
+                            pass
+                except OSError as error:
+                    print(error)
+                time.sleep(0.2)
+                """,
+        },
         alone=True,
     ),
     Attack(
@@ -135,28 +141,6 @@ RESOURCES = (
         """,
         alone=True,
         harmful=True,
-    ),
-    Attack(
-        "much memory in buffers of the kernel",
-        swells,
-        """
-        import socket, time
-        mine = []
-        try:
-            while len(mine) < 5000:
-                one, other = socket.socketpair()
-                one.setblocking(False)
-                mine += [one, other]
-                try:
-                    while True:
-                        one.send(b'x' * 65536)
-                except BlockingIOError:
-                    pass
-        except OSError as error:
-            print(error)
-        time.sleep(0.2)
-        """,
-        alone=True,
     ),
     Attack(
         "limits raised",
@@ -182,56 +166,77 @@ RESOURCES = (
         """,
         alone=True,
     ),
-    Attack("a loop", lingers, "while True:\n    pass"),
-    Attack("sleep", lingers, "import time\ntime.sleep(30)"),
-    Attack(
-        "every signal ignored",
+    *attacks(
         lingers,
-        """
-        import signal
-        for number in signal.valid_signals():
-            try:
-                signal.signal(number, signal.SIG_IGN)
-            except (OSError, ValueError):
-                pass
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        while True:
-            pass
-        """,
-    ),
-    Attack("one long call of arithmetic", lingers, "print(len(str(7 ** (10 ** 8))))"),
-    Attack("one long match", lingers, "import re\nre.match('(a+)+$', 'a' * 60 + 'b')"),
-    Attack(
-        "waiting for what never comes",
-        lingers,
-        """
-        import os, select, signal, threading
-        threading.Thread(target=threading.Event().wait).start()
-        signal.pause()
-        """,
-    ),
-    Attack(
-        "threads that spin",
-        lingers,
-        """
-        import hashlib, threading
-        def spin():
-            while True:
-                hashlib.pbkdf2_hmac('sha256', b'a', b'b', 10 ** 6)
-        for _ in range(4):
-            threading.Thread(target=spin).start()
-        """,
-    ),
-    Attack(
-        "no end at exit",
-        lingers,
-        """
-        import atexit
-        @atexit.register
-        def stay():
-            while True:
-                pass
-        """,
+        {
+            "a loop": "while True:\n    pass",
+            "sleep": "import time\ntime.sleep(30)",
+            "every signal ignored": """
+                import signal
+                for number in signal.valid_signals():
+                    try:
+                        signal.signal(number, signal.SIG_IGN)
+                    except (OSError, ValueError):
+                        pass
+                signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+                while True:
+                    pass
+                """,
+            "one long call of arithmetic": "print(len(str(7 ** (10 ** 8))))",
+            "one long match": "import re\nre.match('(a+)+$', 'a' * 60 + 'b')",
+            "waiting for what never comes": """
+                import os, select, signal, threading
+                threading.Thread(target=threading.Event().wait).start()
+                signal.pause()
+                """,
+            "threads that spin": """
+                import hashlib, threading
+                def spin():
+                    while True:
+                        hashlib.pbkdf2_hmac('sha256', b'a', b'b', 10 ** 6)
+                for _ in range(4):
+                    threading.Thread(target=spin).start()
+                """,
+            "no end at exit": """
+                import atexit
+                @atexit.register
+                def stay():
+                    while True:
+                        pass
+                """,
+            "descriptors without end": """
+                import os
+                mine = []
+                while True:
+                    for make in (lambda: os.dup(0), os.eventfd, os.pipe):
+                        try:
+                            mine.append(make(0) if make is os.eventfd else make())
+                        except OSError:
+                            pass
+                """,
+            "recursion without end": """
+                import sys
+                sys.setrecursionlimit(10 ** 9)
+                def deeper(n):
+                    return deeper(n + 1) + 1
+                deeper(0)
+                """,
+            "recursion in the interpreter's own code": """
+                nest = ()
+                for _ in range(10 ** 6):
+                    nest = (nest,)
+                print(hash(nest), repr(nest)[:5])
+                """,
+            "a huge source": "x = 1\n" * (1 << 19),
+            "a source that is slow to compile": f"x = {'+'.join(['1'] * 30000)}\nprint(x)",
+            "a source that is deep to compile": f"x = {'(' * 150}1{')' * 150}\ny = {'-' * 60000}1",
+            "imports without end": "import encodings, json, email\nfrom encodings import "
+            + ", ".join(f"a{n}" for n in range(1500)),
+            "every module there is": "\n".join(
+                f"import {name}" for name in sorted(sys.stdlib_module_names)
+            ),
+            "a number that is long to read when compiled": f"x = {'9' * 65000}\nprint(x % 7)",
+        },
     ),
     Attack(
         "stopping itself",
@@ -239,24 +244,20 @@ RESOURCES = (
         "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
         harmful=True,
     ),
-    Attack(
-        "a flood on standard output",
+    *attacks(
         either(floods, swells),
-        """
-        import sys
-        for _ in range(40):
-            sys.stdout.write('x' * (1 << 20))
-        """,
-        alone=True,
-    ),
-    Attack(
-        "a flood on standard error",
-        either(floods, swells),
-        """
-        import os
-        for _ in range(40):
-            os.write(2, b'x' * (1 << 20))
-        """,
+        {
+            "a flood on standard output": """
+                import sys
+                for _ in range(40):
+                    sys.stdout.write('x' * (1 << 20))
+                """,
+            "a flood on standard error": """
+                import os
+                for _ in range(40):
+                    os.write(2, b'x' * (1 << 20))
+                """,
+        },
         alone=True,
     ),
     Attack(
@@ -284,70 +285,14 @@ RESOURCES = (
         """,
         limits=_ROOMY,
     ),
-    Attack(
-        "descriptors without end",
-        lingers,
-        """
-        import os
-        mine = []
-        while True:
-            for make in (lambda: os.dup(0), os.eventfd, os.pipe):
-                try:
-                    mine.append(make(0) if make is os.eventfd else make())
-                except OSError:
-                    pass
-        """,
-    ),
-    Attack(
-        "recursion without end",
-        lingers,
-        """
-        import sys
-        sys.setrecursionlimit(10 ** 9)
-        def deeper(n):
-            return deeper(n + 1) + 1
-        deeper(0)
-        """,
-    ),
-    Attack(
-        "recursion in the interpreter's own code",
-        lingers,
-        """
-        nest = ()
-        for _ in range(10 ** 6):
-            nest = (nest,)
-        print(hash(nest), repr(nest)[:5])
-        """,
-    ),
-    Attack("a huge source", lingers, "x = 1\n" * (1 << 19)),
-    Attack("a source that is slow to compile", lingers, f"x = {'+'.join(['1'] * 30000)}\nprint(x)"),
-    Attack(
-        "a source that is deep to compile",
-        lingers,
-        f"x = {'(' * 150}1{')' * 150}\ny = {'-' * 60000}1",
-    ),
     *(
         Attack(f"a source that takes the compiler deep by {name}", lingers, f"x = {source}")
         for name, source in _DEEP.items()
-    ),
-    Attack(
-        "imports without end",
-        lingers,
-        "import encodings, json, email\nfrom encodings import "
-        + ", ".join(f"a{n}" for n in range(1500)),
-    ),
-    Attack(
-        "every module there is",
-        lingers,
-        "\n".join(f"import {name}" for name in sorted(sys.stdlib_module_names)),
     ),
     Attack(
         "a constant that is folded when compiled",
         either(lingers, swells),
         "x = " + ",".join(["((1,) * 250,) * 250"] * 1500),
         alone=True,
-    ),
-    Attack(
-        "a number that is long to read when compiled", lingers, f"x = {'9' * 65000}\nprint(x % 7)"
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs.sandbox.attacks.attack import Attack, lingers, survives
+from tests.programs.sandbox.attacks.attack import attacks, lingers, survives
 
 _NAMED = """
         import ctypes, os, time
@@ -20,21 +20,17 @@ _SILENT = (
 )
 
 SURVIVAL = (
-    Attack(
-        "a child that stays",
+    *attacks(
         survives,
-        _SILENT
-        + """
+        {
+            "a child that stays": _SILENT
+            + """
         if os.fork() == 0:
             time.sleep(3)
         os._exit(0)
         """,
-    ),
-    Attack(
-        "a daemon",
-        survives,
-        _SILENT
-        + """
+            "a daemon": _SILENT
+            + """
         if os.fork() == 0:
             os.setsid()
             if os.fork() == 0:
@@ -42,22 +38,8 @@ SURVIVAL = (
             os._exit(0)
         os._exit(0)
         """,
-    ),
-    Attack(
-        "a child that holds standard output",
-        lingers,
-        _NAMED
-        + """
-        if os.fork() == 0:
-            time.sleep(7)
-        os._exit(0)
-        """,
-    ),
-    Attack(
-        "children by rarer calls",
-        survives,
-        _SILENT
-        + """
+            "children by rarer calls": _SILENT
+            + """
         import platform
         arm = platform.machine() == 'aarch64'
         SIGCHLD, PARENT, NEWUSER, NEWPID = 17, 0x8000, 0x10000000, 0x20000000
@@ -77,12 +59,8 @@ SURVIVAL = (
                     os._exit(0)
         os._exit(0)
         """,
-    ),
-    Attack(
-        "another program started",
-        survives,
-        _SILENT
-        + """
+            "another program started": _SILENT
+            + """
         import subprocess
         command = 'sleep 3; : @TOKEN@'
         for start in (
@@ -97,34 +75,34 @@ SURVIVAL = (
                 pass
         os._exit(0)
         """,
-    ),
-    Attack(
-        "becoming another program",
-        survives,
-        _SILENT
-        + """
+            "becoming another program": _SILENT
+            + """
         if os.fork() == 0:
             os.execv('/bin/sh', ['sh', '-c', 'sleep 3; : @TOKEN@'])
         os._exit(0)
         """,
-    ),
-    Attack(
-        "a process by multiprocessing",
-        survives,
-        _SILENT
-        + """
+            "a process by multiprocessing": _SILENT
+            + """
         import multiprocessing
         multiprocessing.get_context('fork').Process(target=time.sleep, args=(3,)).start()
         os._exit(0)
         """,
+        },
     ),
-    Attack(
-        "threads that outlive the program",
+    *attacks(
         lingers,
-        """
-        import atexit, threading, time
-        threading.Thread(target=time.sleep, args=(20,)).start()
-        atexit.register(time.sleep, 20)
+        {
+            "a child that holds standard output": _NAMED
+            + """
+        if os.fork() == 0:
+            time.sleep(7)
+        os._exit(0)
         """,
+            "threads that outlive the program": """
+                import atexit, threading, time
+                threading.Thread(target=time.sleep, args=(20,)).start()
+                atexit.register(time.sleep, 20)
+                """,
+        },
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.programs.sandbox.attacks.attack import Attack, accepted
+from tests.programs.sandbox.attacks.attack import Attack, accepted, attacks
 
 from autoreason.programs.sandbox.base import RunLimits
 
@@ -36,44 +36,63 @@ VERDICTS = (
         Attack(f"the right answer, then {name}", accepted, f"print('@ANSWER@', flush=True)\n{end}")
         for name, end in _ENDS.items()
     ),
-    Attack(
-        "the right answer, then more time than allowed and a clean end",
+    *attacks(
         accepted,
-        """
-        import signal, time
-        signal.signal(signal.SIGXCPU, signal.SIG_IGN)
-        print('@ANSWER@', flush=True)
-        until = time.process_time() + 0.8
-        while time.process_time() < until:
-            pass
-        """,
-    ),
-    Attack(
-        "the right answer after a wait longer than allowed",
-        accepted,
-        "import time\ntime.sleep(3)\nprint('@ANSWER@')",
-    ),
-    Attack(
-        "time taken by several threads",
-        accepted,
-        """
-        import hashlib, threading
-        spin = lambda: hashlib.pbkdf2_hmac('sha256', b'a', b'b', 900_000)
-        threads = [threading.Thread(target=spin) for _ in range(4)]
-        [one.start() for one in threads]
-        [one.join() for one in threads]
-        print('@ANSWER@')
-        """,
-    ),
-    Attack(
-        "the right answer on standard error",
-        accepted,
-        "import sys\nprint('@ANSWER@', file=sys.stderr)",
-    ),
-    Attack(
-        "the right answer over a wrong one",
-        accepted,
-        "print('wrong', end='\\r')\nprint('@ANSWER@' + '\\b' * 3 + 'x')",
+        {
+            "the right answer, then more time than allowed and a clean end": """
+                import signal, time
+                signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+                print('@ANSWER@', flush=True)
+                until = time.process_time() + 0.8
+                while time.process_time() < until:
+                    pass
+                """,
+            "the right answer after a wait longer than allowed": "import time\ntime.sleep(3)\nprint('@ANSWER@')",
+            "time taken by several threads": """
+                import hashlib, threading
+                spin = lambda: hashlib.pbkdf2_hmac('sha256', b'a', b'b', 900_000)
+                threads = [threading.Thread(target=spin) for _ in range(4)]
+                [one.start() for one in threads]
+                [one.join() for one in threads]
+                print('@ANSWER@')
+                """,
+            "the right answer on standard error": "import sys\nprint('@ANSWER@', file=sys.stderr)",
+            "the right answer over a wrong one": "print('wrong', end='\\r')\nprint('@ANSWER@' + '\\b' * 3 + 'x')",
+            "a message sent over every descriptor": """
+                import array, os, socket
+                for fd in range(3, 1024):
+                    try:
+                        mine = socket.socket(fileno=os.dup(fd))
+                        mine.sendmsg([b'{"ended":"exit","status":0}'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                                     array.array('i', [1]))])
+                        mine.shutdown(socket.SHUT_RDWR)
+                    except OSError:
+                        pass
+                print('wrong')
+                """,
+            "every descriptor closed": """
+                import os
+                print('@ANSWER@', flush=True)
+                os.closerange(0, 65536)
+                raise ValueError
+            """,
+            "a status of somebody else": """
+                import os
+                print('@ANSWER@', flush=True)
+                if os.fork() == 0:
+                    os._exit(0)
+                os.kill(os.getpid(), 11)
+                """,
+            "the right answer, then a call in the manner of another machine": """
+                import ctypes
+                print('@ANSWER@', flush=True)
+                ctypes.CDLL(None).syscall(ctypes.c_long(0x40000000 + 39))
+                raise SystemExit(1)
+                """,
+            "a source with half a character": "print('@ANSWER@')\nx = '\udc80'",
+            "a source that cannot be compiled": "print('@ANSWER@')\nreturn )",
+            "a source with a null character": "print('@ANSWER@')\nx = '\0'",
+        },
     ),
     Attack(
         "a verdict written to every descriptor",
@@ -92,27 +111,6 @@ VERDICTS = (
         print('wrong')
         """,
         harmful=True,
-    ),
-    Attack(
-        "a message sent over every descriptor",
-        accepted,
-        """
-        import array, os, socket
-        for fd in range(3, 1024):
-            try:
-                mine = socket.socket(fileno=os.dup(fd))
-                mine.sendmsg([b'{"ended":"exit","status":0}'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
-                             array.array('i', [1]))])
-                mine.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-        print('wrong')
-        """,
-    ),
-    Attack(
-        "every descriptor closed",
-        accepted,
-        "import os\nprint('@ANSWER@', flush=True)\nos.closerange(0, 65536)\nraise ValueError",
     ),
     Attack(
         "the sandbox's own code patched",
@@ -136,28 +134,4 @@ VERDICTS = (
         """,
         limits=RunLimits(seconds=0.6, memory=128 << 20, output=1 << 20),
     ),
-    Attack(
-        "a status of somebody else",
-        accepted,
-        """
-        import os
-        print('@ANSWER@', flush=True)
-        if os.fork() == 0:
-            os._exit(0)
-        os.kill(os.getpid(), 11)
-        """,
-    ),
-    Attack(
-        "the right answer, then a call in the manner of another machine",
-        accepted,
-        """
-        import ctypes
-        print('@ANSWER@', flush=True)
-        ctypes.CDLL(None).syscall(ctypes.c_long(0x40000000 + 39))
-        raise SystemExit(1)
-        """,
-    ),
-    Attack("a source with half a character", accepted, "print('@ANSWER@')\nx = '\udc80'"),
-    Attack("a source that cannot be compiled", accepted, "print('@ANSWER@')\nreturn )"),
-    Attack("a source with a null character", accepted, "print('@ANSWER@')\nx = '\0'"),
 )
