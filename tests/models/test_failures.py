@@ -52,9 +52,7 @@ REGION = {
         "code": "unsupported_country_region_territory",
     }
 }
-BLOCKED = (
-    b"<!DOCTYPE html>\n<html><head><title>Access token | Wall</title></head></html>"
-)
+BLOCKED = b"<!DOCTYPE html>\n<html><head><title>Access token | Wall</title></head></html>"
 GENERATE = {
     "error": {
         "message": "Cannot generate at this rate, billing aside",

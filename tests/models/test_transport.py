@@ -254,13 +254,6 @@ async def test_a_call_sends_what_it_was_given_and_returns_the_body(
     assert received.headers["content-type"] == "application/json"
 
 
-async def test_many_calls_run_at_once(provider: FakeProvider, transport: Transport) -> None:
-    provider.usual = Answer(delay=0.5)
-    started = asyncio.get_running_loop().time()
-    await asyncio.gather(*(transport.fetch(call_to(provider)) for _ in range(150)))
-    assert asyncio.get_running_loop().time() - started < 150 * 0.5 / 2
-
-
 # Time
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -137,18 +136,6 @@ def test_when_pip_finds_nothing_the_way_out_is_named(shelf: Path) -> None:
     assert not is_pulled(ONE)
 
 
-def test_a_python_without_pip_is_named(
-    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert shelf.is_dir()
-    python = tmp_path / "python"
-    python.write_text('#!/bin/sh\necho "$0: No module named pip" >&2\nexit 1\n')
-    python.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(python))
-    with pytest.raises(InvalidInput, match=r"ensurepip"):
-        pull(ONE)
-
-
 def test_a_folder_that_cannot_be_written_is_named(
     shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,19 +258,6 @@ def test_a_download_that_broke_off_goes_on(host: Host, ranges: bool) -> None:
     assert kept() == {"own.gguf"}
 
 
-def test_a_download_that_only_had_to_be_checked_is_not_fetched_again(host: Host) -> None:
-    own = model_file(f"{host.url}/own.gguf", HASH)
-    models_folder().mkdir(parents=True)
-    (models_folder() / f"own.gguf.{HASH[:12]}.part").write_bytes(MODEL)
-    assert pull(own).read_bytes() == MODEL
-
-
-def test_a_file_with_another_hash_is_not_kept(host: Host) -> None:
-    with pytest.raises(InvalidInput, match="nothing was kept"):
-        pull(model_file(f"{host.url}/own.gguf", "0" * 64))
-    assert kept() == set()
-
-
 def test_the_hub_says_what_its_file_must_be(host: Host) -> None:
     own = model_file("hf:owner/repo/own.gguf")
     assert pull(own).read_bytes() == MODEL
@@ -310,18 +284,6 @@ def test_an_address_that_gives_nothing_is_named(host: Host, address: str) -> Non
 # What can be fetched
 
 DIGITS = "0123456789abcdef" * 4
-
-
-def test_every_model_of_the_catalog_says_what_it_needs_and_is_good_for() -> None:
-    for name, model in CATALOG.items():
-        assert model_file(name) is model
-        assert all((model.size, model.memory, model.licence, model.good_for, model.title))
-        assert len(model.sha256) == 64
-        assert model.wheels
-        assert all("==" in wheel.requirement for wheel in model.wheels)
-        if len(model.wheels) > 1:
-            assert model.size
-            assert (model.size - 1) // model.part_size == len(model.wheels) - 1
 
 
 def test_an_address_needs_the_hash_of_what_it_gives() -> None:
