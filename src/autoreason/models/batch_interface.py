@@ -29,13 +29,11 @@ class BatchNote(Query[str], frozen=True, kw_only=True):
 
     kind = "batch"
     batch: str
-    """Our own name for it."""
     size: int
     """Requests in it, those of other runs among them."""
     at: float
     """When it was recorded first, in seconds since 1970."""
     items: tuple[str, ...] = ()
-    """The ids of this run's requests."""
     file: str = ""
     """The uploaded requests, where they are uploaded first."""
     remote: str = ""

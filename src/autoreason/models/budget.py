@@ -253,7 +253,6 @@ class BudgetTracker:
 
 
 def charge(reply: Reply, upper: CostBound) -> CostBound:
-    """What a reply counts for; its upper bound replaces what it does not report."""
     tokens, cost = reply.usage.total, reply.cost
     return CostBound(
         # None where the call was under way at a kill and is counted already.

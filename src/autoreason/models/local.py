@@ -150,7 +150,6 @@ def weights_path(model: ModelFile = SMOLLM2) -> Path:
 
 
 def named_path(name: str) -> Path:
-    """Where the model called `local/NAME` is, or would be."""
     return models_folder() / (CATALOG[name].file if name in CATALOG else f"{name}.gguf")
 
 
@@ -172,7 +171,6 @@ class LocalModelEntry(NamedTuple):
 
 
 def local_models() -> list[LocalModelEntry]:
-    """Those that can be fetched by name, then others that were fetched."""
     known = {each.file for each in CATALOG.values()}
     others = [each for each in sorted(models_folder().glob("*.gguf")) if each.name not in known]
     return [

@@ -226,7 +226,6 @@ class HttpCall(Struct, frozen=True, kw_only=True):
     """One HTTP request."""
 
     who: str
-    """The provider, as errors name it."""
     url: str
     headers: Mapping[str, str | Secret] = {}
     body: bytes | None = None
