@@ -379,7 +379,7 @@ async def test_no_call_begins_after_the_time_limit_and_those_under_way_are_settl
     tracker = BudgetTracker(Budget(seconds=90), lambda: now[0])
     reservation = await tracker.reserve(tracker.bound(request("x"), None))
     now[0] = 90.0
-    with pytest.raises(BudgetReached, match="the time limit of 90 s is reached"):
+    with pytest.raises(BudgetReached, match="the time limit of 1 min 30 s is reached"):
         await tracker.reserve(tracker.bound(request("x"), None))
     tracker.settle(reservation, Reply(outcome=Outcome.OK, text="", model="x"))
     assert tracker.spent.calls == 1

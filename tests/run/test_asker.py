@@ -61,7 +61,7 @@ async def test_a_time_limit_ends_the_wait_for_a_retry_and_says_what_was_answered
     async with asyncio.timeout(PATIENCE):
         paused = await refine.aio("Tides.", MODEL, base_url=provider.openai, budget=LIMIT)
     assert paused.conclusion == (
-        f"paused at the budget: the time limit of 5 s is reached; ollama answered {status}: not now"
+        f"paused at the budget: the time limit of 5.0 s is reached; ollama answered {status}: not now"
     )
     assert f"autoreason resume {paused.run} with a higher --time-limit" in paused.to_text()
 
@@ -83,7 +83,7 @@ async def test_the_time_limit_of_a_suite_ends_the_waits_of_its_cells(
     async with asyncio.timeout(PATIENCE):
         paused = await run_suite(tmp_path, journal, SMALL, model=MODEL, **options)
     assert paused.reason == (
-        "all cells together: the time limit of 5 s is reached; ollama answered 429: not now"
+        "all cells together: the time limit of 5.0 s is reached; ollama answered 429: not now"
     )
 
 
