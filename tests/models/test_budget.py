@@ -394,4 +394,4 @@ def test_a_pass_that_would_take_longer_than_is_left_does_not_fit() -> None:
         )
     now[0] = 4000.0
     assert tracker.shortage(5) is None
-    assert str(tracker.shortage(10)) == "53.3 min of 2 h were left"
+    assert str(tracker.shortage(10)) == "53 min 20 s of 2 h 00 min were left"

@@ -191,7 +191,7 @@ class BudgetTracker:
         """That the time is over, for this run or all together, and what a provider answered last; None before."""
         if self.seconds_left > 0:
             return self._shared.time_reached(failure) if self._shared else None
-        return out_ofduration(f"the time limit of {duration(self._budget.seconds or 0)}", failure)
+        return out_of_time(f"the time limit of {duration(self._budget.seconds or 0)}", failure)
 
     @property
     def seconds_left(self) -> float:
@@ -291,5 +291,5 @@ def check_limits(budget: Budget, used: CostBound, upper: CostBound) -> None:
         )
 
 
-def out_ofduration(limit: str, failure: str) -> BudgetReached:
+def out_of_time(limit: str, failure: str) -> BudgetReached:
     return BudgetReached(f"{limit} is reached{f'; {failure}' if failure else ''}", "seconds")
