@@ -294,7 +294,7 @@ class BallotCast(Event, frozen=True, kw_only=True):
 
 
 class CodeBallot(Struct, frozen=True, kw_only=True):
-    """The ballot of a seat that code fills. It is no evidence: it is fixed by the texts, the same in every pass."""
+    """The ballot of a seat that code fills. It is not evidence: it is fixed by the texts, the same in every pass."""
 
     ranking: tuple[str, ...] | None
     """Candidates from best to worst; None is no vote, because one has no number or two have the same."""
@@ -375,7 +375,7 @@ class PlayoffDecided(Event, frozen=True, kw_only=True):
     verdict: Verdict | None
     preferred: int | None
     """Judges who put the delivered text above the first draft; None where it is the first draft. They chose it, so
-    that this is no evidence: judges who rank at random do it too."""
+    that this is not evidence: judges who rank at random do it too."""
     weights: dict[str, float] = {}
     """How much a ballot of each judge counted, in the scores and in their chance; empty where all counted the same.
     Scores are then sums of quarters."""

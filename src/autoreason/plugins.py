@@ -130,7 +130,7 @@ def _module(path: Path, changed: int) -> ModuleType:  # noqa: ARG001
     name = f"{_MODULE_PREFIX}{path.stem}_{hash(path):x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise InvalidInput(f"{path} is no Python file; name one that ends in .py")
+        raise InvalidInput(f"{path} is not a Python file; name one that ends in .py")
     module = importlib.util.module_from_spec(spec)
     # Dataclasses and the like look their module up by its name.
     sys.modules[name] = module
