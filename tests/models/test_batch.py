@@ -28,30 +28,24 @@ both = pytest.mark.parametrize("address", ADDRESSES)
 
 
 class Notes:
-    """The record of a run."""
-
     def __init__(self) -> None:
         self.notes: list[BatchNote] = []
 
     async def record(self, note: BatchNote) -> None:
-        """Take a note."""
         self.notes.append(note)
 
     def log(self, run: str = "amber-fox") -> BatchLog:
-        """What a process reads of it."""
         return BatchLog(run, self.notes, self.record)
 
 
 @pytest.fixture
 def server() -> Iterator[BatchServer]:
-    """A provider of both interfaces."""
     with batch_server() as listening:
         yield listening
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No more patience than a test needs."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-2")
     monkeypatch.setattr(batch, "PACE", QUICK)
@@ -61,7 +55,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def pool(server: BatchServer) -> AsyncIterator[ModelPool]:
-    """Models of both providers, asked in batches."""
     opened = open_pool(server)
     yield opened
     await opened.close()
@@ -85,7 +78,6 @@ def request(address: str, key: str = "draft/try/0", **changes: Any) -> Request:
 async def ask(
     pool: ModelPool, address: str, log: BatchLog, number: int, signals: list[Signal] | None = None
 ) -> list[Reply]:
-    """So many requests at once."""
     model = pool.lend(address, log)
     asked = (request(address, f"pass/{n}/critic/0") for n in range(number))
     on_signal = None if signals is None else signals.append

@@ -51,13 +51,11 @@ class LeapingLoop(asyncio.SelectorEventLoop):
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run without waiting."""
     with asyncio.Runner(loop_factory=LeapingLoop) as runner:
         return runner.run(work)
 
 
 def once(model: ScriptedModel, limiter: ConcurrencyLimiter) -> RetryingModel:
-    """A limited model that tries every call once."""
     return RetryingModel(model, limiter=limiter, policy=RetryPolicy(tries=1, busy_tries=1))
 
 
@@ -205,20 +203,6 @@ def test_other_failures_leave_it_as_it_is(failure: Failure) -> None:
         return limiter.limit, limiter.inside
 
     assert run(work()) == (32, 0)
-
-
-def test_it_recovers_by_itself() -> None:
-    async def work() -> int:
-        limiter = ConcurrencyLimiter(32)
-        for _ in range(10):
-            limiter.narrow()
-            await asyncio.sleep(1)
-        assert limiter.limit == 1
-        limited = once(ScriptedModel(lambda _: "fine", latency=1), limiter)
-        await asyncio.gather(*(limited.ask(REQUEST) for _ in range(1000)))
-        return limiter.limit
-
-    assert run(work()) >= 32
 
 
 @pytest.mark.parametrize("reported", [(20,), (20, 10), (10, 20)])

@@ -337,7 +337,6 @@ class Together:
         await awake.wait()
 
     async def until_done(self, calls: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
-        """What comes of calls that run side by side."""
         tasks = asyncio.gather(*calls, return_exceptions=True)
         while not tasks.done():
             for _ in range(10):
@@ -346,35 +345,6 @@ class Together:
                 self._now, _, awake = heappop(self._asleep)
                 awake.set()
         return list(await tasks)
-
-
-async def test_rate_limits_alone_never_look_like_an_outage() -> None:
-    clock = Clock()
-    under_way = 0
-
-    async def overlap(_seconds: float) -> None:
-        nonlocal under_way
-        await asyncio.sleep(0)
-        under_way -= 1
-
-    def one_at_a_time(_request: Request) -> Answer:
-        nonlocal under_way
-        under_way += 1
-        return "fine" if under_way == 1 else CallFailed(Failure.RATE_LIMIT, "one at a time")
-
-    breaker = CircuitBreaker("acme", clock=clock)
-    inner = ScriptedModel(one_at_a_time, address="acme/large", latency=1, sleep=overlap)
-    policy = RetryPolicy(busy_tries=1000)
-    model = RetryingModel(
-        inner,
-        limiter=ConcurrencyLimiter(window=0),
-        breaker=breaker,
-        policy=policy,
-        sleep=clock.sleep,
-    )
-    replies = await asyncio.gather(*(model.ask(REQUEST) for _ in range(600)))
-    assert {reply.text for reply in replies} == {"fine"}
-    assert not breaker.is_open
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -418,26 +388,6 @@ async def test_a_call_queued_at_the_gate_learns_of_the_outage_before_it_is_sent(
     assert len(inner.requests) == 2
 
 
-async def test_a_new_call_does_not_queue_for_a_provider_that_is_down() -> None:
-    breaker = CircuitBreaker("acme", max_failures=1, span=0, clock=Clock())
-
-    async def for_ever(_seconds: float) -> None:
-        await asyncio.Event().wait()
-
-    hanging = ScriptedModel(lambda _: "never", address="acme/large", latency=1, sleep=for_ever)
-    limiter = ConcurrencyLimiter(1)
-    model = RetryingModel(hanging, limiter=limiter, breaker=breaker)
-    stuck = asyncio.ensure_future(model.ask(REQUEST))
-    await asyncio.sleep(0)
-    with pytest.raises(CallFailed), breaker.track():
-        raise CallFailed(Failure.CONNECTION, "no route to host")
-    with pytest.raises(ProviderFailed):
-        await asyncio.wait_for(model.ask(REQUEST), PATIENCE)
-    stuck.cancel()
-    await asyncio.wait((stuck,))
-    assert limiter.inside == 0
-
-
 # Calls that only wait
 
 REPLY = Reply(outcome=Outcome.OK, text="Here.", model="acme/large")
@@ -469,48 +419,6 @@ async def test_a_call_is_ended_only_while_it_rests() -> None:
             assert await asking == REPLY
         assert not asking.cancelling()
         answered.clear()
-
-
-async def test_a_call_may_rest_in_a_task_of_its_own() -> None:
-    async def rest() -> Reply:
-        with idle_section():
-            await asyncio.sleep(60)
-        return REPLY
-
-    async def ask() -> Reply:
-        return await asyncio.create_task(rest())
-
-    call = InterruptibleCall()
-    asking = asyncio.create_task(call.reply(ask()))
-    for _ in range(3):
-        await asyncio.sleep(0)
-    call.end(Stopped(STOPPED))
-    with pytest.raises(Stopped):
-        await asking
-
-
-async def test_a_call_that_was_ended_can_be_followed_by_others() -> None:
-    async def rest() -> Reply:
-        with idle_section():
-            await asyncio.sleep(60)
-        return REPLY
-
-    async def answer() -> Reply:
-        await asyncio.sleep(0)
-        return REPLY
-
-    async def ask_twice() -> Reply:
-        with pytest.raises(Stopped):
-            await first.reply(rest())
-        async with asyncio.timeout(60):
-            return await InterruptibleCall().reply(answer())
-
-    first = InterruptibleCall()
-    asking = asyncio.create_task(ask_twice())
-    await asyncio.sleep(0)
-    first.end(Stopped(STOPPED))
-    first.end(Stopped(STOPPED))
-    assert await asking == REPLY
 
 
 async def test_leaving_counts_for_more_than_the_end_of_a_rest() -> None:

@@ -220,7 +220,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    """A server on this machine."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with Host() as server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)

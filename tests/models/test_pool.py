@@ -142,7 +142,6 @@ def test_another_spelling_of_a_provider_is_not_a_server_with_its_key() -> None:
 
 
 async def check(address: str, base_url: str | None = None) -> Check:
-    """What a pool finds out about one model."""
     pool = ModelPool(base_url)
     try:
         (found,) = await pool.check_all([address])

@@ -49,7 +49,6 @@ _NAME = re.compile(r"(?<![\w/.-])(?:claude|gpt|gemini|grok|kimi|glm)-[a-z0-9][\w
 
 
 def addresses(text: str) -> set[str]:
-    """Every address of a model at a provider we know."""
     return set(_ADDRESS.findall(text))
 
 
@@ -72,7 +71,6 @@ def test_the_source_names_them_in_one_place() -> None:
 
 
 def commands(group: click.Group, ctx: click.Context) -> dict[str, click.Command]:
-    """All of them, also those within groups."""
     found: dict[str, click.Command] = {}
     for name in group.list_commands(ctx):
         command = group.get_command(ctx, name)

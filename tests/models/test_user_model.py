@@ -28,8 +28,6 @@ GOOD = Reply(outcome=Outcome.OK, text="A text.", model="mine/one")
 
 
 class Unspeakable(Exception):
-    """Cannot even be shown."""
-
     def __str__(self) -> str:
         raise ValueError
 
@@ -45,13 +43,11 @@ class Mine(EchoModel):
         self.on_close = on_close or ValueError("cannot close")
 
     async def ask(self, _request: Request, _on_signal: OnSignal | None = None) -> Reply:
-        """Give or raise it."""
         if isinstance(self.reply, BaseException):
             raise self.reply
         return self.reply  # type: ignore[no-any-return]
 
     async def close(self) -> None:
-        """Fail."""
         raise self.on_close
 
 

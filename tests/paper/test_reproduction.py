@@ -46,7 +46,6 @@ def recorded(shared: Path) -> Reproduction:
 
 
 def line_of(report: Reproduction, ref: str, claim: str) -> ReproducedLine:
-    """The one line with this reference and beginning."""
     (found,) = [line for line in report.lines if line.ref == ref and line.claim.startswith(claim)]
     return found
 
@@ -179,7 +178,6 @@ AUDITED: dict[tuple[str, str], list[Expected]] = {
 
 
 def audit(shared: Path) -> list[dict[str, Any]]:
-    """What was found of each claim over all of the data."""
     text = (shared / "recorded" / "paper_vs_data.jsonl").read_text("utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
