@@ -1,8 +1,9 @@
-"""What is asked of models and of others, and how both are recorded."""
+"""Requests and queries are what they say; models that reason have room to do so."""
 
 from __future__ import annotations
 
-from typing import get_args
+from decimal import Decimal
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -10,9 +11,25 @@ from hypothesis import strategies as st
 from msgspec import ValidationError
 from msgspec.structs import replace
 
-from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request, Role, seed_of
+from autoreason.exchange import (
+    BudgetQuery,
+    Effort,
+    GuidanceQuery,
+    Query,
+    Request,
+    Role,
+    reasoning_tokens_for,
+    reasons_by_default,
+    seed_of,
+)
+from autoreason.jobs.context import JobContext, repeat_request
+from autoreason.models.budget import upper_bound
+from autoreason.models.providers import Rates
 from autoreason.programs.examination import ExaminationQuery, ProbeQuery
 from autoreason.programs.search import PolicyQuery
+from autoreason.prompts import load
+from autoreason.settings import Models, make_settings
+from autoreason.task import Task
 
 PROGRAM_QUERIES = (ExaminationQuery, ProbeQuery, PolicyQuery)
 
@@ -43,3 +60,80 @@ def test_what_a_model_draws_from_depends_on_the_seed_and_the_key_alone(seed: int
     asked = Request(role="author", key="", model="a/b", messages=(), max_tokens=9, seed=seed)
     assert asked.renamed(key).seed == seed_of(seed, key)
     assert replace(asked, seed=None).renamed(key).seed is None
+
+
+LEVELS: tuple[Effort, ...] = get_args(Effort)
+
+
+REASON = """
+openai/o3-mini openai/gpt-5 openai/gpt-6-astra openai-responses/gpt-5-pro openrouter/anthropic/claude-opus-5.5
+anthropic/claude-haiku-5-5 bedrock/anthropic.claude-sonnet-5-20260901-v1:0 gemini/gemini-2.5-flash
+gemini/gemini-flash-latest deepseek/deepseek-reasoner xai/grok-4-fast groq/openai/gpt-oss-120b
+together/moonshotai/Kimi-K2-Thinking
+"""
+DO_NOT = """
+openai/gpt-4o openai/gpt-5-chat-latest anthropic/claude-sonnet-4-5 anthropic/claude-sonnet-4-20250514
+anthropic/claude-3-7-sonnet-latest gemini/gemini-2.0-flash deepseek/deepseek-chat xai/grok-4-fast-non-reasoning
+mistral/mistral-large-latest ollama/gpt-oss local/smollm2 echo/echo
+"""
+
+
+@pytest.mark.parametrize("address", REASON.split())
+def test_models_that_reason_unasked_are_known_by_name(address: str) -> None:
+    assert reasons_by_default(address)
+    assert reasoning_tokens_for(address, None) == reasoning_tokens_for(address, "medium") > 0
+
+
+@pytest.mark.parametrize("address", DO_NOT.split())
+def test_other_models_have_the_room_of_the_text_alone(address: str) -> None:
+    assert reasoning_tokens_for(address, None) == 0
+
+
+def test_more_effort_has_more_room_and_none_has_none() -> None:
+    rooms = [reasoning_tokens_for("acme/any", level) for level in LEVELS]
+    assert rooms == sorted(set(rooms))
+    assert rooms[0] == 0
+    assert reasoning_tokens_for("openai/gpt-5", "none") == 0
+    assert reasoning_tokens_for("local/smollm2", "max") == 0
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["openai/gpt-4o", "azure/gpt-35-turbo", "anthropic/claude-3-haiku", "gemini/gemini-2.0-flash"],
+)
+def test_models_that_never_reason_have_no_room_for_it_at_any_effort(address: str) -> None:
+    assert {reasoning_tokens_for(address, level) for level in LEVELS} == {0}
+
+
+def context(address: str, **changes: Any) -> JobContext:
+    async def ask(_: Request | Query[Any]) -> Any:
+        raise AssertionError
+
+    settings = make_settings(Models.everywhere(address), 1, **changes)
+    return JobContext(Task(brief="Write."), settings, load(None), ask, print)
+
+
+@given(
+    st.sampled_from(["openai/gpt-5", "openai/gpt-4.1", "local/smollm2"]),
+    st.sampled_from([None, *LEVELS]),
+    st.integers(16, 10_000),
+)
+def test_a_budget_sets_aside_all_that_a_request_may_write(
+    address: str, effort: Effort | None, limit: int
+) -> None:
+    held = context(address, max_tokens=limit, author_effort=effort)
+    request = held.request("author", "draft/try/0", address, "Write.")
+    assert request.max_tokens == limit + reasoning_tokens_for(address, effort)
+    assert request.effort == effort
+    upper = upper_bound(request, Rates(Decimal(0), Decimal(1_000_000)))
+    assert upper.cost == request.max_tokens
+    assert upper.tokens > request.max_tokens
+    assert repeat_request(request, "draft/try/1", longer=True).max_tokens == 2 * request.max_tokens
+
+
+def test_each_role_has_an_effort_of_its_own() -> None:
+    held = context("acme/m", author_effort="high", critic_effort="medium", judge_effort="low")
+    wanted = {**dict.fromkeys(("author", "reviser", "synthesizer"), "high"), "critic": "medium"}
+    for role in ("author", "reviser", "synthesizer", "critic", "judge"):
+        asked = held.request(role, "key", "acme/m", "x").effort
+        assert asked == wanted.get(role, "low")

@@ -158,10 +158,3 @@ def test_settings_record_whose_server_a_url_is() -> None:
     assert made.base_url == {"acme": "http://h/v1"}
     changed = msgspec.structs.replace(made, models=Models.everywhere("openai/y"))
     assert (made.server_of("acme/z"), changed.server_of("openai/y")) == ("http://h/v1", None)
-
-
-def test_a_record_from_before_servers_had_names_can_be_read() -> None:
-    mixed = Models(author="acme/x", critic="acme/x", synthesizer="acme/x", judges=("openai/y",))
-    for models, read in ((Models.everywhere("acme/x"), {"acme": "http://h"}), (mixed, "http://h")):
-        old = msgspec.json.encode({"models": models, "seed": 1, "base_url": "http://h"})
-        assert msgspec.json.decode(old, type=Settings).base_url == read

@@ -1,7 +1,5 @@
 """`python -m autoreason`: the command line."""
 
-from __future__ import annotations
-
 from autoreason.cli.__main__ import main
 
 if __name__ == "__main__":

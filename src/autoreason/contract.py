@@ -246,7 +246,7 @@ def _check_in_words(name: str) -> str:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def count_words(text: str) -> int:

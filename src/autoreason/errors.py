@@ -1,24 +1,4 @@
-"""Everything that can go wrong, as one tree.
-
-AutoreasonError
-├── InvalidInput            a mistake in the input: says what is wrong and how to fix it; nothing was written
-│   ├── UnknownRun
-│   ├── RunLocked             another process is writing to this run
-│   ├── StrategyError      a user's strategy failed; what it had paid for is kept
-│   └── UnusableStart       research: the start has no number or breaks a guard; what was measured is kept
-├── JournalError         the record is damaged, foreign or too new; it is never overwritten
-│   ├── RecordDamaged       one run no longer reads as it was written; the others may
-│   └── WritingFailed       the disk is full, or failed; what was recorded before is kept
-├── ReplayMismatch          a re-run asks something else than the record answers
-├── CallFailed              one call to a provider gave no reply (retried by kind, never a result)
-└── Interruption            the run pauses here; what was paid for is kept and it can be resumed
-    ├── BudgetReached
-    ├── ProviderFailed
-    │   └── MetricFailed
-    ├── PanelFailed
-    ├── Stopped
-    └── Accepted            a person accepted the incumbent; this one ends the run
-"""
+"""Everything that can go wrong, as one tree."""
 
 from __future__ import annotations
 
@@ -32,7 +12,7 @@ class AutoreasonError(Exception):
 
 
 class InvalidInput(AutoreasonError):
-    """Invalid input; the message names it and the fix."""
+    """A mistake in the input; the message names it and the fix. Nothing was written."""
 
     file_keys: tuple[str, ...] = ()
     """Names in the message that stand in a file, and were not given as parameters."""
@@ -47,15 +27,15 @@ class RunLocked(InvalidInput):
 
 
 class StrategyError(InvalidInput):
-    """A user's strategy raised something, or ended without a text."""
+    """A user's strategy raised something, or ended without a text; what it had paid for is kept."""
 
 
 class UnusableStart(InvalidInput):
-    """The artifact as it is has no number, or breaks a guard."""
+    """The artifact as it is has no number, or breaks a guard; what was measured is kept."""
 
 
 class JournalError(AutoreasonError):
-    """The journal cannot be read or written as it is."""
+    """The record is damaged, foreign or too new; it is never overwritten."""
 
 
 class RecordDamaged(JournalError):
@@ -96,7 +76,7 @@ class Failure(StrEnum):
 
 
 class CallFailed(AutoreasonError):
-    """One call to a provider gave no reply."""
+    """One call to a provider gave no reply: retried by kind, and never a result."""
 
     def __init__(
         self,
@@ -116,7 +96,7 @@ class CallFailed(AutoreasonError):
 
 
 class Interruption(AutoreasonError):
-    """The run cannot go on now."""
+    """The run pauses here; what was paid for is kept, and it can be resumed."""
 
     status: Literal[
         "budget", "provider_failed", "metric_failed", "panel_failed", "stopped", "accepted"
@@ -160,7 +140,7 @@ class Stopped(Interruption):
 
 
 class Accepted(Interruption):
-    """A person accepted the incumbent."""
+    """A person accepted the incumbent, which ends the run."""
 
     status = "accepted"
 

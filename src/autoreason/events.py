@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
-from textwrap import shorten
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 from msgspec import Struct
-from msgspec.structs import fields as fields_of
 from msgspec.structs import replace
 
 from autoreason.contract import Violation
@@ -51,21 +49,11 @@ FINISHED: frozenset[str] = frozenset({"converged", "capped", "done", "accepted"}
 """A text was delivered; `done` ends what has no passes. Everything else that is not running can be resumed."""
 
 
-_SHOWN_TEXT = 60
-"""Characters of a value in the one line that describes an event."""
-
-
 class Event(Struct, frozen=True, tag_field="type", tag=True):
     """One thing that happened."""
 
     sentences: ClassVar[tuple[str, ...]] = ()
     """Fields that are sentences for people, which a later version may word differently."""
-
-    def __str__(self) -> str:
-        """One line: texts are cut, and what has many parts is counted; `repr` has everything."""
-        fields = ((each.name, each.default, getattr(self, each.name)) for each in fields_of(self))
-        shown = [f"{name}={_shorten(value)}" for name, usual, value in fields if value != usual]
-        return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
     def closed_part(self) -> str:
@@ -85,19 +73,6 @@ class Event(Struct, frozen=True, tag_field="type", tag=True):
     def without_sentences(self) -> Event:
         """Itself without what only says in words what is in its other fields: a replay compares it so."""
         return replace(self, **dict.fromkeys(self.sentences, ""))
-
-
-def _shorten(value: object) -> str:
-    if isinstance(value, Event):
-        return str(value)
-    if isinstance(value, str):
-        return repr(shorten(value, _SHOWN_TEXT, placeholder=" …"))
-    if isinstance(value, Struct):
-        return f"{type(value).__name__}({len(value.__struct_fields__)} fields)"
-    text = repr(value)
-    if isinstance(value, Sized) and len(text) > _SHOWN_TEXT:
-        return f"<{len(value)} item{'s'[: len(value) != 1]}>"
-    return text
 
 
 AnyEvent = Event
@@ -319,7 +294,7 @@ class BallotCast(Event, frozen=True, kw_only=True):
 
 
 class CodeBallot(Struct, frozen=True, kw_only=True):
-    """The ballot of a seat that code fills. It is no evidence: it is fixed by the texts, the same in every pass."""
+    """The ballot of a seat that code fills. It is not evidence: it is fixed by the texts, the same in every pass."""
 
     ranking: tuple[str, ...] | None
     """Candidates from best to worst; None is no vote, because one has no number or two have the same."""
@@ -400,7 +375,7 @@ class PlayoffDecided(Event, frozen=True, kw_only=True):
     verdict: Verdict | None
     preferred: int | None
     """Judges who put the delivered text above the first draft; None where it is the first draft. They chose it, so
-    that this is no evidence: judges who rank at random do it too."""
+    that this is not evidence: judges who rank at random do it too."""
     weights: dict[str, float] = {}
     """How much a ballot of each judge counted, in the scores and in their chance; empty where all counted the same.
     Scores are then sums of quarters."""

@@ -36,7 +36,7 @@ class PartName(Struct, frozen=True):
         """The name spelt by a text; raises `ValueError` for any other text."""
         part, rest = _split_part(text.split("/"))
         if part is None or rest:
-            raise ValueError(f"{text!r} is no name of a cell")
+            raise ValueError(f"{text!r} is not the name of a cell")
         return part
 
     def __str__(self) -> str:

@@ -34,7 +34,20 @@ def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> ob
         there_are = f"there are {', '.join(built_in)}, or name" if built_in else "name"
         raise InvalidInput(f"no {kind} {name!r}; {there_are} your own as file.py:Name")
     place, _, attribute = name.rpartition(":")
-    found = _file_module(kind, name) if is_in_file(name) else _installed_module(kind, name)
+    if is_in_file(name):
+        path = Path(place).expanduser().resolve()
+        if not path.is_file():
+            raise InvalidInput(
+                f"no file {place} to take the {kind} {attribute} from; check the name"
+            )
+        found = _module(path, path.stat().st_mtime_ns)
+    else:
+        try:
+            found = importlib.import_module(place)
+        except (Exception, SystemExit) as error:
+            raise InvalidInput(
+                f"the {kind} {name} cannot be loaded: {describe(error)}; correct the name, or install {place}"
+            ) from error
     if not hasattr(found, attribute):
         raise InvalidInput(f"{place} has no {attribute}; check the name behind the colon")
     value: object = getattr(found, attribute)
@@ -111,32 +124,13 @@ def first_line(error: BaseException) -> str:
     return lines[0].encode(errors="backslashreplace").decode() if lines else "no message"
 
 
-def _installed_module(kind: Kind, name: str) -> ModuleType:
-    module = name.rpartition(":")[0]
-    try:
-        return importlib.import_module(module)
-    except (Exception, SystemExit) as error:
-        raise InvalidInput(
-            f"the {kind} {name} cannot be loaded: {describe(error)}; correct the name, or install {module}"
-        ) from error
-
-
-def _file_module(kind: Kind, name: str) -> ModuleType:
-    file, _, attribute = name.rpartition(":")
-    path = Path(file).expanduser()
-    if not path.is_file():
-        raise InvalidInput(f"no file {file} to take the {kind} {attribute} from; check the name")
-    path = path.resolve()
-    return _module(path, path.stat().st_mtime_ns)
-
-
 @cache
 def _module(path: Path, changed: int) -> ModuleType:  # noqa: ARG001
     # Files of the same name in two folders are two modules.
     name = f"{_MODULE_PREFIX}{path.stem}_{hash(path):x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise InvalidInput(f"{path} is no Python file; name one that ends in .py")
+        raise InvalidInput(f"{path} is not a Python file; name one that ends in .py")
     module = importlib.util.module_from_spec(spec)
     # Dataclasses and the like look their module up by its name.
     sys.modules[name] = module

@@ -38,7 +38,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Work:
-    """What is to be done where that is no text: the base of what other rooms define."""
+    """What is to be done where that is not a text: the base of what other rooms define."""
 
     name: ClassVar[str]
     """What it is called in a sentence, in the plural."""
@@ -210,7 +210,7 @@ def _exists(path: Path) -> bool:
 
 
 def _check_text(text: str, name: str) -> None:
-    """Refuse what cannot be recorded: NUL, and bytes from a shell that are no text."""
+    """Refuse what cannot be recorded: NUL, and bytes from a shell that are not text."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -218,7 +218,7 @@ def _check_text(text: str, name: str) -> None:
     else:
         usable = "\0" not in text
     if not usable:
-        raise InvalidInput(f"some characters of {name} are no text; give plain UTF-8 text")
+        raise InvalidInput(f"some characters of {name} are not text; give plain UTF-8 text")
 
 
 def _decode(data: bytes, name: str) -> str:

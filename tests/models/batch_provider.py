@@ -48,8 +48,6 @@ _EXPIRED = "This request could not be executed before the completion window expi
 
 @dataclass
 class Batch:
-    """A batch that was created."""
-
     id: str
     requests: list[tuple[str, Any]]
     """Ids and bodies."""
@@ -65,7 +63,6 @@ class Batch:
     endless: bool = False
 
     def write(self, line: dict[str, Any]) -> str:
-        """A line as it is in a file."""
         text = json.dumps(line)
         return text[:-9] if line["custom_id"] in self.garbled else text
 
@@ -98,12 +95,10 @@ class BatchServer(ThreadingHTTPServer):
 
     @property
     def openai(self) -> str:
-        """The base address for OpenAI's format."""
         return f"{self.anthropic}/v1"
 
     @property
     def anthropic(self) -> str:
-        """The base address for Anthropic's."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: object, client_address: object) -> None:
@@ -130,15 +125,12 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """Lists, batches and results."""
         self._serve("")
 
     def do_DELETE(self) -> None:
-        """Files."""
         self._serve("")
 
     def do_POST(self) -> None:
-        """Files and batches."""
         self._serve(self.rfile.read(int(self.headers["content-length"])))
 
     def _serve(self, body: Any) -> None:
@@ -269,7 +261,6 @@ def _openai_create(server: BatchServer, wanted: dict[str, Any]) -> Said:
 
 
 def _openai_step(server: BatchServer, batch: Batch) -> dict[str, Any]:
-    """The batch after a further step."""
     batch.looks = min(batch.looks + 1, 3)
     for name, kind in (("output", False), ("error", True)):
         lines = [each for each in batch.results.values() if _failed(each) == kind]
@@ -451,7 +442,6 @@ def _echo(said: list[Message], schema: dict[str, Any] | None) -> str:
 
 @contextmanager
 def batch_server() -> Iterator[BatchServer]:
-    """A server in a thread of this process."""
     server = BatchServer()
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
@@ -480,7 +470,6 @@ def separate_batch_server() -> Iterator[BatchServer]:
 
 
 def stats(server: BatchServer) -> dict[str, Any]:
-    """What a server in another process counted."""
     with urlopen(f"{server.anthropic}/stats") as reply:
         counted: dict[str, Any] = json.load(reply)
         return counted

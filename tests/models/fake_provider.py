@@ -18,8 +18,6 @@ from aiohttp import web
 
 @dataclass(frozen=True)
 class Received:
-    """A request as it arrived."""
-
     method: str
     path: str
     """With the query."""
@@ -78,21 +76,17 @@ class FakeProvider:
 
     @property
     def openai(self) -> str:
-        """The base address for OpenAI's format."""
         return f"{self.url}/v1"
 
     @property
     def bodies(self) -> list[Any]:
-        """What was sent, without the rest."""
         return [each.body for each in self.requests]
 
     def will(self, *answers: Answer) -> None:
-        """What to do with the next requests."""
         self._told.extend(answers)
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[FakeProvider]:
-        """Listen while the block runs."""
         app = web.Application(client_max_size=2**24)
         app.router.add_route("*", "/{path:.*}", self._handle)
         runner = web.AppRunner(app, shutdown_timeout=1.0)
@@ -173,14 +167,12 @@ class FakeProvider:
 
 @asynccontextmanager
 async def fake_provider() -> AsyncIterator[FakeProvider]:
-    """A provider that listens while the block runs."""
     async with FakeProvider().serving() as provider:
         yield provider
 
 
 @pytest.fixture
 async def provider() -> AsyncIterator[FakeProvider]:
-    """A provider that listens while the test runs."""
     async with fake_provider() as listening:
         yield listening
 
@@ -210,7 +202,6 @@ def _events(path: str, answer: Answer) -> list[bytes]:
 def _format(
     path: str,
 ) -> tuple[Callable[[Answer], dict[str, Any]], Callable[[Answer, list[str]], list[bytes]]]:
-    """How to answer there, in one piece and in many."""
     if path.endswith("/messages"):
         return _anthropic, _anthropic_events
     if path.endswith("/responses"):
@@ -219,7 +210,6 @@ def _format(
 
 
 def sse(content: Any, event: str = "") -> bytes:
-    """One server-sent event."""
     head = f"event: {event}\n".encode() if event else b""
     return head + b"data: " + msgspec.json.encode(content) + b"\n\n"
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from decimal import Decimal
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.models import batch_provider
 from tests.models.batch_provider import Batch, BatchServer, batch_server
 from tests.models.fake_provider import Answer, FakeProvider, provider
 
@@ -30,30 +28,24 @@ both = pytest.mark.parametrize("address", ADDRESSES)
 
 
 class Notes:
-    """The record of a run."""
-
     def __init__(self) -> None:
         self.notes: list[BatchNote] = []
 
     async def record(self, note: BatchNote) -> None:
-        """Take a note."""
         self.notes.append(note)
 
     def log(self, run: str = "amber-fox") -> BatchLog:
-        """What a process reads of it."""
         return BatchLog(run, self.notes, self.record)
 
 
 @pytest.fixture
 def server() -> Iterator[BatchServer]:
-    """A provider of both interfaces."""
     with batch_server() as listening:
         yield listening
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No more patience than a test needs."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-2")
     monkeypatch.setattr(batch, "PACE", QUICK)
@@ -63,7 +55,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def pool(server: BatchServer) -> AsyncIterator[ModelPool]:
-    """Models of both providers, asked in batches."""
     opened = open_pool(server)
     yield opened
     await opened.close()
@@ -87,7 +78,6 @@ def request(address: str, key: str = "draft/try/0", **changes: Any) -> Request:
 async def ask(
     pool: ModelPool, address: str, log: BatchLog, number: int, signals: list[Signal] | None = None
 ) -> list[Reply]:
-    """So many requests at once."""
     model = pool.lend(address, log)
     asked = (request(address, f"pass/{n}/critic/0") for n in range(number))
     on_signal = None if signals is None else signals.append
@@ -336,10 +326,6 @@ async def test_more_than_a_batch_may_have_is_split(
     assert sorted(len(each.requests) for each in server.batches.values()) == [1, 2]
 
 
-def test_the_real_limits_are_those_of_the_providers() -> None:
-    assert (OpenAIBatches.max_requests, OpenAIBatches.max_bytes) == (50_000, 200_000_000)
-
-
 async def test_a_model_without_a_batch_interface_is_refused() -> None:
     pool = ModelPool(batch=True)
     pool.add({"mine/own": EchoModel()})
@@ -361,20 +347,3 @@ async def test_a_server_without_batches_is_refused_before_anything_is_asked(
     assert found.reachable is False
     assert found.problem.startswith("openai/gpt-4.1 has no batch interface; ")
     assert [each.path for each in provider.requests] == ["/v1/models", "/v1/batches?limit=1"]
-
-
-async def test_half_a_character_in_a_reply_does_not_lose_it(
-    server: BatchServer, pool: ModelPool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch_provider, "_echo", lambda *_: "Half \ud83d a sign.")
-    (reply,) = await ask(pool, ADDRESSES[0], Notes().log(), 1)
-    assert (reply.outcome, reply.text) == (Outcome.OK, "Half ? a sign.")
-    assert len(server.batches) == 1
-
-
-def test_half_the_price_is_reserved() -> None:
-    whole, half = (providers.rates(ADDRESSES[0], batch=each) for each in (False, True))
-    assert whole
-    assert half
-    assert (half.input, half.output) == (whole.input / 2, whole.output / 2)
-    assert providers.rates("echo/echo", batch=True) == providers.Rates(Decimal(0), Decimal(0))

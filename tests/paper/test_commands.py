@@ -61,19 +61,6 @@ def test_judges_are_fitted_to_a_file_and_their_world_can_be_played(run) -> None:
     assert load_world("mine.yaml").judges.first > 0
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("paper.reproduce .", "has no recorded results; name a folder with ballots.jsonl"),
-        ("paper.fit none.jsonl", "no ballots at none.jsonl"),
-        ("paper.protocols table --world paradise", "no world `paradise`"),
-    ],
-)
-def test_a_mistake_is_one_sentence(run, command: str, said: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(SystemExit, match=said):
-        run(command)
-
-
 def test_suites_share_one_budget_and_go_on_where_they_were(tmp_path: Path, capsys: Output) -> None:
     suites = [SUITES / f"{name}.yaml" for name in ("constrained", "single_pass")]
     models = {"": "echo/echo"}

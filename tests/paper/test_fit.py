@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,15 +15,18 @@ from paper.fit import (
     RankedVote,
     fit_judges,
     fit_report,
-    from_events,
     from_file,
     votes_of_judge,
 )
 
 from autoreason.errors import InvalidInput
-from autoreason.events import AnyEvent, BallotCast, PassStarted
+from autoreason.events import AnyEvent
+from autoreason.events import BallotCast
+from autoreason.events import PassStarted
 from autoreason.studies.simulation import Interval
 from autoreason.studies.world import read_world
+from autoreason.studies.simulate.study import Interval
+from autoreason.studies.simulate.world import read_world
 
 
 def recorded_panels(
@@ -77,23 +79,6 @@ def test_a_fitted_world_can_be_written_and_read() -> None:
     assert world.revision.gain == 0
 
 
-def test_ballots_come_from_a_recorded_run_without_its_playoff() -> None:
-    def ballot(stage: str, seat: int, ranking: tuple[str, ...] | None) -> BallotCast:
-        return BallotCast(
-            stage=stage, seat=seat, model="m", order=SLOTS, labels=("x", "y", "z"), ranking=ranking
-        )
-
-    events: list[AnyEvent] = [
-        PassStarted(number=1, words=1),
-        *(ballot("pass/1", seat, ("B", "A", "AB")) for seat in range(3)),
-        ballot("pass/2", 0, None),
-        ballot("pass/2", 1, ("A", "B", "AB")),
-        ballot("playoff", 0, ("A", "B", "AB")),
-    ]
-    (panel,) = from_events("amber-fox", events)
-    assert panel == PanelVotes("amber-fox", (RankedVote(SLOTS, ("B", "A", "AB"), "m"),) * 3)
-
-
 def test_the_published_judges_differ_in_the_position_they_like(shared: Path) -> None:
     recorded = from_file(shared / "recorded" / "ballots.jsonl")
     fits: dict[str, FittedJudges] = {
@@ -106,14 +91,3 @@ def test_the_published_judges_differ_in_the_position_they_like(shared: Path) -> 
     assert newer.revision_lead.low > 0
     for fitted in (older, newer):
         assert fitted.synthesis_lead.low > 0
-
-
-def test_what_cannot_be_fitted_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"3 panels of two or more judges .* are too few"):
-        fit_judges(list(recorded_panels(3)))
-    with pytest.raises(InvalidInput, match="no ballots by `gpt`; there are ballots by judge"):
-        votes_of_judge(list(recorded_panels(2)), "gpt")
-    file = tmp_path / "b.jsonl"
-    file.write_text(json.dumps({"judges": None}) + "\n{}\n", encoding="utf-8")
-    with pytest.raises(InvalidInput, match=r"b\.jsonl line 2 is no recorded pass"):
-        from_file(file)

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 from paper.figures import (
@@ -19,25 +19,21 @@ from paper.figures import (
     all_of,
     compare,
     conclude,
-    deviation_of,
     largest,
     majority,
-    mean_of,
     mean_within,
     paired_gain,
-    percentage,
     share_of_whole,
     smallest,
     tally,
 )
 from paper.recording import (
-    PanelLine,
     PassLine,
     Recording,
     Run,
     read_recording,
 )
-from paper.reproduce import ReproducedLine, Reproduction, read_claims, reproduce
+from paper.reproduce import ReproducedLine, Reproduction, reproduce
 from tests.conftest import DATA
 from tests.stats.intervals import ends
 
@@ -55,7 +51,6 @@ def recorded(shared: Path) -> Reproduction:
 
 
 def line_of(report: Reproduction, ref: str, claim: str) -> ReproducedLine:
-    """The one line with this reference and beginning."""
     (found,) = [line for line in report.lines if line.ref == ref and line.claim.startswith(claim)]
     return found
 
@@ -103,39 +98,6 @@ def test_the_sample_has_its_known_answers(
     assert line.verdict == verdict
 
 
-def test_a_line_says_on_how_much_it_rests_and_what_was_not_read(sample: Reproduction) -> None:
-    repeats = line_of(sample, "Sec 4.5", "five repeats of T1")
-    assert (repeats.here, repeats.whole, repeats.unit, repeats.unread) == (2, 5, "run", 2)
-    table = line_of(sample, "Table 1", "points after one pass, harsh")
-    assert (table.here, table.whole, table.unit, table.unread) == (2, 5, "panel", 1)
-    assert "2 of 5 panels, 1 not read" in sample.to_markdown()
-
-
-def test_notes_say_what_the_figures_hide(sample: Reproduction) -> None:
-    weak = line_of(sample, "Table 14", "runs with Haiku judges").note
-    assert weak == (
-        "8 of 18 ballots lost; 2 passes without a ballot, won by A; 1 of 2 converged on a tie or an empty panel"
-    )
-    assert line_of(sample, "Sec 4.3", "votes").note == "pass15 was shown first to 1 of 2 judges"
-    assert line_of(sample, "Table 12", "Haiku 3.5, autoreason").note == (
-        "task_03_constrained: 2 of 3 ballots are valid, and 4 points are the most"
-    )
-    assert line_of(sample, "Table 19", "% solved without").note == (
-        "left out 4 problems, medium_2 to medium_5; of the others only autoreason solves 1 and only best of 6 1"
-    )
-    assert line_of(sample, "Table 4", "Sonnet 4.6 on T2, autoreason").note == (
-        "missing: panels of Table 4 on task_02"
-    )
-
-
-def test_every_missing_line_says_what_is_missing(sample: Reproduction, tmp_path: Path) -> None:
-    shutil.copy(SAMPLE / "panels.jsonl", tmp_path)
-    for report in (sample, reproduce(tmp_path)):
-        for line in report.lines:
-            assert line.note.startswith("missing: ") == (line.verdict == "no data"), line
-            assert line.note != "missing: "
-
-
 def test_the_report_shows_itself(sample: Reproduction) -> None:
     assert sample.conclusion.startswith(f"of {len(sample.lines)} claims in the paper, ")
     assert sample.recounted == (6, 6)
@@ -146,26 +108,6 @@ def test_the_report_shows_itself(sample: Reproduction) -> None:
     printed = sample.to_dict()
     assert printed["lines"][0]["figures"][0]["paper"] == 30
     assert json.loads(json.dumps(printed)) == printed
-
-
-ODD = st.sampled_from([None, "", "A", -1, 0, 7, 2.5, True, [], {}, ["A", "A"], {"A": 3}, [None]])
-
-
-@given(st.data())
-@settings(max_examples=25)
-def test_no_record_stops_the_report(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    folder = tmp_path_factory.mktemp("odd")
-    for file in SAMPLE.iterdir():
-        texts = file.read_text("utf-8").splitlines()
-        lines = [json.loads(line) for line in texts if line.endswith("}")]
-        for line in data.draw(st.lists(st.sampled_from(lines), max_size=8)):
-            line[data.draw(st.sampled_from(sorted(line)))] = data.draw(ODD)
-        (folder / file.name).write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    report = reproduce(folder)
-    assert len(report.lines) == len(read_claims())
-    assert report.to_text()
 
 
 # ---- the recordings ----------------------------------------------------------------------------
@@ -241,7 +183,6 @@ AUDITED: dict[tuple[str, str], list[Expected]] = {
 
 
 def audit(shared: Path) -> list[dict[str, Any]]:
-    """What was found of each claim over all of the data."""
     text = (shared / "recorded" / "paper_vs_data.jsonl").read_text("utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
@@ -346,44 +287,6 @@ def test_what_cannot_be_used_is_named_and_the_rest_is_read(recording: Recording)
     ]
 
 
-def test_files_are_found_below_the_folder_and_in_parts(
-    tmp_path: Path, recording: Recording
-) -> None:
-    lines = (SAMPLE / "ballots.jsonl").read_bytes().splitlines(keepends=True)
-    for part in ("one", "two"):
-        (tmp_path / part).mkdir()
-        (tmp_path / part / "ballots.jsonl").write_bytes(b"".join(lines[part == "two" :: 2]))
-        shutil.copy(SAMPLE / "panels.jsonl", tmp_path / part)
-    found = read_recording(tmp_path)
-    assert found.runs == recording.runs
-    assert found.panels == recording.panels
-    assert found.files == 4
-
-
-@given(st.lists(st.one_of(st.binary(max_size=40), st.just(b'{"panel_id": "a"}'))))
-def test_no_line_stops_the_reading(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
-) -> None:
-    folder = tmp_path_factory.mktemp("any")
-    (folder / "panels.jsonl").write_bytes(b"\n".join(lines))
-    assert len(read_recording(folder).panels) == (
-        b'{"panel_id": "a"}' in b"\n".join(lines).splitlines()
-    )
-
-
-@pytest.mark.parametrize(
-    ("table", "places"),
-    [
-        ("Table 2 (T1), Figs 2-3", {"Table 2", "Fig 2", "Fig 3"}),
-        ("Sec 4.3, Sec 2", {"Sec 4.3", "Sec 2"}),
-        ("Tables 8 and 9", {"Table 8", "Table 9"}),
-        (None, set()),
-    ],
-)
-def test_a_panel_knows_where_the_paper_has_it(table: str | None, places: set[str]) -> None:
-    assert PanelLine(panel_id="p", paper_table=table).places == places
-
-
 @given(winners, st.integers(1, 4))
 def test_a_run_stops_at_its_first_streak(won: list[str], k: int) -> None:
     stop = run_of(won).stop(k)
@@ -432,12 +335,6 @@ def test_a_majority_of_all_is_within_that_of_a_part(
     assert within(majority(wins, losses, missing), float(won > lost))
 
 
-def test_nothing_is_known_of_nothing() -> None:
-    of_one = {percentage([], 5), mean_of([], 5), smallest([], 5), largest([], 5)}
-    assert of_one | {deviation_of([3], 5)} == {NOTHING}
-    assert tally([None, None]) == mean_within([None], 1, 2) == majority(0, 0, 5) == NOTHING
-
-
 @pytest.mark.parametrize(
     ("paper", "found", "verdict"),
     [
@@ -477,22 +374,6 @@ def test_a_verdict_on_a_figure(paper: str, found: Found, verdict: str | None) ->
 )
 def test_a_verdict_on_a_line(found: tuple[Found, ...], verdict: str) -> None:
     assert conclude(compare("it", "1", each) for each in found) == verdict
-
-
-@pytest.mark.parametrize(
-    ("paper", "found", "shown"),
-    [
-        ("88", Found(87.33), "87"),
-        ("69", Found(70, 69.3, 70.7), "70 (69 to 71)"),
-        ("1.4", Found(4 / 3, 1.2, 2.8, whole=False), "1.3 (1.2 to 2.8)"),
-        ("", Found(34), "34"),
-        ("30", Found(30, 30, None, whole=False), "30 (30 or more)"),
-        ("30", Found(30, None, 30, whole=False), "30 (30 or less)"),
-        ("7", NOTHING, "–"),
-    ],
-)
-def test_a_figure_is_shown_with_its_limits(paper: str, found: Found, shown: str) -> None:
-    assert compare("it", paper, found).shown() == shown
 
 
 @given(st.integers(0, 60), st.integers(1, 60), st.integers(0, 50))

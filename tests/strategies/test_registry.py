@@ -75,7 +75,7 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
         ("{folder}/none.py:Mine", "no file"),
         ("{folder}/mine.py:Theirs", "no Theirs"),
         ("{folder}/mine.py:nothing", "is not a strategy"),
-        ("{folder}/notes.txt:Mine", "is no Python file"),
+        ("{folder}/notes.txt:Mine", "is not a Python file"),
         ("tests.strategies.test_registry:Absent", "test_registry has no Absent"),
         ("tests.strategies.test_registry:MINE", "is not a strategy"),
         ("nowhere:Mine", "nowhere:Mine cannot be loaded: ModuleNotFoundError"),

@@ -54,7 +54,6 @@ class BatchLog:
         return blake2b(content, digest_size=20).hexdigest()
 
     def find(self, item: str) -> BatchNote | None:
-        """The last batch that a request was in; None where it must be sent."""
         return self._notes.get(self._batch_of.get(item, ""))
 
     def forget(self, item: str) -> None:
@@ -114,14 +113,15 @@ class BatchCall:
         """Whether nobody waits for it any more."""
         self._idle = True
         self._outcome: bytes | Exception | None = None
-        self._change = asyncio.get_running_loop().create_future()
+        self._change = asyncio.Event()
 
     async def reply(self) -> bytes:
         """The reply; a run that is stopped does not wait for it, unless it is just being sent."""
         try:
             while self._outcome is None:
                 with idle_section() if self._idle else nullcontext():
-                    await self._change
+                    await self._change.wait()
+                self._change.clear()
         finally:
             self.given_up = True
         if isinstance(self._outcome, Exception):
@@ -131,9 +131,7 @@ class BatchCall:
     def move(self, *, idle: bool = True, outcome: bytes | Exception | None = None) -> None:
         """It goes on to another stage, or has ended."""
         self._idle, self._outcome = idle, outcome
-        change, self._change = self._change, asyncio.get_running_loop().create_future()
-        if not change.done():
-            change.set_result(None)
+        self._change.set()
 
 
 class PendingBatch:
@@ -142,8 +140,6 @@ class PendingBatch:
     def __init__(self, note: BatchNote, items: Iterable[BatchCall] = ()) -> None:
         self.note = note
         self.items = {each.asked.item: each for each in items}
-        self.kept: dict[str, bytes] = {}
-        """Replies for which nobody has asked yet."""
 
     async def record(self, step: str, **known: str) -> None:
         self.note = replace(self.note, **known)
@@ -155,8 +151,6 @@ class PendingBatch:
 
     def end(self, item: str, outcome: Outcome) -> None:
         waiting = self.items.pop(item, None)
-        if isinstance(outcome, bytes) and (waiting is None or waiting.given_up):
-            self.kept[item] = outcome
         if waiting is None:
             return
         if isinstance(outcome, CallFailed):
@@ -164,13 +158,11 @@ class PendingBatch:
         waiting.move(outcome=outcome)
 
     def forget(self) -> tuple[BatchCall, ...]:
-        """None of its requests was begun, and each may be sent again."""
         for item, each in self.items.items():
             each.asked.log.forget(item)
         return tuple(self.items.values())
 
     def signal(self, done: int) -> None:
-        """Say how far it is, once to every run that waits for it."""
         for each in {each.asked.log: each.asked for each in self.items.values()}.values():
             if each.on_signal:
                 note = self.note
@@ -327,16 +319,13 @@ class BatchTransport(Transport):
 
     def _join(self, note: BatchNote, item: BatchCall) -> None:
         batch = self._batches.get(note.batch)
-        if batch and (reply := batch.kept.pop(item.asked.item, None)) is not None:
-            item.move(outcome=reply)
-        elif batch and batch.items:
+        if batch and batch.items:
             batch.items[item.asked.item] = item
         else:
             batch = self._batches[note.batch] = PendingBatch(note, [item])
             self._start(self._resume(batch))
 
     async def _resume(self, batch: PendingBatch) -> None:
-        """Go on with a batch of an earlier process."""
         try:
             if batch.note.remote:
                 state = await self._look(batch)

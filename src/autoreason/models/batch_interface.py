@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -30,13 +29,11 @@ class BatchNote(Query[str], frozen=True, kw_only=True):
 
     kind = "batch"
     batch: str
-    """Our own name for it."""
     size: int
     """Requests in it, those of other runs among them."""
     at: float
     """When it was recorded first, in seconds since 1970."""
     items: tuple[str, ...] = ()
-    """The ids of this run's requests."""
     file: str = ""
     """The uploaded requests, where they are uploaded first."""
     remote: str = ""
@@ -60,43 +57,11 @@ Send = Callable[..., Awaitable[bytes]]
 """Sends a call: the path below the base URL, a body, and its `media` type or a `method` where it is another one."""
 
 
-class BatchInterface(ABC):
+class _Interface:
     """One provider's way to take many requests at once."""
-
-    max_requests: ClassVar[int]
-    max_bytes: ClassVar[int]
-    finds_by_name: ClassVar[bool]
-    """Whether a batch that is found is surely the one looked for; else its results must show it."""
 
     def __init__(self, send: Send, who: str) -> None:
         self._send, self._who = send, who
-
-    @abstractmethod
-    def line(self, item: str, endpoint: str, body: bytes) -> bytes:
-        """One request of a batch."""
-
-    async def upload(self, name: str, lines: Sequence[bytes]) -> str:  # noqa: ARG002
-        """Upload requests, which starts nothing; the name of the file, empty where there is no such step."""
-        return ""
-
-    @abstractmethod
-    async def create(self, note: BatchNote, endpoint: str, lines: Sequence[bytes]) -> BatchState:
-        """Start a batch."""
-
-    @abstractmethod
-    async def look(self, remote: str) -> BatchState:
-        """How far a batch is."""
-
-    @abstractmethod
-    async def find(self, note: BatchNote) -> list[BatchState]:
-        """Batches that may be the one that was about to be sent when it was recorded."""
-
-    async def abandon(self, note: BatchNote) -> None:  # noqa: B027
-        """Keep a batch that was not found from starting later, where that can be done."""
-
-    @abstractmethod
-    def read(self, line: bytes, hide: Hide) -> tuple[str, Outcome]:
-        """The id of a request and what came of it."""
 
     async def _get(self, path: str, kind: type[T], body: bytes | None = None, **more: str) -> T:
         return self._decode(await self._send(path, body, **more), kind)
@@ -169,12 +134,13 @@ class _OpenAILine(Struct):
     error: _Fault | None = None
 
 
-class OpenAIBatches(BatchInterface):
+class OpenAIBatches(_Interface):
     """Requests are uploaded as a file; a batch over it has our name in its metadata."""
 
     max_requests = 50_000
     max_bytes = 200_000_000
     finds_by_name = True
+    """A batch that is found is surely the one looked for; else its results must show it."""
     _ENDED = ("failed", "completed", "expired", "cancelled")
     _MARK = "autoreason"
 
@@ -184,6 +150,7 @@ class OpenAIBatches(BatchInterface):
         )
 
     async def upload(self, name: str, lines: Sequence[bytes]) -> str:
+        """Upload requests, which starts nothing; the name of the file."""
         disposition = b'--%b\r\nContent-Disposition: form-data; name="' % name.encode()
         body = b"".join(
             (
@@ -215,6 +182,7 @@ class OpenAIBatches(BatchInterface):
         return self._state(await self._get(f"/batches/{remote}", _OpenAIBatch))
 
     async def find(self, note: BatchNote) -> list[BatchState]:
+        """Batches that may be the one that was about to be sent when it was recorded."""
         if not note.file:
             return []
         after = ""
@@ -228,7 +196,7 @@ class OpenAIBatches(BatchInterface):
             after = f"&after={page.data[-1].id}"
 
     async def abandon(self, note: BatchNote) -> None:
-        """Delete the file: a batch that still arrives has nothing to do."""
+        """Keep a batch that was not found from starting later: without the file it has nothing to do."""
         if not note.file:
             return
         try:
@@ -296,7 +264,7 @@ class _AnthropicLine(Struct):
     result: _AnthropicResult
 
 
-class AnthropicBatches(BatchInterface):
+class AnthropicBatches(_Interface):
     """Requests are sent with the batch, which can have no name of ours: its results show whose it is."""
 
     max_requests = 100_000
@@ -306,6 +274,12 @@ class AnthropicBatches(BatchInterface):
 
     def line(self, item: str, endpoint: str, body: bytes) -> bytes:  # noqa: ARG002
         return msgspec.json.encode({"custom_id": item, "params": msgspec.Raw(body)})
+
+    async def upload(self, name: str, lines: Sequence[bytes]) -> str:  # noqa: ARG002
+        return ""
+
+    async def abandon(self, note: BatchNote) -> None:
+        """There is no such step."""
 
     async def create(
         self,
@@ -355,7 +329,7 @@ class AnthropicBatches(BatchInterface):
         )
 
 
-BATCH_INTERFACES: dict[BatchKind, type[BatchInterface]] = {
+BATCH_INTERFACES: dict[BatchKind, type[OpenAIBatches | AnthropicBatches]] = {
     "openai": OpenAIBatches,
     "anthropic": AnthropicBatches,
 }

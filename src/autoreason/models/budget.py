@@ -15,7 +15,7 @@ import msgspec
 from autoreason.errors import BudgetReached, InvalidInput
 from autoreason.exchange import Reply, Request, Spent
 from autoreason.models.providers import Rates
-from autoreason.report.numbers import count, money
+from autoreason.report.numbers import count, duration, money
 from autoreason.settings import Budget
 
 _BYTES_PER_TOKEN = 3
@@ -191,7 +191,7 @@ class BudgetTracker:
         """That the time is over, for this run or all together, and what a provider answered last; None before."""
         if self.seconds_left > 0:
             return self._shared.time_reached(failure) if self._shared else None
-        return out_of_time(f"the time limit of {_time(self._budget.seconds or 0)}", failure)
+        return out_of_time(f"the time limit of {duration(self._budget.seconds or 0)}", failure)
 
     @property
     def seconds_left(self) -> float:
@@ -211,7 +211,7 @@ class BudgetTracker:
         seconds = self._elapsed()
         if budget.seconds is not None and seconds * float(growth) > budget.seconds:
             rest = max(0.0, budget.seconds - seconds)
-            return Shortage("seconds", f"{_time(rest)} of {_time(budget.seconds)}")
+            return Shortage("seconds", f"{duration(rest)} of {duration(budget.seconds)}")
         # A call is sent only if all that it could take is left, and judges of the last panels read the most.
         spare = self._largest
         if budget.tokens is not None and used.tokens * growth + 2 * spare.tokens > budget.tokens:
@@ -253,7 +253,6 @@ class BudgetTracker:
 
 
 def charge(reply: Reply, upper: CostBound) -> CostBound:
-    """What a reply counts for; its upper bound replaces what it does not report."""
     tokens, cost = reply.usage.total, reply.cost
     return CostBound(
         # None where the call was under way at a kill and is counted already.
@@ -294,11 +293,3 @@ def check_limits(budget: Budget, used: CostBound, upper: CostBound) -> None:
 
 def out_of_time(limit: str, failure: str) -> BudgetReached:
     return BudgetReached(f"{limit} is reached{f'; {failure}' if failure else ''}", "seconds")
-
-
-def _time(seconds: float) -> str:
-    size, unit = next((each for each in _UNITS if seconds >= 2 * each[0]), (1, "s"))
-    return f"{seconds / size:.3g} {unit}"
-
-
-_UNITS = ((3600, "h"), (60, "min"))

@@ -147,7 +147,6 @@ _GUESSES = (
     "sorted(map(str, given))",
 )
 _SECTIONS = re.compile(r"^- Has a section headed “(.+)”\.$", re.MULTILINE)
-"""As the limits in a prompt name them."""
 _VERBS = ("rests on", "needs", "leads to", "depends on", "comes before", "makes room for")
 
 

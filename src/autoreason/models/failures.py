@@ -148,15 +148,17 @@ class Refused(CallFailed):
 def refusal(
     who: str, status: int, headers: Mapping[str, str], provider_error: ProviderError, hide: Hide
 ) -> Refused:
-    status_meant = status if status >= 300 else _status_of(provider_error)
+    if status < 300:
+        known = [_STATUS_OF_WORD[each] for each in provider_error.words if each in _STATUS_OF_WORD]
+        status = provider_error.status or max(known, default=500)
     message = " ".join(hide(provider_error.message).split()) or "no reason given"
     if len(message) > _MAX_MESSAGE:
         message = message[: _MAX_MESSAGE - 1] + "…"
     return Refused(
-        _kind(status_meant, provider_error),
-        f"{who} answered {status_meant}: {message}",
+        _kind(status, provider_error),
+        f"{who} answered {status}: {message}",
         provider_error=provider_error,
-        status=status_meant,
+        status=status,
         retry_after=retry_after(headers, provider_error.wait),
         retry=False if provider_error.daily else _RETRY.get(headers.get("x-should-retry", "")),
     )
@@ -212,11 +214,10 @@ def _with_upstream(provider_error: ProviderError, metadata: Any) -> ProviderErro
         return provider_error
     upstream = read_error(raw.encode("utf-8", "replace"))
     # The account behind a router is the router's, so its key and its credit are none of the user's.
-    words = upstream.words - _NO_CREDIT - _BAD_KEY
     return msgspec.structs.replace(
         provider_error,
         message=": ".join(filter(None, (provider_error.message, upstream.message))),
-        words=provider_error.words | words,
+        words=provider_error.words | (upstream.words - _NO_CREDIT - _BAD_KEY),
         param=provider_error.param or upstream.param,
     )
 
@@ -246,13 +247,6 @@ def _words(
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _status_of(provider_error: ProviderError) -> int:
-    if provider_error.status is not None:
-        return provider_error.status
-    statuses = [_STATUS_OF_WORD[word] for word in provider_error.words if word in _STATUS_OF_WORD]
-    return max(statuses, default=500)
 
 
 def _kind(status: int, provider_error: ProviderError) -> Failure:

@@ -129,13 +129,11 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether calls are refused now; the one that may probe after the pause is not."""
         if self._open_until is None:
             return False
         return self._probing or self._clock() < self._open_until
 
     def check(self) -> None:
-        """Refuse at once while the provider is taken to be down."""
         if self.is_open:
             raise ProviderFailed(
                 f"{self._provider} has failed {self._failures} times in a row, last: {self._last}; "
@@ -231,7 +229,6 @@ class Width(msgspec.Struct):
     max_pause: float = 120.0
 
     def widen(self) -> None:
-        """A call succeeded while all places were taken: one more place per `width` such calls."""
         # A provider that has never refused is probed: twice the places with every round.
         step = 1.0 if self.narrowed is None else 1.0 / self.width
         self.width = min(self.most, self.width + step)

@@ -61,7 +61,8 @@ class LiteLLMModel:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self._name = litellm_name(address)
+        provider, _, model = address.partition("/")
+        self._name = _PREFIXES[provider] + model
         self._library: Any = None
 
     def check(self) -> None:
@@ -103,16 +104,6 @@ class LiteLLMModel:
     async def close(self) -> None:
         if self._library is not None:
             await self._library.close_litellm_async_clients()
-
-
-def litellm_name(address: str) -> str:
-    provider, _, model = address.partition("/")
-    if provider not in _PREFIXES or not model:
-        raise InvalidInput(
-            f"{address!r} is not a model LiteLLM is asked for; "
-            f"write {', '.join(f'{each}/MODEL' for each in _PREFIXES)}"
-        )
-    return _PREFIXES[provider] + model
 
 
 def arguments(request: Request, name: str, *, shaped: bool, stream: bool) -> dict[str, Any]:

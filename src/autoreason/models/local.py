@@ -25,7 +25,7 @@ from decimal import Decimal
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
@@ -116,14 +116,11 @@ def model_file(source: str, sha256: str = "") -> ModelFile:
         url = f"{server}/{hub[1]}/resolve/main/{quote(hub[2])}"
     parts = urlsplit(url)
     name = PurePosixPath(unquote(parts.path)).name
-    if parts.scheme not in ("http", "https") or not _PLAIN.fullmatch(name):
+    is_file = parts.scheme in ("http", "https") and _PLAIN.fullmatch(name)
+    if not is_file or not (_SHA256.fullmatch(expected) or (hub and not expected)):
         raise InvalidInput(
-            f"there is no model {source!r} to fetch; it is {', '.join(CATALOG)}, an https address "
-            "of a file whose name ends in .gguf, or hf:owner/repo/file.gguf"
-        )
-    if not (_SHA256.fullmatch(expected) or (hub and not expected)):
-        raise InvalidInput(
-            "say what the file must be: `sha256` and the 64 digits that its publisher names"
+            f"there is no model {source!r} to fetch; it is {', '.join(CATALOG)}, hf:owner/repo/file.gguf, or an "
+            "https address of a file whose name ends in .gguf, with the 64 digits of its `sha256`"
         )
     return ModelFile(file=name, sha256=expected, url=url)
 
@@ -150,7 +147,6 @@ def weights_path(model: ModelFile = SMOLLM2) -> Path:
 
 
 def named_path(name: str) -> Path:
-    """Where the model called `local/NAME` is, or would be."""
     return models_folder() / (CATALOG[name].file if name in CATALOG else f"{name}.gguf")
 
 
@@ -172,7 +168,6 @@ class LocalModelEntry(NamedTuple):
 
 
 def local_models() -> list[LocalModelEntry]:
-    """Those that can be fetched by name, then others that were fetched."""
     known = {each.file for each in CATALOG.values()}
     others = [each for each in sorted(models_folder().glob("*.gguf")) if each.name not in known]
     return [
@@ -204,15 +199,11 @@ def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> P
         with _alone(path.parent):
             if not path.exists() or _hash_of(path) != model.sha256:
                 _fetch(model, path, emit)
-    except (URLError, HTTPException, ConnectionError, TimeoutError, zipfile.BadZipFile) as problem:
+    except (OSError, HTTPException, zipfile.BadZipFile) as problem:
         raise InvalidInput(
-            f"{model.url or model.file} cannot be fetched ({problem}); check the address or pip's "
-            "index settings, and run `autoreason models pull` again to go on where this ended"
-        ) from problem
-    except OSError as problem:
-        raise InvalidInput(
-            f"cannot keep the model in {path.parent}: {problem}; make room there, "
-            "or choose another folder with XDG_CACHE_HOME"
+            f"{model.url or model.file} cannot be fetched into {path.parent} ({problem}); check the address, pip's "
+            "index settings, or that folder (XDG_CACHE_HOME chooses another), and run `autoreason models pull` "
+            "again to go on where this ended"
         ) from problem
     return path
 

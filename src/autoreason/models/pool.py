@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from importlib import import_module
-from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
@@ -140,16 +138,6 @@ def _open_own(name: str, address: str) -> Model:
     if not is_model:
         raise InvalidInput(f"{name} gives no model; it needs `address`, `ask` and `close`")
     return UserModel(model)
-
-
-def warm_up(addresses: Iterable[str]) -> None:
-    """Begin to import what these models will need, while the caller waits for another process.
-
-    Not next to other work in this process: two threads that take turns are slower than one after the other.
-    """
-    if providers_of(addresses):
-        # No daemon: Python crashes where it ends in the middle of an import.
-        Thread(target=import_module, args=("aiohttp",)).start()
 
 
 def _parts(address: str) -> tuple[str, str]:

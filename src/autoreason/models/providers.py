@@ -39,7 +39,6 @@ class Quirks(Struct, frozen=True, kw_only=True):
     random_seed: bool = False
     """Mistral's: the seed is called `random_seed`."""
     no_schema: bool = False
-    """It supports no schema: ask in plain words."""
     no_stream: bool = False
     no_stream_options: bool = False
     no_system: bool = False
@@ -192,14 +191,12 @@ class Provider:
     local: bool = False
     """Runs on the user's own machines and costs nothing."""
     concurrency: int = 16
-    """Calls at once to start with."""
     quirks: Quirks = _NONE
     own_quirks: Quirks | None = None
     """At its own address, where these differ."""
     no_temperature: tuple[str, ...] = ()
     """How the names of models start that take no temperature."""
     no_schema: tuple[str, ...] = ()
-    """Prefixes of models that do not support a schema."""
     responses: str = r"(?!)"
     """What the names of models look like that its own address serves in OpenAI's responses format only."""
     unlisted: bool = False
@@ -467,7 +464,6 @@ def _checked(value: str, where: str) -> Secret:
 
 
 def no_batches(address: str) -> InvalidInput:
-    """A model cannot be asked in batches."""
     known = [name for name, each in PROVIDERS.items() if each.batch]
     return InvalidInput(
         f"{address} has no batch interface; leave `batch` out, or choose a model of "
@@ -548,7 +544,6 @@ class Snapshot(Struct, frozen=True):
 
 
 def price(address: str, usage: Usage, *, batch: bool = False) -> Decimal | None:
-    """What a call cost in US dollars; None where that is not known."""
     if address.partition("/")[0] in _FREE:
         return Decimal(0)
     current = _today(address)

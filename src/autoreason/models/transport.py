@@ -226,7 +226,6 @@ class HttpCall(Struct, frozen=True, kw_only=True):
     """One HTTP request."""
 
     who: str
-    """The provider, as errors name it."""
     url: str
     headers: Mapping[str, str | Secret] = {}
     body: bytes | None = None
@@ -247,7 +246,6 @@ class Transport:
     def __init__(self, timeouts: Timeouts | None = None) -> None:
         self._timeouts = timeouts or Timeouts()
         self._session: ClientSession | None = None
-        self._proxies: dict[str, str | None] = {}
 
     async def fetch(self, call: HttpCall) -> bytes:
         from aiohttp import ClientError
@@ -325,7 +323,7 @@ class Transport:
         from aiohttp import ClientError
 
         session = self._session or self._open()
-        proxy = self._proxy(call.url)
+        proxy = _proxy_for(call.url)
         headers = {
             name: value.reveal() if isinstance(value, Secret) else value
             for name, value in call.headers.items()
@@ -375,12 +373,6 @@ class Transport:
             max_field_size=_MAX_HEADER,
         )
         return self._session
-
-    def _proxy(self, url: str) -> str | None:
-        """The environment's proxy, looked up once: aiohttp's own way reads files on every call."""
-        if url not in self._proxies:
-            self._proxies[url] = _proxy_for(url)
-        return self._proxies[url]
 
 
 async def _read_some(response: ClientResponse) -> bytes:

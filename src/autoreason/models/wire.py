@@ -51,7 +51,6 @@ class Check(Struct, frozen=True, kw_only=True):
     key_accepted: bool | None = None
     model_known: bool | None = None
     problem: str = ""
-    """One sentence, empty if all is well."""
 
 
 class WireModel:

@@ -145,12 +145,10 @@ def _start(
     values: dict[str, Any],
 ) -> int:
     from autoreason.cli.runner import start_run
-    from autoreason.models.pool import warm_up
 
     notes: list[str] = []
 
     async def drive(**hooks: Unpack[RunHooks]) -> Solution:
-        warm_up(prepared.settings.models.all())
         async with assigned as run:
             notes.extend(_left_out(run, values))
             if values["unsafe"]:

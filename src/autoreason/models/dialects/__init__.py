@@ -114,7 +114,6 @@ class Dialect:
     """What to send, from the request, the model's name, its quirks and whether to stream."""
     reducer: Callable[[], Reducer]
     models_path: str
-    """Where the server lists its models."""
     read_models: Callable[[bytes], list[str]] = read_models
 
     def read(self, payload: bytes, address: str) -> Reply:
