@@ -19,14 +19,8 @@ from paper.fit import (
     votes_of_judge,
 )
 
-from autoreason.errors import InvalidInput
-from autoreason.events import AnyEvent
-from autoreason.events import BallotCast
-from autoreason.events import PassStarted
 from autoreason.studies.simulation import Interval
 from autoreason.studies.world import read_world
-from autoreason.studies.simulate.study import Interval
-from autoreason.studies.simulate.world import read_world
 
 
 def recorded_panels(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from math import sqrt
 from pathlib import Path
 from statistics import fmean
