@@ -38,7 +38,7 @@ from autoreason.artifacts.proposals import check_knobs
 from autoreason.errors import InvalidInput, plainly
 from autoreason.exchange import Query
 from autoreason.task import Task, Work, check_keys, check_task, read_source, split_front_matter
-from autoreason.tournament.metric import Metric, MetricRole
+from autoreason.tournament.panel import Metric, MetricRole
 
 Better = Literal["higher", "lower"]
 

@@ -169,7 +169,7 @@ def _program_lines(event: AnyEvent, story: Story) -> list[Line]:
 
 
 def _opening(story: Story) -> list[Line]:
-    from autoreason.tournament.metric import Metric
+    from autoreason.tournament.panel import Metric
 
     task, settings = story.task, story.settings
     assert task is not None

@@ -26,8 +26,7 @@ from autoreason.run.knowledge_choice import disclose_task
 from autoreason.run.verbs import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task
-from autoreason.tournament.metric import Metric, MetricRole
-from autoreason.tournament.panel import code_seats
+from autoreason.tournament.panel import Metric, MetricRole, code_seats
 from autoreason.tournament.statements import ONE_VOTE, predictor_seat
 
 _DESCRIBED = (

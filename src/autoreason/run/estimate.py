@@ -37,8 +37,8 @@ from autoreason.report.report import Report, Section, plain_values
 from autoreason.settings import Budget, Models, Settings
 from autoreason.strategies import job_class
 from autoreason.task import Task
-from autoreason.tournament.candidates import ballot_size
 from autoreason.tournament.loop import without_drafts
+from autoreason.tournament.voting import ballot_size
 
 _TOKENS_PER_WORD = 1.4
 _BYTES_PER_TOKEN = 4

@@ -24,15 +24,14 @@ from autoreason.keys import pass_key, sub_key
 from autoreason.parsing.documents import same_text
 from autoreason.stats.shares import student_t
 from autoreason.story import DRAFTS
-from autoreason.tournament.candidates import (
+from autoreason.tournament.panel import EVALUATIONS, CodeJudges, Panel, measure, metric_of
+from autoreason.tournament.voting import (
     judges_revisions,
     revisers_by_slot,
     turn,
+    whole_size,
     writes_synthesis,
 )
-from autoreason.tournament.metric import EVALUATIONS, measure, metric_of
-from autoreason.tournament.panel import CodeJudges, Panel
-from autoreason.tournament.voting import whole_size
 from autoreason.tournament.writing import (
     ENDLESS,
     MissingText,

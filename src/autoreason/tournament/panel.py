@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -22,11 +24,64 @@ from autoreason.keys import attempt_stage, sub_key
 from autoreason.parsing.documents import same_text
 from autoreason.stats.ranks import agreement
 from autoreason.story import CONFIRMATION
-from autoreason.task import Task
+from autoreason.task import Task, Work
 from autoreason.tournament.evidence import SurvivalChances, chance_of_margin, survival_chances
 from autoreason.tournament.judges import balanced_orders, cast_ballot, random_orders
-from autoreason.tournament.metric import EVALUATIONS, measure, metric_of
 from autoreason.tournament.voting import QUARTERS, PanelSize, count_votes
+
+MetricRole = Literal["guard", "judge"]
+"""A guard keeps worse texts off the ballot; a judge ranks the texts on it."""
+EVALUATIONS = 4
+"""Measurements of each text, with the same seeds for all texts that are compared."""
+
+
+class Metric(Work):
+    """What gives a text a number."""
+
+    name = "a metric"
+    evaluate: str
+    """What measures, as the user names it."""
+    role: MetricRole
+
+    @abstractmethod
+    def query(self, key: str, text: str, seed: int) -> Query[Any]:
+        """Asks for one measurement."""
+
+    @abstractmethod
+    def read(self, answer: Any) -> float | None:
+        """The number, higher is better; None where there is none."""
+
+    def fault(self, answer: Any) -> str:  # noqa: ARG002
+        """Why there is no number, in words; empty where that is not known."""
+        return ""
+
+
+def metric_of(task: Task, role: MetricRole) -> Metric | None:
+    """The task's metric, where it has one in this role."""
+    work = task.work
+    return work if isinstance(work, Metric) and work.role == role else None
+
+
+class MeasuredText(NamedTuple):
+    """The numbers of a text, evaluation by evaluation, and why one of them is missing."""
+
+    values: list[float | None]
+    fault: str
+
+
+async def measure(
+    context: JobContext, metric: Metric, key: str, text: str, seeds: str
+) -> MeasuredText:
+    """The numbers of a text; texts measured with the same `seeds` share them."""
+    values, fault = [], ""
+    for evaluation in range(EVALUATIONS):
+        seed = draw(context.settings.seed, sub_key(seeds, evaluation)).getrandbits(31)
+        query = metric.query(sub_key(key, "evaluation", evaluation), text, seed)
+        answer = await context.ask(query)
+        values.append(metric.read(answer))
+        fault = fault or metric.fault(answer)
+    return MeasuredText(values, fault)
+
 
 _Measure = Callable[[str, str], Awaitable[float | None]]
 """The number of a text, asked for under a key."""

@@ -21,7 +21,7 @@ from autoreason.report.numbers import (
     positions,
 )
 from autoreason.story import CONFIRMATION
-from autoreason.tournament.candidates import SLOT_NAMES
+from autoreason.tournament.voting import SLOT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from autoreason.settings import Settings
     from autoreason.story import Story
     from autoreason.task import Task
-    from autoreason.tournament.metric import Metric
+    from autoreason.tournament.panel import Metric
 
 ONE_VOTE = "one judge in each pass; one vote is no panel, so nothing can be claimed from the passes"
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"

@@ -27,7 +27,7 @@ from autoreason.studies.audit.findings import (
     question,
     share_level,
 )
-from autoreason.tournament.candidates import is_revision
+from autoreason.tournament.voting import is_revision
 
 _SWING = 0.1
 _SHINGLE = 3

@@ -12,7 +12,7 @@ from msgspec import Struct
 from autoreason.characters import in_markup
 from autoreason.report.plot import Plot, Scale, colours, draw_legend, frame, label
 from autoreason.studies.lab.lab_suite import CellFinished, CellResult, Suite
-from autoreason.tournament.candidates import SLOT_NAMES, slots_and
+from autoreason.tournament.voting import SLOT_NAMES, slots_and
 
 
 class TreeNode(Struct, frozen=True, kw_only=True):

@@ -23,10 +23,8 @@ from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
 from autoreason.studies.panels.panel_jobs import PanelJob
 from autoreason.task import Entry, Task
-from autoreason.tournament.candidates import in_tie_order
-from autoreason.tournament.metric import Metric
-from autoreason.tournament.panel import Panel
-from autoreason.tournament.voting import PanelSize
+from autoreason.tournament.panel import Metric, Panel
+from autoreason.tournament.voting import PanelSize, in_tie_order
 
 _AGAIN = "again"
 
