@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 
 
 EXIT = {
-    "converged": 0,
-    "capped": 0,
-    "done": 0,
-    "accepted": 0,
+    **dict.fromkeys(("converged", "capped", "done", "accepted"), 0),
     "budget": 3,
     "provider_failed": 4,
     "metric_failed": 4,

@@ -8,22 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace as changed
 
+from autoreason import events
 from autoreason.contract import Violation, count_words
 from autoreason.errors import InvalidInput, PanelFailed, StrategyError
-from autoreason.events import (
-    FINISHED,
-    Delivered,
-    EndedBy,
-    GuidanceGiven,
-    Incumbent,
-    PassDecided,
-    PassOutcome,
-    PassStarted,
-    PromptsShortened,
-    Slot,
-    Status,
-    Verdict,
-)
 from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job
@@ -43,7 +30,7 @@ from autoreason.tournament.writing import MissingText, WrittenText, violations, 
 class Ending(NamedTuple):
     """What ended a run, and the same in words."""
 
-    ended_by: EndedBy
+    ended_by: events.EndedBy
     reason: str
 
 
@@ -126,24 +113,24 @@ class Strategy(Job):
         self._weakness = ""
         """What the author's model failed at, so that it needs the short prompts."""
 
-    async def run(self) -> Delivered:
+    async def run(self) -> events.Delivered:
         """From the task to a text."""
         raise NotImplementedError
 
-    def accept(self, reason: str) -> Delivered | None:
+    def accept(self, reason: str) -> events.Delivered | None:
         """Deliver the incumbent as it is, or the text that the playoff chose."""
         if self.story.chosen is None:
             return None
         return self._end("accepted", Ending("person", reason), self.story.chosen)
 
     @property
-    def incumbent(self) -> Incumbent:
+    def incumbent(self) -> events.Incumbent:
         """The current text."""
         if self.story.incumbent is None:
             raise InvalidInput("there is no text yet; write the draft first")
         return self.story.incumbent
 
-    async def write_draft(self) -> Incumbent:
+    async def write_draft(self) -> events.Incumbent:
         """The first text: given, or written by the author."""
         await prepare_draft(self.context)
         return self.incumbent
@@ -167,11 +154,11 @@ class Strategy(Job):
         small = self.context.prompts.small
         # Between passes, so that it does not depend on the order of replies.
         if self._weakness and small and not self.story.shortened:
-            self.emit(PromptsShortened(number=number, reason=self._weakness))
+            self.emit(events.PromptsShortened(number=number, reason=self._weakness))
             self.context = replace(self.context, prompts=small)
         if self.context.allowance:
             self.context.allowance.begin_pass()
-        self.emit(PassStarted(number=number, words=count_words(self.incumbent.text)))
+        self.emit(events.PassStarted(number=number, words=count_words(self.incumbent.text)))
 
     def check_pass_started(self, number: int) -> None:
         """Refuse to work in a pass that was not started, before any request or event of it."""
@@ -212,7 +199,7 @@ class Strategy(Job):
         """What a person wants the critic of this pass to look at."""
         guidance = await self.context.ask(GuidanceQuery(key=pass_key(number, "guidance")))
         if guidance:
-            self.emit(GuidanceGiven(number=number, text=guidance))
+            self.emit(events.GuidanceGiven(number=number, text=guidance))
         return guidance
 
     async def write(self, number: int, prompt: str) -> WrittenText | MissingText:
@@ -231,9 +218,9 @@ class Strategy(Job):
     async def vote(
         self,
         number: int,
-        ballot: Mapping[Slot, str],
+        ballot: Mapping[events.Slot, str],
         size: PanelSize,
-        fallback: Slot | None = None,
+        fallback: events.Slot | None = None,
         code: CodeJudges | None = None,
     ) -> None:
         """End a pass by a panel's verdict, ties in the order of the ballot; without one `fallback` wins, or none."""
@@ -257,14 +244,14 @@ class Strategy(Job):
     def decide(
         self,
         number: int,
-        winner: Slot,
+        winner: events.Slot,
         *,
-        verdict: Verdict | None = None,
+        verdict: events.Verdict | None = None,
         chances: SurvivalChances | None = None,
         reason: str = "",
     ) -> None:
         """End a pass that has a winner; A survives if it keeps its contract and, after a vote, leads."""
-        outcome: PassOutcome = "decided" if verdict else "unopposed"
+        outcome: events.PassOutcome = "decided" if verdict else "unopposed"
         streak = 0
         if winner == "A" and self.incumbent.keeps_contract:
             # A tie neither counts nor ends the streak.
@@ -283,11 +270,11 @@ class Strategy(Job):
     def end_pass(
         self,
         number: int,
-        outcome: PassOutcome,
-        winner: Slot | None,
+        outcome: events.PassOutcome,
+        winner: events.Slot | None,
         *,
         streak: int = 0,
-        verdict: Verdict | None = None,
+        verdict: events.Verdict | None = None,
         chances: SurvivalChances | None = None,
         reason: str = "",
     ) -> None:
@@ -298,7 +285,7 @@ class Strategy(Job):
         if winner and winner != "A":
             text = self.story.passes[-1].text(winner)
         self.emit(
-            PassDecided(
+            events.PassDecided(
                 number=number,
                 outcome=outcome,
                 winner=winner,
@@ -333,19 +320,21 @@ class Strategy(Job):
         return Ending("passes", f"{run}, the most allowed")
 
     def deliver(
-        self, status: Status, reason: str | Ending, text: Incumbent | None = None
-    ) -> Delivered:
+        self, status: events.Status, reason: str | Ending, text: events.Incumbent | None = None
+    ) -> events.Delivered:
         """End the run with this text, or the incumbent."""
-        if status not in FINISHED:
+        if status not in events.FINISHED:
             raise InvalidInput(
                 f"{self.settings.job.name} ends as {status!r}; a run ends as converged, capped or done"
             )
         return self._end(status, reason, text or self.incumbent)
 
-    def _end(self, status: Status, reason: str | Ending, text: Incumbent) -> Delivered:
+    def _end(
+        self, status: events.Status, reason: str | Ending, text: events.Incumbent
+    ) -> events.Delivered:
         broken = () if self.context.task.contract.empty else violations(self.context, text.text)
         ending = Ending("strategy", reason) if isinstance(reason, str) else reason
-        delivered = Delivered(
+        delivered = events.Delivered(
             status=status,
             ended_by=ending.ended_by,
             reason=ending.reason,
