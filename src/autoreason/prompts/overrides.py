@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -252,16 +252,14 @@ def _filter_fault(node: nodes.Filter) -> str:
         for each in arguments
     ):
         return f"filter indent is given more than {_MAX_ARGUMENT}"
-    chain = [each.name for each in _chain(node)]
+    chain: list[str] = []
+    link: nodes.Node | None = node
+    while isinstance(link, nodes.Filter):
+        chain.append(link.name)
+        link = link.node
     if sum(name in _LENGTHENING for name in chain) > 1:
         return f"more than one of the filters {', '.join(_LENGTHENING)} in a row"
     return ""
-
-
-def _chain(node: nodes.Node | None) -> Iterator[nodes.Filter]:
-    while isinstance(node, nodes.Filter):
-        yield node
-        node = node.node
 
 
 def _is_small(argument: nodes.Node) -> bool:

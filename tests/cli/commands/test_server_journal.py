@@ -66,7 +66,7 @@ def test_runs_are_copied_to_a_server_and_replay_there(
     report = json.loads(done.stdout)
     assert report["to"] == postgres_url
     assert len(report["copied"]) == 1
-    assert report["already_there"] == []
+    assert report["there"] == []
     assert (report["replayed"], report["differences"]) == (report["copied"], {})
     shown = [
         quick_shell("show", "--json", "--journal", place).stdout

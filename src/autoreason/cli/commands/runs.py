@@ -318,18 +318,7 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
         for run in result.live
         if suite_name(run) not in result.live
     }
-    value = {
-        "from": str(place),
-        "to": str(destination),
-        "copied": result.copied,
-        "already_there": result.there,
-        "damaged": result.damaged,
-        "live": result.live,
-        "conflicts": result.conflicts,
-        "differing": result.differing,
-        "replayed": result.replayed,
-        "differences": {**result.differences, **result.failed},
-    }
+    value = {"from": str(place), "to": str(destination), **result._asdict()}
     counts = {
         "replayed": result.replayed,
         "of them otherwise": result.differences,
