@@ -13,10 +13,8 @@ from tests.models.batch_provider import BatchServer, batch_server
 from tests.models.test_batch import ADDRESSES, QUICK
 from tests.run.suites import SMALL
 
-from autoreason.errors import InvalidInput
 from autoreason.exchange import BatchWaiting, Signal
 from autoreason.models import batch
-from autoreason.models.pool import ModelPool
 from autoreason.run.recorded import resume
 from autoreason.run.result import StopSwitch
 from autoreason.run.studies import judge
@@ -63,17 +61,6 @@ def test_cells_of_a_suite_share_batches(inside: Inside, provider: BatchServer) -
     assert both.sentence == "one process collects a batch; leave --batch or --workers out"
 
 
-def test_a_run_that_paused_can_go_on_in_batches(inside: Inside, provider: BatchServer) -> None:
-    for name in ("a.md", "b.md"):
-        inside.write(name, f"The moon pulls at the sea, says {name}.")
-    panel = ("judge", BRIEF, "a.md", "b.md", "--token-limit", "6000", "-q")
-    assert inside(*panel, "-m", "echo/echo").status == 3
-    limits = ("--token-limit", "900000", "--json", "-q")
-    said = inside("resume", "-m", MODEL, "--base-url", provider.openai, "--batch", *limits)
-    assert said.status == 0
-    assert 0 < len(provider.paid) < said.json["calls"] == 7
-
-
 @pytest.mark.parametrize("command", [("compare", BRIEF), ("certify",), ("run", BRIEF)])
 def test_a_provider_without_batches_is_one_sentence_and_nothing_starts(
     inside: Inside, command: tuple[str, ...]
@@ -86,21 +73,6 @@ def test_a_provider_without_batches_is_one_sentence_and_nothing_starts(
         "openai-responses or anthropic"
     )
     assert not inside.journal_exists
-
-
-async def test_a_run_and_its_pool_both_ask_in_batches_or_neither(tmp_path: Path) -> None:
-    for given in (True, False):
-        judging = judge.aio(
-            BRIEF,
-            {"a": "The moon.", "b": "The wind."},
-            MODEL,
-            batch=given,
-            pool=ModelPool(batch=not given),
-            journal=tmp_path / "journal.db",
-        )
-        with pytest.raises(InvalidInput, match="in batches, or neither does; give both `batch`"):
-            await judging
-    assert not (tmp_path / "journal.db").exists()
 
 
 async def test_a_run_that_is_stopped_leaves_its_batch_running_and_resume_takes_its_results(

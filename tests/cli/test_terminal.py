@@ -116,12 +116,6 @@ def test_the_live_view_and_then_the_text(shell: Shell, server: Server, columns: 
         assert "autoreason show" in screen.text
 
 
-def test_no_colour_where_none_is_wanted(shell: Shell) -> None:
-    with terminal(shell, "run", BRIEF, *FAST, NO_COLOR="1") as screen:
-        assert screen.end() == 0
-        assert not re.search(r"\x1b\[(?:\d+;)*3[0-7]m", screen.raw)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_once_stops_cleanly(shell: Shell, server: Server, number: signal.Signals) -> None:
     with terminal(shell, *slow(server)) as screen:

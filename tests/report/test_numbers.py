@@ -69,17 +69,15 @@ def test_nothing_is_a_negative_zero() -> None:
     assert numbers.decimal(-0.04) == "0"
 
 
+def test_why_nothing_is_known_of_length_is_said() -> None:
+    assert "no vote was about two texts" in numbers.longer(Estimate(None), "2 ballots")
+    assert numbers.longer(Estimate(0.5, reason="too few"), "1 ballot") == "unknown: too few"
+
+
 def test_one_is_singular() -> None:
     assert numbers.count(1, "pass", "passes") == "1 pass"
     assert numbers.count(1200, "pass", "passes") == "1,200 passes"
     assert numbers.count(0, "call") == "0 calls"
-
-
-def test_an_interval_is_next_to_its_value() -> None:
-    found = Estimate(0.77, 0.69, 0.83)
-    assert numbers.interval(found) == "0.77 (0.69 to 0.83)"
-    assert numbers.percent_interval(found) == "77 % (69 to 83)"
-    assert numbers.points(found) == "+77.0 (+69.0 to +83.0)"
 
 
 def test_what_is_not_known_is_a_dash_and_a_value_without_interval_stands_alone() -> None:
@@ -87,21 +85,6 @@ def test_what_is_not_known_is_a_dash_and_a_value_without_interval_stands_alone()
         assert shown(Estimate(None)) == numbers.UNKNOWN
         assert "(" not in shown(Estimate(0.5))
     assert numbers.p_value(None) == numbers.UNKNOWN
-
-
-@pytest.mark.parametrize(
-    ("cost", "sentence"),
-    [
-        (None, "unknown"),
-        (Decimal(0), "$0.00"),
-        (Decimal("0.00001"), "under $0.0001"),
-        (Decimal("0.0123"), "$0.0123"),
-        (Decimal("0.456"), "$0.46"),
-        (Decimal("1234.5"), "$1,234.50"),
-    ],
-)
-def test_money_is_never_zero_where_it_is_unknown(cost: Decimal | None, sentence: str) -> None:
-    assert numbers.money(cost) == sentence
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,10 @@ from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.story import build_story
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
-from autoreason.tournament.candidates import ballot_size, in_tie_order, written_slots
 from autoreason.tournament.challengers import is_worse
 from autoreason.tournament.loop import likely_plan, max_plan
-from autoreason.tournament.metric import EVALUATIONS
+from autoreason.tournament.panel import EVALUATIONS
+from autoreason.tournament.voting import ballot_size, in_tie_order, written_slots
 
 SHORT = Contract(max_words=4)
 LONG = document("First text of far too many words.")

@@ -24,8 +24,14 @@ from autoreason.studies.audit_findings import read_run
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
 from autoreason.tournament.evidence import chance_of_margin, survival_chances
-from autoreason.tournament.metric import EVALUATIONS, Metric
-from autoreason.tournament.panel import Prediction, PredictionQuery, rank, verdict_of
+from autoreason.tournament.panel import (
+    EVALUATIONS,
+    Metric,
+    Prediction,
+    PredictionQuery,
+    rank,
+    verdict_of,
+)
 from autoreason.tournament.voting import QUARTERS, PanelSize, count_votes
 
 A_AB_B = ("A", "AB", "B")

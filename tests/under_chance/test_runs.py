@@ -28,8 +28,7 @@ from autoreason.task import Task
 from autoreason.tournament import statements
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.loop import Tournament
-from autoreason.tournament.metric import Metric
-from autoreason.tournament.panel import Prediction, PredictionQuery
+from autoreason.tournament.panel import Metric, Prediction, PredictionQuery
 
 # Hundreds of whole runs take their time on a busy machine.
 pytestmark = pytest.mark.timeout(600)

@@ -70,8 +70,13 @@ def run_cli(arguments: list[str]) -> int:
         return _print_error(str(error), status)
     except AutoreasonError as error:
         return _print_error(str(error), 1)
+    except BrokenPipeError:
+        _abandon(sys.stdout)
+        return BROKEN_PIPE
     except OSError as error:
-        return _explain(error)
+        if error.filename:
+            return _print_error(f"cannot use {error.filename}: {error.strerror}; name another", 2)
+        return _print_error(f"cannot write to standard output: {error.strerror or error}", 1)
     return status if isinstance(status, int) else 0
 
 
@@ -105,15 +110,6 @@ def _refuse_empty(arguments: list[str]) -> None:
 def _abandon(stream: TextIO) -> None:
     """Its reader has left: write nothing to it again, not even on the way out."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def _explain(error: OSError) -> int:
-    if isinstance(error, BrokenPipeError):
-        _abandon(sys.stdout)
-        return BROKEN_PIPE
-    if error.filename:
-        return _print_error(f"cannot use {error.filename}: {error.strerror}; name another", 2)
-    return _print_error(f"cannot write to standard output: {error.strerror or error}", 1)
 
 
 def _print_error(sentence: str, status: int) -> int:

@@ -5,31 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from autoreason import events
 from autoreason.cli.lookup import is_contest, is_sampled
-from autoreason.events import (
-    AnyEvent,
-    BallotCast,
-    CandidateDropped,
-    CandidateReady,
-    CritiqueWritten,
-    Delivered,
-    DraftFailed,
-    DraftReady,
-    DraftWritten,
-    GuidanceGiven,
-    JobFinished,
-    PanelDecided,
-    PassDecided,
-    PassStarted,
-    PlayoffDecided,
-    PromptsShortened,
-    RunPaused,
-    RunResumed,
-    RunStarted,
-    Slot,
-    Verdict,
-)
-from autoreason.jobs.context import count_within, show_cost, show_tokens
+from autoreason.events import AnyEvent
+from autoreason.events import BallotCast
+from autoreason.events import CandidateDropped
+from autoreason.events import CandidateReady
+from autoreason.events import CritiqueWritten
+from autoreason.events import Delivered
+from autoreason.events import DraftFailed
+from autoreason.events import DraftReady
+from autoreason.events import DraftWritten
+from autoreason.events import GuidanceGiven
+from autoreason.events import JobFinished
+from autoreason.events import PanelDecided
+from autoreason.events import PassDecided
+from autoreason.events import PassStarted
+from autoreason.events import PlayoffDecided
+from autoreason.events import PromptsShortened
+from autoreason.events import RunPaused
+from autoreason.events import RunResumed
+from autoreason.events import RunStarted
+from autoreason.events import Slot
+from autoreason.events import Verdict
+from autoreason.jobs.context import count_within
+from autoreason.jobs.context import show_cost
+from autoreason.jobs.context import show_tokens
+from autoreason.jobs import allowance
 from autoreason.keys import is_in_pass
 from autoreason.report import numbers
 from autoreason.settings import Budget
@@ -63,7 +65,7 @@ class Line(NamedTuple):
 # ---- what happens ------------------------------------------------------------------------------
 
 
-def tell(event: AnyEvent, story: Story) -> list[Line]:
+def tell(event: events.AnyEvent, story: Story) -> list[Line]:
     """Apply an event to its story; the lines that say it, none where others say more."""
     story.apply(event)
     if story.writes == "programs":
@@ -73,9 +75,9 @@ def tell(event: AnyEvent, story: Story) -> list[Line]:
     from autoreason.strategies import name_drafts, sampled_draft
 
     match event:
-        case PassStarted() | PassDecided():
+        case events.PassStarted() | events.PassDecided():
             return []
-        case CandidateReady() | CandidateDropped():
+        case events.CandidateReady() | events.CandidateDropped():
             name = sampled_draft(story, event.number)
             return [each._replace(place="", about=name) for each in _lines(event, story)[:1]]
     return [
@@ -84,76 +86,76 @@ def tell(event: AnyEvent, story: Story) -> list[Line]:
     ]
 
 
-def tell_all(events: Iterable[AnyEvent]) -> list[Line]:
+def tell_all(recorded: Iterable[events.AnyEvent]) -> list[Line]:
     story = Story()
-    return [line for event in events for line in tell(event, story)]
+    return [line for event in recorded for line in tell(event, story)]
 
 
-def _lines(event: AnyEvent, story: Story) -> list[Line]:
+def _lines(event: events.AnyEvent, story: Story) -> list[Line]:
     match event:
-        case RunStarted():
+        case events.RunStarted():
             return _opening(story)
-        case RunResumed():
+        case events.RunResumed():
             return [Line("", "", "resumed")]
-        case RunPaused() | Delivered() | JobFinished():
-            origin = "" if isinstance(event, RunPaused) else event.origin
+        case events.RunPaused() | events.Delivered() | events.JobFinished():
+            origin = "" if isinstance(event, events.RunPaused) else event.origin
             text = f"; delivered is {origin}" if origin else ""
             return [Line("", "", f"{statements.ENDINGS[event.status]}: {event.reason}{text}")]
-        case DraftWritten():
+        case events.DraftWritten():
             return [Line("", f"draft {event.number}", statements.draft(event))]
-        case DraftReady():
+        case events.DraftReady():
             origin = "given" if event.given else "written"
             return [Line("", "draft", f"{origin}, {statements.draft(event, event.of)}")]
-        case DraftFailed():
+        case events.DraftFailed():
             return [Line("", "draft", f"none ({event.reason}: {event.detail})")]
-        case BallotCast():
+        case events.BallotCast():
             return _ballot(event)
-        case PanelDecided():
+        case events.PanelDecided():
             place = event.stage.replace("/", " ")
             return _decision(place, statements.panel(event), event.verdict)
-        case PlayoffDecided():
+        case events.PlayoffDecided():
             return _decision("playoff", _playoff(event), event.verdict)
     return _pass_lines(event, story)
 
 
-def _pass_lines(event: AnyEvent, story: Story) -> list[Line]:
+def _pass_lines(event: events.AnyEvent, story: Story) -> list[Line]:
     place = f"pass {event.number}" if hasattr(event, "number") else ""
     match event:
-        case PromptsShortened():
+        case events.PromptsShortened():
             return [Line(place, "prompts", f"in few words from here on: {event.reason}")]
-        case PassStarted():
+        case events.PassStarted():
             assert story.incumbent is not None
             return _text(place, "A", numbers.count(event.words, "word"), story.incumbent.text)
-        case GuidanceGiven():
+        case events.GuidanceGiven():
             return [Line(place, "guidance", event.text)]
-        case CritiqueWritten():
+        case events.CritiqueWritten():
             return list(_critique(place, event))
-        case CandidateReady():
+        case events.CandidateReady():
             lines = _text(place, event.slot, statements.candidate(event), event.text)
             return lines + _quote(place, f"notes on {event.slot}", event.notes)
-        case CandidateDropped():
+        case events.CandidateDropped():
             (line, *quote) = _text(place, event.slot, statements.dropped(event), event.text)
             return [line._replace(style="yellow"), *quote]
-        case PassDecided():
+        case events.PassDecided():
             text = statements.decided(event, story.settings.k if story.settings else None)
             return _decision(place, text, event.verdict)
     about, _, text = event.line.partition(": ")
     return [Line("", about, text)] if text else [Line("", "", about or type(event).__name__)]
 
 
-def _program_lines(event: AnyEvent, story: Story) -> list[Line]:
+def _program_lines(event: events.AnyEvent, story: Story) -> list[Line]:
     """The same on the way to a program, which tests decide on more often than judges."""
     from autoreason.programs.events import ProgramExamined, Solved, describe_pass, describe_solved
 
     match event:
-        case DraftReady():
+        case events.DraftReady():
             return [Line("", "draft", f"written, {numbers.lines(event.text)}")]
-        case CandidateReady():
+        case events.CandidateReady():
             place = f"pass {event.number}"
             return _text(place, event.slot, numbers.lines(event.text), event.text)
-        case PassStarted():
+        case events.PassStarted():
             return [line for line in _pass_lines(event, story) if line.depth == FULL]
-        case PassDecided():
+        case events.PassDecided():
             text = describe_pass(event, story.settings.k if story.settings else None)
             return _decision(f"pass {event.number}", text, event.verdict)
         case ProgramExamined():
@@ -163,13 +165,13 @@ def _program_lines(event: AnyEvent, story: Story) -> list[Line]:
         case Solved():
             about = f"{event.problem}, {event.strategy}"
             return [Line("", about, describe_solved(event), style="bold")]
-        case Delivered():
+        case events.Delivered():
             return []
     return _lines(event, story)
 
 
 def _opening(story: Story) -> list[Line]:
-    from autoreason.tournament.metric import Metric
+    from autoreason.tournament.panel import Metric
 
     task, settings = story.task, story.settings
     assert task is not None
@@ -187,7 +189,7 @@ def _opening(story: Story) -> list[Line]:
     return [Line("", "", f"{task.title} · {method}{single}"), *lines]
 
 
-def _text(place: str, slot: Slot, words: str, text: str) -> list[Line]:
+def _text(place: str, slot: events.Slot, words: str, text: str) -> list[Line]:
     kind = {"A": "text", "AB": "synthesis"}.get(slot, "revision")
     return [Line(place, f"{kind} {slot}", words), *_quote(place, slot, text)]
 
@@ -196,7 +198,7 @@ def _quote(place: str, name: str, text: str) -> list[Line]:
     return [Line(place, name, text, FULL, kind="quote")] if text else []
 
 
-def _critique(place: str, event: CritiqueWritten) -> Iterator[Line]:
+def _critique(place: str, event: events.CritiqueWritten) -> Iterator[Line]:
     about = "contract" if event.by_code else "second" if event.critic else "critique"
     yield Line(place, about, statements.critique(event))
     for problem in event.problems:
@@ -209,7 +211,7 @@ def _critique(place: str, event: CritiqueWritten) -> Iterator[Line]:
         yield Line(place, "", each, RECORD)
 
 
-def _ballot(event: BallotCast) -> list[Line]:
+def _ballot(event: events.BallotCast) -> list[Line]:
     place = "playoff" if event.stage.startswith("playoff") else event.stage.replace("/", " ")
     who, _, vote = statements.ballot(event).partition(": ")
     checked = (event.check.model, event.check.reasoning) if event.check else ()
@@ -221,14 +223,14 @@ def _ballot(event: BallotCast) -> list[Line]:
     ]
 
 
-def _decision(place: str, text: str, verdict: Verdict | None) -> list[Line]:
+def _decision(place: str, text: str, verdict: events.Verdict | None) -> list[Line]:
     """What was decided, after the ballots of seats that code fills, which have no events of their own."""
     code = verdict.code if verdict else {}
     votes = [Line(place, name, statements.code_ballot(each)) for name, each in code.items()]
     return [*votes, Line(place, "", text, style="bold", kind="verdict")]
 
 
-def _playoff(event: PlayoffDecided) -> str:
+def _playoff(event: events.PlayoffDecided) -> str:
     if event.winner is None or event.verdict is None:
         return "too few valid ballots; the last A is delivered"
     points = statements.scores(event.verdict.scores)

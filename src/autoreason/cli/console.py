@@ -11,10 +11,9 @@ from rich.segment import Segment
 
 from autoreason.characters import without_controls
 from autoreason.report.numbers import duration
-from autoreason.report.table import Table
 
 USUAL_WIDTH = 80
-"""Columns of what is no terminal, unless COLUMNS says otherwise."""
+"""Columns of what is not a terminal, unless COLUMNS says otherwise."""
 _SECONDS_BETWEEN_LINES = 10
 
 
@@ -46,11 +45,6 @@ def stdout_console() -> Console:
 
 def stderr_console() -> Console:
     return Printer(stderr=True)
-
-
-def print_table(console: Console, table: Table) -> None:
-    for line in table.to_rich(console.width):
-        console.print(line, soft_wrap=True)
 
 
 class ProgressLine:

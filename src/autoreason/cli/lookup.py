@@ -52,27 +52,27 @@ def find_text_runs(journal: Journal, names: tuple[str, ...], every: bool) -> lis
     """The runs of these names, or every one that writes texts; without a name, the newest."""
     if every and names:
         raise InvalidInput("--all takes every run; name runs or give --all, not both")
-    if every:
-        return [row.id for row in reversed(journal.runs(None)) if _has_texts(journal, row.id)]
-    runs = find_runs(journal, names)
-    for run in runs:
-        if why := _no_texts(journal.story(run)):
-            raise InvalidInput(
-                f"run {run} {why}, and this is for texts; `autoreason show {run}` shows its result"
-            )
+    if not every:
+        runs = find_runs(journal, names)
+        for run in runs:
+            if why := _no_texts(journal.story(run)):
+                raise InvalidInput(
+                    f"run {run} {why}, and this is for texts; `autoreason show {run}` shows its result"
+                )
+        return runs
+    runs = []
+    for row in reversed(journal.runs(None)):
+        # One that cannot be read must not hide the others.
+        try:
+            story = journal.story(row.id)
+        except JournalError:
+            warn_left_out(row.id, "its record is damaged")
+            continue
+        if why := _no_texts(story):
+            warn_left_out(row.id, f"it {why}")
+        elif story.task is not None:
+            runs.append(row.id)
     return runs
-
-
-def _has_texts(journal: Journal, run: str) -> bool:
-    """Whether a run can be read and writes texts; one that cannot be read must not hide the others."""
-    try:
-        story = journal.story(run)
-    except JournalError:
-        warn_left_out(run, "its record is damaged")
-        return False
-    if why := _no_texts(story):
-        warn_left_out(run, f"it {why}")
-    return not why and story.task is not None
 
 
 def _no_texts(story: Story) -> str:

@@ -235,14 +235,8 @@ server_option = setting(
 batch_option = setting("batch", rare=True)
 
 
-def _who(**attrs: Any) -> Spec:
-    return _model("author", "-m, --model", usual=DEFAULT_MODEL, **attrs)
-
-
-def _judges(**attrs: Any) -> Spec:
-    return _model("judges", "--judge-model", name="judge_models", multiple=True, **attrs)
-
-
+_who = partial(_model, "author", "-m, --model", usual=DEFAULT_MODEL)
+_judges = partial(_model, "judges", "--judge-model", name="judge_models", multiple=True)
 models_options = group(
     "Models",
     _who(help="Who plays every role, as provider/model.", brief="Who plays every role."),

@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 
 
 EXIT = {
-    "converged": 0,
-    "capped": 0,
-    "done": 0,
-    "accepted": 0,
+    **dict.fromkeys(("converged", "capped", "done", "accepted"), 0),
     "budget": 3,
     "provider_failed": 4,
     "metric_failed": 4,
@@ -89,14 +86,12 @@ def show_answer(answer: Answer) -> None:
         print_json(answer.value)
         return
     if answer.lines:
-        from autoreason.cli.console import print_table, stdout_console
+        from autoreason.cli.console import stdout_console
 
         console = stdout_console()
         for line in answer.lines:
-            if isinstance(line, Table):
-                print_table(console, line)
-            else:
-                console.print(line, soft_wrap=True)
+            for each in line.to_rich(console.width) if isinstance(line, Table) else [line]:
+                console.print(each, soft_wrap=True)
     print_messages(answer.notes)
 
 

@@ -41,8 +41,7 @@ from autoreason.programs.examination import (
 from autoreason.settings import MAX_PASSES
 from autoreason.strategies import BUILT_IN, find_strategy
 from autoreason.tournament.judges import PANEL_SETTINGS
-from autoreason.tournament.stop import Ending, describe_survivals
-from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.strategy import Ending, Strategy, describe_survivals
 from autoreason.tournament.voting import MAX_REQUESTS_PER_SEAT, PanelSize
 from autoreason.tournament.writing import CRITIC_SETTINGS, MissingText, ask_critic, critic_key
 

@@ -135,7 +135,7 @@ def load(folder: Path | None, *, small: bool = False, writes: str | None = None)
 
 def _check(path: Path, usual: PromptSet, full: PromptSet) -> str:
     # Jinja is only needed once a prompt is rendered.
-    from autoreason.prompts.overrides import Override
+    from autoreason.prompts.overrides import check_override
 
     if path.stem not in usual.sources:
         raise InvalidInput(
@@ -144,7 +144,7 @@ def _check(path: Path, usual: PromptSet, full: PromptSet) -> str:
     known = takes(full.sources[path.stem]).all
     needed = takes(usual.sources[path.stem]).required
     source = read_text(path, "prompt")
-    Override(path, source, known, needed).check(_environment())
+    check_override(path, source, known, needed, _environment())
     return source
 
 

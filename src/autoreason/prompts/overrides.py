@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,68 +158,58 @@ _OFFERED = (
 )
 
 
-class Override:
-    """A user's prompt, with the variables that the built-in one takes and needs."""
+def check_override(
+    path: Path,
+    source: str,
+    known: frozenset[str],
+    needed: frozenset[str],
+    environment: SandboxedEnvironment,
+) -> None:
+    """Refuse a user's prompt that would fail, leave something out or never end, with the reason.
 
-    def __init__(
-        self, path: Path, source: str, known: frozenset[str], needed: frozenset[str]
-    ) -> None:
-        self.path = path
-        self.source = source
-        self.known = known
-        self.needed = needed
-
-    def check(self, environment: SandboxedEnvironment) -> None:
-        """Refuse a prompt that would fail, leave something out or never end, with the reason."""
-        try:
-            tree = environment.parse(self.source)
-        except TemplateSyntaxError as error:
-            raise self._wrong(error) from None
+    `known` are the variables that the built-in prompt takes, `needed` those that it must show.
+    """
+    try:
+        tree = environment.parse(source)
         if any(map(tree.find, (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport))):
             raise InvalidInput(
-                f"{self.path} takes in another template; write the prompt whole in one file"
+                f"{path} takes in another template; write the prompt whole in one file"
             )
-        self._check_language(tree, 0)
-        try:
-            used = meta.find_undeclared_variables(tree)
-        except TemplateSyntaxError as error:
-            raise self._wrong(error) from None
-        if used - self.known:
-            offered = ", ".join(sorted(self.known)) or "none"
-            raise InvalidInput(
-                f"{self.path} uses unknown variable `{min(used - self.known)}`; "
-                f"{self.path.stem} has {offered}"
-            )
-        for sample in SAMPLES:
-            self._try_out(environment, {name: sample[name] for name in self.known})
-
-    def _wrong(self, error: TemplateSyntaxError) -> InvalidInput:
-        return InvalidInput(
-            f"{self.path} line {error.lineno}: {error.message}; correct the template"
+        _check_language(path, tree, 0)
+        used = meta.find_undeclared_variables(tree)
+    except TemplateSyntaxError as error:
+        raise InvalidInput(
+            f"{path} line {error.lineno}: {error.message}; correct the template"
+        ) from None
+    if used - known:
+        offered = ", ".join(sorted(known)) or "none"
+        raise InvalidInput(
+            f"{path} uses unknown variable `{min(used - known)}`; {path.stem} has {offered}"
         )
-
-    def _check_language(self, node: nodes.Node, depth: int) -> None:
-        depth += isinstance(node, nodes.For)
-        if fault := _fault(node, depth):
-            raise InvalidInput(f"{self.path} line {node.lineno}: {fault}; {_OFFERED}")
-        for child in node.iter_child_nodes():
-            self._check_language(child, depth)
-
-    def _try_out(self, environment: SandboxedEnvironment, sample: dict[str, Any]) -> None:
-        """Render it as a run would: what fails later is paid for, and so is what is never shown."""
+    # Rendered as a run would: what fails later is paid for, and so is what is never shown.
+    for values in SAMPLES:
+        sample = {name: values[name] for name in known}
         try:
-            shown = environment.from_string(self.source).render(sample)
+            shown = environment.from_string(source).render(sample)
         except Exception as error:
             raise InvalidInput(
-                f"{self.path} cannot be rendered: {error}; correct the template"
+                f"{path} cannot be rendered: {error}; correct the template"
             ) from None
-        for name in sorted(self.needed):
+        for name in sorted(needed):
             if any(part.lower() not in shown.lower() for part in _parts(sample, name)):
                 meaning = VARIABLES[name.partition(".")[0]].meaning
                 raise InvalidInput(
-                    f"{self.path} does not show `{name}` ({meaning}), so no model would see it; "
-                    f"`autoreason prompts {self.path.stem}` shows where the built-in one has it"
+                    f"{path} does not show `{name}` ({meaning}), so no model would see it; "
+                    f"`autoreason prompts {path.stem}` shows where the built-in one has it"
                 )
+
+
+def _check_language(path: Path, node: nodes.Node, depth: int) -> None:
+    depth += isinstance(node, nodes.For)
+    if fault := _fault(node, depth):
+        raise InvalidInput(f"{path} line {node.lineno}: {fault}; {_OFFERED}")
+    for child in node.iter_child_nodes():
+        _check_language(path, child, depth)
 
 
 def _fault(node: nodes.Node, depth: int) -> str:
@@ -242,7 +232,9 @@ def _loop_fault(node: nodes.For, depth: int) -> str:
         over = over.node
     named = isinstance(over, nodes.Name) and over.name in _LISTS
     return (
-        "" if named or isinstance(over, nodes.List | nodes.Tuple) else "a loop over what is no list"
+        ""
+        if named or isinstance(over, nodes.List | nodes.Tuple)
+        else "a loop over what is not a list"
     )
 
 
@@ -260,16 +252,14 @@ def _filter_fault(node: nodes.Filter) -> str:
         for each in arguments
     ):
         return f"filter indent is given more than {_MAX_ARGUMENT}"
-    chain = [each.name for each in _chain(node)]
+    chain: list[str] = []
+    link: nodes.Node | None = node
+    while isinstance(link, nodes.Filter):
+        chain.append(link.name)
+        link = link.node
     if sum(name in _LENGTHENING for name in chain) > 1:
         return f"more than one of the filters {', '.join(_LENGTHENING)} in a row"
     return ""
-
-
-def _chain(node: nodes.Node | None) -> Iterator[nodes.Filter]:
-    while isinstance(node, nodes.Filter):
-        yield node
-        node = node.node
 
 
 def _is_small(argument: nodes.Node) -> bool:

@@ -31,9 +31,9 @@ from autoreason.report.table import Table, figures, words
 from autoreason.settings import LIMITS
 from autoreason.story import Story
 from autoreason.tournament import statements
-from autoreason.tournament.candidates import SLOT_NAMES, slots_and
-from autoreason.tournament.metric import Metric
+from autoreason.tournament.panel import Metric
 from autoreason.tournament.statements import code_voters, scores
+from autoreason.tournament.voting import SLOT_NAMES, slots_and
 
 if TYPE_CHECKING:
     from autoreason.report.plot import Plot

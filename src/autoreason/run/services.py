@@ -62,7 +62,7 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
             from autoreason.artifacts.evaluator.evaluators import EvaluatorClient, OpenEvaluation
             from autoreason.artifacts.measurement import EvaluationService
             from autoreason.tournament.challengers import ends_incumbent
-            from autoreason.tournament.metric import EVALUATIONS
+            from autoreason.tournament.panel import EVALUATIONS
 
             opening = OpenEvaluation(digest=work.evaluation, run=run)
             if isinstance(work, ResearchTask):

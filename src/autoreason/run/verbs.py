@@ -46,7 +46,7 @@ from autoreason.settings import (
     Style,
     Voting,
 )
-from autoreason.tournament.metric import MetricRole
+from autoreason.tournament.panel import MetricRole
 
 JournalPlace = Journal | str | Path | ServerUrl | None
 """An open journal, the file or the URL of one, or None for the user's own."""

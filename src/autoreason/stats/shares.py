@@ -15,27 +15,19 @@ _UNSEEN = 0.25
 """How much of a task may have come out wholly the other way without being seen."""
 
 
-def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[float, float] | None:
-    """The score interval for a share (Wilson 1927); None where nothing was tried."""
+def share(successes: float, trials: int, confidence: float = 0.95) -> Estimate:
+    """A share with the score interval of Wilson (1927)."""
     _check_counts(successes, trials - successes)
     if not trials:
-        return None
+        return Estimate(None, reason="there was nothing to count")
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    share = successes / trials
-    spread = z * sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
-    middle = share + z**2 / (2 * trials)
+    found = successes / trials
+    spread = z * sqrt(found * (1 - found) / trials + (z / (2 * trials)) ** 2)
+    middle = found + z**2 / (2 * trials)
     scale = 1 + z**2 / trials
     # At 0 and 1 rounding must not push the share itself out of its interval.
-    low, high = min(share, (middle - spread) / scale), max(share, (middle + spread) / scale)
-    return max(0.0, low), min(1.0, high)
-
-
-def share(successes: float, trials: int, confidence: float = 0.95) -> Estimate:
-    _check_counts(successes, trials - successes)
-    interval = wilson(successes, trials, confidence)
-    if interval is None:
-        return Estimate(None, reason="there was nothing to count")
-    return Estimate(successes / trials, *interval, n=trials)
+    low, high = min(found, (middle - spread) / scale), max(found, (middle + spread) / scale)
+    return Estimate(found, max(0.0, low), min(1.0, high), n=trials)
 
 
 def exact_share(successes: int, trials: int, confidence: float = 0.95) -> Estimate:

@@ -24,8 +24,7 @@ from autoreason.tournament.challengers import write_draft
 from autoreason.tournament.judges import JUDGE_PROMPTS, JUDGE_SETTINGS, seat_calls
 from autoreason.tournament.loop import MAX_CALLS_PER_TEXT, TRIES
 from autoreason.tournament.panel import confirm, run_playoff
-from autoreason.tournament.stop import Ending
-from autoreason.tournament.strategy import Strategy
+from autoreason.tournament.strategy import Ending, Strategy
 from autoreason.tournament.writing import (
     CRITIC_SETTINGS,
     CRITICS,

@@ -40,7 +40,7 @@ from autoreason.studies.audit_findings import (
     question,
     share_level,
 )
-from autoreason.tournament.candidates import is_revision
+from autoreason.tournament.voting import is_revision
 
 _SHINGLE = 3
 _FEW, _MANY = 0.05, 0.2

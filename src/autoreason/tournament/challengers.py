@@ -8,31 +8,22 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Literal, NamedTuple
 
+from autoreason import events
 from autoreason.contract import Violation, count_words
 from autoreason.errors import ProviderFailed
-from autoreason.events import (
-    CandidateDropped,
-    CandidateReady,
-    DraftFailed,
-    DraftReady,
-    DraftWritten,
-    PanelDecided,
-    Slot,
-)
 from autoreason.jobs.context import JobContext, draw, use_in_order
 from autoreason.keys import pass_key, sub_key
 from autoreason.parsing.documents import same_text
 from autoreason.stats.shares import student_t
 from autoreason.story import DRAFTS
-from autoreason.tournament.candidates import (
+from autoreason.tournament.panel import EVALUATIONS, CodeJudges, Panel, measure, metric_of
+from autoreason.tournament.voting import (
     judges_revisions,
     revisers_by_slot,
     turn,
+    whole_size,
     writes_synthesis,
 )
-from autoreason.tournament.metric import EVALUATIONS, measure, metric_of
-from autoreason.tournament.panel import CodeJudges, Panel
-from autoreason.tournament.voting import whole_size
 from autoreason.tournament.writing import (
     ENDLESS,
     MissingText,
@@ -104,7 +95,7 @@ def is_worse(differences: Sequence[float]) -> bool:
 def admit(
     context: JobContext,
     number: int,
-    slot: Slot,
+    slot: events.Slot,
     written: WrittenText | MissingText | WorseText,
     others: tuple[str, ...],
     *,
@@ -115,8 +106,8 @@ def admit(
 
     One that is not `listed` was written for another text to be made of it, and is not judged.
     """
-    drop = partial(CandidateDropped, number=number, slot=slot)
-    event: CandidateDropped | CandidateReady
+    drop = partial(events.CandidateDropped, number=number, slot=slot)
+    event: events.CandidateDropped | events.CandidateReady
     if isinstance(written, MissingText):
         event = drop(reason=written.reason, detail=written.detail)
     elif isinstance(written, WorseText):
@@ -131,11 +122,11 @@ def admit(
         event = drop(reason="contract", detail=detail, violations=broken, text=written.text)
     else:
         words = count_words(written.text)
-        event = CandidateReady(
+        event = events.CandidateReady(
             number=number, slot=slot, words=words, fresh=fresh, **written._asdict()
         )
     context.emit(event)
-    return isinstance(event, CandidateReady)
+    return isinstance(event, events.CandidateReady)
 
 
 def _distance(
@@ -178,7 +169,7 @@ async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) 
         await use_in_order(works, answers.append)
         for number, written in zip(numbers, answers, strict=True):
             if isinstance(written, MissingText):
-                context.emit(DraftFailed(attempt=number - 1, **written._asdict()))
+                context.emit(events.DraftFailed(attempt=number - 1, **written._asdict()))
             else:
                 drafts[number] = written
                 _emit_written(context, number, written)
@@ -211,7 +202,7 @@ async def _choose(context: JobContext, drafts: dict[int, WrittenText], code: Cod
     texts = {name: drafts[number].text for name, number in best.items()}
     panel = Panel(context, DRAFTS, texts, whole_size(context.settings), code=code)
     verdict = await panel.run()
-    context.emit(PanelDecided(stage=DRAFTS, verdict=verdict))
+    context.emit(events.PanelDecided(stage=DRAFTS, verdict=verdict))
     return best[verdict.winner] if verdict else first
 
 
@@ -226,7 +217,7 @@ async def _first_draft(context: JobContext) -> WrittenText:
         written = await write_draft(context, sub_key("draft", attempt) if attempt else "draft")
         if isinstance(written, WrittenText):
             return written
-        context.emit(DraftFailed(attempt=attempt, **written._asdict()))
+        context.emit(events.DraftFailed(attempt=attempt, **written._asdict()))
         reason = f"{written.reason}: {written.detail}"
         fix = (
             "raise the output limit"
@@ -238,7 +229,7 @@ async def _first_draft(context: JobContext) -> WrittenText:
 
 def _emit_written(context: JobContext, number: int, written: WrittenText) -> None:
     context.emit(
-        DraftWritten(
+        events.DraftWritten(
             number=number,
             text=written.text,
             words=count_words(written.text),
@@ -250,7 +241,7 @@ def _emit_written(context: JobContext, number: int, written: WrittenText) -> Non
 
 def _emit_ready(context: JobContext, written: WrittenText, number: int = 1, of: int = 1) -> None:
     context.emit(
-        DraftReady(
+        events.DraftReady(
             text=written.text,
             words=count_words(written.text),
             given=context.task.draft is not None and number == 1,
@@ -268,9 +259,9 @@ MAX_RIVALS = 4
 
 async def challenge(
     context: JobContext, number: int, incumbent: str, problems: str
-) -> dict[Slot, str]:
+) -> dict[events.Slot, str]:
     settings = context.settings
-    challengers: dict[Slot, str] = {}
+    challengers: dict[events.Slot, str] = {}
     guard = MetricGuard(context, pass_key(number, "metric"), incumbent)
     listed = judges_revisions(settings)
     revisers = revisers_by_slot(settings, number)
@@ -305,7 +296,7 @@ async def challenge(
 
 async def write_rival(
     context: JobContext, number: int, incumbent: str, affords: Callable[[str], Awaitable[bool]]
-) -> dict[Slot, str]:
+) -> dict[events.Slot, str]:
     """The first of up to `MAX_RIVALS` fresh drafts, as far as the budget allows, that becomes a challenger."""
     guard = MetricGuard(context, pass_key(number, "draft", "metric"), incumbent)
     for attempt in range(MAX_RIVALS):

@@ -107,6 +107,7 @@ class _Ends(NamedTuple):
     """Panels in the sample these are estimated from; 0 where they are exact."""
 
 
+@cache
 def _ends(
     judges: int | PanelSize, candidates: int, rule: str, invalid: tuple[int, ...]
 ) -> _Ends | int:
@@ -116,12 +117,7 @@ def _ends(
     may_vary = (judges.early_stop or judges.extra) and not judges.single
     if not (may_vary or judges.code or judges.weights):
         return judges.start - len(invalid)
-    return _all_ends(judges, candidates, rule, invalid)
-
-
-@cache
-def _all_ends(size: PanelSize, candidates: int, rule: str, invalid: tuple[int, ...]) -> _Ends:
-    names = _NAMES[:candidates]
+    size, names = judges, _NAMES[:candidates]
     if size.weights:
         weighted = _weighted_panels(size, names, invalid, _WEIGHTED_PANELS)
         return _gather(weighted, size, rule, names, _WEIGHTED_PANELS)

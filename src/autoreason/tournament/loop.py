@@ -16,21 +16,27 @@ from autoreason.parsing.documents import share_changed
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
 from autoreason.task import Task
-from autoreason.tournament.candidates import (
-    ballot_size,
-    in_tie_order,
-    judges_revisions,
-    revisers_by_slot,
-    writes_synthesis,
-)
 from autoreason.tournament.challengers import MAX_RIVALS, challenge, choose_draft, write_rival
 from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
-from autoreason.tournament.metric import Metric
-from autoreason.tournament.panel import CodeJudges, confirm, run_playoff
-from autoreason.tournament.stop import Ending, ShareChanged, describe_survivals, find_ending
-from autoreason.tournament.strategy import Strategy
-from autoreason.tournament.voting import max_lead, pass_size, whole_size
+from autoreason.tournament.panel import CodeJudges, Metric, confirm, run_playoff
+from autoreason.tournament.strategy import (
+    Ending,
+    ShareChanged,
+    Strategy,
+    describe_survivals,
+    find_ending,
+)
+from autoreason.tournament.voting import (
+    ballot_size,
+    in_tie_order,
+    judges_revisions,
+    max_lead,
+    pass_size,
+    revisers_by_slot,
+    whole_size,
+    writes_synthesis,
+)
 from autoreason.tournament.writing import CRITICS, CritiqueResult, criticise, violations
 
 TRIES = 2

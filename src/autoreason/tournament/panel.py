@@ -2,31 +2,79 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from autoreason.events import (
-    BallotCast,
-    CodeBallot,
-    Incumbent,
-    PanelDecided,
-    PlayoffDecided,
-    Verdict,
-)
+from autoreason import events
 from autoreason.exchange import Query
 from autoreason.jobs.context import JobContext, draw, use_in_order
 from autoreason.keys import attempt_stage, sub_key
 from autoreason.parsing.documents import same_text
 from autoreason.stats.ranks import agreement
 from autoreason.story import CONFIRMATION
-from autoreason.task import Task
+from autoreason.task import Task, Work
 from autoreason.tournament.evidence import SurvivalChances, chance_of_margin, survival_chances
 from autoreason.tournament.judges import balanced_orders, cast_ballot, random_orders
-from autoreason.tournament.metric import EVALUATIONS, measure, metric_of
 from autoreason.tournament.voting import QUARTERS, PanelSize, count_votes
+
+MetricRole = Literal["guard", "judge"]
+"""A guard keeps worse texts off the ballot; a judge ranks the texts on it."""
+EVALUATIONS = 4
+"""Measurements of each text, with the same seeds for all texts that are compared."""
+
+
+class Metric(Work):
+    """What gives a text a number."""
+
+    name = "a metric"
+    evaluate: str
+    """What measures, as the user names it."""
+    role: MetricRole
+
+    @abstractmethod
+    def query(self, key: str, text: str, seed: int) -> Query[Any]:
+        """Asks for one measurement."""
+
+    @abstractmethod
+    def read(self, answer: Any) -> float | None:
+        """The number, higher is better; None where there is none."""
+
+    def fault(self, answer: Any) -> str:  # noqa: ARG002
+        """Why there is no number, in words; empty where that is not known."""
+        return ""
+
+
+def metric_of(task: Task, role: MetricRole) -> Metric | None:
+    """The task's metric, where it has one in this role."""
+    work = task.work
+    return work if isinstance(work, Metric) and work.role == role else None
+
+
+class MeasuredText(NamedTuple):
+    """The numbers of a text, evaluation by evaluation, and why one of them is missing."""
+
+    values: list[float | None]
+    fault: str
+
+
+async def measure(
+    context: JobContext, metric: Metric, key: str, text: str, seeds: str
+) -> MeasuredText:
+    """The numbers of a text; texts measured with the same `seeds` share them."""
+    values, fault = [], ""
+    for evaluation in range(EVALUATIONS):
+        seed = draw(context.settings.seed, sub_key(seeds, evaluation)).getrandbits(31)
+        query = metric.query(sub_key(key, "evaluation", evaluation), text, seed)
+        answer = await context.ask(query)
+        values.append(metric.read(answer))
+        fault = fault or metric.fault(answer)
+    return MeasuredText(values, fault)
+
 
 _Measure = Callable[[str, str], Awaitable[float | None]]
 """The number of a text, asked for under a key."""
@@ -60,14 +108,14 @@ class CodeJudges:
         self._seats = {name: measures[name] for name in code_seats(context.task)}
         self._values: dict[tuple[str, str], float | None] = {}
 
-    async def vote(self, stage: str, texts: Mapping[str, str]) -> dict[str, CodeBallot]:
+    async def vote(self, stage: str, texts: Mapping[str, str]) -> dict[str, events.CodeBallot]:
         ballots = {}
         for seat, number in self._seats.items():
             for name, text in texts.items():
                 if (seat, text) not in self._values:
                     self._values[seat, text] = await number(sub_key(stage, seat, name), text)
             values = {name: self._values[seat, text] for name, text in texts.items()}
-            ballots[seat] = CodeBallot(ranking=rank(values), values=values)
+            ballots[seat] = events.CodeBallot(ranking=rank(values), values=values)
         return ballots
 
     async def _measure(self, key: str, text: str) -> float | None:
@@ -103,7 +151,7 @@ class Panel:
     stage: str
     texts: Mapping[str, str]
     size: PanelSize
-    ballots: list[BallotCast] = field(default_factory=list)
+    ballots: list[events.BallotCast] = field(default_factory=list)
     code: CodeJudges | None = None
     """Have seats of their own on panels that choose."""
     reference: str = ""
@@ -123,7 +171,7 @@ class Panel:
         rule = self.context.settings.voting
         return survival_chances(self.size, len(self.texts), rule, self.invalid_seats)
 
-    async def run(self) -> Verdict | None:
+    async def run(self) -> events.Verdict | None:
         """The verdict, or None where too few ballots are valid."""
         settings, names = self.context.settings, tuple(self.texts)
         rule = settings.voting
@@ -132,7 +180,7 @@ class Panel:
         # Sorted first, so that the schedule cannot depend on which text is the incumbent.
         orders = spread(sorted(names), self.size.limit, seed)
 
-        def take(ballot: BallotCast) -> None:
+        def take(ballot: events.BallotCast) -> None:
             self.ballots.append(ballot)
             self.context.emit(ballot)
 
@@ -160,14 +208,14 @@ class Panel:
 
 
 def verdict_of(
-    ballots: Sequence[BallotCast],
+    ballots: Sequence[events.BallotCast],
     names: Sequence[str],
     rule: str,
     size: int | PanelSize,
     *,
     always: int | None = None,
-    code: Mapping[str, CodeBallot] | None = None,
-) -> Verdict:
+    code: Mapping[str, events.CodeBallot] | None = None,
+) -> events.Verdict:
     """What ballots decide under a rule, ties in the order of `names`; agreement is that of the first `always`."""
     rankings = [ballot.ranking for ballot in ballots if ballot.ranking]
     invalid = tuple(ballot.seat for ballot in ballots if not ballot.ranking)
@@ -177,7 +225,7 @@ def verdict_of(
     ]
     by_code = [each.ranking for each in (code or {}).values() if each.ranking] * seats.code_votes
     result = count_votes(rule, [*by_code, *votes], names, seats.required_lead)
-    return Verdict(
+    return events.Verdict(
         winner=result.winner,
         scores=result.scores,
         margin=result.margin,
@@ -194,11 +242,11 @@ def verdict_of(
 
 async def run_playoff(
     context: JobContext,
-    incumbents: Sequence[Incumbent],
+    incumbents: Sequence[events.Incumbent],
     max_texts: int | None = None,
     attempt: int = 0,
     code: CodeJudges | None = None,
-) -> Incumbent:
+) -> events.Incumbent:
     """The text to deliver; the last incumbent where there is nothing to decide, or nothing was decided."""
     finalists = choose_finalists(incumbents, max_texts or context.settings.playoff_texts)
     if not context.settings.playoff or len(finalists) < 2:
@@ -223,7 +271,7 @@ async def run_playoff(
     if verdict and first in by_name and winner.name != first:
         preferred = sum(each.index(winner.name) < each.index(first) for each in panel.rankings)
     context.emit(
-        PlayoffDecided(
+        events.PlayoffDecided(
             texts=tuple(finalists),
             winner=winner.name if verdict else None,
             verdict=verdict,
@@ -242,9 +290,11 @@ def playoff_weights(context: JobContext) -> dict[str, float]:
     return found if len({*found.values()}) > 1 and found.keys() == {*judges} else {}
 
 
-def choose_finalists(incumbents: Sequence[Incumbent], max_texts: int) -> list[Incumbent]:
+def choose_finalists(
+    incumbents: Sequence[events.Incumbent], max_texts: int
+) -> list[events.Incumbent]:
     """The first draft, the last incumbent, and others spread evenly over the run; no breach, no clone."""
-    distinct: list[Incumbent] = []
+    distinct: list[events.Incumbent] = []
     for incumbent in reversed(incumbents):
         if incumbent.keeps_contract and not any(
             same_text(incumbent.text, other.text) for other in distinct
@@ -256,7 +306,9 @@ def choose_finalists(incumbents: Sequence[Incumbent], max_texts: int) -> list[In
     return [distinct[round(step * last / (max_texts - 1))] for step in range(max_texts)]
 
 
-async def confirm(context: JobContext, draft: Incumbent, delivered: Incumbent) -> None:
+async def confirm(
+    context: JobContext, draft: events.Incumbent, delivered: events.Incumbent
+) -> None:
     """Ask fresh judges which of the two they prefer.
 
     Ballots that chose a text favour it, even if judges rank at random, so they are not evidence for it.
@@ -267,4 +319,4 @@ async def confirm(context: JobContext, draft: Incumbent, delivered: Incumbent) -
         return
     texts = {draft.name: draft.text, delivered.name: delivered.text}
     verdict = await Panel(context, CONFIRMATION, texts, PanelSize(start=judges)).run()
-    context.emit(PanelDecided(stage=CONFIRMATION, verdict=verdict))
+    context.emit(events.PanelDecided(stage=CONFIRMATION, verdict=verdict))

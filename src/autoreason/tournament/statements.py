@@ -21,33 +21,18 @@ from autoreason.report.numbers import (
     positions,
 )
 from autoreason.story import CONFIRMATION
-from autoreason.tournament.candidates import SLOT_NAMES
+from autoreason.tournament.voting import SLOT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from autoreason import events
     from autoreason.contract import Contract, Violation
-    from autoreason.events import (
-        BallotCast,
-        CandidateDropped,
-        CandidateReady,
-        CodeBallot,
-        CritiqueWritten,
-        DraftReady,
-        DraftWritten,
-        Evidence,
-        PanelDecided,
-        PassDecided,
-        PlayoffDecided,
-        Preference,
-        Survival,
-        Verdict,
-    )
     from autoreason.knowledge_records import Knowledge
     from autoreason.settings import Settings
     from autoreason.story import Story
     from autoreason.task import Task
-    from autoreason.tournament.metric import Metric
+    from autoreason.tournament.panel import Metric
 
 ONE_VOTE = "one judge in each pass; one vote is no panel, so nothing can be claimed from the passes"
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
@@ -83,7 +68,7 @@ def scores(points: dict[str, int]) -> str:
     return " · ".join(f"{name} {points[name]}" for name in (*usual, *others))
 
 
-def lead(verdict: Verdict) -> str:
+def lead(verdict: events.Verdict) -> str:
     if verdict.tied:
         return f"a tie at the top, which goes to {verdict.winner}"
     if verdict.margin < 0:
@@ -92,17 +77,17 @@ def lead(verdict: Verdict) -> str:
     return f"{count(verdict.margin, 'point')} ahead; {by_chance('as much', verdict.chance)}"
 
 
-def ballots(verdict: Verdict) -> str:
+def ballots(verdict: events.Verdict) -> str:
     cast = count(verdict.ballots, "ballot")
     cast += "".join(f" and the {name}'s" for name in code_voters(verdict))
     return f"{cast}, {verdict.invalid} not valid" if verdict.invalid else cast
 
 
-def code_voters(verdict: Verdict) -> list[str]:
+def code_voters(verdict: events.Verdict) -> list[str]:
     return [name for name, ballot in verdict.code.items() if ballot.ranking]
 
 
-def decided(event: PassDecided, k: int | None = None) -> str:
+def decided(event: events.PassDecided, k: int | None = None) -> str:
     if event.outcome == "inconclusive":
         return f"inconclusive ({event.reason or 'too few valid ballots'}); A stays"
     if event.outcome == "unjudged":
@@ -120,12 +105,12 @@ def decided(event: PassDecided, k: int | None = None) -> str:
     return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
 
 
-def uncounted(event: PassDecided) -> str:
+def uncounted(event: events.PassDecided) -> str:
     breaks = f"does not count: breaks the contract ({violations(event.violations)})"
     return breaks if event.violations else ""
 
 
-def panel(event: PanelDecided) -> str:
+def panel(event: events.PanelDecided) -> str:
     verdict = event.verdict
     is_pair = Key.parse(event.stage).head == PAIR
     if verdict is None and is_pair:
@@ -144,18 +129,18 @@ def survivals(streak: int, k: int | None) -> str:
     return f"survival {streak} of {k} in a row" if k else f"survival {streak} in a row"
 
 
-def draft(event: DraftReady | DraftWritten, of: int = 1) -> str:
+def draft(event: events.DraftReady | events.DraftWritten, of: int = 1) -> str:
     chosen = f"; number {event.number} of {of} drafts" if of > 1 else ""
     breaks = f"{of} tries, none keeps the contract" if of > 1 else "breaks the contract"
     broken = f"; {breaks}: {violations(event.violations)}" if event.violations else ""
     return f"{count(event.words, 'word')}{chosen}{broken}"
 
 
-def first_draft(found: DraftReady | None) -> str:
+def first_draft(found: events.DraftReady | None) -> str:
     return "the draft it began from" if found and found.of > 1 else "the first draft"
 
 
-def critique(event: CritiqueWritten) -> str:
+def critique(event: events.CritiqueWritten) -> str:
     if event.by_code:
         return f"{count(len(event.problems), 'limit')} of the contract broken, found by code"
     if not event.readable:
@@ -187,7 +172,7 @@ def knowledge(found: Knowledge) -> str:
     return f"{count(len(found.shown), 'record')} of {found.source}{judged}"
 
 
-def candidate(event: CandidateReady) -> str:
+def candidate(event: events.CandidateReady) -> str:
     notes = [
         note
         for note, applies in (
@@ -216,7 +201,7 @@ _DROPPED = {
 }
 
 
-def dropped(event: CandidateDropped) -> str:
+def dropped(event: events.CandidateDropped) -> str:
     detail = violations(event.violations) or event.detail
     if event.reason == "clone" and detail:
         return f"left out: it is {detail}"
@@ -269,18 +254,18 @@ def _code_votes(seat: str, story: Story) -> str:
     )
 
 
-def _why_no_vote(event: CodeBallot) -> str:
+def _why_no_vote(event: events.CodeBallot) -> str:
     without = None in event.values.values()
     return "a text had no number" if without else "two texts had the same number"
 
 
-def code_ballot(event: CodeBallot) -> str:
+def code_ballot(event: events.CodeBallot) -> str:
     if event.ranking:
         return ranking(event.ranking)
     return f"no vote: {_why_no_vote(event)}"
 
 
-def ballot(event: BallotCast) -> str:
+def ballot(event: events.BallotCast) -> str:
     lens = f" ({event.lens})" if event.lens else ""
     lens += " (shown the first draft)" if event.anchored else ""
     again = f", asked {event.asked} times" if event.asked > 1 else ""
@@ -291,7 +276,7 @@ def ballot(event: BallotCast) -> str:
     return f"judge {judge}{lens}: {vote}{again}{checked}"
 
 
-def length_check(event: BallotCast) -> str:
+def length_check(event: events.BallotCast) -> str:
     if event.check is None or event.ranking is None:
         return "no one checked its first place"
     if event.check.only_length is None:
@@ -314,7 +299,7 @@ def contract(rules: Contract, broken: tuple[Violation, ...]) -> str:
     return f"kept: {' '.join(rules.rules())}"
 
 
-def survival(found: Survival | None) -> str:
+def survival(found: events.Survival | None) -> str:
     if found is None or not found.panels:
         return "no panel sat, so nothing is known"
     usual = decimal(found.expected)
@@ -329,7 +314,7 @@ def survival(found: Survival | None) -> str:
     return f"{sentence}, and {row} within as many passes in {percent(found.chance)} of runs"
 
 
-def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
+def playoff(decided: events.PlayoffDecided, draft: events.DraftReady | None = None) -> str:
     if decided.winner is None or decided.verdict is None:
         return "too few valid ballots, so that the last A is delivered"
     texts = count(len(decided.texts), "text")
@@ -343,7 +328,7 @@ def playoff(decided: PlayoffDecided, draft: DraftReady | None = None) -> str:
     )
 
 
-def weights(decided: PlayoffDecided) -> str:
+def weights(decided: events.PlayoffDecided) -> str:
     if not decided.weights:
         return ""
     each = listed([f"{judge} {weight:g}" for judge, weight in decided.weights.items()])
@@ -367,7 +352,10 @@ def length(story: Story) -> str:
 
 
 def preference(
-    found: Preference | None, origin: str = "", draft: DraftReady | None = None, asked: str = ""
+    found: events.Preference | None,
+    origin: str = "",
+    draft: events.DraftReady | None = None,
+    asked: str = "",
 ) -> str:
     """How many judges who chose nothing prefer the delivered text to the draft that the passes began with."""
     first = first_draft(draft)
@@ -398,7 +386,7 @@ def leaks(number: int) -> str:
 
 
 def evidence(
-    found: Evidence, story: Story, broken: tuple[Violation, ...], origin: str = ""
+    found: events.Evidence, story: Story, broken: tuple[Violation, ...], origin: str = ""
 ) -> list[tuple[str, str]]:
     if found.ballots + found.invalid or found.survival or found.unopposed:
         judged = (

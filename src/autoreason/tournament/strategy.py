@@ -2,38 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace as changed
 
-from autoreason.contract import count_words
+from autoreason import events
+from autoreason.contract import Violation, count_words
 from autoreason.errors import InvalidInput, PanelFailed, StrategyError
-from autoreason.events import (
-    FINISHED,
-    Delivered,
-    GuidanceGiven,
-    Incumbent,
-    PassDecided,
-    PassOutcome,
-    PassStarted,
-    PromptsShortened,
-    Slot,
-    Status,
-    Verdict,
-)
 from autoreason.exchange import BudgetQuery, GuidanceQuery, Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job
 from autoreason.keys import Key, pass_key, sub_key, try_key
+from autoreason.parsing.documents import share_changed
+from autoreason.report.numbers import count, percent
+from autoreason.settings import Settings
+from autoreason.story import Story
 from autoreason.tournament.challengers import admit, prepare_draft
 from autoreason.tournament.evidence import SurvivalChances, gather_evidence
 from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.panel import CodeJudges, Panel
-from autoreason.tournament.stop import Ending
 from autoreason.tournament.voting import PanelSize, pass_size
 from autoreason.tournament.writing import MissingText, WrittenText, violations, write
+
+
+class Ending(NamedTuple):
+    """What ended a run, and the same in words."""
+
+    ended_by: events.EndedBy
+    reason: str
+
+
+ShareChanged = Callable[[str, str], float]
+
+
+def describe_survivals(streak: int) -> str:
+    """`A survived 3 passes in a row`."""
+    return "A survived a pass" if streak == 1 else f"A survived {streak} passes in a row"
+
+
+def find_ending(
+    story: Story, settings: Settings, changed: ShareChanged = share_changed
+) -> Ending | None:
+    """What ends a run before A has survived k times: a contract that no text keeps, or a plateau.
+
+    The paper's runs go on whatever their texts break.
+    """
+    if settings.protocol != "paper" and (why := _contract_never_kept(story)):
+        return Ending("contract", why)
+    why = _plateau(story, settings, changed)
+    return Ending("plateau", why) if why else None
+
+
+def _plateau(story: Story, settings: Settings, changed: ShareChanged) -> str:
+    """Over when so many passes in a row that A lost changed no larger share of its words; its survivals are k's."""
+    number, share = settings.plateau, settings.plateau_change
+    decided = [(each, each.decided.winner) for each in story.passes if each.decided]
+    last = [(each, winner) for each, winner in decided if winner not in (None, "A")][-number:]
+    if not number or len(last) < number:
+        return ""
+    if any(changed(each.incumbent, each.text(winner)) > share for each, winner in last):
+        return ""
+    which = "the last change" if number == 1 else f"each of the last {number} changes"
+    return f"a plateau: {which} was at most {percent(share)} of the words"
+
+
+def _contract_never_kept(story: Story) -> str:
+    """Over when, after the drafts and a pass, no text keeps the contract and one of its limits was kept by none.
+
+    Limits that were each kept by some text may still come together, and a length that some text was half as far from
+    may still be reached: on a real model most such runs get there.
+    """
+    breaches = story.breaches
+    if not any(each.decided and each.decided.winner for each in story.passes) or not all(breaches):
+        return ""
+    first, *others = ({_limit(each): each for each in broken} for broken in breaches)
+    never = [
+        broken.message
+        for name, broken in first.items()
+        if all(name in each and 2 * each[name].words_off >= broken.words_off for each in others)
+    ]
+    if not never:
+        return ""
+    return f"none of {count(len(breaches), 'text')} kept the contract: {'; '.join(never)}"
+
+
+def _limit(broken: Violation) -> str:
+    """Which limit it is; the message of some differs from text to text."""
+    is_named = broken.rule in ("sections", "must_include", "must_not_include")
+    return broken.message if is_named else broken.rule
 
 
 class Strategy(Job):
@@ -55,24 +113,24 @@ class Strategy(Job):
         self._weakness = ""
         """What the author's model failed at, so that it needs the short prompts."""
 
-    async def run(self) -> Delivered:
+    async def run(self) -> events.Delivered:
         """From the task to a text."""
         raise NotImplementedError
 
-    def accept(self, reason: str) -> Delivered | None:
+    def accept(self, reason: str) -> events.Delivered | None:
         """Deliver the incumbent as it is, or the text that the playoff chose."""
         if self.story.chosen is None:
             return None
         return self._end("accepted", Ending("person", reason), self.story.chosen)
 
     @property
-    def incumbent(self) -> Incumbent:
+    def incumbent(self) -> events.Incumbent:
         """The current text."""
         if self.story.incumbent is None:
             raise InvalidInput("there is no text yet; write the draft first")
         return self.story.incumbent
 
-    async def write_draft(self) -> Incumbent:
+    async def write_draft(self) -> events.Incumbent:
         """The first text: given, or written by the author."""
         await prepare_draft(self.context)
         return self.incumbent
@@ -96,11 +154,11 @@ class Strategy(Job):
         small = self.context.prompts.small
         # Between passes, so that it does not depend on the order of replies.
         if self._weakness and small and not self.story.shortened:
-            self.emit(PromptsShortened(number=number, reason=self._weakness))
+            self.emit(events.PromptsShortened(number=number, reason=self._weakness))
             self.context = replace(self.context, prompts=small)
         if self.context.allowance:
             self.context.allowance.begin_pass()
-        self.emit(PassStarted(number=number, words=count_words(self.incumbent.text)))
+        self.emit(events.PassStarted(number=number, words=count_words(self.incumbent.text)))
 
     def check_pass_started(self, number: int) -> None:
         """Refuse to work in a pass that was not started, before any request or event of it."""
@@ -141,7 +199,7 @@ class Strategy(Job):
         """What a person wants the critic of this pass to look at."""
         guidance = await self.context.ask(GuidanceQuery(key=pass_key(number, "guidance")))
         if guidance:
-            self.emit(GuidanceGiven(number=number, text=guidance))
+            self.emit(events.GuidanceGiven(number=number, text=guidance))
         return guidance
 
     async def write(self, number: int, prompt: str) -> WrittenText | MissingText:
@@ -160,9 +218,9 @@ class Strategy(Job):
     async def vote(
         self,
         number: int,
-        ballot: Mapping[Slot, str],
+        ballot: Mapping[events.Slot, str],
         size: PanelSize,
-        fallback: Slot | None = None,
+        fallback: events.Slot | None = None,
         code: CodeJudges | None = None,
     ) -> None:
         """End a pass by a panel's verdict, ties in the order of the ballot; without one `fallback` wins, or none."""
@@ -186,14 +244,14 @@ class Strategy(Job):
     def decide(
         self,
         number: int,
-        winner: Slot,
+        winner: events.Slot,
         *,
-        verdict: Verdict | None = None,
+        verdict: events.Verdict | None = None,
         chances: SurvivalChances | None = None,
         reason: str = "",
     ) -> None:
         """End a pass that has a winner; A survives if it keeps its contract and, after a vote, leads."""
-        outcome: PassOutcome = "decided" if verdict else "unopposed"
+        outcome: events.PassOutcome = "decided" if verdict else "unopposed"
         streak = 0
         if winner == "A" and self.incumbent.keeps_contract:
             # A tie neither counts nor ends the streak.
@@ -212,11 +270,11 @@ class Strategy(Job):
     def end_pass(
         self,
         number: int,
-        outcome: PassOutcome,
-        winner: Slot | None,
+        outcome: events.PassOutcome,
+        winner: events.Slot | None,
         *,
         streak: int = 0,
-        verdict: Verdict | None = None,
+        verdict: events.Verdict | None = None,
         chances: SurvivalChances | None = None,
         reason: str = "",
     ) -> None:
@@ -227,7 +285,7 @@ class Strategy(Job):
         if winner and winner != "A":
             text = self.story.passes[-1].text(winner)
         self.emit(
-            PassDecided(
+            events.PassDecided(
                 number=number,
                 outcome=outcome,
                 winner=winner,
@@ -262,19 +320,21 @@ class Strategy(Job):
         return Ending("passes", f"{run}, the most allowed")
 
     def deliver(
-        self, status: Status, reason: str | Ending, text: Incumbent | None = None
-    ) -> Delivered:
+        self, status: events.Status, reason: str | Ending, text: events.Incumbent | None = None
+    ) -> events.Delivered:
         """End the run with this text, or the incumbent."""
-        if status not in FINISHED:
+        if status not in events.FINISHED:
             raise InvalidInput(
                 f"{self.settings.job.name} ends as {status!r}; a run ends as converged, capped or done"
             )
         return self._end(status, reason, text or self.incumbent)
 
-    def _end(self, status: Status, reason: str | Ending, text: Incumbent) -> Delivered:
+    def _end(
+        self, status: events.Status, reason: str | Ending, text: events.Incumbent
+    ) -> events.Delivered:
         broken = () if self.context.task.contract.empty else violations(self.context, text.text)
         ending = Ending("strategy", reason) if isinstance(reason, str) else reason
-        delivered = Delivered(
+        delivered = events.Delivered(
             status=status,
             ended_by=ending.ended_by,
             reason=ending.reason,

@@ -66,18 +66,6 @@ def test_a_certificate_is_printed_and_kept(inside: Inside) -> None:
     assert shown.partition("\n\nMade")[0] == done.out.partition("\n\nTook")[0]
 
 
-def test_certificates_are_listed(inside: Inside) -> None:
-    nothing = inside("models", "--certificates")
-    assert (nothing.status, nothing.out) == (0, "")
-    assert "autoreason certify MODEL" in nothing.err
-    inside(*ECHO, "-q")
-    heading, row = inside("models", "--certificates").out.splitlines()
-    assert heading.split() == ["judge", "verdict", "when", "run", "failed"]
-    assert row.startswith("echo/echo  not shown")
-    write_certificate(stored("a/one"))
-    assert inside("models", "--certificates").out.splitlines()[1].startswith("a/one      failed")
-
-
 def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -> None:
     write_certificate(stored("echo/echo"))
     done = inside("run", BRIEF, *FAST, "-q", "--call-limit", "4", *NO_END)
@@ -91,13 +79,6 @@ def test_whoever_seats_a_judge_that_failed_is_told_in_one_line(inside: Inside) -
         (inside.folder / name).write_text(f"A text in {name}.\n")
     judged = inside("judge", BRIEF, "one.md", "two.md", "-m", "echo/echo", "-q")
     assert (judged.status, judged.err.splitlines()) == (0, [line])
-
-
-def test_nobody_is_warned_where_no_judge_sits_or_the_judge_is_certified(inside: Inside) -> None:
-    write_certificate(stored("echo/echo"))
-    alone = inside("run", BRIEF, "-m", "echo/echo", "--strategy", "single", "-q")
-    assert (alone.status, alone.err) == (0, "")
-    assert inside(*ECHO, "-q").err == ""
 
 
 def test_the_warning_says_where_judges_are_asked_in_fewer_words(

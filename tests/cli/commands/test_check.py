@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 
 from autoreason.programs.sandbox import levels
@@ -149,14 +148,6 @@ def test_without_a_sandbox_nothing_is_run_unless_it_is_said(
     assert mark.exists()
 
 
-def test_a_program_may_come_from_standard_input(shell: Shell) -> None:
-    (shell.home / "problem.json").write_text(json.dumps(PROBLEM))
-    said = shell("problems", "check", "problem.json", "-", stdin=RIGHT)
-    assert said.returncode == 0, said.stderr
-    (shell.home / "s.py").write_text(RIGHT)
-    assert shell("problems", "check", "-", "s.py", stdin=json.dumps(PROBLEM)).returncode == 0
-
-
 def test_known_solutions_of_a_set_are_checked(inside: Inside, problems: str) -> None:
     said = inside("problems", "check", problems)
     assert said.status == 1
@@ -167,25 +158,6 @@ def test_known_solutions_of_a_set_are_checked(inside: Inside, problems: str) -> 
     told = inside("problems", "check", problems, "--json").json
     assert (told["solutions"], told["accepted"]) == (2, 1)
     assert told["failed"][0]["problem"] == "other"
-
-
-def test_solutions_of_problems_that_cannot_be_judged_are_not_counted(inside: Inside) -> None:
-    unfair = PROBLEM | {"id": "any", "checker": "special", "solution": "print(0)"}
-    path = inside.write("set.jsonl", f"{json.dumps(PROBLEM)}\n{json.dumps(unfair)}\n")
-    said = inside("problems", "check", path)
-    assert said.status == 0
-    conclusion, _, *left_out = said.out.splitlines()
-    assert " ".join(" ".join(left_out).split()) == (
-        "Left out 1 problem that cannot be judged: "
-        "several answers are right; give a `checker_program` that tells which"
-    )
-    assert conclusion.startswith("1 of 1 known solution accepted, 4 tests; sandbox ")
-    assert inside("problems", "check", path, "--json").json["unfair"] == ["any"]
-    path = inside.write("set.jsonl", json.dumps(unfair))
-    assert inside("problems", "check", path).sentence == (
-        "no problem of this set can be judged: "
-        "several answers are right; give a `checker_program` that tells which"
-    )
 
 
 def test_programs_cannot_write_to_the_users_folder(inside: Inside, problem: str) -> None:

@@ -9,17 +9,6 @@ BRIEF = "Write about tides and boats"
 SMALL = ("-m", "echo/echo", "--seed", "7", "--repeats", "2", "--passes", "1", "--panel", "2")
 TWO = ("--strategies", "improve,single")
 
-OWN = """
-from autoreason.extend import Strategy
-
-class Mine(Strategy):
-    prompts = ()
-
-    async def run(self):
-        await self.write_draft()
-        return self.deliver("done", "mine is done")
-"""
-
 
 def test_a_comparison_ends_with_tables_and_one_sentence(inside: Inside) -> None:
     said = inside("compare", BRIEF, *SMALL, *TWO)
@@ -27,19 +16,6 @@ def test_a_comparison_ends_with_tables_and_one_sentence(inside: Inside) -> None:
     assert "improve against" in said.out
     assert "No winner" in said.out
     assert "brief, improve 1: " in said.err
-
-
-def test_a_strategy_of_ones_own_is_compared_from_any_folder(
-    inside: Inside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    inside.write("mine.py", OWN)
-    names = ("--strategies", "improve,mine.py:Mine")
-    assert inside("compare", BRIEF, *SMALL, *names, "--call-limit", "3", "-q").status == 3
-    (inside.folder / "elsewhere").mkdir()
-    monkeypatch.chdir(inside.folder / "elsewhere")
-    resumed = inside("resume", "--call-limit", "100", "-q")
-    assert resumed.status == 0
-    assert "mine.py:Mine" in resumed.out
 
 
 @pytest.mark.parametrize(
@@ -75,10 +51,3 @@ def test_a_killed_comparison_is_shown_and_resumed(inside: Inside) -> None:
         assert inside("show", "--json").status == 0
     resumed = inside("resume", "--call-limit", "100", "--json", "-q").json
     assert resumed["status"] == "done"
-
-
-def test_what_a_comparison_cannot_show_is_said_before_it_is_paid_for(inside: Inside) -> None:
-    few = inside("compare", BRIEF, *SMALL, *TWO)
-    assert "2 repeats of 2 strategies cannot show" in few.err
-    assert "that takes 6 or more" in few.err
-    assert "cannot show" not in inside("compare", BRIEF, *SMALL, *TWO, "-q").err

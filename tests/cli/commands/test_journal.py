@@ -145,16 +145,6 @@ def test_the_shell_completes_names_of_runs(paused: Shell) -> None:
     assert done.stdout == f"plain,{row['run']}\n"
 
 
-def test_a_fork_keeps_the_limits_it_does_not_change(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "500", *NO_END).returncode == 0
-    assert shell("fork", "last", "-q", "--token-limit", "900000", "--judges", "12").returncode == 0
-    settings = json.loads(shell("show", "--json").stdout)["settings"]
-    assert (settings["budget"]["calls"], settings["budget"]["tokens"]) == (500, 900000)
-    assert (settings["judges"], settings["max_judges"]) == (12, 12)
-    assert shell("fork", "last", "-q", "--protocol", "paper").returncode == 0
-    assert json.loads(shell("show", "--json").stdout)["settings"]["budget"]["calls"] == 500
-
-
 def test_resume_without_a_name_skips_a_run_of_which_nothing_is_recorded(paused: Shell) -> None:
     with Journal.open(str(paused.journal), create=False) as journal:
         create_run(journal, "29991231-empty-run", "Nothing", "0")

@@ -7,10 +7,6 @@ from typing import Any
 
 import pytest
 from tests.cli.inside import Inside
-from tests.tournament.stage import cut_off
-
-from autoreason.exchange import Reply
-from autoreason.models import doubles
 
 TEXTS = {
     "alpha.md": "Alpha tides come twice a day. Boats wait for them.",
@@ -24,15 +20,6 @@ PANEL = ("-m", "echo/echo", "--seed", "7", "--judges", "3")
 def texts(inside: Inside) -> tuple[str, ...]:
     """Three files."""
     return tuple(inside.write(name, text) for name, text in TEXTS.items())
-
-
-def deaf(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judges who answer with nothing that could be read."""
-
-    async def ask(*_: object) -> Reply:
-        return cut_off("Well")
-
-    monkeypatch.setattr(doubles.EchoModel, "ask", ask)
 
 
 def test_a_panel_ends_with_a_table_and_one_sentence(inside: Inside, texts: tuple[str, ...]) -> None:
@@ -54,14 +41,6 @@ def test_the_report_is_a_page_too_and_the_same_once_more_with_show(
     assert '<p class="conclusion">' in one.read_text("utf-8")
     assert all(name in one.read_text("utf-8") for name in TEXTS)
     assert "written to two.html" in again.err
-
-
-def test_a_page_shows_a_whole_run(inside: Inside) -> None:
-    inside("run", "Write about tides.", "-m", "echo/echo", "--seed", "1", "--passes", "1", "-q")
-    for part in ("--text", "--diff", "--pass=1"):
-        done = inside("show", part, "--html", "page.html")
-        assert (done.status, (inside.folder / "page.html").exists()) == (2, False)
-        assert "--html go alone or with --json" in done.sentence
 
 
 def test_pairs_are_judged_in_both_orders(inside: Inside, texts: tuple[str, ...]) -> None:
@@ -94,20 +73,6 @@ def test_what_cannot_be_judged_is_one_sentence_and_writes_nothing(
     assert not inside.journal_exists
 
 
-def test_dead_judges_are_exit_5_and_the_table_comes_with_resume(
-    inside: Inside, texts: tuple[str, ...]
-) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        deaf(patch)
-        failed = inside("judge", "Write about tides", *texts, *PANEL, "-q")
-    assert failed.status == 5
-    assert "autoreason resume" in failed.sentence
-    resumed = inside("resume")
-    assert resumed.status == 0
-    assert all(name in resumed.out for name in TEXTS)
-    assert "3 votes counted, of echo/echo, asked 3 times" in resumed.out
-
-
 def test_a_budget_pauses_a_panel_and_resume_prints_the_table(
     inside: Inside, texts: tuple[str, ...]
 ) -> None:
@@ -122,17 +87,6 @@ def test_a_budget_pauses_a_panel_and_resume_prints_the_table(
     finished = inside("resume", resumed["run"])
     assert finished.status == 2
     assert f"`autoreason show {resumed['run']}` shows its result" in finished.sentence
-
-
-def test_a_dry_run_says_what_a_panel_takes_and_calls_nothing(
-    inside: Inside, texts: tuple[str, ...]
-) -> None:
-    said = inside("judge", "Write about tides", *texts, *PANEL, "--dry-run")
-    assert "calls      3 to 12, most likely about 3" in said.out
-    assert "panel      3 judges, each ranks 3 texts\nlimits     none\nseed       7\n\n" in said.out
-    for word in ("protocol", "contract", "changed", "strategy"):
-        assert word not in said.out.partition("First prompt")[0]
-    assert not inside("runs").out
 
 
 RUN = ("-m", "echo/echo", "--seed", "1", "--passes", "2", "-q")

@@ -78,14 +78,6 @@ def test_a_predictor_is_tested(inside: Inside) -> None:
     assert (found.status, found.json["verdict"]) == (1, "harms")
 
 
-def test_few_pairs_are_no_test(inside: Inside, folder: Path) -> None:
-    done = inside("knowledge", "test", "kb")
-    assert done.status == 1
-    assert done.out.startswith("Too few: ")
-    (folder / "kb.toml").write_text("private = 3")
-    assert "kb.toml" in inside("knowledge", "test", "kb").sentence
-
-
 def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     text = inside("run", "Write a toast.", "-m", "echo/echo", "--passes", "1", "-q").out
     (run,) = inside.runs()
@@ -144,7 +136,6 @@ def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:
     assert "give 0.38 for per cent" in inside(*there, "--value", "38", "--n", "2100").sentence
     assert "--group is empty" in inside(*there, "--group", "").sentence
     assert inside(*there, "--value", "many").status == 2
-    assert inside(*there, "--n", "0").sentence == "--n is 0; give 1 or more"
 
 
 def test_a_table_is_imported_once(inside: Inside) -> None:

@@ -142,17 +142,6 @@ def test_a_report_names_the_texts_and_later_ones_do_not_ask(packet: Shell) -> No
     assert opening(folder) == opened
 
 
-def test_people_are_compared_with_a_panel_of_models_over_the_same_files(packet: Shell) -> None:
-    folder = packet.home / "study"
-    rate(folder, "Anna", "c.md", "a.md", "b.md")
-    judged = packet("judge", "brief.md", *TEXTS, "-m", "echo/echo", "--judges", "3", "-q")
-    assert judged.returncode == 0, judged.stderr
-    done = packet("rate", "report", "study", "--yes", "--json", "--panel", "last")
-    (task,) = json.loads(done.stdout)["panel"]["tasks"]
-    assert task["judges"] == 3
-    assert sum(task["panel"].values()) == 3 * (3 + 2 + 1)
-
-
 def test_a_panel_that_cannot_be_read_leaves_the_key_shut(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
     (packet.home / "panel.json").write_text("{")

@@ -354,33 +354,6 @@ def test_a_run_that_is_killed_goes_on_and_measures_nothing_twice(
     assert quick_shell("runs", "check", "last").returncode == 0
 
 
-def test_a_live_run_is_guided_and_accepted_from_another_terminal(
-    shell: Shell, quick_shell: Shell
-) -> None:
-    prepare(shell.home)
-    slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.2)\n    noise")
-    (shell.home / "evaluate.py").write_text(slow)
-    running = shell.start(
-        *("research", "task.md", *MODEL, "--evaluations", "500", "--progress", "lines"),
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert running.stderr
-    for line in running.stderr:
-        if "trial 1 " in line:
-            break
-    assert "the next proposal will read it" in quick_shell("tell", "try the left side").stderr
-    assert "ends with what it has now" in quick_shell("tell", "accept").stderr
-    out, err = running.communicate(timeout=PATIENCE)
-    assert running.returncode == 0, err
-    assert out.startswith("diff --git")
-    assert "accepted by a person before the end test" in " ".join(err.split())
-    assert quick_shell("runs", "check", "last").returncode == 0
-    model = ("-m", "proposer.py:Proposer/any")
-    forked = quick_shell("fork", "last", *model, "-q", "--call-limit", "2")
-    assert forked.returncode in (0, 1, 3), forked.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -284,21 +284,6 @@ def test_a_broken_contract_is_a_failure_where_that_is_asked_for(quick_shell: She
     assert quick_shell("resume", *strict, "--call-limit", "99").returncode == 6
 
 
-def test_a_contract_nobody_can_keep_is_said_with_the_remedy(quick_shell: Shell) -> None:
-    done = quick_shell("run", BRIEF, *FAST, "--must-include", "unicorn")
-    assert done.returncode == 0
-    told = " ".join(done.stderr.split())
-    assert (
-        "Attention the text breaks its contract (“unicorn” is missing); none of 12 texts in this run "
-        "kept it; loosen the rule, or choose a stronger model with -m, in `autoreason fork "
-    ) in told
-    assert "Ended: none of 12 texts kept the contract: “unicorn” is missing." in told
-    assert "10 tries, none keeps the contract: “unicorn” is missing" in told
-    assert told.count("text A: ") == 1
-    assert "Attention" in quick_shell("show").stdout
-    assert "Attention" not in quick_shell("run", BRIEF, *FAST).stderr
-
-
 def test_a_link_is_followed_and_kept(quick_shell: Shell) -> None:
     (quick_shell.home / "real").mkdir()
     (quick_shell.home / "text.md").symlink_to("real/text.md")
@@ -306,18 +291,6 @@ def test_a_link_is_followed_and_kept(quick_shell: Shell) -> None:
     assert (quick_shell.home / "text.md").is_symlink()
     assert (quick_shell.home / "real" / "text.md").read_text().startswith("# ")
     assert [path.name for path in (quick_shell.home / "real").iterdir()] == ["text.md"]
-
-
-def test_devices_and_streams_are_written_to(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "-o", "/dev/null").returncode == 0
-    assert Path("/dev/null").is_char_device()
-    assert shell("run", BRIEF, *FAST, "-q", "-o", "/dev/stdout").stdout.startswith("# ")
-    log = shell.home / "log"
-    log.write_text("before\n")
-    with log.open("a") as file:
-        process = shell.start("run", BRIEF, *FAST, "-q", "-o", "/dev/stdout", stdout=file)
-        assert process.wait(20) == 0
-    assert log.read_text().startswith("before\n# ")
 
 
 @pytest.mark.parametrize(
@@ -423,32 +396,6 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_spent(insid
     assert done.status == 2
     assert "--html" in done.sentence
     assert not inside.journal_exists
-
-
-def test_a_metric_that_judges_is_announced_counted_and_shown_under_its_own_name(
-    inside: Inside,
-) -> None:
-    inside.write(
-        "metric.py", "def score(artifact, seed):\n    return len(artifact.text('text.md'))\n"
-    )
-    metric = ("--metric", "metric.py:score", "--metric-role", "judge", "--set", "extra_judges=0")
-    dry = " ".join(inside("run", BRIEF, *FAST, *metric, "--dry-run").out.split())
-    assert "metric.py:score is one judge among others, on every panel but the confirm" in dry
-    assert "3 judges and the metric, 4 ballots where it can rank the texts; a playoff of 5" in dry
-    done = inside("run", BRIEF, *FAST, *metric)
-    assert done.status == 0
-    assert re.search(r"pass 1: metric: (A|B|AB) > ", " ".join(done.err.split()))
-    shown = " ".join(inside("show").out.split())
-    assert re.search(r"metric (A|B|AB) > (A|B|AB) > (A|B|AB) ", shown)
-    assert "ballots and the metric's" in shown
-    assert "metric.py:score voted on" in shown
-    assert "metric metric.py:score, as a judge" in shown
-    refused = inside("run", BRIEF, *FAST, "--metric-role", "judge")
-    assert "--metric-role goes with --metric" in refused.sentence
-    refused = inside("run", BRIEF, *FAST, "--metric", "../metric.py:score")
-    assert "leads out of the current folder" in refused.sentence
-    refused = inside("run", BRIEF, *FAST, "--metric", "nothing.py:score")
-    assert "--metric: there is no file nothing.py" in refused.sentence
 
 
 def test_what_leaves_this_machine_is_said_however_quiet(inside: Inside) -> None:

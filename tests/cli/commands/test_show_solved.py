@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from tests.cli.commands.test_solve import MODEL, Script, some
 from tests.cli.inside import Inside
 from tests.cli.solving import MadeUpClient, examiner, writes
 from tests.programs.stage import program
-from tests.run.runs import open_journal
-from tests.run.solve_runs import SCRIPT, number_of, problems, solve_set
+from tests.run.solve_runs import number_of
 
-from autoreason.cli.transcript import attempts_at
-from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
-from autoreason.models.doubles import ScriptedModel
 
 __all__ = ["examiner", "writes"]
 
@@ -111,17 +105,3 @@ def test_runs_says_what_was_solved_of_what_there_is(
     assert "solve: " not in line
     (found,) = inside("runs", "--json").json
     assert (found["solved"], found["to_solve"], found["passes"]) == (4, 6, None)
-
-
-async def test_a_problem_that_was_left_out_is_said_to_be(tmp_path: Path) -> None:
-    one, two, three = problems(3)
-    given = (replace(one, remark="several answers are right"), two, three)
-    with open_journal(tmp_path) as journal:
-        result = await solve_set(
-            journal, ScriptedModel(SCRIPT), given=given, strategies=("single",)
-        )
-        row, story = journal.find(result.run), journal.story(result.run)
-        with pytest.raises(InvalidInput, match="sum-1 was left out: several answers are right"):
-            attempts_at(row, story, "sum-1", None)
-        (run,) = attempts_at(row, story, "sum-2", None).values()
-        assert journal.story(run).draft

@@ -155,19 +155,12 @@ _how = group(
 
 
 @click.group(cls=Group)
-@with_examples
 def lab() -> None:
     """Run experiments: tasks by arms, planned and reported.
 
     A suite is a YAML file with tasks, arms, repeats, a panel, and comparisons that are fixed before
     the first call. Every cell, one task by one arm, is a run of its own; work that cells share is done
     once. `autoreason show` says how far a suite is, `resume` goes on with one that paused.
-
-    \b
-      autoreason lab plan suite.yaml -m local/smollm2
-      autoreason lab run suite.yaml -m {cheap} --cost-limit 5
-      autoreason lab report --to report/
-      autoreason lab run --more amber-fox
     """
 
 

@@ -42,11 +42,8 @@ def knowledge() -> None:
 
     \b
       autoreason knowledge check kb/
-      autoreason knowledge search kb/ "free shipping"
       autoreason knowledge test kb/ --predictor retrieval
-      autoreason knowledge export kb/ --to records.jsonl
       autoreason knowledge add kb/ amber-fox --value 0.38 --n 2100 --group spring
-      autoreason knowledge import kb/ march.csv
       autoreason knowledge ab-plan amber-fox --arms 3 --base 0.2 --to test/
       autoreason knowledge ab-report test/results.csv --knowledge kb/
     """

@@ -249,10 +249,6 @@ def convert(source: str, target: Path | None) -> None:
 
     What cannot be used is left out and named, line by line; so are examples of HumanEval's docstrings
     that no program could pass.
-
-    \b
-      autoreason problems convert codecontests.jsonl --to problems.jsonl
-      zcat livecodebench.jsonl.gz | autoreason problems convert - > problems.jsonl
     """
     from autoreason.cli.outcome import print_json
     from autoreason.files import check_output, write

@@ -22,13 +22,7 @@ folder_argument = click.argument("folder", type=FILE, metavar="DIR")
 
 @click.group(cls=Group)
 def rate() -> None:
-    """Let people rate texts blind, and count what they say.
-
-    \b
-      autoreason rate new study --brief brief.md one.md two.md three.md
-      autoreason rate serve study
-      autoreason rate report study
-    """
+    """Let people rate texts blind, and count what they say."""
 
 
 @rate.command(shares="book")

@@ -81,8 +81,6 @@ def show(
       autoreason show --text > text.md
       autoreason show amber-fox --short
       autoreason show amber-fox --pass 2
-      autoreason show amber-fox --diff
-      autoreason show --follow
       autoreason show amber-fox --problem high-water --strategy tournament
     """
     from autoreason.cli.outcome import show_report

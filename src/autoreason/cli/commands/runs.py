@@ -54,9 +54,7 @@ def runs() -> None:
 
     \b
       autoreason runs --since 7d --search wedding
-      autoreason runs delete amber-fox @2
       autoreason runs prune --older-than 90d --dry-run
-      autoreason runs check
       autoreason runs backup ~/backups/journal.db
       autoreason runs copy ~/journal.db postgresql://ada@db.lab/runs
     """
@@ -88,10 +86,6 @@ def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
     a pass that decided nothing. Runs that write programs say what they solved of what there is to
     solve, problems times strategies times repeats. A live run is under way now; a killed one can be
     resumed.
-
-    \b
-      autoreason runs --status killed --status budget
-      autoreason runs --model openai/ --strategy solve --json
     """
     from autoreason.journal.listing import select_runs
 
@@ -324,18 +318,7 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
         for run in result.live
         if suite_name(run) not in result.live
     }
-    value = {
-        "from": str(place),
-        "to": str(destination),
-        "copied": result.copied,
-        "already_there": result.there,
-        "damaged": result.damaged,
-        "live": result.live,
-        "conflicts": result.conflicts,
-        "differing": result.differing,
-        "replayed": result.replayed,
-        "differences": {**result.differences, **result.failed},
-    }
+    value = {"from": str(place), "to": str(destination), **result._asdict()}
     counts = {
         "replayed": result.replayed,
         "of them otherwise": result.differences,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -329,15 +329,7 @@ def doctor(journal: str | None) -> Answer:
     too, and runs that are damaged are named; `autoreason runs check` does it for the usual one.
     Exit status 1 where something must be fixed first.
     """
-    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
-        _python,
-        _sandbox,
-        lambda: _journal(journal),
-        _keys,
-        _config,
-        _terminal,
-    )
-    findings = [finding for check in checks for finding in check()]
+    findings = [*_machine(), *_journal(journal), *_keys(), *_config(), *_terminal()]
     failed = any(finding.level == "fail" for finding in findings)
     value = [finding._asdict() for finding in findings]
     return Answer(value, list(_finding_lines(findings)), status=1 if failed else 0)
@@ -361,17 +353,14 @@ def _finding_lines(findings: list[Finding]) -> Iterator[Any]:
             head = Text(" " * len(head))
 
 
-def _python() -> Iterator[Finding]:
+def _machine() -> Iterator[Finding]:
     from importlib.metadata import version
+
+    from autoreason.programs.sandbox.levels import find_level
 
     number = ".".join(map(str, sys.version_info[:3]))
     yield Finding("python", "ok", f"{number} at {sys.executable}")
     yield Finding("dependencies", "ok", ", ".join(f"{name} {version(name)}" for name in _NEEDED))
-
-
-def _sandbox() -> Iterator[Finding]:
-    from autoreason.programs.sandbox.levels import find_level
-
     yield sandbox_finding(find_level())
     problem = f"a jail needs Linux, and this is {sys.platform}"
     if sys.platform == "linux":
