@@ -38,15 +38,8 @@ from autoreason.artifacts.proposals import check_knobs
 from autoreason.errors import InvalidInput, plainly
 from autoreason.exchange import Query
 from autoreason.fields import check_known
-from autoreason.task import Task
-from autoreason.task import Work
-from autoreason.task import check_task
-from autoreason.task import read_source
-from autoreason.task import split_front_matter
-from autoreason.tournament.metric import Metric
-from autoreason.tournament.metric import MetricRole
-from autoreason.tournament.panel import Metric
-from autoreason.tournament.panel import MetricRole
+from autoreason.task import Task, Work, check_task, read_source, split_front_matter
+from autoreason.tournament.panel import Metric, MetricRole
 
 Better = Literal["higher", "lower"]
 

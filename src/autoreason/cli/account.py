@@ -7,31 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason import events
 from autoreason.cli.lookup import is_contest, is_sampled
-from autoreason.events import AnyEvent
-from autoreason.events import BallotCast
-from autoreason.events import CandidateDropped
-from autoreason.events import CandidateReady
-from autoreason.events import CritiqueWritten
-from autoreason.events import Delivered
-from autoreason.events import DraftFailed
-from autoreason.events import DraftReady
-from autoreason.events import DraftWritten
-from autoreason.events import GuidanceGiven
-from autoreason.events import JobFinished
-from autoreason.events import PanelDecided
-from autoreason.events import PassDecided
-from autoreason.events import PassStarted
-from autoreason.events import PlayoffDecided
-from autoreason.events import PromptsShortened
-from autoreason.events import RunPaused
-from autoreason.events import RunResumed
-from autoreason.events import RunStarted
-from autoreason.events import Slot
-from autoreason.events import Verdict
-from autoreason.jobs.context import count_within
-from autoreason.jobs.context import show_cost
-from autoreason.jobs.context import show_tokens
-from autoreason.jobs import allowance
+from autoreason.jobs.context import count_within, show_cost, show_tokens
 from autoreason.keys import is_in_pass
 from autoreason.report import numbers
 from autoreason.settings import Budget

@@ -43,10 +43,9 @@ from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.strategies import job_class
 from autoreason.task import Task
 from autoreason.tournament.loop import without_drafts
-from autoreason.tournament.voting import ballot_size
-from autoreason.tournament.metric import Metric
-from autoreason.tournament.panel import code_seats
+from autoreason.tournament.panel import Metric, code_seats
 from autoreason.tournament.statements import ONE_VOTE, predictor_seat
+from autoreason.tournament.voting import ballot_size
 
 if TYPE_CHECKING:
     from autoreason.artifacts.acceptance import BudgetPlan

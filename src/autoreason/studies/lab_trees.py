@@ -12,7 +12,7 @@ from autoreason.characters import in_markup
 from autoreason.report.numbers import shorten
 from autoreason.report.plot import Plot, colours, draw_legend, frame, label
 from autoreason.studies.lab_suite import CellFinished, CellResult, Suite
-from autoreason.tournament.candidates import SLOT_NAMES, slots_and
+from autoreason.tournament.voting import SLOT_NAMES, slots_and
 
 
 class TreeNode(Struct, frozen=True, kw_only=True):
