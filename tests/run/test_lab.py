@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.artifacts.evaluator.evaluating import needs_jail
+from tests.artifacts.evaluating import needs_jail
 from tests.run.leaving import leave_when_asked
 from tests.run.runs import lend
 from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite

@@ -18,7 +18,7 @@ from tests.run.suites import SMALL, write_suite
 from autoreason.events import FINISHED
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.journal.location import locate, open_store
+from autoreason.journal.journal import locate, open_store
 from autoreason.models.doubles import EchoModel
 from autoreason.run.lab import lab
 from autoreason.run.recorded import resume

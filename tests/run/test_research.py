@@ -10,11 +10,11 @@ from time import sleep
 from typing import Any
 
 import pytest
-from tests.artifacts.evaluator.evaluating import needs_jail
+from tests.artifacts.evaluating import needs_jail
 from tests.artifacts.knob import knob_of, proposal, research_settings, research_task, turning
 
-from autoreason.artifacts.evaluator import command_jail
-from autoreason.artifacts.measurement import (
+from autoreason.artifacts import command_jail
+from autoreason.artifacts.artifact import (
     Evaluation,
     EvaluationOutcome,
     EvaluationQuery,

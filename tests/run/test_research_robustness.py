@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.artifacts.knob import Meter, research_settings, research_task
 from tests.run.test_research import EVALUATOR, up
 
-from autoreason.artifacts.measurement import (
+from autoreason.artifacts.artifact import (
     Evaluation,
     EvaluationOutcome,
     EvaluationQuery,

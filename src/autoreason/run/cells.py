@@ -44,7 +44,7 @@ from autoreason.studies.panels.panel_jobs import STAGE, votes_by_pair
 from autoreason.task import Task
 
 if TYPE_CHECKING:
-    from autoreason.artifacts.evaluator.evaluators import Evaluate
+    from autoreason.artifacts.evaluators import Evaluate
 
 LEFT_OUT = ("panel_failed", "metric_failed")
 """How a cell may end without a result; all else that is not finished pauses the suite, which can be resumed."""
@@ -124,7 +124,7 @@ def usage(
     if not (spent.unmetered or spent.unpriced):
         tracker.spent = spent
         return tracker.used
-    for request, reply in journal.replies(run).values():
+    for _, _, request, reply in journal.calls(run):
         tracker.carry(reply, tracker.bound(request, rates(request.model)))
     return tracker.used
 

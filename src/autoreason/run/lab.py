@@ -10,14 +10,14 @@ from typing import Any, Unpack
 
 from msgspec.structs import asdict, replace
 
-from autoreason.artifacts.evaluator.evaluators import Evaluate
+from autoreason.artifacts.evaluators import Evaluate
 from autoreason.errors import InvalidInput, UnknownRun
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service
 from autoreason.job_types import MAX_PARALLEL, Lab
 from autoreason.journal import Journal
+from autoreason.journal.journal import locate
 from autoreason.journal.listing import SUITE_TITLE
-from autoreason.journal.location import locate
 from autoreason.models.pool import ModelPool
 from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.prompts import PromptSet

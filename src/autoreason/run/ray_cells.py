@@ -12,8 +12,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from autoreason.artifacts.evaluator.saved_evaluation import evaluation_path
 from autoreason.artifacts.research_task import research_of
+from autoreason.artifacts.saved_evaluation import evaluation_path
 from autoreason.errors import InvalidInput
 from autoreason.files import write_atomically
 from autoreason.job_types import MAX_PARALLEL, MAX_WORKERS, Lab

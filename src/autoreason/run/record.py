@@ -17,8 +17,8 @@ from autoreason.events import AnyEvent, Delivered, JobFinished, OnEvent, Recover
 from autoreason.exchange import BudgetQuery, Query, Reply, Request
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, build_job, run_job
-from autoreason.journal import Journal, RecordedAnswer, RecordedReply, RecordedTime, RunRow
-from autoreason.journal.location import locate
+from autoreason.journal import Journal, RecordedAnswer, RecordedCall, RecordedTime, RunRow
+from autoreason.journal.journal import locate
 from autoreason.keys import Key
 from autoreason.models.batch_interface import BatchNote
 from autoreason.paths import Place, data_folder
@@ -131,7 +131,7 @@ class Memory:
     """Recorded replies and answers by key; a question that differs from the recorded one is refused."""
 
     def __init__(
-        self, replies: Mapping[str, RecordedReply], answers: Mapping[str, RecordedAnswer]
+        self, replies: Mapping[str, RecordedCall], answers: Mapping[str, RecordedAnswer]
     ) -> None:
         self._replies = replies
         self._answers = answers

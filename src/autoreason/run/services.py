@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.measurement import KnownEvaluationQuery, Measurement, OrderQuery, Orders
+from autoreason.artifacts.artifact import KnownEvaluationQuery, Measurement, OrderQuery, Orders
 from autoreason.artifacts.proposals import TuningQuery, suggest
 from autoreason.artifacts.research_task import ResearchTask, TextMetric
 from autoreason.exchange import Query, Service
@@ -61,11 +61,11 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
             client = await ExaminerClient.open(terms.set, unsafe=terms.unsafe)
             return ExaminerService(client), client
         case TextMetric():
-            from autoreason.artifacts.evaluator.evaluators import (
+            from autoreason.artifacts.artifact import EvaluationService
+            from autoreason.artifacts.evaluators import (
                 EvaluatorClient,
                 OpenEvaluation,
             )
-            from autoreason.artifacts.measurement import EvaluationService
             from autoreason.tournament.challengers import ends_incumbent
             from autoreason.tournament.metric import EVALUATIONS
 
@@ -76,11 +76,11 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
             # A judge without a number for three texts in a row is broken.
             return EvaluationService(measuring, 3 * EVALUATIONS), measuring
         case ResearchTask():
-            from autoreason.artifacts.evaluator.evaluators import (
+            from autoreason.artifacts.artifact import EvaluationService
+            from autoreason.artifacts.evaluators import (
                 EvaluatorClient,
                 OpenEvaluation,
             )
-            from autoreason.artifacts.measurement import EvaluationService
 
             research = settings.job_as(Research)
             opening = OpenEvaluation(
@@ -88,7 +88,8 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
                 run=run,
                 start=work.files,
                 unsafe=research.unsafe,
-                parallel=research.parallel,
+                # Times are measured one after another.
+                parallel=1 if work.timed else research.parallel,
                 guards=tuple(work.guard),
             )
             measuring = await EvaluatorClient.connect(opening)

@@ -24,8 +24,8 @@ from autoreason.errors import AutoreasonError, JournalError, ProviderFailed, Wri
 from autoreason.events import RunStarted
 from autoreason.job_types import Lab
 from autoreason.journal import Journal, codec
-from autoreason.journal.leases import Rows
 from autoreason.journal.run_names import suite_name
+from autoreason.journal.writer import Rows
 from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.pool import ModelPool
 from autoreason.paths import ServerUrl

@@ -389,7 +389,7 @@ def _sandbox() -> Iterator[Finding]:
     if sys.platform != "linux":
         yield jail_finding(f"a jail needs Linux, and this is {sys.platform}")
         return
-    from autoreason.artifacts.evaluator.command_jail import jail_problem
+    from autoreason.artifacts.command_jail import jail_problem
 
     yield jail_finding(jail_problem())
 
@@ -417,7 +417,7 @@ def jail_finding(problem: str) -> Finding:
 def _journal(url: str | None) -> Iterator[Finding]:
     from autoreason.cli.commands.runs import examine
     from autoreason.journal import Journal, sqlite
-    from autoreason.journal.location import open_store
+    from autoreason.journal.journal import open_store
     from autoreason.paths import ServerUrl
 
     try:
