@@ -15,8 +15,8 @@ from pathlib import Path
 from tools.postgres import Server
 
 from autoreason.journal import Journal
+from autoreason.journal.journal import locate, open_store
 from autoreason.journal.listing import readable_story, select_runs
-from autoreason.journal.location import locate, open_store
 from autoreason.models.doubles import EchoModel
 from autoreason.run.cells import lab_status
 from autoreason.run.lab import lab

@@ -7,7 +7,7 @@ import tempfile
 import time
 
 from autoreason.journal import Journal
-from autoreason.journal.leases import Rows
+from autoreason.journal.writer import Rows
 from autoreason.models.budget import CostBound
 from autoreason.run.leases import Lease, as_row
 from benchmarks.measure import Measure, for_information

@@ -16,10 +16,10 @@ from statistics import median
 import msgspec
 from msgspec import Struct
 
-from autoreason.artifacts.evaluator.evaluators import EvaluatorClient, OpenEvaluation
-from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
-from autoreason.artifacts.measurement import EvaluationQuery, EvaluationService
+from autoreason.artifacts.artifact import EvaluationQuery, EvaluationService
+from autoreason.artifacts.evaluators import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
+from autoreason.artifacts.saved_evaluation import save_evaluation
 from autoreason.exchange import OnSignal, QueryEnded, QueryStarted, Reply, Request
 from autoreason.job_types import Research
 from autoreason.journal import Journal

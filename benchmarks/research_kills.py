@@ -14,10 +14,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
-from autoreason.artifacts.measurement import EvaluationOutcome, EvaluationQuery, Measurement
+from autoreason.artifacts.artifact import EvaluationOutcome, EvaluationQuery, Measurement
 from autoreason.artifacts.research_history import NoiseMeasured, TrialDecided
 from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
+from autoreason.artifacts.saved_evaluation import save_evaluation
 from autoreason.events import AnyEvent, JobFinished
 from autoreason.exchange import Query, Request, Service
 from autoreason.job_types import Research

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 from tests.run.runs import settings
 
-from autoreason.artifacts.measurement import (
+from autoreason.artifacts.artifact import (
     Evaluation,
     EvaluationOutcome,
     EvaluationQuery,

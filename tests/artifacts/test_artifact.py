@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoreason.artifacts.artifact import (
+    Files,
     changes_between,
     fingerprint,
     make_patch,
@@ -19,8 +20,6 @@ from autoreason.artifacts.artifact import (
     path_fault,
     with_changes,
 )
-from autoreason.artifacts.evaluator.saved_evaluation import ItemWords
-from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.proposals import (
     Edit,
     ProposalError,
@@ -29,6 +28,7 @@ from autoreason.artifacts.proposals import (
     find_knobs,
 )
 from autoreason.artifacts.proposer import refusal
+from autoreason.artifacts.saved_evaluation import ItemWords
 
 FILES = {"pack.py": "a = 1\nb = 2\nb = 2\n", "conf/run.toml": "rate = 0.1\r\nsteps = 3\r\n"}
 ALLOWED = ("pack.py", "conf/*.toml", "src/**/*.py")
@@ -68,7 +68,6 @@ def test_a_file_keeps_its_line_ends() -> None:
         (Edit(path="conf/no.toml", search="a", text="b"), "there is no conf/no.toml"),
         (Edit(path="evaluate.py", text=""), "evaluate.py is not part of the artifact"),
         (Edit(path="../pack.py", text=""), "leads out of the task's folder"),
-        (Edit(path="/pack.py", text=""), "is not relative"),
         (Edit(path="conf/.toml", text=None), "is not part of the artifact"),
         (Edit(path="src/gone.py", text=None), "there is no src/gone.py to remove"),
     ],
@@ -215,7 +214,7 @@ def test_patterns_mean_what_shells_mean(path: str, pattern: str, fits: bool) -> 
 
 
 def test_a_name_that_no_file_can_have_is_a_fault_of_its_path() -> None:
-    assert path_fault(f"a/{'x' * 256}") == "has a name that is too long for a file"
+    assert "is not the path of a file" in path_fault(f"a/{'x' * 256}")
     assert not path_fault(f"a/{'x' * 255}")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import time
 from collections.abc import Callable
 
 import pytest
@@ -144,9 +143,7 @@ OUTSIDE = (
 def test_a_path_outside_the_folder_is_refused_and_never_means_another_file(
     path: str, form: str, files: dict[str, str]
 ) -> None:
-    with pytest.raises(
-        ProposalError, match=r"leads out|not relative|git's own|not part|is no path"
-    ):
+    with pytest.raises(ProposalError, match=r"leads out|git's own|not part|not the path"):
         apply_edits(files, read_proposal(form.replace("PATH", path), files).edits, ["*.py", "**/*"])
 
 
@@ -273,17 +270,6 @@ def test_what_is_to_be_replaced_is_read_exactly(text: str) -> None:
 def test_hostile_replies_are_read_in_linear_time(reply: str) -> None:
     with contextlib.suppress(ProposalError):
         read_proposal(reply, FILES)
-
-
-@pytest.mark.parametrize("unit", ["```\n", "~~~~\n", "pack.py\n```\n", "```\npack.py\n```\n\n"])
-def test_the_work_grows_with_the_number_of_fences_and_no_faster(unit: str) -> None:
-    def work(times: int) -> float:
-        started = time.process_time()
-        with contextlib.suppress(ProposalError):
-            read_proposal(unit * times, FILES)
-        return time.process_time() - started
-
-    assert min(work(16_000) for _ in range(3)) < 9 * min(work(4_000) for _ in range(3)) + 0.05
 
 
 MARKED = {

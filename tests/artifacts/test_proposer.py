@@ -13,11 +13,10 @@ from tests.run.leaving import told
 from tests.run.runs import start_run
 
 from autoreason.artifacts.acceptance import Effect
-from autoreason.artifacts.measurement import Evaluation, EvaluationOutcome, Measurement
+from autoreason.artifacts.artifact import Evaluation, Measurement
 from autoreason.artifacts.proposer import ledger_text
 from autoreason.artifacts.research_history import TrialDecided, TrialStatus
 from autoreason.journal import Journal
-from autoreason.prompts import built_in
 from autoreason.run.recorded import replay
 from autoreason.task import Task
 
@@ -33,7 +32,6 @@ def trial(number: int, status: TrialStatus = "dropped", words: int = 4) -> Trial
         expected="+0.1",
         status=status,
         reason="it took too long",
-        outcome=EvaluationOutcome.OK if measured else EvaluationOutcome.TIMEOUT,
         effect=Effect(value=0.021, error=0.006, evaluations=3, against=6) if measured else None,
         tail=f"noise\nlast-line-{number}",
         shared=1,
@@ -47,10 +45,6 @@ def test_a_trial_has_hypothesis_effect_with_interval_looks_status_and_tail() -> 
     assert "(expected +0.1)" in text
     assert "| last-line-1" in text
     assert "trial 2, on the start: failed; it took too long" in text
-
-
-def test_what_is_flagged_is_for_readers_and_not_for_the_proposer() -> None:
-    assert "sealed" not in ledger_text([trial(1)])
 
 
 def test_every_keep_and_the_last_twenty_are_shown() -> None:
@@ -71,21 +65,6 @@ def test_a_ledger_is_bounded_and_ends_with_the_latest_trial(
     text = ledger_text(trials)
     assert len(text) < 24_100
     assert not trials or f"last-line-{len(trials)}" in text
-
-
-def test_the_prompts_show_all_that_a_proposer_needs() -> None:
-    prompts = built_in(writes="files")
-    shown = prompts.render(
-        "proposer",
-        files=[{"path": "pack.py", "text": "a = 1"}],
-        ledger=ledger_text([trial(1)]),
-        guidance="",
-        summary="It stands at 1",
-        boundary="k3x9",
-    )
-    assert "<<<FILE k3x9>>>\na = 1\n<<<END FILE k3x9>>>" in shown
-    assert "idea-1" in shown
-    assert "GUIDANCE" not in shown
 
 
 MARKED = {**START, "run.toml": "gain = 0.1  # tune 0..1\n"}

@@ -19,7 +19,7 @@ from tests.artifacts.knob import (
 from tests.run.leaving import told
 from tests.run.runs import go_on, start_run
 
-from autoreason.artifacts.measurement import Evaluation, Measurement
+from autoreason.artifacts.artifact import Evaluation, Measurement
 from autoreason.artifacts.research_history import (
     EndTested,
     FinalistsMeasured,
@@ -171,7 +171,7 @@ async def test_a_playoff_does_not_choose_what_breaks_a_guard(journal: Journal) -
 
 
 @pytest.mark.parametrize("parallel", [1, 3])
-@pytest.mark.parametrize("limit", ["calls", "cost", "tokens", "seconds", "stop"])
+@pytest.mark.parametrize("limit", ["calls", "stop"])
 async def test_whatever_ends_the_search_what_was_kept_is_tested_and_the_run_is_over(
     journal: Journal, parallel: int, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,8 +292,7 @@ async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal
         ScriptedModel(replies),
         research_task(guard={"size": "<= 100"}, target=2.0),
     )
-    found = [(each.status, each.outcome) for each in trials(story)]
-    assert [status for status, _ in found] == [
+    assert [each.status for each in trials(story)] == [
         *("refused", "failed", "guarded", "refused"),
         *("kept", "kept"),
     ]
@@ -438,7 +437,6 @@ async def test_times_are_compared_with_the_incumbent_next_to_each_look(journal: 
         research_task(timed=True, better="lower"),
         parallel=4,
     )
-    assert all(evaluation.alone for _, evaluation in meter.evaluations)
     assert any(each.status == "kept" for each in trials(story))
     assert not any("without noise" in each.reason for each in trials(story))
     keys = [key for key, _ in meter.evaluations if key.startswith("trial/")]

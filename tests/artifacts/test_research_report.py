@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from tests.artifacts.knob import research_settings, research_task
 
 from autoreason.artifacts.acceptance import Effect
-from autoreason.artifacts.measurement import EvaluationOutcome
 from autoreason.artifacts.research_history import (
     EndTested,
     FinalistsMeasured,
@@ -41,7 +40,6 @@ def trial(number: int, status: Any = "dropped", **fields: Any) -> TrialDecided:
         known |= {
             "effect": Effect(value=value, error=0.006, evaluations=3, against=6),
             "values": (0.70 + value,) * 3,
-            "outcome": EvaluationOutcome.OK,
             "changes": {"knob.txt": f"knob = {number}\n"},
             "evaluations": 4,
         }
@@ -80,36 +78,107 @@ def test_a_gain_is_claimed_from_the_end_test_alone_with_what_the_loop_saw_next_t
     assert report.gain.shown
 
 
+def end_of(result: tuple[float | None, ...], start: tuple[float | None, ...]) -> EndTested:
+    """An end test of trial 2 on fresh evaluations."""
+    return EndTested(trial=2, result=result, start=start, sealed=False)
+
+
+LOST = end_of(FRESH.start, FRESH.result)
+GUARD = "p50_ms is 7, the guard is <= 5"
+PLAYOFF = FinalistsMeasured(trials=(0, 1, 2), means=(0.71, 0.70, None), evaluations=4, chosen=0)
+SEALED = replace(FRESH, sealed=True, opened=1)
+NOT_YET = "no end test was made yet, so no gain is claimed"
+
+
+@pytest.mark.parametrize(
+    ("events", "task", "parts"),
+    [
+        (
+            (*SEARCH, end_of((0.71, 0.69, 0.72) * 2, (0.70, 0.705, 0.70) * 2), DONE),
+            {},
+            ["no gain is shown: result against start on fresh", "such a test shows a gain of "],
+        ),
+        (
+            (*SEARCH, LOST, DONE),
+            {},
+            ["the result is worse than the start, keep that: result against start on fresh"],
+        ),
+        (
+            (NOISE, trial(1), trial(2, "failed"), DONE),
+            {},
+            ["no gain: no change was kept, so the result is the start; 2 proposals, none kept"],
+        ),
+        (
+            (*SEARCH, end_of((0.8, None, 0.8, 0.8), (0.7, 0.7, 0.71, 0.7)), DONE),
+            {},
+            ["no gain is claimed: the result gave no number in 1 of 4 evaluations on fresh"],
+        ),
+        (
+            (*SEARCH, end_of((0.8,) * 4, (0.7, None, 0.71, 0.7)), DONE),
+            {},
+            ["3 pairs of ev", "1 pair left out, because the start gave no number there"],
+        ),
+        (
+            (*SEARCH, end_of((0.8, 0.8), (None, None)), DONE),
+            {},
+            ["the start gave no number in 2 evaluations"],
+        ),
+        (
+            (*SEARCH, replace(FRESH, broken=GUARD), DONE),
+            {},
+            [f"no gain is claimed: the result breaks a guard on fresh evaluations: {GUARD}; "],
+        ),
+        (
+            (*SEARCH, replace(PLAYOFF, broken={2: GUARD}), DONE),
+            {},
+            [f"in the playoff trial 2 breaks a guard ({GUARD})"],
+        ),
+        (
+            (*SEARCH, PLAYOFF, DONE),
+            {},
+            ["no gain: in the playoff, fresh evaluations preferred", "which is selection"],
+        ),
+        (
+            (*SEARCH, end_of((0.711, 0.712), (0.7, 0.7)), DONE),
+            {},
+            ["the loop itself saw +0.0200, which is selection, do not quote it"],
+        ),
+        (
+            (*SEARCH, JobFinished(reason="a person accepted the files", status="accepted")),
+            {},
+            ["trial 2 was accepted by a person before the end test, so no gain is claimed; 4"],
+        ),
+        ((*SEARCH, SEALED, DONE), {"sealed": 8}, ["result against start on sealed items +0.0226"]),
+        (
+            (*SEARCH, replace(SEALED, opened=2), DONE),
+            {"sealed": 8},
+            ["the sealed set has been opened 2 times"],
+        ),
+        (
+            (*SEARCH, LOST, DONE),
+            {"better": "lower", "metric": "seconds"},
+            ["+0.0226", ") as a fall in seconds; the loop itself saw -0.0200"],
+        ),
+        ((), {}, ["there is nothing to test yet, so no gain is claimed"]),
+        ((NOISE,), {}, ["there is nothing to test yet, so no gain is claimed"]),
+        (SEARCH, {}, [NOT_YET]),
+        ((*SEARCH, RunPaused(status="budget", reason="$5 used")), {}, [NOT_YET]),
+    ],
+)
+def test_every_end_has_its_sentence(
+    events: tuple[AnyEvent, ...], task: dict[str, Any], parts: list[str]
+) -> None:
+    report = report_of(*events, **task)
+    assert all(part in report.conclusion for part in parts)
+    assert report.claimed is ("+0.0226" in report.conclusion)
+
+
 def test_what_the_loop_saw_is_the_mean_of_all_looks_at_the_result_and_at_the_start() -> None:
     start = dict(enumerate((*NOISE.values, 0.64)))
     first = trial(1, "kept", record=start)
     again = trial(2, incumbent=1, record={3: 0.72, 4: 0.72, 5: 0.72, 8: 0.66, 9: 0.68})
     report = report_of(NOISE, first, again, DONE)
     assert report.loop_gain == pytest.approx(0.70 - 0.69)
-
-
-def test_a_gain_that_is_not_beyond_chance_is_not_claimed() -> None:
-    result, start = (0.71, 0.69, 0.72) * 2, (0.70, 0.705, 0.70) * 2
-    end = EndTested(trial=2, result=result, start=start, sealed=False)
-    report = report_of(*SEARCH, end, DONE)
-    assert report.conclusion.startswith("no gain is shown: result against start on fresh")
-    assert "such a test shows a gain of " in report.conclusion
-    assert "collapses" not in report.conclusion
-
-
-def test_a_result_that_is_worse_is_called_worse() -> None:
-    worse = EndTested(trial=2, result=FRESH.start, start=FRESH.result, sealed=False)
-    assert report_of(*SEARCH, worse, DONE).conclusion.startswith(
-        "the result is worse than the start, keep that: result against start on fresh evaluations -0.0"
-    )
-
-
-def test_nothing_kept_is_no_gain() -> None:
-    report = report_of(NOISE, trial(1), trial(2, "failed"), DONE)
-    assert report.conclusion == (
-        "no gain: no change was kept, so the result is the start; 2 proposals, none kept"
-    )
-    assert report.result == 0
 
 
 def test_without_noise_the_difference_is_exact_and_on_the_same_items_it_claims_nothing_of_others() -> (
@@ -174,133 +243,6 @@ def test_noise_that_only_trials_saw_is_in_the_interval_of_equal_pairs(seen: Tria
     assert report.gain
     assert report.gain.low < 2.0 < report.gain.high
     assert report.claimed
-
-
-def test_equal_values_on_items_drawn_anew_are_not_called_deterministic() -> None:
-    noise = NoiseMeasured(values=(0.0, 0.0, 0.0), spread=0.0, seconds=0.1, drawn=True)
-    assert "deterministic" not in noise.line
-    assert "on items drawn anew, which may be chance" in noise.line
-
-
-def test_what_the_loop_saw_of_equal_values_is_nothing_whatever_their_number() -> None:
-    noise = NoiseMeasured(values=(0.1,) * 3, spread=0.0, seconds=0.1)
-    kept = trial(
-        1, "kept", effect=Effect(value=0.0, error=0.0, evaluations=1, against=3), values=(0.1,)
-    )
-    assert report_of(noise, kept, DONE).loop_gain == 0
-
-
-def test_a_result_that_fails_on_fresh_looks_is_not_claimed() -> None:
-    end = EndTested(trial=2, result=(0.8, None, 0.8, 0.8), start=(0.7, 0.7, 0.71, 0.7), sealed=True)
-    report = report_of(*SEARCH, end, DONE)
-    assert report.gain is None
-    assert report.conclusion.startswith(
-        "no gain is claimed: the result gave no number in 1 of 4 evaluations on sealed items"
-    )
-
-
-def test_pairs_in_which_the_start_fails_are_left_out_and_counted() -> None:
-    end = EndTested(
-        trial=2, result=(0.8, 0.81, 0.79, 0.8), start=(0.7, None, 0.71, 0.7), sealed=False
-    )
-    report = report_of(*SEARCH, end, DONE)
-    assert report.gain
-    assert report.gain.n == 3
-    assert "1 pair left out, because the start gave no number there" in report.conclusion
-    nothing = EndTested(trial=2, result=(0.8, 0.8), start=(None, None), sealed=False)
-    assert "the start gave no number in 2 evaluations" in report_of(*SEARCH, nothing, DONE).claim
-
-
-def test_a_result_that_breaks_a_guard_in_the_end_test_is_not_claimed() -> None:
-    broken = replace(FRESH, broken="p50_ms is 7, the guard is <= 5")
-    report = report_of(*SEARCH, broken, DONE)
-    assert not report.claimed
-    assert report.conclusion.startswith(
-        "no gain is claimed: the result breaks a guard on fresh evaluations: "
-        "p50_ms is 7, the guard is <= 5; "
-    )
-    assert "p50_ms is 7" in report.test
-
-
-def test_a_playoff_names_the_guard_that_what_was_kept_breaks() -> None:
-    playoff = FinalistsMeasured(
-        trials=(0, 2),
-        means=(0.71, 0.74),
-        evaluations=4,
-        chosen=0,
-        broken={2: "ms is 7, the guard is < 5"},
-    )
-    report = report_of(*SEARCH, playoff, DONE)
-    assert "in the playoff trial 2 breaks a guard (ms is 7, the guard is < 5)" in report.conclusion
-    assert "trial 2 0.7400, which breaks a guard (ms is 7" in playoff.line
-
-
-def test_what_the_loop_saw_beyond_the_end_test_is_selection() -> None:
-    lower = EndTested(trial=2, result=(0.711, 0.712), start=(0.7, 0.7), sealed=False)
-    conclusion = report_of(*SEARCH, lower, DONE).conclusion
-    assert "the loop itself saw +0.0200, which is selection, do not quote it" in conclusion
-
-
-def test_what_failed_is_said_to_have_failed_once() -> None:
-    failed = trial(1, "failed", reason="ValueError: no", effect=None)
-    again = "it was tried before: trial 1, failed: ValueError: no"
-    text = report_of(NOISE, failed, trial(2, "refused", reason=again), DONE).to_text()
-    assert "it failed" not in text
-    assert "1 × ValueError: no" in text
-    assert failed.line.startswith("trial 1 failed: ValueError: no; ")
-
-
-def test_one_pair_shows_nothing() -> None:
-    one = EndTested(trial=2, result=(0.9,), start=(0.7,), sealed=True)
-    report = report_of(*SEARCH, one, DONE, sealed=1)
-    assert report.conclusion.startswith("no gain is claimed: 1 pair of evaluations, and 6 are")
-
-
-def test_a_playoff_that_prefers_the_start_ends_without_a_gain() -> None:
-    playoff = FinalistsMeasured(trials=(0, 1, 2), means=(0.71, 0.70, None), evaluations=4, chosen=0)
-    report = report_of(*SEARCH, playoff, DONE)
-    assert report.result == 0
-    assert report.conclusion.startswith("no gain: in the playoff, fresh evaluations preferred")
-    assert "the loop itself saw +0.0200, which is selection" in report.conclusion
-    assert "the start chosen, by 4 fresh evaluations each: the start 0.7100" in report.to_text()
-    assert "trial 2 no number" in " ".join(report.to_text().split())
-
-
-@pytest.mark.parametrize(
-    "events", [(), (NOISE,), SEARCH, (*SEARCH, RunPaused(status="budget", reason="$5 used"))]
-)
-def test_before_the_end_test_nothing_is_claimed(events: tuple[Any, ...]) -> None:
-    report = report_of(*events)
-    why = "no end test was made yet" if report.kept else "there is nothing to test yet"
-    assert f"{why}, so no gain is claimed" in report.conclusion
-    assert report.gain is None
-    assert "loop itself" not in report.conclusion
-
-
-def test_a_person_who_accepts_gets_the_incumbent_and_no_claim() -> None:
-    accepted = JobFinished(reason="a person accepted the files", status="accepted")
-    report = report_of(*SEARCH, accepted)
-    assert report.conclusion.startswith(
-        "trial 2 was accepted by a person before the end test, so no gain is claimed; 4 proposals"
-    )
-
-
-def test_a_sealed_set_that_was_opened_before_is_counted_in_the_conclusion() -> None:
-    from msgspec.structs import replace
-
-    once = report_of(*SEARCH, replace(FRESH, sealed=True, opened=1), DONE, sealed=8).conclusion
-    again = report_of(*SEARCH, replace(FRESH, sealed=True, opened=2), DONE, sealed=8).conclusion
-    assert once.startswith("result against start on sealed items +0.0226")
-    assert "opened" not in once
-    assert again.endswith("the sealed set has been opened 2 times")
-
-
-def test_where_lower_is_better_a_gain_is_a_fall() -> None:
-    end = EndTested(trial=2, result=FRESH.start, start=FRESH.result, sealed=False)
-    report = report_of(*SEARCH, end, DONE, better="lower", metric="seconds")
-    assert report.gain
-    assert report.gain.gain > 0
-    assert ") as a fall in seconds; the loop itself saw -0.0200" in report.conclusion
 
 
 def test_the_sections_show_noise_search_reasons_playoff_test_and_flags() -> None:

@@ -119,7 +119,7 @@ def test_a_callers_own_evaluator_needs_no_evaluate_key(
     text = f"---\nartifact: pack.py\n---\n{GOAL}"
     result = read_research_task(text, caller_measures=True)
     assert list(work(result).files) == ["pack.py"]
-    with pytest.raises(InvalidInput, match="there is no `evaluate`"):
+    with pytest.raises(InvalidInput, match="`evaluate` is not a command"):
         read_research_task(text)
 
 
@@ -130,24 +130,22 @@ def test_a_callers_own_evaluator_needs_no_evaluate_key(
         ({"artifact": "lost.py"}, "there is no file lost.py in"),
         ({"artifact": "*.rs"}, "no file matches '*.rs'"),
         ({"artifact": "../pack.py"}, "leads out of the task's folder"),
-        ({"artifact": "src/../pack.py"}, "leads out of the task's folder"),
-        ({"artifact": "/etc/passwd"}, "is not relative to the task's folder"),
-        ({"artifact": "~/pack.py"}, "is not relative to the task's folder"),
-        ({"artifact": "src"}, "src is a folder"),
+        ({"artifact": "/etc/passwd"}, "leads out of the task's folder"),
+        ({"artifact": "src"}, "there is no file src in"),
         ({"artifact": "*.py"}, "evaluate.py belongs to the task"),
         ({"artifact": ["pack.py", "task.md"]}, "task.md belongs to the task"),
-        ({"artifact": 3}, "`artifact` must be text or a list"),
-        ({"evaluate": None}, "there is no `evaluate`"),
+        ({"artifact": 3}, "`artifact` must be a list"),
+        ({"evaluate": None}, "`evaluate` is not a command"),
         ({"evaluate": "python lost.py"}, "there is no file lost.py in"),
         ({"evaluate": "lost.py:score"}, "there is no file lost.py in"),
-        ({"evaluate": "evaluate.py:rate"}, "defines no function rate"),
+        ({"evaluate": "evaluate.py:rate"}, "that defines a function rate"),
         ({"evaluate": "no-such-program-here x"}, "there is no program no-such-program-here"),
         ({"evaluate": "python pack.py"}, "pack.py belongs to the task or to its measurement"),
-        ({"evaluate": "python 'pack.py"}, "quotation mark"),
+        ({"evaluate": "python 'pack.py"}, "every quotation mark closed"),
         ({"better": "maximize"}, "say higher or lower"),
         ({"items": "lost.jsonl"}, "there is no file lost.jsonl"),
         ({"items": "empty.jsonl"}, "is empty"),
-        ({"items": "broken.jsonl"}, "line 2 is not JSON"),
+        ({"items": "broken.jsonl"}, "line 2 cannot be read"),
         ({"items": "items.jsonl", "sealed": "items.jsonl"}, "2 of 2 sealed items are among"),
         ({"items": "items.jsonl", "sealed": "alike.jsonl"}, "number 2 of alike.jsonl"),
         ({"sealed": "sealed.jsonl"}, "`sealed` needs `items`"),
@@ -159,7 +157,7 @@ def test_a_callers_own_evaluator_needs_no_evaluate_key(
         ({"limits": {"seconds": float("nan")}}, "`limits.seconds` must be"),
         ({"limits": {"processes": 0}}, "`limits.processes` must be at least 1"),
         ({"limits": {"minutes": 1}}, "unknown key `minutes`; known are seconds, memory_mb"),
-        ({"target": float("inf")}, "`target` must be a finite number"),
+        ({"target": float("inf")}, "`target` and `tolerance` must be finite"),
         ({"tolerance": -1}, "`tolerance` must be at least 0"),
         ({"colour": "red"}, "unknown key `colour`; known are artifact, evaluate"),
         ({"constraints": "lost.py <= 3 kB"}, "'lost.py' is not a file of the artifact"),

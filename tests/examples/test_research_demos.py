@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from autoreason.artifacts.evaluator.evaluator_check import check_evaluation
-from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
-from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.artifact import Files
+from autoreason.artifacts.evaluator_check import check_evaluation
 from autoreason.artifacts.proposals import Edit, ProposalError, apply_edits, read_proposal
 from autoreason.artifacts.research_task import ResearchTask, read_research_task
+from autoreason.artifacts.saved_evaluation import save_evaluation
 from autoreason.run.products import ResearchResult
 from autoreason.run.research import research
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from autoreason.exchange import Message, Outcome, Reply, Request, Role, Usage
 from autoreason.journal import Journal, sql
 from autoreason.journal.codec import now, write_text
-from autoreason.journal.location import locate, open_store
+from autoreason.journal.journal import locate, open_store
 
 RUN = "20261115-amber-fox"
 SOURCE = Path(__file__).parents[2] / "src"

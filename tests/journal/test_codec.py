@@ -203,13 +203,6 @@ def test_a_candidate_is_stored_once_in_whichever_role(journal: Journal, url: str
     assert event == GuidanceGiven(number=1, text=text)
 
 
-def test_a_missing_text_is_damage(journal: Journal, url: str) -> None:
-    asyncio.run(journal.record_reply(RUN, a_request(text="Rank these. " * 50), a_reply()))
-    change(url, "DELETE FROM texts")
-    with pytest.raises(JournalError, match=r"is damaged \(a text is missing\)"):
-        journal.replies(RUN)
-
-
 async def test_a_deleted_run_takes_its_texts_along_and_another_has_its_own(
     journal: Journal, url: str
 ) -> None:

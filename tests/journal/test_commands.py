@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.journal.samples import RUN, a_process, create_run, kill
-from tests.patience import PATIENCE
 
 from autoreason.errors import ReplayMismatch, UnknownRun
 from autoreason.exchange import GuidanceQuery
@@ -47,16 +44,6 @@ def test_a_command_is_for_one_run(journal: Journal) -> None:
     assert journal.take_command(RUN) is None
     with pytest.raises(UnknownRun):
         journal.command("nobody", "stop")
-
-
-def test_a_word_left_for_any_run_is_known_within_a_moment(journal: Journal) -> None:
-    assert journal.runs_with_commands() == frozenset()
-    with Journal.open(journal.place, create=False) as elsewhere:
-        elsewhere.command(RUN, "stop")
-    deadline = time.monotonic() + PATIENCE
-    while journal.runs_with_commands() != {RUN} and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert journal.runs_with_commands() == {RUN}
 
 
 async def test_guidance_is_taken_once_and_recorded(journal: Journal) -> None:

@@ -17,9 +17,9 @@ import pytest
 from tests.journal.samples import RUN, a_process, a_reply, a_request, create_run
 from tests.patience import PATIENCE
 
-from autoreason.errors import AutoreasonError, InvalidInput, JournalError
+from autoreason.errors import InvalidInput, JournalError
 from autoreason.events import GuidanceGiven
-from autoreason.journal import Journal, sql
+from autoreason.journal import Journal
 
 PLAIN_USER = 65534
 
@@ -37,11 +37,6 @@ def a_text(path: Path) -> None:
     path.write_text("Dear diary,\n" * 20)
 
 
-def a_piece(path: Path) -> None:
-    a_journal(path)
-    path.write_bytes(path.read_bytes()[:60])
-
-
 def execute(path: Path, *statements: str) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for statement in (*statements, "PRAGMA wal_checkpoint(TRUNCATE)"):
@@ -50,11 +45,6 @@ def execute(path: Path, *statements: str) -> None:
 
 def another_database(path: Path) -> None:
     execute(path, "CREATE TABLE runs (distance)")
-
-
-def other_tables(path: Path) -> None:
-    another_database(path)
-    execute(path, f"PRAGMA application_id = {sql.APPLICATION_ID}")
 
 
 def a_missing_table(path: Path) -> None:
@@ -80,9 +70,7 @@ def a_broken_schema(path: Path) -> None:
     ("make", "sentence"),
     [
         (a_text, "is not a journal but something else; name another as `journal`"),
-        (a_piece, "is not a journal but something else"),
         (another_database, "is not a journal but something else"),
-        (other_tables, "has no journal tables; name another"),
         (a_missing_table, "has no journal tables; name another"),
         (
             another_version,
@@ -101,19 +89,6 @@ def test_what_is_no_journal_is_named_and_left_alone(
         Journal.open(str(path), create=create)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == before
-
-
-def test_what_another_program_left_half_done_is_left_so(tmp_path: Path) -> None:
-    path = tmp_path / "journal.db"
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("PRAGMA journal_mode = WAL")
-    other.execute("CREATE TABLE mine (text)")
-    beside = path.with_name("journal.db-wal")
-    before = path.read_bytes(), beside.read_bytes()
-    with pytest.raises(JournalError):
-        Journal.open(str(path), create=True)
-    assert (path.read_bytes(), beside.read_bytes()) == before
-    other.close()
 
 
 def test_a_folder_and_a_device_are_no_place_for_a_journal(tmp_path: Path) -> None:
@@ -168,18 +143,6 @@ def test_damage_met_while_reading_is_one_sentence(path: Path) -> None:
     assert path.read_bytes() == data
 
 
-def test_a_file_cut_short_is_one_sentence(path: Path) -> None:
-    a_journal(path)
-    data = path.read_bytes()[: 8 * 4096]
-    path.write_bytes(data)
-    with (
-        pytest.raises(JournalError, match=re.escape(f"{path} is damaged (")),
-        Journal.open(str(path), create=False) as journal,
-    ):
-        journal.events(RUN)
-    assert path.read_bytes() == data
-
-
 def test_damage_met_while_writing_reaches_the_waiter(path: Path) -> None:
     a_journal(path)
     pages = "SELECT rootpage FROM sqlite_master WHERE tbl_name = 'replies'"
@@ -195,53 +158,6 @@ def test_damage_met_while_writing_reaches_the_waiter(path: Path) -> None:
     ):
         asyncio.run(journal.record_reply(RUN, a_request(), a_reply()))
     assert path.read_bytes() == data
-
-
-@pytest.fixture
-def as_a_plain_user() -> Iterator[Path]:
-    """A folder of a user whom permissions bind; the superuser is bound by none."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        user = os.geteuid()
-        if user == 0:
-            os.chown(folder, PLAIN_USER, -1)
-            os.seteuid(PLAIN_USER)
-        try:
-            yield folder
-        finally:
-            os.seteuid(user)
-            for place in (folder, *folder.rglob("*")):
-                place.chmod(0o700)
-
-
-def test_a_place_that_cannot_be_written_is_one_sentence(as_a_plain_user: Path) -> None:
-    folder = as_a_plain_user / "kept"
-    path = folder / "journal.db"
-    a_journal(path)
-    before = path.read_bytes()
-    path.chmod(0o400)
-    folder.chmod(0o500)
-    with pytest.raises(JournalError, match=f"{path} is read-only .*; allow writing to it and its"):
-        Journal.open(str(path), create=True)
-    with pytest.raises(JournalError, match=r"cannot create .*; allow writing there"):
-        Journal.open(str(folder / "new" / "journal.db"), create=True)
-    path.chmod(0o000)
-    with pytest.raises(JournalError, match=f"cannot read {path}; allow it"):
-        Journal.open(str(path), create=False)
-    path.chmod(0o400)
-    assert path.read_bytes() == before
-
-
-def test_a_run_in_a_place_that_cannot_be_written_is_not_locked(as_a_plain_user: Path) -> None:
-    path = as_a_plain_user / "journal.db"
-    a_journal(path)
-    locks = as_a_plain_user / "journal.db.locks"
-    locks.chmod(0o500)
-    with (
-        Journal.open(str(path), create=False) as journal,
-        pytest.raises(AutoreasonError, match=f"cannot lock {locks}/{RUN}.lock: Permission denied"),
-    ):
-        journal.lock(RUN).__enter__()
 
 
 Frozen = Callable[[], None]
@@ -331,22 +247,3 @@ def test_writing_says_that_it_is_read_only(folder: Path, freeze: Frozen) -> None
             journal.command(RUN, "stop")
         with pytest.raises(JournalError, match=sentence):
             journal.lock(RUN)
-
-
-def test_what_another_process_writes_meanwhile_is_not_misread(folder: Path) -> None:
-    path = folder / "journal.db"
-    a_written_journal(path, killed=False)
-    path.chmod(0o444)
-    if os.geteuid() == 0:
-        os.seteuid(PLAIN_USER)
-    try:
-        journal = Journal.open(str(path), create=False)
-        assert len(journal.runs()) == 1
-    finally:
-        os.seteuid(os.getuid())
-    path.chmod(0o644)
-    with Journal.open(str(path), create=True) as writer:
-        create_run(writer, "other", "Another", "0.1.0")
-        with pytest.raises(JournalError, match="was written by another process while it was read"):
-            journal.runs()
-    journal.close()

@@ -6,7 +6,6 @@ import asyncio
 import errno
 import os
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from tests.patience import PATIENCE
 from autoreason.errors import RunLocked, WritingFailed
 from autoreason.events import DraftReady
 from autoreason.journal import Journal
-from autoreason.journal.locks import lock_owner, lock_run
 from autoreason.journal.store import LockOwner
 
 DRAFT = DraftReady(text="A draft.", words=2, given=False)
@@ -53,12 +51,6 @@ def test_a_run_is_locked_once_and_the_owner_is_named(journal: Journal) -> None:
     assert journal.lock_owner(RUN) is None
     assert journal.locked_runs() == frozenset()
     assert not journal.runs()[0].live
-
-
-def test_a_lock_leaves_nothing_behind(file_journal: Journal, locks: Path) -> None:
-    with file_journal.lock(RUN):
-        pass
-    assert list(locks.iterdir()) == []
 
 
 def test_what_was_sent_is_written_before_a_broken_run_can_go_on_elsewhere(journal: Journal) -> None:
@@ -133,28 +125,6 @@ def test_no_two_processes_ever_lock_a_run_at_once(journal: Journal, tmp_path: Pa
     assert min(times) >= 4
 
 
-def test_looking_for_the_owner_keeps_no_process_from_locking(locks: Path) -> None:
-    done = threading.Event()
-    seen: list[LockOwner | None] = []
-
-    def look() -> None:
-        while not done.is_set():
-            seen.append(lock_owner(locks, RUN))
-
-    looking = [threading.Thread(target=look) for _ in range(2)]
-    for thread in looking:
-        thread.start()
-    try:
-        for _ in range(100):
-            with lock_run(locks, RUN):
-                pass
-    finally:
-        done.set()
-        for thread in looking:
-            thread.join()
-    assert {who.pid for who in seen if who} <= {os.getpid(), None}
-
-
 def test_a_lock_that_says_nothing_is_still_a_lock(file_journal: Journal, locks: Path) -> None:
     journal, file = file_journal, locks / f"{RUN}.lock"
     locks.mkdir(exist_ok=True)
@@ -180,13 +150,13 @@ def test_the_owners_command_shows_no_password(
 
 
 def test_a_full_disk_is_one_clear_sentence_and_leaves_no_lock(
-    locks: Path, monkeypatch: pytest.MonkeyPatch
+    file_journal: Journal, locks: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "pwrite", full)
     sentence = r"cannot lock .*No space left on device; free some space, then try again$"
-    with pytest.raises(WritingFailed, match=sentence), lock_run(locks, RUN):
+    with pytest.raises(WritingFailed, match=sentence), file_journal.lock(RUN):
         pytest.fail("locked without its owner written down")
     assert list(locks.iterdir()) == []

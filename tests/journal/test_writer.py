@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from tests.patience import PATIENCE
 from autoreason.errors import JournalError, UnknownRun, WritingFailed
 from autoreason.events import PassStarted
 from autoreason.journal import Journal, sql
-from autoreason.journal.location import open_store
+from autoreason.journal.journal import open_store
 from autoreason.journal.sqlite import SqliteStore
 from autoreason.journal.store import Connection
 from autoreason.journal.writer import Writer
@@ -65,25 +64,6 @@ async def test_what_no_caller_awaits_is_there_no_later_than_the_next_reply(
         assert committed(url, "events") == seq == number + 1
         assert committed(url, "asked") == number + 1
     assert [recorded.seq for recorded in journal.events(RUN)] == list(range(1, 9))
-
-
-def test_closing_writes_what_is_queued(url: str) -> None:
-    with Journal.open(url, create=True) as journal:
-        create_run(journal, RUN)
-        for number in range(50):
-            journal.append(RUN, PassStarted(number=number, words=1))
-        journal.set_status(RUN, "stopped")
-    with Journal.open(url, create=False) as journal:
-        assert len(journal.events(RUN)) == 50
-        assert journal.find(RUN).status == "stopped"
-
-
-def test_what_no_caller_awaits_is_soon_seen_by_others(journal: Journal) -> None:
-    journal.record_request(RUN, a_request())
-    deadline = time.monotonic() + PATIENCE
-    while not journal.in_flight(RUN):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def test_threads_and_loops_share_one_journal(journal: Journal) -> None:
@@ -158,13 +138,6 @@ async def test_an_event_that_was_not_written_is_reported_to_the_next_to_wait_and
         journal.close()
 
 
-def test_what_went_wrong_first_is_not_hidden_by_closing(path: Path) -> None:
-    journal = Journal.open(str(path), create=True)
-    journal.append("20261115-no-run", PassStarted(number=1, words=1))
-    with pytest.raises(ZeroDivisionError), journal:
-        raise ZeroDivisionError
-
-
 async def test_a_full_disk_reaches_everybody_who_waits(file_journal: Journal) -> None:
     journal = file_journal
     connection = SqliteStore(journal.path).open_writer()
@@ -186,35 +159,6 @@ async def test_a_full_disk_reaches_everybody_who_waits(file_journal: Journal) ->
     assert committed(str(journal.path), "commands") == 0
 
 
-def test_a_disk_that_takes_no_more_is_one_sentence(path: Path) -> None:
-    process = a_process(
-        """
-        import asyncio, resource
-        from autoreason.errors import JournalError
-        journal = Journal.open(sys.argv[1], create=True)
-        create_run(journal, "r")
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-        async def main():
-            for number in range(100):
-                request = a_request(str(number), text="x" * 9999)
-                try:
-                    await journal.record_reply("r", request, a_reply())
-                except JournalError as error:
-                    print(number, error)
-                    return
-        asyncio.run(main())
-        journal.close()
-        """,
-        path,
-    )
-    output, _ = process.communicate(timeout=PATIENCE)
-    number, _, sentence = output.strip().partition(" ")
-    assert process.returncode == 0
-    assert f"the disk under {path} failed" in sentence or "no space is left" in sentence
-    with Journal.open(str(path), create=False) as journal:
-        assert len(journal.replies("r")) == int(number) > 0
-
-
 async def test_a_file_locked_by_another_process_is_waited_for(
     file_journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,20 +174,6 @@ async def test_a_file_locked_by_another_process_is_waited_for(
         other.execute("ROLLBACK")
         other.close()
         await recording
-
-
-async def test_a_file_locked_for_too_long_is_one_sentence(
-    file_journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    journal = file_journal
-    monkeypatch.setattr("autoreason.journal.sqlite._WAIT_FOR_LOCK", 0.0)
-    monkeypatch.setattr("autoreason.journal.sqlite._PATIENCE", 0.05)
-    with Journal.open(str(journal.path), create=True) as impatient:
-        other = sqlite3.connect(journal.path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(JournalError, match="is locked by another program; close that"):
-            await impatient.record_reply(RUN, a_request(), a_reply())
-        other.close()
 
 
 # Several processes, and killed ones.

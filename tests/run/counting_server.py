@@ -13,7 +13,7 @@ from aiohttp import web
 
 from autoreason.exchange import Message, Request, Schema
 from autoreason.journal import Journal
-from autoreason.journal.leases import Rows
+from autoreason.journal.writer import Rows
 from autoreason.models.doubles import EchoModel
 from autoreason.models.layers import Width
 from autoreason.run.leases import BASE, Lease, as_row, provider_account

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.artifacts.evaluator.evaluating import needs_jail
+from tests.artifacts.evaluating import needs_jail
 from tests.run.leaving import leave_when_asked
 from tests.run.runs import lend
 from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite

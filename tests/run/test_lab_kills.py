@@ -25,7 +25,7 @@ from autoreason.errors import RunLocked, WritingFailed
 from autoreason.events import FINISHED
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.journal.location import locate, open_store
+from autoreason.journal.journal import locate, open_store
 from autoreason.models.doubles import EchoModel
 from autoreason.run.cells import lab_status
 from autoreason.run.lab import lab

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.artifacts.evaluator.evaluating import needs_jail
+from tests.artifacts.evaluating import needs_jail
 from tests.patience import PATIENCE
 from tests.run.counting_server import ADDRESS, CountingServer
 from tests.run.suites import run_suite

@@ -18,7 +18,7 @@ from autoreason.errors import BudgetReached
 from autoreason.exchange import Outcome, Reply, Usage
 from autoreason.job_types import Lab
 from autoreason.journal import Journal
-from autoreason.journal.leases import Rows
+from autoreason.journal.writer import Rows
 from autoreason.models.budget import CostBound
 from autoreason.models.layers import Width
 from autoreason.run.cells import CellRun

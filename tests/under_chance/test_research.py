@@ -16,7 +16,7 @@ from tests.artifacts.knob import proposal, research_settings, research_task
 from tests.under_chance.luck import misses, most_often
 
 from autoreason.artifacts.acceptance import Effect, correct_keeps, end_test
-from autoreason.artifacts.measurement import (
+from autoreason.artifacts.artifact import (
     EvaluationOutcome,
     EvaluationQuery,
     Measurement,

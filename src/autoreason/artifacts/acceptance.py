@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autoreason.artifacts.artifact import Measurement
 from autoreason.artifacts.research_task import ResearchTask
 from autoreason.errors import InvalidInput
 from autoreason.job_types import MIN_EVALUATIONS, Research, RuleName
@@ -19,12 +20,12 @@ from autoreason.stats.shares import student_t
 Values = Mapping[int, float]
 """By the number of the evaluation, higher is better; two artifacts' evaluations of one number share seed and items."""
 Decision = Literal["again", "keep", "drop"]
+Ending = Literal["kept", "dropped", "failed", "guarded", "undecided"]
+"""`undecided` after the last evaluation, where judges are to decide."""
 SHRINK_PAIRS = 6
 """A correlation shown by so many degrees of freedom is believed by half."""
 _REPEATED = 2
 """Values that show how much evaluations differ."""
-_PAIRED_FROM = 0.2
-"""The correlation from which an effect is called one of pairs."""
 
 
 class KeepRule(Struct, frozen=True, kw_only=True):
@@ -91,7 +92,6 @@ class Noise(Struct, frozen=True, kw_only=True):
 
     spread: float = 0.0
     """Standard deviation of one evaluation, pooled over every artifact that was measured more than once."""
-    freedom: int = 0
     correlation: float = 0.0
     """Shrunken to 0 by how few pairs show it."""
 
@@ -107,7 +107,6 @@ class NoiseSums(Struct, frozen=True, kw_only=True):
     pairs: int = 0
 
     def with_values(self, values: Collection[float]) -> NoiseSums:
-        """With the evaluations of one artifact."""
         if len(values) < _REPEATED:
             return self
         return replace(
@@ -129,12 +128,10 @@ class NoiseSums(Struct, frozen=True, kw_only=True):
 
     @property
     def noise(self) -> Noise:
-        """As far as it is known."""
         size = sqrt(self.candidates * self.incumbents)
         shown = min(1.0, max(0.0, self.products / size)) if size else 0.0
         return Noise(
             spread=sqrt(self.squares / self.freedom) if self.freedom else 0.0,
-            freedom=self.freedom,
             correlation=shown * self.pairs / (self.pairs + SHRINK_PAIRS),
         )
 
@@ -185,7 +182,6 @@ def effect_of(
         error=hypot(noise.spread * sqrt(max(0.0, variance)), over_items),
         evaluations=evaluations,
         against=against,
-        paired=weight > _PAIRED_FROM,
     )
 
 
@@ -213,7 +209,48 @@ class Effect(Struct, frozen=True, kw_only=True):
     evaluations: int
     against: int
     """Values at the other one."""
-    paired: bool = False
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """What decided trials showed of the incumbent and of the noise."""
+
+    incumbent: tuple[int, ...] = ()
+    """Numbers of its evaluations."""
+    others: NoiseSums = NoiseSums()
+    """Of all but the incumbent."""
+    survived: int = 0
+    """Trials that were measured against the incumbent and not kept."""
+
+    def noise(self, incumbent: Mapping[int, float]) -> Noise:
+        return self.others.with_values(incumbent.values()).noise
+
+    def after_drop(self, race: RaceResult, *, same: bool) -> Known:
+        """After a candidate that was not kept; its values of the incumbent count if that is still the same."""
+        incumbent = {*self.incumbent, *race.incumbent} if same else self.incumbent
+        others = self.others.with_values(race.values.values()).with_pairs(race.pairs)
+        return Known(
+            incumbent=tuple(sorted(incumbent)), others=others, survived=self.survived + same
+        )
+
+    def after_keep(self, former: Mapping[int, float], race: RaceResult) -> Known:
+        """After a candidate that was kept: its values are the new incumbent's record."""
+        others = self.others.with_values(former.values()).with_pairs(race.pairs)
+        return Known(incumbent=tuple(race.measured), others=others)
+
+
+class RaceResult(Struct, frozen=True, kw_only=True):
+    """How a race ended and what it showed."""
+
+    ending: Ending
+    reason: str
+    measured: dict[int, Measurement] = {}
+    incumbent: tuple[int, ...] = ()
+    """Numbers of the incumbent's evaluations, whose record they belong to."""
+    beside: int = 0
+    """Evaluations of the incumbent for this race alone, because times are compared only side by side."""
+    values: dict[int, float] = {}
+    pairs: tuple[tuple[float, float], ...] = ()
+    effect: Effect | None = None
 
 
 FINALISTS = 4
@@ -323,7 +360,6 @@ class BudgetPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def reserved(self) -> int:
-        """Evaluations of playoff and end test."""
         return FINALISTS * self.playoff + 2 * self.end
 
     @property

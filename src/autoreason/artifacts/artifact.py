@@ -1,4 +1,4 @@
-"""An artifact: its paths, its files, what a proposal does to them, and what of them counts. Pure but for reading."""
+"""An artifact: its files, what a proposal does to them, what of them counts, and how they are evaluated."""
 
 from __future__ import annotations
 
@@ -9,16 +9,188 @@ import os
 import re
 import tomllib
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import unified_diff
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Protocol
 
-from autoreason.artifacts.measurement import Files
-from autoreason.errors import InvalidInput
+from msgspec import Struct
+
+from autoreason.errors import InvalidInput, MetricFailed
+from autoreason.exchange import Query
+from autoreason.keys import Key
+
+Files = dict[str, str]
+"""An artifact: texts by path, relative to the task's folder, with `/` between folders."""
+
+
+class EvaluationOutcome(StrEnum):
+    """How an evaluation ended. Only `ok` has a value; `evaluator_error` says nothing about the artifact."""
+
+    OK = "ok"
+    INVALID = "invalid"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    EVALUATOR_ERROR = "evaluator_error"
+
+
+class Evaluation(Struct, frozen=True, kw_only=True):
+    """What is to be measured: an artifact, with this seed, on these items."""
+
+    files: Files
+    seed: int
+    """`AUTOREASON_SEED`; artifacts that are compared share it evaluation by evaluation."""
+    items: tuple[int, ...] = ()
+    """Items by their place in the file, from 0; none where the task has none."""
+    sealed: bool = False
+    """Whether the items are those of the sealed set."""
+
+
+class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of an evaluation."""
+
+    outcome: EvaluationOutcome
+    value: float | None = None
+    """The number that decides, as the evaluator returned it; None unless the outcome is `ok`."""
+    metrics: dict[str, float] = {}
+    """Every number that the evaluator returned, by name."""
+    by_item: tuple[float, ...] = ()
+    """One number for each item, where the evaluator returned them."""
+    seconds: float = 0.0
+    """By the clock."""
+    tail: str = ""
+    """The end of what was printed; never from a evaluation of sealed items."""
+    detail: str = ""
+    """Why there is no value, in one sentence."""
+    shared: int = 0
+    """Runs of eight words that the artifact shares with an item, or with a sealed one, and the start does not."""
+    level: str = ""
+    """How the artifact was kept from everything else: the level of the sandbox."""
+    opened: int = 0
+    """How many end tests have opened the sealed set, this one included; 0 on other items."""
+    repeated: bool = False
+    """Known from an earlier evaluation of the same artifact with the same seed and items, and not charged again."""
+
+
+class EvaluationQuery(Query[Measurement], frozen=True, kw_only=True):
+    """One evaluation: recorded, so that it is never paid for twice."""
+
+    kind = "evaluation"
+    evaluation: Evaluation
+
+
+class FinalEvaluationQuery(EvaluationQuery, frozen=True, kw_only=True):
+    """An evaluation of the playoff or the end test, which are made whatever ended the search."""
+
+    free = False
+    set_aside = True
+
+
+class KnownEvaluationQuery(EvaluationQuery, frozen=True, kw_only=True):
+    """An evaluation that was made under another key; the same question as any other, so its answer may be on record."""
+
+    deferred = True
+    known: Measurement | None = None
+    """What it showed."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EvaluationQuery) and (self.key, self.evaluation) == (
+            other.key,
+            other.evaluation,
+        )
+
+
+class Evaluator(Protocol):
+    """Measures artifacts; it alone has the items and the sealed set."""
+
+    async def measure(self, evaluation: Evaluation) -> Measurement:
+        """Make one evaluation."""
+        ...
+
+
+class OrderQuery(Query[int], frozen=True, kw_only=True):
+    """How many decisions were made before this moment; one that `decides` is the next itself."""
+
+    kind = "order"
+    deferred = True
+    decides: bool = False
+
+
+class Orders:
+    """Counts the decisions of a run."""
+
+    def __init__(self, recorded: Iterable[OrderQuery] = ()) -> None:
+        self._decided = sum(query.decides for query in recorded)
+
+    def answer(self, query: OrderQuery) -> int:
+        """The place of a question that is new."""
+        before = self._decided
+        self._decided += query.decides
+        return before
+
+
+_ATTEMPTS = 3
+
+
+class EvaluationService:
+    """Answers evaluations; where the evaluator itself fails three times in a row, the run pauses.
+
+    So it does after `max_without` evaluations in a row without a value, where a number is given; and at the
+    last evaluation of a text that needs one and got none.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        max_without: int | None = None,
+        needs_value: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._evaluator = evaluator
+        self._max_without = max_without
+        self._needs_value = needs_value
+        """Of the key of an evaluation: whether it is the last at a text that needs a value."""
+        self._without = 0
+        self._valued: Key | None = None
+        """The text that had a value last, by the key of its evaluations."""
+
+    async def answer(self, query: Query[Any]) -> Any:
+        """Evaluate, and again where the evaluator itself failed."""
+        if not isinstance(query, EvaluationQuery):
+            raise InvalidInput(
+                f"an evaluator has no answer to a {type(query).__name__}; ask a model"
+            )
+        detail = ""
+        for _ in range(_ATTEMPTS):
+            measurement = await self._evaluator.measure(query.evaluation)
+            if measurement.outcome is not EvaluationOutcome.EVALUATOR_ERROR:
+                self._count(query.key, measurement)
+                return measurement
+            detail = measurement.detail or detail
+        raise MetricFailed(
+            f"the evaluator could not be run {_ATTEMPTS} times in a row ({detail or 'no reason given'}); "
+            "what was measured is kept"
+        )
+
+    def _count(self, key: str, measurement: Measurement) -> None:
+        """Pause before an evaluation is recorded that is one too many without a value, so that it is taken again."""
+        text = Key.parse(key).before("evaluation")
+        if measurement.outcome is EvaluationOutcome.OK:
+            self._without, self._valued = 0, text
+            return
+        self._without += 1
+        lacking = self._needs_value(key) and self._valued != text
+        if lacking or self._without == self._max_without:
+            why = measurement.detail or measurement.outcome
+            times = "" if self._without == 1 else f" {self._without} times in a row, the last time"
+            raise MetricFailed(
+                f"the metric gave no number{times} because: {why}; what was measured is kept"
+            )
+
 
 MAX_FILE = 100_000
 MAX_ARTIFACT = 1_000_000
@@ -30,18 +202,14 @@ _MAX_NAME = 255
 
 def path_fault(path: str) -> str:
     """Why a path cannot be one of an artifact, in words; empty where it can."""
-    if not path or path != path.strip() or not path.isprintable():
-        return "is not a path"
-    if max(len(part.encode(errors="replace")) for part in path.split("/")) > _MAX_NAME:
-        return "has a name that is too long for a file"
-    if path.startswith(("/", "~")) or "\\" in path or path[1:2] == ":":
-        return "is not relative to the task's folder; write it with `/`, from there"
-    if ".." in path.split("/"):
-        return "leads out of the task's folder; name only what is inside"
+    parts = path.split("/")
+    plain = path == path.strip() and path.isprintable() and str(PurePosixPath(path)) == path
+    if not plain or max(len(part.encode(errors="replace")) for part in parts) > _MAX_NAME:
+        return "is not the path of a file; write it in its shortest form"
+    if path.startswith(("/", "~")) or "\\" in path or path[1:2] == ":" or ".." in parts:
+        return "leads out of the task's folder; write it from there, with `/`"
     if ".git" in path.lower().split("/"):
         return "is in git's own folder; name a file of the artifact"
-    if str(PurePosixPath(path)) != path:
-        return "is not in its shortest form; leave out `./`, `//` and a `/` at the end"
     return ""
 
 
@@ -100,10 +268,10 @@ def check_file(folder: Path, name: str, key: str) -> None:
         if at.is_symlink():
             link = at.relative_to(folder).as_posix()
             raise InvalidInput(f"`{key}`: {link} is a link; name the file itself")
-    if at.is_dir():
-        raise InvalidInput(f"`{key}`: {name} is a folder; name its files, such as {name}/*.py")
     if not at.is_file():
-        raise InvalidInput(f"`{key}`: there is no file {name} in {folder}; check the name")
+        raise InvalidInput(
+            f"`{key}`: there is no file {name} in {folder}; check the name, and name the files of a folder"
+        )
 
 
 def read_bytes(folder: Path, name: str, key: str, limit: int) -> bytes:
@@ -147,13 +315,11 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 def changes_between(before: Files, after: Files) -> Changes:
-    """What leads from one artifact to another."""
     removed: Changes = {path: None for path in before if path not in after}
     return removed | {path: text for path, text in after.items() if before.get(path) != text}
 
 
 def with_changes(files: Files, changes: Changes) -> Files:
-    """An artifact after a recorded change."""
     after = {**files, **changes}
     return {path: text for path, text in sorted(after.items()) if text is not None}
 

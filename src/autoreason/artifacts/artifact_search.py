@@ -6,17 +6,17 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from statistics import fmean
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from autoreason.artifacts.acceptance import (
     Effect,
+    Ending,
     KeepRule,
+    Known,
     Noise,
-    NoiseSums,
+    RaceResult,
     budget_plan,
     effect_of,
     keep_rule,
@@ -24,8 +24,7 @@ from autoreason.artifacts.acceptance import (
     over_items,
     pairs_of,
 )
-from autoreason.artifacts.artifact import changes_between, fingerprint
-from autoreason.artifacts.measurement import (
+from autoreason.artifacts.artifact import (
     Evaluation,
     EvaluationOutcome,
     EvaluationQuery,
@@ -34,13 +33,15 @@ from autoreason.artifacts.measurement import (
     KnownEvaluationQuery,
     Measurement,
     OrderQuery,
+    as_text,
+    changes_between,
+    fingerprint,
 )
 from autoreason.artifacts.proposer import MadeProposal, Proposer, ResearchContext, View
 from autoreason.artifacts.research_history import TrialDecided, TrialStatus, figure
 from autoreason.artifacts.research_task import ResearchTask, broken_guard
 from autoreason.errors import Interruption
 from autoreason.events import AnyEvent, PanelDecided
-from autoreason.exchange import Query
 from autoreason.job_types import Research
 from autoreason.jobs.context import JobContext, cancel, draw, use_in_order
 from autoreason.keys import sub_key
@@ -51,8 +52,6 @@ from autoreason.tournament.voting import PanelSize
 A = TypeVar("A")
 Taken = dict[int, asyncio.Task[Measurement]]
 """Evaluations of one artifact by number, also those under way."""
-Ending = Literal["kept", "dropped", "failed", "guarded", "undecided"]
-"""`undecided` after the last evaluation, where judges are to decide."""
 _LAST_NUMBER = 1_000_000
 """Evaluations of the playoff and the end test are numbered from here, so that they share no seed with others."""
 _REMEMBERED = 4
@@ -79,7 +78,6 @@ class Contender:
     """Evaluations that decisions were charged for: one that several trials share is paid for once."""
 
     def numbers(self, most: int) -> tuple[int, ...]:
-        """The evaluations it has or may still be given."""
         fresh = (self.trial * most + each for each in range(most))
         return (*self.carried, *fresh)[:most]
 
@@ -168,65 +166,13 @@ class Measurer:
             seed=draw(seed, f"look/{number}").getrandbits(31),
             items=items,
             sealed=sealed is not None,
-            alone=research.timed,
         )
 
 
 async def in_order(work: Iterable[Coroutine[Any, Any, Measurement]]) -> list[Measurement]:
-    """Evaluations side by side."""
     results: list[Measurement] = []
     await use_in_order(list(work), results.append)
     return results
-
-
-def split_sealed(items: int, groups: int, seed: int) -> list[tuple[int, ...]]:
-    """Sealed items in groups of nearly the same size, drawn at random: one evaluation for each."""
-    order = list(range(items))
-    draw(seed, "sealed").shuffle(order)
-    return [tuple(sorted(order[each::groups])) for each in range(min(groups, items))]
-
-
-class Known(Struct, frozen=True, kw_only=True):
-    """What decided trials showed of the incumbent and of the noise."""
-
-    incumbent: tuple[int, ...] = ()
-    """Numbers of its evaluations."""
-    others: NoiseSums = NoiseSums()
-    """Of all but the incumbent."""
-    survived: int = 0
-    """Trials that were measured against the incumbent and not kept."""
-
-    def noise(self, incumbent: Mapping[int, float]) -> Noise:
-        """The noise, with the incumbent's values."""
-        return self.others.with_values(incumbent.values()).noise
-
-    def after_drop(self, race: RaceResult, *, same: bool) -> Known:
-        """After a candidate that was not kept; its values of the incumbent count if that is still the same."""
-        incumbent = {*self.incumbent, *race.incumbent} if same else self.incumbent
-        others = self.others.with_values(race.values.values()).with_pairs(race.pairs)
-        return Known(
-            incumbent=tuple(sorted(incumbent)), others=others, survived=self.survived + same
-        )
-
-    def after_keep(self, former: Mapping[int, float], race: RaceResult) -> Known:
-        """After a candidate that was kept: its values are the new incumbent's record."""
-        others = self.others.with_values(former.values()).with_pairs(race.pairs)
-        return Known(incumbent=tuple(race.measured), others=others)
-
-
-class RaceResult(Struct, frozen=True, kw_only=True):
-    """How a race ended and what it showed."""
-
-    ending: Ending
-    reason: str
-    measured: dict[int, Measurement] = {}
-    incumbent: tuple[int, ...] = ()
-    """Numbers of the incumbent's evaluations, whose record they belong to."""
-    beside: int = 0
-    """Evaluations of the incumbent for this race alone, because times are compared only side by side."""
-    values: dict[int, float] = {}
-    pairs: tuple[tuple[float, float], ...] = ()
-    effect: Effect | None = None
 
 
 class Race:
@@ -262,6 +208,7 @@ class Race:
         other = {number: await measurer.measure_incumbent(incumbent, number) for number in earlier}
         spent = 0
         effect: Effect | None = None
+        ended: tuple[Ending, str] | None = None
         for turn in range(rule.evaluations):
             needed = self._needed(plan, turn, other, known)
             spent += 1 + len(needed)
@@ -280,19 +227,22 @@ class Race:
             mine[number] = found = await measurer.measure_once(key, files, number, taken)
             spent -= found.repeated
             if ended := self._failure(found, mine, other):
-                return self._result(*ended, mine, other, effect)
+                break
             effect, noise = self._effect(mine, other, known)
             if ended := self._decision(effect, noise, last=turn == rule.evaluations - 1):
-                return self._result(*ended, mine, other, effect)
-        assert effect is not None
-        kept = (
-            effect.value > self._research.tolerance
-            and effect.value > rule.keep_last * effect.error
-            # Equal numbers on few draws of items show nothing.
-            and not (rule.drawn and effect.error == 0)
+                break
+        values = measurer.values(mine)
+        ending, reason = ended or self._without_more(effect)
+        return RaceResult(
+            ending=ending,
+            reason=reason,
+            measured=mine,
+            incumbent=() if timed else tuple(sorted(other)),
+            beside=len(other) if timed else 0,
+            values=values,
+            pairs=tuple(pairs_of(values, measurer.values(other))),
+            effect=effect,
         )
-        reason = f"{self._reason(effect, kept)}; no evaluations were left for more"
-        return self._result("kept" if kept else "dropped", reason, mine, other, effect)
 
     def _failure(
         self,
@@ -320,6 +270,18 @@ class Race:
             return "undecided", "the metric cannot tell"
         kept = decision == "keep"
         return "kept" if kept else "dropped", self._reason(effect, kept)
+
+    def _without_more(self, effect: Effect | None) -> tuple[Ending, str]:
+        """How a race ends for which no evaluations are left."""
+        assert effect is not None
+        kept = (
+            effect.value > self._research.tolerance
+            and effect.value > self._rule.keep_last * effect.error
+            # Equal numbers on few draws of items show nothing.
+            and not (self._rule.drawn and effect.error == 0)
+        )
+        reason = f"{self._reason(effect, kept)}; no evaluations were left for more"
+        return "kept" if kept else "dropped", reason
 
     def _needed(
         self, plan: tuple[int, ...], turn: int, other: Mapping[int, Measurement], known: Known
@@ -356,26 +318,6 @@ class Race:
             return f"{'ahead' if effect.value > 0 else 'not ahead'} {after}, which did not differ"
         return f"{'better' if kept else 'not better'} {after}, without noise"
 
-    def _result(
-        self,
-        ending: Ending,
-        reason: str,
-        mine: dict[int, Measurement],
-        other: Mapping[int, Measurement],
-        effect: Effect | None,
-    ) -> RaceResult:
-        values = self._measurer.values(mine)
-        return RaceResult(
-            ending=ending,
-            reason=reason,
-            measured=mine,
-            incumbent=() if self._research.timed else tuple(sorted(other)),
-            beside=len(other) if self._research.timed else 0,
-            values=values,
-            pairs=tuple(pairs_of(values, self._measurer.values(other))),
-            effect=effect,
-        )
-
 
 @dataclass(frozen=True)
 class SearchState:
@@ -392,7 +334,6 @@ class SearchState:
     kept: tuple[Contender, ...] = ()
 
     def values(self, measurer: Measurer) -> dict[int, float]:
-        """The incumbent's record."""
         measured = self.incumbent.measured
         return measurer.values({number: measured[number] for number in self.known.incumbent})
 
@@ -440,11 +381,20 @@ class ArtifactSearch:
         try:
             while True:
                 await self._until(lambda: self._under_way(len(self.states) - 1) < width)
-                order = await self._ask(OrderQuery(key=f"step/{step}"))
+                try:
+                    order = await self._context.ask(OrderQuery(key=f"step/{step}"))
+                except Interruption:
+                    # What is under way is paid for and gets recorded.
+                    await asyncio.gather(*self._tasks, return_exceptions=True)
+                    raise
                 await self._until_decided(order)
                 most, reason = self._next_trial(order)
                 if most:
-                    self._start_trial(len(self._trials) + 1, self.states[order], most)
+                    number = len(self._trials) + 1
+                    task = asyncio.create_task(self._run_trial(number, self.states[order], most))
+                    task.add_done_callback(self._end_trial)
+                    self._tasks.add(task)
+                    self._trials.append(_TrialUnderWay(most))
                 elif not self._under_way(order):
                     return reason
                 else:
@@ -453,16 +403,7 @@ class ArtifactSearch:
         finally:
             await cancel(self._tasks)
 
-    async def _ask(self, query: Query[A]) -> A:
-        try:
-            return await self._context.ask(query)
-        except Interruption:
-            # What is under way is paid for and gets recorded.
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            raise
-
     def _under_way(self, order: int) -> int:
-        """Trials that were under way after so many decisions."""
         return len(self._trials) - self.states[order].decided
 
     def _next_trial(self, order: int) -> tuple[int, str]:
@@ -490,12 +431,6 @@ class ArtifactSearch:
         noisy = state.spread(self._measurer) > 0
         needed = self._rule.incumbent_needs(1, state.known.survived, noisy=noisy)
         return 1 + max(0, needed - len(state.known.incumbent))
-
-    def _start_trial(self, number: int, state: SearchState, most: int) -> None:
-        task = asyncio.create_task(self._run_trial(number, state, most))
-        task.add_done_callback(self._end_trial)
-        self._tasks.add(task)
-        self._trials.append(_TrialUnderWay(most))
 
     def _end_trial(self, task: asyncio.Task[None]) -> None:
         """Forget a task that did its work; an error is for those who wait."""
@@ -631,7 +566,6 @@ class ArtifactSearch:
         race: RaceResult | None,
         cost: int,
     ) -> TrialDecided:
-        """What became of a trial."""
         if race is None:
             status: TrialStatus = "refused" if made.files is None else "dropped"
             reason = (
@@ -644,7 +578,6 @@ class ArtifactSearch:
         measured, record = (race.measured, race.incumbent) if race else ({}, ())
         known = {number: state.incumbent.measured[number].value for number in record}
         found = list(measured.values())
-        names = dict.fromkeys(name for each in found for name in each.metrics)
         return TrialDecided(
             number=number,
             incumbent=state.incumbent.trial,
@@ -653,16 +586,10 @@ class ArtifactSearch:
             expected=made.expected,
             status=status,
             reason=reason,
-            guidance=made.guidance,
             changes=changes_between(state.incumbent.files, made.files) if made.files else {},
             values=tuple(each.value for each in found if each.value is not None),
             seeds=tuple(measured),
             record={number: value for number, value in known.items() if value is not None},
-            metrics={
-                name: fmean(each.metrics[name] for each in found if name in each.metrics)
-                for name in names
-            },
-            outcome=found[-1].outcome if found else None,
             effect=race.effect if race else None,
             evaluations=cost + self._trials[number - 1].earlier,
             shared=max((each.shared for each in found), default=0),
@@ -713,9 +640,8 @@ class ArtifactSearch:
 
 
 def differing(files: Files, other: Files) -> str:
-    """What of an artifact is not in another, for judges: file by file."""
-    changed_files = {path: text for path, text in files.items() if other.get(path) != text}
-    if len(changed_files) == 1:
-        (text,) = changed_files.values()
-        return text
-    return "\n\n".join(f"{path}\n\n{text}" for path, text in changed_files.items()) or "(empty)"
+    """What of an artifact is not in another, for judges."""
+    return (
+        as_text({path: text for path, text in files.items() if other.get(path) != text})
+        or "(empty)"
+    )

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.artifacts.artifact import matches, path_fault
-from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.artifact import Files, matches, path_fault
 from autoreason.characters import without_controls
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Query
@@ -153,7 +152,6 @@ class _Blocks:
         return "", len(self.lines)
 
     def _has_more(self) -> bool:
-        """Whether another block follows."""
         following = (self.lines[at] for at in range(self._at, len(self.lines)))
         return any(_FENCE.match(line) or _SEARCH.match(line) for line in following)
 
@@ -320,8 +318,6 @@ class ProposalError(ValueError):
 
 
 class Edit(Struct, frozen=True, kw_only=True):
-    """One step of a proposal."""
-
     path: str
     search: str | None = None
     """What is replaced, which occurs exactly once; None replaces or creates the whole file."""
@@ -466,11 +462,9 @@ class Knob(Struct, frozen=True, kw_only=True):
 
     @property
     def space(self) -> Knob:
-        """The same without its current value."""
         return replace(self, value="")
 
     def allows(self, value: Value) -> bool:
-        """Whether it may have this value."""
         if isinstance(value, str) or self.choices:
             return value in self.choices
         return self.low <= value <= self.high

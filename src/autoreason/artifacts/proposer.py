@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from autoreason.artifacts.artifact import (
     MAX_ARTIFACT,
     MAX_FILE,
+    Files,
     fingerprint,
     normal_form,
     with_changes,
 )
-from autoreason.artifacts.measurement import Files
 from autoreason.artifacts.proposals import (
     Edit,
     Knob,
@@ -68,7 +68,6 @@ class ResearchContext(JobContext):
 
     @property
     def research(self) -> ResearchTask:
-        """The task."""
         research = research_of(self.task)
         assert research is not None
         return research
@@ -139,7 +138,6 @@ class MadeProposal(Struct, frozen=True, kw_only=True):
     by: ProposalSource = "model"
     hypothesis: str = ""
     expected: str = ""
-    guidance: str = ""
     edits: tuple[Edit, ...] = ()
     files: Files | None = None
     """The whole artifact after it; None where it is refused."""
@@ -148,8 +146,6 @@ class MadeProposal(Struct, frozen=True, kw_only=True):
 
 
 class Proposer:
-    """Makes the proposals of a job."""
-
     def __init__(self, context: ResearchContext) -> None:
         self._context = context
         self._research = context.research
@@ -176,7 +172,7 @@ class Proposer:
             prompt,
         )
         reply = await self._context.ask(request)
-        made, fault = self._read(reply, view, guidance)
+        made, fault = self._read(reply, view)
         if fault:
             again = try_key(sub_key(key, "proposer"), 1)
             if reply.outcome is Outcome.OK:
@@ -185,7 +181,7 @@ class Proposer:
                 )
             else:
                 request = repeat_request(request, again, longer=reply.needs_room)
-            made, fault = self._read(await self._context.ask(request), view, guidance)
+            made, fault = self._read(await self._context.ask(request), view)
         return replace(made, reason=fault) if fault else made
 
     async def _tune(self, view: View) -> MadeProposal | None:
@@ -220,9 +216,9 @@ class Proposer:
                 return made
         return None
 
-    def _read(self, reply: Reply, view: View, guidance: str) -> tuple[MadeProposal, str]:
+    def _read(self, reply: Reply, view: View) -> tuple[MadeProposal, str]:
         """The proposal in a reply, and what is wrong with its form."""
-        made = MadeProposal(guidance=guidance)
+        made = MadeProposal()
         if reply.outcome is not Outcome.OK:
             return made, _NO_REPLY.get(reply.outcome, f"there was no reply ({reply.outcome})")
         try:

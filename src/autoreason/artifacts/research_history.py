@@ -18,8 +18,12 @@ from autoreason.artifacts.acceptance import (
     end_test,
     measure_noise,
 )
-from autoreason.artifacts.artifact import Changes, path_fault, with_changes
-from autoreason.artifacts.measurement import EvaluationOutcome, Files
+from autoreason.artifacts.artifact import (
+    Changes,
+    Files,
+    path_fault,
+    with_changes,
+)
 from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import JournalError
 from autoreason.events import Event
@@ -48,7 +52,6 @@ def figure(value: float, reach: float = 0.0) -> str:
 
 
 def signed(value: float, reach: float = 0.0) -> str:
-    """The same with its sign."""
     text = figure(value, reach)
     return text if text.startswith("-") or not text.strip("0.,") else f"+{text}"
 
@@ -76,7 +79,6 @@ class NoiseMeasured(Event, frozen=True, kw_only=True):
     """The start was measured several times, before the first proposal."""
 
     values: tuple[float, ...]
-    metrics: tuple[dict[str, float], ...] = ()
     spread: float
     """Standard deviation of one evaluation; 0 where all are equal."""
     seconds: float
@@ -87,7 +89,6 @@ class NoiseMeasured(Event, frozen=True, kw_only=True):
     """Items were drawn for each evaluation, so that equal values do not show that there is no noise."""
 
     def describe(self, metric: str = "") -> str:
-        """What evaluations of the start gave, and how much they differ."""
         number = count(len(self.values), "evaluation")
         takes = f"{duration(self.seconds)} each"
         average = mean(self.values)
@@ -106,7 +107,6 @@ class NoiseMeasured(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """How much one evaluation varies."""
         return f"noise floor: {self.describe()}"
 
 
@@ -124,8 +124,6 @@ class TrialDecided(Event, frozen=True, kw_only=True):
     """The effect that the proposer expected, in its words."""
     status: TrialStatus
     reason: str
-    guidance: str = ""
-    """What a person wanted this proposal to try."""
     changes: Changes = field(default_factory=dict)
     """Paths with their new texts; None where a file is removed. Empty where it was refused."""
     values: tuple[float, ...] = ()
@@ -134,10 +132,6 @@ class TrialDecided(Event, frozen=True, kw_only=True):
     """Which of the incumbent's evaluations each shares seed and items with."""
     record: dict[int, float] = field(default_factory=dict)
     """The incumbent's evaluations that it was compared with, by number, as the evaluator returned them."""
-    metrics: dict[str, float] = field(default_factory=dict)
-    """Means of the other numbers."""
-    outcome: EvaluationOutcome | None = None
-    """Of the evaluation that ended it; None where none was taken."""
     effect: Effect | None = None
     """Against the incumbent; None where there was no value."""
     evaluations: int = 0
@@ -148,7 +142,6 @@ class TrialDecided(Event, frozen=True, kw_only=True):
 
     @property
     def decision(self) -> str:
-        """What became of it."""
         if self.effect is None or self.status in ("failed", "guarded"):
             return f"{self.status}: {self.reason}"
         times = count(self.effect.evaluations, "evaluation")
@@ -156,7 +149,6 @@ class TrialDecided(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """What was tried and became of it."""
         idea = self.hypothesis or ", ".join(self.changes) or "no change"
         return f"trial {self.number} {self.decision}; {shorten(idea, _MAX_IDEA)}"
 
@@ -168,12 +160,10 @@ class SearchCut(Event, frozen=True, kw_only=True):
 
     @property
     def cut(self) -> str:
-        """Why."""
         return self.reason
 
     @property
     def line(self) -> str:
-        """Why, and what comes next."""
         return f"search ended: {self.reason}; the end test follows, which asks no model"
 
 
@@ -191,7 +181,6 @@ class FinalistsMeasured(Event, frozen=True, kw_only=True):
     """Guards that they break, in words, by trial: what breaks one is not chosen."""
 
     def describe(self) -> str:
-        """Which of the finalists fresh evaluations prefer."""
         known = [each for each in self.means if each is not None]
         apart = max(known) - min(known) if known else 0.0
         means = ", ".join(
@@ -204,7 +193,6 @@ class FinalistsMeasured(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """Which of them is delivered."""
         return f"playoff: {self.describe()}"
 
 
@@ -224,12 +212,10 @@ class EndTested(Event, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """On what it was made."""
         return "sealed items" if self.sealed else "fresh evaluations"
 
     @property
     def line(self) -> str:
-        """On what it rests."""
         return f"end test: {count(len(self.result), 'pair')} on {self.place}"
 
 
@@ -301,7 +287,6 @@ class ResearchHistory:
 
     @cached_property
     def kept(self) -> list[TrialDecided]:
-        """The trials that were kept, each on the one before."""
         return [trial for trial in self.trials if trial.status == "kept"]
 
     @property
@@ -321,7 +306,6 @@ class ResearchHistory:
 
     @property
     def evaluations(self) -> int:
-        """Those that were made for what is decided."""
         search = sum(trial.evaluations for trial in self.trials)
         floor = len(self.noise.values) if self.noise else 0
         playoff = self.playoff.evaluations * len(self.playoff.trials) if self.playoff else 0
@@ -400,8 +384,6 @@ def _last(events: list[Kind]) -> Kind | None:
 
 
 class ResearchProgress:
-    """Counts over what is decided so far."""
-
     def __init__(self, story: Story) -> None:
         assert story.settings is not None
         self._history = ResearchHistory(story)
@@ -427,7 +409,6 @@ class ResearchProgress:
 
     @property
     def needs(self) -> str:
-        """What would end the search."""
         history = self._history
         kept = [at for at, trial in enumerate(history.trials, 1) if trial.status == "kept"]
         # Those under way when patience ended are decided, too.

@@ -9,22 +9,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.acceptance import budget_plan, finalists, keep_rule
-from autoreason.artifacts.artifact_search import (
-    ArtifactSearch,
-    Contender,
-    Known,
-    Measurer,
-    SearchState,
-    in_order,
-    split_sealed,
-)
-from autoreason.artifacts.measurement import (
+from autoreason.artifacts.acceptance import Known, budget_plan, finalists, keep_rule
+from autoreason.artifacts.artifact import (
     EvaluationOutcome,
     EvaluationQuery,
     Files,
     Measurement,
     OrderQuery,
+)
+from autoreason.artifacts.artifact_search import (
+    ArtifactSearch,
+    Contender,
+    Measurer,
+    SearchState,
+    in_order,
 )
 from autoreason.artifacts.proposer import ResearchContext
 from autoreason.artifacts.research_history import (
@@ -40,7 +38,7 @@ from autoreason.errors import InvalidInput, UnusableStart
 from autoreason.events import JobFinished
 from autoreason.exchange import Query
 from autoreason.job_types import Research
-from autoreason.jobs.context import JobContext
+from autoreason.jobs.context import JobContext, draw
 from autoreason.jobs.job import Job, Plans
 from autoreason.settings import Settings
 from autoreason.task import Task
@@ -83,7 +81,6 @@ class ResearchJob(Job):
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
-        """There must be an artifact and an evaluator."""
         if research_of(task) is None:
             raise InvalidInput(
                 f"{settings.job.name} needs an artifact and an evaluator; use `autoreason research`"
@@ -116,7 +113,6 @@ class ResearchJob(Job):
         )
 
     async def run(self) -> JobFinished:
-        """From the noise floor to the end test."""
         try:
             reason = await self._search.run(await self._measure_start())
         finally:
@@ -148,7 +144,6 @@ class ResearchJob(Job):
         return finished
 
     async def _measure_start(self) -> SearchState:
-        """The noise floor."""
         start = Contender(0, self._research.files)
         floor = self._plan.floor
         rule = keep_rule(self._terms.rule, self._research)
@@ -177,7 +172,6 @@ class ResearchJob(Job):
         self.emit(
             NoiseMeasured(
                 values=tuple(each.value or 0.0 for each in measured),
-                metrics=tuple(each.metrics for each in measured),
                 spread=known.noise(values).spread,
                 seconds=fmean(each.seconds for each in measured),
                 level=measured[0].level,
@@ -239,6 +233,13 @@ class ResearchJob(Job):
                 broken=broken_guard(self._research.guard, measured[0]),
             )
         )
+
+
+def split_sealed(items: int, groups: int, seed: int) -> list[tuple[int, ...]]:
+    """Sealed items in groups of nearly the same size, drawn at random: one evaluation for each."""
+    order = list(range(items))
+    draw(seed, "sealed").shuffle(order)
+    return [tuple(sorted(order[each::groups])) for each in range(min(groups, items))]
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -97,16 +97,13 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        """What is claimed, and what is not."""
         return self.claim
 
     @property
     def kept(self) -> tuple[TrialRow, ...]:
-        """The trials that were kept."""
         return tuple(trial for trial in self.trials if trial.status == "kept")
 
     def sections(self) -> list[Section]:
-        """Noise, search, playoff, test and kept changes; on a page the plot and every trial."""
         sections = [Section(sentences=list(self._summary()))]
         if self.kept:
             table = _kept_table(self.kept, sealed=bool(self.end and self.end.sealed))
@@ -199,7 +196,6 @@ class _Claim:
         """What a claim is against, which is not what a fork's patch leads from."""
 
     def test(self, end: EndTested) -> str:
-        """What the end test shows."""
         if fault := self._fault(end, "a gain"):
             return f"nothing: {fault}"
         assert self.found is not None
@@ -453,5 +449,4 @@ def _end_means(end: EndTested | None) -> dict[str, float]:
 
 
 def _alone(dots: Iterable[Point]) -> list[Point | None]:
-    """Dots that no line joins."""
     return [each for dot in dots for each in (dot, None)]

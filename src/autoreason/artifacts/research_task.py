@@ -20,19 +20,17 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from autoreason.artifacts.artifact import (
+    Evaluation,
+    EvaluationOutcome,
+    EvaluationQuery,
+    Files,
+    Measurement,
     check_file,
     find_files,
     load_artifact,
     matches,
     path_fault,
     read_bytes,
-)
-from autoreason.artifacts.measurement import (
-    Evaluation,
-    EvaluationOutcome,
-    EvaluationQuery,
-    Files,
-    Measurement,
 )
 from autoreason.artifacts.proposals import check_knobs
 from autoreason.errors import InvalidInput, plainly
@@ -73,7 +71,34 @@ class EvaluationSource(Struct, frozen=True, kw_only=True):
     """The task's own, which no artifact sees."""
 
 
-class ResearchTask(Work, Struct, frozen=True, kw_only=True, tag_field="type", tag=True):
+class TaskTerms(Struct, frozen=True, kw_only=True):
+    """What the front matter of a task says and its record has, too."""
+
+    artifact: tuple[str, ...] = ()
+    """Paths and globs that a proposal may write to."""
+    evaluate: str = ""
+    """A command, or `file.py:function`; empty where the caller measures."""
+    better: Better = "higher"
+    metric: str = "score"
+    """Which number decides where the evaluator returns several."""
+    per_evaluation: Annotated[int, Meta(ge=0)] = 0
+    """Items drawn for each evaluation; 0 is all of them, a fixed set."""
+    limits: EvaluationLimits = EvaluationLimits()
+    constraints: tuple[str, ...] = ()
+    """In words, for the proposer; sizes such as `pack.py <= 20 kB` are checked by code."""
+    guard: dict[str, str] = {}
+    """Other numbers that must hold, such as `{"p50_ms": "<= 5"}`; decided before the metric."""
+    repeats: Annotated[int, Meta(ge=1, le=100)] | None = None
+    """The most evaluations of a candidate; None is the default."""
+    tolerance: Annotated[float, Meta(ge=0)] = 0.0
+    """A gain that is no more than this is none."""
+    target: float | None = None
+    """The run ends when the incumbent's mean reaches it."""
+    judge: str = ""
+    """What blind judges are asked to prefer where the metric cannot tell; empty is no judges."""
+
+
+class ResearchTask(Work, TaskTerms, frozen=True, kw_only=True, tag_field="type", tag=True):
     """What is improved and how it is measured; the evaluator's own files are named by their digest alone."""
 
     name = "research tasks"
@@ -82,38 +107,15 @@ class ResearchTask(Work, Struct, frozen=True, kw_only=True, tag_field="type", ta
     """The artifact at the start."""
     origin: Files = {}
     """Of a fork: the artifact at the start of the first run, which is on disk; empty where that is the start."""
-    artifact: tuple[str, ...]
-    """Paths and globs that a proposal may write to."""
-    evaluate: str
-    """A command, or `file.py:function`."""
     evaluation: str = ""
     """The digest under which evaluator, items and sealed set are saved; empty where the caller measures."""
-    better: Better = "higher"
-    metric: str = "score"
-    """Which number decides where the evaluator returns several."""
     timed: bool = False
     """The number is a time: evaluations are made one at a time, in turn with the incumbent's."""
     items: int = 0
-    """How many items there are."""
-    per_evaluation: int = 0
-    """Items drawn for each evaluation; 0 is all of them, a fixed set."""
     sealed: int = 0
     """How many sealed items there are."""
     opened: int = 0
     """How often this sealed set was opened before this run."""
-    limits: EvaluationLimits = EvaluationLimits()
-    constraints: tuple[str, ...] = ()
-    """In words, for the proposer; sizes such as `pack.py <= 20 kB` are checked by code."""
-    guard: dict[str, str] = {}
-    """Other numbers that must hold, such as `{"p50_ms": "<= 5"}`; decided before the metric."""
-    repeats: int | None = None
-    """The most evaluations of a candidate; None is the default."""
-    tolerance: float = 0.0
-    """A gain that is no more than this is none."""
-    target: float | None = None
-    """The run ends when the incumbent's mean reaches it."""
-    judge: str = ""
-    """What blind judges are asked to prefer where the metric cannot tell; empty is no judges."""
     evaluator_source: str = ""
     """The evaluator's source, where the task lets the proposer read it."""
     unchecked: str = ""
@@ -137,12 +139,10 @@ def research_of(task: Task | None) -> ResearchTask | None:
 
 
 def digest_of(source: EvaluationSource) -> str:
-    """The digest under which an evaluation is saved."""
     return sha256(encode_source(source)).hexdigest()
 
 
 def encode_source(source: EvaluationSource) -> bytes:
-    """An evaluation as it is saved."""
     # Items as JSON, whose integers have no limit.
     items, sealed = (tuple(map(json.dumps, each)) for each in (source.items, source.sealed))
     return msgspec.msgpack.encode(
@@ -162,7 +162,6 @@ _COMPARISON = re.compile(r"(?:[<>]=?|[=!]=|≤|≥)\s*[-+.]?\d")
 
 
 def value_within(condition: str) -> float:
-    """A number that meets a condition."""
     found = _GUARD.fullmatch(condition)
     return float(found[2]) + (1 if ">" in found[1] else -1) if found else 0.0
 
@@ -210,30 +209,19 @@ def broken_constraint(constraints: Iterable[str], files: Files) -> str:
 
 
 _MAX_NEEDED = 64_000_000
+_LISTS = ("artifact", "needs", "mounts", "constraints")
 _FUNCTION = re.compile(r"([^\s:]+\.py):(\w+)")
 _SCRIPT = re.compile(r"[^-=\s][^=\s]*\.(?:py|sh|js|ts|rb|pl|lua|jl|R|php)")
 _TIMES = re.compile(r"(?:.*_)?(?:seconds|milliseconds|s|ms|us|ns)", re.IGNORECASE)
 
 
-class TaskKeys(Struct, frozen=True, kw_only=True):
+class TaskKeys(TaskTerms, frozen=True, kw_only=True):
     """The front matter of a research task."""
 
-    artifact: str | list[str] = []
-    evaluate: str = ""
-    better: str = "higher"
-    metric: str = "score"
     items: str = ""
     sealed: str = ""
-    per_evaluation: Annotated[int, Meta(ge=0)] = 0
-    needs: str | list[str] = []
-    mounts: str | list[str] = []
-    limits: EvaluationLimits = EvaluationLimits()
-    constraints: str | list[str] = []
-    guard: dict[str, str] = {}
-    repeats: Annotated[int, Meta(ge=1, le=100)] | None = None
-    tolerance: Annotated[float, Meta(ge=0)] = 0.0
-    target: float | None = None
-    judge: str = ""
+    needs: tuple[str, ...] = ()
+    mounts: tuple[str, ...] = ()
     timed: bool | None = None
     show_evaluator: bool = False
 
@@ -280,21 +268,20 @@ def read_evaluator(evaluate: str, folder: Path) -> EvaluationSource:
 
 def _convert(raw: dict[str, Any]) -> TaskKeys:
     raw = {key: value for key, value in raw.items() if value is not None}
+    # Lists may be one text.
+    texts = {key: [raw[key]] for key in _LISTS if isinstance(raw.get(key), str) and raw[key]}
     if isinstance(limits := raw.get("limits"), dict):
         fields = EvaluationLimits.__struct_fields__
         check_known(map(str, limits), fields, "`limits`: unknown key")
+    if (better := raw.get("better", "higher")) not in get_args(Better):
+        raise InvalidInput(f"`better` is {better!r}; say higher or lower")
     try:
         # YAML reads 1e-4 as text.
-        keys = msgspec.convert(raw, TaskKeys, strict=False)
+        keys = msgspec.convert(raw | texts, TaskKeys, strict=False)
     except msgspec.ValidationError as error:
         raise InvalidInput(plainly(error)) from None
-    if keys.better not in get_args(Better):
-        raise InvalidInput(f"`better` is {keys.better!r}; say higher or lower")
-    if not keys.metric.strip() or not keys.metric.isprintable():
-        raise InvalidInput("`metric` is empty; name the number that decides")
-    for key in ("tolerance", "target"):
-        if not isfinite(getattr(keys, key) or 0.0):
-            raise InvalidInput(f"`{key}` must be a finite number")
+    if not isfinite(keys.tolerance + (keys.target or 0.0)):
+        raise InvalidInput("`target` and `tolerance` must be finite numbers")
     for name, condition in keys.guard.items():
         if not _GUARD.fullmatch(condition):
             raise InvalidInput(
@@ -310,20 +297,18 @@ class _Reading:
 
     def read(self, brief: str, task_name: str, caller_measures: bool) -> ResearchFile:
         keys = self.keys
-        patterns = _list(keys.artifact)
-        if not patterns:
+        if not keys.artifact:
             raise InvalidInput("there is no `artifact`; name the files that may be changed")
-        files = load_artifact(self.folder, patterns)
+        files = load_artifact(self.folder, keys.artifact)
         evaluator = [] if caller_measures and not keys.evaluate else self.evaluator_files()
-        needs = find_files(self.folder, _list(keys.needs), "needs")
+        needs = find_files(self.folder, keys.needs, "needs")
         for name in filter(None, [task_name, *evaluator, *needs, keys.items, keys.sealed]):
-            if name in files or matches(name, patterns):
+            if name in files or matches(name, keys.artifact):
                 raise InvalidInput(
                     f"`artifact`: {name} belongs to the task or to its measurement, "
                     "which no proposal may change; name the files one by one"
                 )
-        constraints = tuple(_list(keys.constraints))
-        check_constraints(constraints, files)
+        check_constraints(keys.constraints, files)
         items, sealed = self._items("items"), self._items("sealed")
         self._check_items(items, sealed)
         timed = keys.timed
@@ -336,22 +321,11 @@ class _Reading:
         contents = self.contents([*evaluator, *needs])
         shown = (contents[name].decode(errors="replace") for name in evaluator)
         work = ResearchTask(
+            **{name: getattr(keys, name) for name in TaskTerms.__struct_fields__},
             files=files,
-            artifact=tuple(patterns),
-            evaluate=keys.evaluate,
-            better="lower" if keys.better == "lower" else "higher",
-            metric=keys.metric,
             timed=bool(timed),
             items=len(items),
-            per_evaluation=keys.per_evaluation,
             sealed=len(sealed),
-            limits=keys.limits,
-            constraints=constraints,
-            guard=keys.guard,
-            repeats=keys.repeats,
-            tolerance=keys.tolerance,
-            target=keys.target,
-            judge=keys.judge,
             evaluator_source="\n".join(shown) if keys.show_evaluator else "",
         )
         source = EvaluationSource(
@@ -373,20 +347,22 @@ class _Reading:
             file, name = function.groups()
             check_file(self.folder, file, "evaluate")
             try:
-                tree = ast.parse(read_bytes(self.folder, file, "evaluate", _MAX_NEEDED))
+                body = ast.parse(read_bytes(self.folder, file, "evaluate", _MAX_NEEDED)).body
             except (SyntaxError, ValueError, RecursionError):
-                raise InvalidInput(f"`evaluate`: {file} is not valid Python; correct it") from None
-            if name not in (each.name for each in tree.body if isinstance(each, ast.FunctionDef)):
-                raise InvalidInput(f"`evaluate`: {file} defines no function {name}; check the name")
+                body = []
+            if name not in (each.name for each in body if isinstance(each, ast.FunctionDef)):
+                raise InvalidInput(
+                    f"`evaluate`: {file} is not valid Python that defines a function {name}; correct one of them"
+                )
             return [file]
         try:
             words = [word.removeprefix("./") for word in shlex.split(evaluate)]
         except ValueError:
-            raise InvalidInput("`evaluate` has a quotation mark that is not closed") from None
+            words = []
         if not words:
             raise InvalidInput(
-                "there is no `evaluate`; name a command, such as `python evaluate.py`, "
-                "or a function, as evaluate.py:score"
+                "`evaluate` is not a command, such as `python evaluate.py`, and not a function, as "
+                "evaluate.py:score; name one, with every quotation mark closed"
             )
         found = [
             name
@@ -400,7 +376,6 @@ class _Reading:
         return list(dict.fromkeys(found))
 
     def contents(self, names: Sequence[str]) -> dict[str, bytes]:
-        """These files of the folder."""
         return {name: read_bytes(self.folder, name, "needs", _MAX_NEEDED) for name in names}
 
     def _items(self, key: str) -> tuple[Any, ...]:
@@ -409,27 +384,16 @@ class _Reading:
         if not name:
             return ()
         check_file(self.folder, name, key)
-        if name.endswith(".json"):
-            raise InvalidInput(
-                f"`{key}`: {name} is one JSON value; write JSON lines, as items.jsonl"
-            )
-        at = 0
         items: list[Any] = []
-        try:
-            text = read_bytes(self.folder, name, key, _MAX_NEEDED).decode("utf-8-sig")
-            read = msgspec.json.decode if name.endswith((".jsonl", ".ndjson")) else str
-            for line in map(str.strip, text.split("\n")):
-                at += 1
-                if line:
-                    items.append(read(line))
-        except UnicodeDecodeError:
-            raise InvalidInput(
-                f"`{key}`: {name} is not UTF-8 text; save it as plain text"
-            ) from None
-        except (msgspec.DecodeError, RecursionError):
-            raise InvalidInput(
-                f"`{key}`: {name} line {at} is not JSON; write one JSON value on each line"
-            ) from None
+        read = msgspec.json.decode if name.endswith((".json", ".jsonl", ".ndjson")) else str
+        data = read_bytes(self.folder, name, key, _MAX_NEEDED).removeprefix(b"\xef\xbb\xbf")
+        for at, line in enumerate(data.split(b"\n"), 1):
+            try:
+                items += [read(text)] if (text := line.decode().strip()) else []
+            except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+                raise InvalidInput(
+                    f"`{key}`: {name} line {at} cannot be read; write UTF-8, and in .jsonl one JSON value on each line"
+                ) from None
         if not items:
             raise InvalidInput(f"`{key}`: {name} is empty; write one item on each line")
         return tuple(items)
@@ -453,7 +417,7 @@ class _Reading:
             )
 
     def _mounts(self) -> tuple[str, ...]:
-        for name in _list(self.keys.mounts):
+        for name in self.keys.mounts:
             path = Path(name)
             if not path.is_absolute() or not path.exists():
                 raise InvalidInput(f"`mounts`: {name!r} is not an absolute path of this machine")
@@ -461,11 +425,7 @@ class _Reading:
                 raise InvalidInput(
                     f"`mounts`: {name} contains the task's folder, and so its items; name less of it"
                 )
-        return tuple(_list(self.keys.mounts))
-
-
-def _list(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) and value else list(value)
+        return self.keys.mounts
 
 
 def _normal(item: Any) -> str:
@@ -488,7 +448,6 @@ class TextMetric(Metric, Struct, frozen=True, kw_only=True, tag_field="type", ta
     role: MetricRole = "guard"
 
     def query(self, key: str, text: str, seed: int) -> Query[Any]:
-        """One evaluation of the text as a file."""
         return EvaluationQuery(key=key, evaluation=Evaluation(files={FILE: text}, seed=seed))
 
     def read(self, answer: Measurement) -> float | None:
@@ -498,7 +457,6 @@ class TextMetric(Metric, Struct, frozen=True, kw_only=True, tag_field="type", ta
         return answer.value if self.better == "higher" else -answer.value
 
     def fault(self, answer: Measurement) -> str:
-        """What the evaluator says of it."""
         return "" if answer.outcome is EvaluationOutcome.OK else answer.detail or answer.outcome
 
 

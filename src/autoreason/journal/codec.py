@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import blake2b
 from importlib import import_module
 from time import time_ns
@@ -133,8 +133,6 @@ read_reply = msgspec.json.Decoder(Reply).decode
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
-    """One run as a list shows it."""
-
     id: str
     title: str
     status: Status
@@ -150,7 +148,6 @@ class RunRow(Struct, frozen=True, kw_only=True):
 
     @property
     def finished(self) -> bool:
-        """Whether it has delivered its text or its result."""
         return self.status in FINISHED
 
     @property
@@ -162,26 +159,15 @@ class RunRow(Struct, frozen=True, kw_only=True):
 
 
 class RecordedEvent(NamedTuple):
-    """An event with its number and time."""
-
     seq: int
     at: datetime
     event: AnyEvent
 
 
 class RecordedTime(NamedTuple):
-    """When an event or a reply was recorded."""
-
     at: datetime
     start: bool = False
     """Whether a process started or resumed the run."""
-
-
-class RecordedReply(NamedTuple):
-    """A reply, and the request it answers."""
-
-    request: Request
-    reply: Reply
 
 
 class RecordedAnswer(NamedTuple):
@@ -203,8 +189,6 @@ class ReplyText(NamedTuple):
 
 
 class PendingRequest(NamedTuple):
-    """A request that was sent and has no reply."""
-
     key: str
     role: Role
     model: str
@@ -212,8 +196,6 @@ class PendingRequest(NamedTuple):
 
 
 class RecordedCall(NamedTuple):
-    """A request with its reply."""
-
     rowid: int
     at: datetime
     request: Request
@@ -221,8 +203,6 @@ class RecordedCall(NamedTuple):
 
 
 class Command(NamedTuple):
-    """What a person typed in another terminal."""
-
     id: int
     kind: CommandKind
     text: str
@@ -230,7 +210,6 @@ class Command(NamedTuple):
 
 
 def write(value: Any) -> str:
-    """A value as JSON text."""
     try:
         return _encode(value).decode()
     except UnicodeEncodeError:
@@ -250,7 +229,6 @@ def write_text(text: str) -> str:
 
 
 def event_row(run: str, seq: int, event: AnyEvent) -> tuple[Any, ...]:
-    """An event as it is inserted."""
     return (run, seq, type(event).__name__, now(), write(event))
 
 
@@ -263,13 +241,10 @@ def check_event(event: AnyEvent) -> None:
 
 
 class _Tag(msgspec.Struct):
-    """The name of an event's class."""
-
     type: str
 
 
 def read_event(payload: str | bytes) -> AnyEvent:
-    """An event as it was recorded."""
     name = _tag_decoder.decode(payload).type
     return _event_decoder(name).decode(payload)
 
@@ -314,7 +289,6 @@ def _find_kind(name: str) -> type:
 
 
 def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
-    """A reply as it is inserted."""
     usage = reply.usage
     return (
         run,
@@ -347,7 +321,6 @@ def answer_row(run: str, query: Query[Any], answer: Any) -> tuple[Any, ...]:
 
 
 def read_answer(kind: str, question: str, answer: str) -> RecordedAnswer:
-    """A recorded answer."""
     return RecordedAnswer(kind, msgspec.json.decode(question), msgspec.json.decode(answer))
 
 
@@ -357,7 +330,6 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """The text as it was."""
     return _ESCAPED.sub(lambda found: "\x00" if found[1] == "0" else "\x02", text)
 
 
@@ -365,19 +337,10 @@ _ESCAPED = re.compile("\x02([02])")
 
 
 def now() -> str:
-    """The time as the journal writes it."""
-    moment = time_ns() // 1_000_000
-    # Called several times per request: only the milliseconds differ within a second.
-    return f"{_second(moment // 1000)}.{moment % 1000:03}+00:00"
-
-
-@lru_cache(maxsize=4)
-def _second(stamp: int) -> str:
-    return datetime.fromtimestamp(stamp, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def spent_from(row: Sequence[Any]) -> Spent:
-    """The sums as `sql.SPENT` gives them."""
     calls, *tokens, unmetered, cost, unpriced, seconds = row
     names = ("input", "output", "cache_read", "cache_write", "reasoning")
     return Spent(
@@ -391,7 +354,6 @@ def spent_from(row: Sequence[Any]) -> Spent:
 
 
 def run_from(row: tuple[Any, ...], spent: Spent, live: frozenset[str]) -> RunRow:
-    """A run as `sql.RUNS` gives it."""
     run, title, status, created, updated, version, forked_from, has_cells = row
     return RunRow(
         id=run,

@@ -1,7 +1,8 @@
-"""The journal: one object to record runs with, and to read any run from."""
+"""The journal: where it is, and one object to record runs with and to read any run from."""
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import time
@@ -21,6 +22,7 @@ from pathlib import Path
 from time import monotonic
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
+from urllib.parse import unquote
 
 from msgspec.structs import replace
 
@@ -37,29 +39,70 @@ from autoreason.journal.codec import (
     RecordedAnswer,
     RecordedCall,
     RecordedEvent,
-    RecordedReply,
     RecordedTime,
     ReplyText,
     RunRow,
     digest_of,
     now,
 )
-from autoreason.journal.leases import LeaseTable
-from autoreason.journal.location import locate, open_store
 from autoreason.journal.store import (
     Change,
     Commit,
     Connection,
     LockOwner,
     Sleep,
+    Store,
     damage_error,
     journal_errors,
     locked_error,
 )
 from autoreason.journal.writer import Writer
+from autoreason.journal.writer import LeaseTable
+from autoreason.paths import Place
+from autoreason.paths import ServerUrl
+from autoreason.paths import data_folder
 from autoreason.settings import Settings
 from autoreason.story import Story, build_story
 from autoreason.task import Task
+
+_POSTGRES = ("postgresql", "postgres")
+
+
+def locate(url: str | Path | ServerUrl | None) -> Place:
+    """What a URL or path names; without one, AUTOREASON_JOURNAL or the default."""
+    if isinstance(url, ServerUrl):
+        return url
+    given = str(url or os.environ.get("AUTOREASON_JOURNAL") or "")
+    if not given:
+        return data_folder() / "journal.db"
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://|(sqlite):", given)
+    if not scheme:
+        path = Path(given)
+    elif scheme[1] and scheme[1].lower() in _POSTGRES:
+        return ServerUrl(given)
+    elif given.startswith("sqlite:///"):
+        path = Path("/" + unquote(given.removeprefix("sqlite:///")).lstrip("/"))
+    else:
+        raise InvalidInput(
+            f"cannot keep a journal at {given}; give a path, sqlite:///folder/journal.db or"
+            " postgresql://user@host/database"
+        )
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError:
+        raise InvalidInput(f"{given} names an unknown home folder; write the whole path") from None
+
+
+def open_store(place: Place) -> Store:
+    """The database at a place; nothing is opened yet."""
+    if isinstance(place, Path):
+        from autoreason.journal.sqlite import SqliteStore
+
+        return SqliteStore(place)
+    from autoreason.journal.postgres import PostgresStore
+
+    return PostgresStore(place)
+
 
 T = TypeVar("T")
 _ALL_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept", "guide")
@@ -73,8 +116,6 @@ _COMMAND_REFRESH = 0.1
 
 
 class CellsDone(NamedTuple):
-    """Cells of a suite that have ended."""
-
     ended: int
     left_out: int
     """Those without a result."""
@@ -117,7 +158,6 @@ class Journal:
 
     @property
     def path(self) -> Path:
-        """The file it is in."""
         if not isinstance(self.place, Path):
             raise InvalidInput(f"{self.place} is on a server and has no file; use `place`")
         return self.place
@@ -155,7 +195,6 @@ class Journal:
     # Runs.
 
     def new_run_id(self) -> str:
-        """A free name for a run, short and sorted by day."""
         name = run_names.new_name(lambda name: name in self._reserved_names or self.has(name))
         # Not on the disk yet, but reserved.
         self._reserved_names.add(name)
@@ -183,14 +222,12 @@ class Journal:
         return self.row(run_names.match_name(name, [run for (run,) in newest]))
 
     def row(self, run: str) -> RunRow:
-        """One run as a list shows it."""
         live = frozenset({run}) if self.lock_owner(run) else frozenset()
         with journal_errors(self._store, run):
             (row,) = self._rows([run], live)
         return row
 
     def has(self, run: str) -> bool:
-        """Whether there is a run of exactly this name."""
         return bool(self._read(sql.HAS_RUN, (run,)))
 
     def cells(self, suite: str) -> list[RunRow]:
@@ -202,7 +239,6 @@ class Journal:
         return next((str(run) for (run,) in self._read(sql.FORKS, (suite,))), None)
 
     def count(self) -> int:
-        """How many runs there are."""
         ((number,),) = self._read(sql.COUNT_RUNS)
         return int(number)
 
@@ -302,16 +338,13 @@ class Journal:
             return {name: codec.spent_from(sums) for name, *sums in rows}
 
     def spent(self, run: str) -> Spent:
-        """What a run has spent so far; a query is not a call."""
         return self._spent(sql.SPENT, (sql.as_list([run]),), run).get(run, Spent())
 
     def cells_spent(self, suite: str) -> Spent:
-        """What all cells of a suite have spent so far."""
         return self._spent(sql.CELLS_SPENT, (suite,), suite)[""]
 
     def set_status(self, run: str, status: Status) -> None:
-        """Set a run's status; written in order with what was sent before."""
-        self._get_writer().send(run, writer.set_status(run, status))
+        self._get_writer().send(run, lambda link: link.execute(sql.SET_STATUS, (status, run)))
 
     def lock(self, run: str) -> AbstractContextManager[None]:
         """Lock a run for writing; `RunLocked` names the process that has it locked already."""
@@ -346,22 +379,18 @@ class Journal:
                 raise
 
     def locked_runs(self) -> frozenset[str]:
-        """Every run that a process has locked now."""
         return self._store.locked_runs(self._read)
 
     def lock_owner(self, run: str) -> LockOwner | None:
-        """The process that has a run locked; None where there is none."""
         run_names.check_name(run)
         return self._store.lock_owner(run, self._read)
 
     def open_leases(self) -> LeaseTable:
-        """What workers share, over a connection of its own."""
         return LeaseTable(self._store)
 
     # Events.
 
     def append(self, run: str, event: AnyEvent) -> int:
-        """Append an event; returns its number."""
         queue = self._get_writer()
         with self._seq_lock:
             if run not in self._last_seq:
@@ -369,12 +398,12 @@ class Journal:
             seq = self._last_seq[run] + 1
             queue.send(run, writer.add_event(codec.event_row(run, seq, event)))
             if isinstance(event, RunResumed):
-                queue.send(run, writer.set_uses(run, _uses(event.settings)))
+                uses = _uses(event.settings)
+                queue.send(run, lambda link: link.execute(sql.SET_USES, (uses, run)))
             self._last_seq[run] = seq
         return seq
 
     def events(self, run: str, after: int = 0) -> list[RecordedEvent]:
-        """The events of a run in order, those after a number."""
         return self._events(sql.EVENTS, run, after)
 
     def _events(self, statement: str, run: str, after: int) -> list[RecordedEvent]:
@@ -386,7 +415,6 @@ class Journal:
             ]
 
     def story(self, run: str) -> Story:
-        """What is recorded of a run, as a reader sees it."""
         return build_story([recorded.event for recorded in self.events(run)])
 
     def outline(self, run: str) -> Story:
@@ -394,7 +422,6 @@ class Journal:
         return build_story([recorded.event for recorded in self._events(sql.OUTLINE, run, 0)])
 
     def cells_done(self, suite: str) -> CellsDone:
-        """How many cells of a suite have ended."""
         # Quotes within a text are escaped: only the name itself is found.
         own = re.compile(rf'"run":"({re.escape(suite)}\.\d+)"')
         ended = [payload for (payload,) in self._read(sql.ENDED_CELLS, (suite,))]
@@ -414,9 +441,8 @@ class Journal:
     # Requests and replies.
 
     def record_request(self, run: str, request: Request) -> None:
-        """Record that a request was sent."""
         row = (run, request.key, request.role, request.model, now())
-        self._get_writer().send(run, writer.add_request(row))
+        self._get_writer().send(run, writer.insert("asked", row))
 
     def in_flight(self, run: str) -> list[PendingRequest]:
         """Requests without a reply: on their way, or abandoned by a process that was killed."""
@@ -432,11 +458,8 @@ class Journal:
         row = codec.reply_row(run, request, reply)
         await self._get_writer().commit(run, writer.add_reply(row))
 
-    def replies(self, run: str) -> dict[str, RecordedReply]:
-        """Every reply of a run by its key."""
-        return {
-            call.request.key: RecordedReply(call.request, call.reply) for call in self.calls(run)
-        }
+    def replies(self, run: str) -> dict[str, RecordedCall]:
+        return {call.request.key: call for call in self.calls(run)}
 
     async def record_answer(self, run: str, query: Query[Any], answer: Any) -> None:
         """Record the answer to a query; it is on the disk when this returns."""
@@ -448,7 +471,6 @@ class Journal:
         self._get_writer().send(run, writer.add_reply(codec.answer_row(run, query, answer)))
 
     def answers(self, run: str) -> dict[str, RecordedAnswer]:
-        """Every answer to a query of a run by its key."""
         rows = self._read(sql.ANSWERS, (run,), run)
         with journal_errors(self._store, run):
             return {key: codec.read_answer(*stored) for key, *stored in rows}
@@ -488,12 +510,11 @@ class Journal:
         """Send a command to the process that drives a run, and wait until it is on the disk."""
         run_names.refuse_cell(run, kind)
         row = (run, kind, codec.write_text(text), now(), None)
-        self._get_writer().commit_now(run, writer.add_command(row))
+        self._get_writer().commit_now(run, writer.insert("commands", row))
 
     def pending_commands(
         self, run: str, kinds: Collection[CommandKind] = _ALL_COMMANDS
     ) -> list[Command]:
-        """Pending commands, oldest first."""
         return self._with_reader(lambda connection: writer.pending(connection, run, kinds))
 
     def was_accepted(self, run: str) -> bool:
@@ -538,12 +559,10 @@ class Journal:
     def _with_reader(self, read: Callable[[Connection], T], run: str | None = None) -> T:
         with self._reader_lock, journal_errors(self._store, run):
             try:
-                result = read(self._reader.connection)
+                return read(self._reader.connection)
             except self._store.Error as error:
                 self._reader.connection.recover(error)
-                result = read(self._reader.connection)
-            self._reader.check()
-            return result
+                return read(self._reader.connection)
 
     def _get_writer(self) -> Writer:
         if self._writer is None:
@@ -561,12 +580,10 @@ def _within(*texts: str) -> str:
 
 
 def _uses(settings: Settings) -> str:
-    """The strategy and the models, as lists look for them."""
     return "\n".join((settings.job.name, *settings.models.all()))
 
 
 def continued_error(suite: str, later: str) -> InvalidInput:
-    """A suite cannot be deleted, for another goes on from it."""
     return InvalidInput(
         f"{later} adds to {suite} and counts its cells; delete both with "
         f"`autoreason runs delete {later} {suite}`"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
-from hashlib import blake2b
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
@@ -13,13 +12,10 @@ from typing import NamedTuple
 from autoreason.errors import InvalidInput, JournalError, RecordDamaged, RunLocked
 from autoreason.files import Place
 from autoreason.journal import sql, sqlite
-from autoreason.journal.journal import Journal
-from autoreason.journal.location import open_store
+from autoreason.journal.journal import Journal, open_store
 from autoreason.journal.run_names import owning_run, suite_name
 from autoreason.journal.store import (
-    Change,
     Connection,
-    Repeat,
     Row,
     Source,
     Store,
@@ -27,14 +23,14 @@ from autoreason.journal.store import (
     journal_errors,
 )
 from autoreason.journal.writer import delete_run
+from autoreason.journal.writer import Writer
+from autoreason.paths import Place
 
 OnProgress = Callable[[str, int, int], None]
 """Called with what is done, how much of it is finished, and how much there is."""
 
 
 class Damage(NamedTuple):
-    """A record that does not read as it was written."""
-
     run: str | None
     """The run it is in; None where that is not known."""
     what: str
@@ -97,7 +93,6 @@ def back_up(path: Place, target: Path) -> None:
         ):
             # In one step: a write between two steps would restart the copy.
             reader.connection.backup(copy)
-            reader.check()
         sqlite.to_disk(new)
         new.replace(target)
     except OSError as error:
@@ -168,9 +163,9 @@ def copy_runs(
     with (
         closing(here.open_reader()) as reader,
         closing(there.open_reader()) as result,
-        closing(there.open_writer()) as connection,
+        closing(Writer(there.open_writer(), there)) as writer,
     ):
-        transfer = _Transfer(source, _Side(here, reader), _Side(there, result), connection, live)
+        transfer = _Transfer(source, _Side(here, reader), _Side(there, result), writer, live)
         for done, run in enumerate(run for run in runs if run in known):
             on_progress("comparing", done, len(known))
             transfer.compare(run)
@@ -192,21 +187,15 @@ class _Transfer:
     """Copies one run after another, each in one transaction, and compares what arrived."""
 
     def __init__(
-        self,
-        source: Journal,
-        origin: _Side,
-        arrived: _Side,
-        connection: Connection,
-        live: list[str],
+        self, source: Journal, origin: _Side, arrived: _Side, writer: Writer, live: list[str]
     ) -> None:
-        self._source, self._connection = source, connection
+        self._source, self._writer = source, writer
         self._origin, self._arrived = origin, arrived
         self.result = Copied([], [], {}, live, {}, [])
 
     def compare(self, run: str) -> None:
-        """Compare a run that both have."""
         try:
-            same = _digest(self._origin, run) == _digest(self._arrived, run)
+            same = _record(self._origin, run) == _record(self._arrived, run)
         except RecordDamaged as error:
             self.result.damaged[run] = f"{run} cannot be compared: {error}"
             return
@@ -230,16 +219,21 @@ class _Transfer:
             self.result.differing.append(run)
             return False
         try:
-            sent = _digest(self._origin, run)
-            self._write(run, self._insert(run))
+            sent = _record(self._origin, run)
         except RecordDamaged as error:
             lacks = f", and {suite} lacks this cell" if suite else ""
             self.result.damaged[run] = f"{run} is not copied{lacks}: {error}"
             return False
-        same = sent == _digest(self._arrived, run)
-        if _live([run], self._source) or not (same or sent == _digest(self._origin, run)):
+
+        def insert(connection: Connection) -> None:
+            for statement, rows in zip(_INSERTS, sent, strict=True):
+                connection.executemany(statement, rows)
+
+        self._writer.commit_now("", insert)
+        same = sent == _record(self._arrived, run)
+        if _live([run], self._source) or not (same or sent == _record(self._origin, run)):
             # A process has begun to write to it.
-            self._write(run, delete_run(run))
+            self._writer.commit_now("", delete_run(run))
             self.result.live.append(run)
             return False
         if not same:
@@ -250,67 +244,18 @@ class _Transfer:
         self.result.copied.append(run)
         return True
 
-    def _insert(self, run: str) -> Change[None]:
-        """A run with everything recorded of it, as it was."""
 
-        def change(connection: Connection) -> None:
-            connection.execute(sql.INSERT_RUN, _run_row(self._origin, run))
-            for table in sql.COLUMNS:
-                for row in _rows(self._origin, run, table):
-                    connection.execute(sql.INSERT[table], row)
-
-        return change
-
-    def _write(self, run: str, change: Change[None]) -> None:
-        connection = self._connection
-        with journal_errors(self._arrived.store, run):
-            try:
-                # A server may ask for a second, more careful attempt.
-                for careful in (False, True):
-                    try:
-                        connection.begin()
-                        connection.apply(change)
-                        connection.commit()
-                        return
-                    except Repeat:
-                        if careful:
-                            raise
-            except BaseException:
-                connection.roll_back()
-                raise
+_INSERTS = (sql.INSERT_RUN, *sql.INSERT.values())
 
 
-def _run_row(side: _Side, run: str) -> Row:
+def _record(side: _Side, run: str) -> list[list[Row]]:
+    """Everything recorded of a run, in the order of `_INSERTS`, whatever it is stored in."""
     with journal_errors(side.store, run):
-        (row,) = side.reader.connection.execute(sql.RUN_ROW, (run,)).fetchall()
-        return _checked(row)
-
-
-def _rows(side: _Side, run: str, table: str) -> Iterator[Row]:
-    """Rows of a run, a few at a time."""
-    after: int | str | None = "" if table == "texts" else 0
-    while after is not None:
-        with journal_errors(side.store, run):
-            values = (run, after)
-            rows = side.reader.connection.execute(sql.rows_of(table), values).fetchall()
-            side.reader.check()
-            yield from [_checked(row) for _, *row in rows]
-        after = rows[-1][0] if rows else None
-
-
-def _checked(row: Iterable[object]) -> Row:
-    """A row as it is; SQLite stores bytes in a column of texts."""
-    values = tuple(row)
-    if any(isinstance(value, bytes) for value in values):
-        raise ValueError("bytes in place of a text")
-    return values
-
-
-def _digest(side: _Side, run: str) -> bytes:
-    """A digest of everything recorded of a run, whatever it is stored in."""
-    digest = blake2b(repr(_run_row(side, run)).encode())
-    for table in sql.COLUMNS:
-        for row in _rows(side, run, table):
-            digest.update(repr(row).encode())
-        digest.update(b"\n")
-    return digest.digest()
+        read = side.reader.connection.execute
+        found = [
+            read(each, (run,)).fetchall() for each in (sql.RUN_ROW, *map(sql.rows_of, sql.INSERT))
+        ]
+        # SQLite stores bytes in a column of texts.
+        if any(isinstance(value, bytes) for rows in found for row in rows for value in row):
+            raise ValueError("bytes in place of a text")
+        return found

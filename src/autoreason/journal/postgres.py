@@ -151,8 +151,6 @@ _CREATING = _lock_key("autoreason: creating")
 
 
 class PostgresStore:
-    """A database of PostgreSQL."""
-
     Error = DriverError
 
     def __init__(self, place: ServerUrl) -> None:
@@ -209,7 +207,6 @@ class PostgresStore:
         return self.open_writer()
 
     def size(self) -> int:
-        """Bytes of the tables with their indexes."""
         with journal_errors(self), closing(connect(self.place)) as connection:
             ((size,),) = connection.send(_SIZE, (list(sql.TABLES),)).fetchall()
             return int(size)
@@ -247,7 +244,6 @@ class PostgresStore:
         return frozenset(run for (run,) in ([] if self._empty else read(_LOCKED_RUNS, ())))
 
     def _connect_checked(self) -> PostgresConnection:
-        """A connection to a database with a journal."""
         connection = connect(self.place)
         connection.reopen = self._connect_checked
         try:
@@ -381,7 +377,6 @@ class PostgresConnection(SharedTexts):
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed, or lost."""
         return self._raw.closed
 
     @property
@@ -394,9 +389,6 @@ class PostgresConnection(SharedTexts):
     @property
     def connection(self) -> PostgresConnection:
         return self
-
-    def check(self) -> None:
-        """Nothing to check: the server shows what is committed."""
 
     def identify(self, reopen: Callable[[], PostgresConnection]) -> None:
         """Note every commit under a number, which this session has locked."""
@@ -465,7 +457,6 @@ class PostgresConnection(SharedTexts):
         return cursor
 
     def send(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Row]:
-        """Send a statement as it is."""
         return self._raw.execute(statement, values or None)
 
     def executemany(self, statement: str, rows: Iterable[Row], /) -> None:
@@ -576,7 +567,6 @@ class PostgresConnection(SharedTexts):
         return []
 
     def shrink(self) -> None:
-        """Rewrite the tables."""
         for table in sql.TABLES:
             self.send(f"VACUUM FULL {table}")
 
@@ -608,7 +598,6 @@ class PostgresConnection(SharedTexts):
 
 
 def connect(place: ServerUrl) -> PostgresConnection:
-    """A new session, or a sentence on why there is none."""
     retry = _RETRY.search(place.url)
     url = _RETRY.sub(lambda found: found[1] if found[3] else "", place.url)
     try:
@@ -623,24 +612,12 @@ def connect(place: ServerUrl) -> PostgresConnection:
     try:
         raw = psycopg.connect(**parameters, autocommit=True, cursor_factory=psycopg.RawCursor)
     except psycopg.Error as error:
-        raise _explain_refusal(place, str(error)) from None
+        said = _first_line(str(error).rpartition("FATAL:")[2] or str(error))
+        raise JournalError(
+            f"cannot open {place}: {said}; start the server, create the database with `createdb`, or"
+            " correct address, user and password, in the URL, PGPASSWORD or ~/.pgpass"
+        ) from None
     return PostgresConnection(raw, float(retry[2]) if retry else _RETRY_FOR)
-
-
-def _explain_refusal(place: ServerUrl, message: str) -> JournalError:
-    """Why there is no connection; the server says it in words alone."""
-    said = _first_line(message.rpartition("FATAL:")[2] or message)
-    if re.search(r"^database .* does not exist", said):
-        remedy = "create it with `createdb`, or correct its name"
-    elif re.search(r"password|authentication|pg_hba|role .* does not exist", said):
-        remedy = "correct user and password, in the URL, PGPASSWORD or ~/.pgpass"
-    elif re.search(r"permission denied", said):
-        remedy = f"ask its owner for the right to use it, or {NAME_ANOTHER}"
-    elif re.search(r"too many|connection slots", said):
-        remedy = "end other processes, or allow more with max_connections"
-    else:
-        remedy = "start the server, or correct its address"
-    return JournalError(f"cannot open {place}: {said}; {remedy}")
 
 
 def _first_line(message: str) -> str:

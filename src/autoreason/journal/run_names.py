@@ -73,7 +73,6 @@ def owning_run(run: str) -> str:
 
 
 def is_cell(name: str) -> bool:
-    """Whether a run is a cell of a suite."""
     return "." in name
 
 

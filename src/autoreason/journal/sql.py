@@ -118,7 +118,6 @@ _IN_POSTGRES = {
 
 
 def schema(*, postgres: bool = False) -> list[str]:
-    """The statements that create the tables."""
     return _SCHEMA.format(**(_IN_POSTGRES if postgres else _IN_SQLITE)).split(";")
 
 
@@ -137,7 +136,6 @@ _PACKED = {("texts", "text"), ("events", "payload"), ("replies", "request"), ("r
 
 
 def columns_of(table: str) -> list[str]:
-    """The names of a table's columns, as rows are given."""
     return [column.split()[0] for column in COLUMNS[table].split(", ")]
 
 
@@ -148,14 +146,10 @@ def _insert_into(table: str) -> str:
 
 
 def rows_of(table: str) -> str:
-    """Given a run and a position, the next rows of it; each begins with its own position."""
     names = columns_of(table)
     position = {"events": "seq", "texts": "digest"}.get(table, "id")
     values = ", ".join(f"plain({name})" if (table, name) in _PACKED else name for name in names)
-    return (
-        f"SELECT {position}, {values} FROM {table}"
-        f" WHERE run = ? AND {position} > ? ORDER BY {position} LIMIT 500"
-    )
+    return f"SELECT {values} FROM {table} WHERE run = ? ORDER BY {position}"
 
 
 INSERT = {table: _insert_into(table) for table in COLUMNS}
@@ -163,7 +157,6 @@ INSERT = {table: _insert_into(table) for table in COLUMNS}
 
 
 def as_list(names: Iterable[str]) -> str:
-    """Names as one value of a statement."""
     return msgspec.json.encode(list(names)).decode()
 
 
@@ -327,7 +320,6 @@ _TRANSLATIONS = (
 
 @cache
 def for_postgres(statement: str) -> str:
-    """A statement as PostgreSQL understands it."""
     for sqlite, postgres in _TRANSLATIONS:
         statement = re.sub(sqlite, postgres, statement)
     numbers: Iterator[int] = count(1)

@@ -1,7 +1,8 @@
-"""A journal in a file of SQLite, with the locks of its runs next to it."""
+"""A journal in a file of SQLite; next to it locks of its runs, which the kernel releases when a process is killed."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import sqlite3
@@ -9,14 +10,17 @@ import tempfile
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from autoreason.errors import InvalidInput, JournalError, WritingFailed
-from autoreason.journal import locks, sql
+from autoreason.journal import sql
 from autoreason.journal.codec import SharedTexts
+from autoreason.journal.run_names import check_name
 from autoreason.journal.store import (
     NAME_ANOTHER,
     Commit,
@@ -28,8 +32,69 @@ from autoreason.journal.store import (
     damage_error,
     disk_error,
     journal_errors,
+    locked_error,
+    this_process,
     version_error,
 )
+
+_LOCK_PATIENCE = 0.2
+"""Seconds; a process that looks for the owner takes the lock for an instant."""
+_LOCK_PAUSE = 0.01
+
+
+@contextmanager
+def lock_file(path: Path, patience: float) -> Iterator[int | None]:
+    """Lock a file that exists only while it is locked; None while another process has it locked."""
+    try:
+        make_folder(path.parent)
+        lock = _acquire(path, time.monotonic() + patience)
+    except OSError as error:
+        raise _cannot_lock(path, error) from None
+    try:
+        yield lock
+    finally:
+        if lock is not None:
+            # Removed while still locked: a process that opened it meanwhile sees that it is gone.
+            with suppress(OSError):
+                path.unlink()
+            os.close(lock)
+
+
+def _cannot_lock(path: Path, error: OSError) -> JournalError:
+    remedy = "allow writing there or name another journal with AUTOREASON_JOURNAL"
+    return disk_error(error, f"cannot lock {path}", remedy)
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and its parents, private to the user; what exists stays as it is."""
+    missing = [above for above in (folder, *folder.parents) if not above.exists()]
+    for above in reversed(missing):
+        above.mkdir(mode=0o700, exist_ok=True)
+
+
+def _acquire(path: Path, deadline: float) -> int | None:
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Whether the path still names the file we locked, not a newer one.
+            if os.path.samestat(os.fstat(lock), path.stat()):
+                # A new file is not truncated: a truncated one may be flushed to the disk when it is closed.
+                if os.fstat(lock).st_size:
+                    os.ftruncate(lock, 0)
+                return lock
+        except FileNotFoundError:
+            pass
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                os.close(lock)
+                return None
+            time.sleep(_LOCK_PAUSE)
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)
+
 
 T = TypeVar("T")
 IN_MEMORY = Path(":memory:")
@@ -41,15 +106,12 @@ _BLOCKED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PER
 _LONG = 400
 """Characters from which a value is compressed."""
 _SHOWN = 5
-_Stamp = tuple[tuple[int, int] | None, ...]
 
 
 # Connections.
 
 
 class SqliteConnection(SharedTexts, sqlite3.Connection):
-    """A connection to a file."""
-
     lost = False
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -122,7 +184,6 @@ class SqliteConnection(SharedTexts, sqlite3.Connection):
         return [*found, *([f"{orphans:,} records belong to no run"] if orphans else [])]
 
     def shrink(self) -> None:
-        """Rewrite the file."""
         self.execute("VACUUM")
         self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -141,7 +202,6 @@ def pack(value: str) -> str | bytes:
 
 
 def unpack(stored: str | bytes) -> str:
-    """The value as it was."""
     return stored if isinstance(stored, str) else zlib.decompress(stored).decode()
 
 
@@ -163,8 +223,6 @@ class _ExactSum:
 
 
 class SqliteStore:
-    """A file of SQLite."""
-
     Error = sqlite3.Error
 
     def __init__(self, place: Path) -> None:
@@ -210,10 +268,10 @@ class SqliteStore:
     def create(self) -> None:
         path = self.place
         try:
-            locks.make_folder(path.parent)
+            make_folder(path.parent)
             if not path.parent.is_dir():
                 raise InvalidInput(f"{path.parent} is not a folder; name another one")
-            with locks.lock_file(self._locks / "making", _WAIT_FOR_CREATION) as lock:
+            with lock_file(self._locks / "making", _WAIT_FOR_CREATION) as lock:
                 if lock is None:
                     raise JournalError(f"another process is still creating {path}; try again")
                 if not self.exists():
@@ -244,7 +302,6 @@ class SqliteStore:
         to_disk(path.parent)
 
     def open_reader(self) -> Reader:
-        """Read it, also where nothing can be written."""
         with journal_errors(self):
             return Reader(self.place if self.exists() else None)
 
@@ -299,90 +356,92 @@ class SqliteStore:
             return JournalError(f"the disk under {path} failed ({error}); repair it, then resume")
         return damage_error(path, str(error), run)
 
+    # Locks of runs. What only a server needs is not used here.
+
     @asynccontextmanager
     async def lock_run(
         self,
         run: str,
         commit: Commit,  # noqa: ARG002
         sleep: Sleep,  # noqa: ARG002
-        read: Read,  # noqa: ARG002
+        read: Read,
     ) -> AsyncIterator[None]:
-        with locks.lock_run(self._locks, run):
+        check_name(run)
+        path = self._locks / f"{run}.lock"
+        with lock_file(path, _LOCK_PATIENCE) as lock:
+            if lock is None:
+                raise locked_error(run, self.lock_owner(run, read))
+            try:
+                os.pwrite(lock, msgspec.json.encode(this_process()), 0)
+            except OSError as error:
+                raise _cannot_lock(path, error) from None
             yield
 
     def lock_owner(self, run: str, read: Read) -> LockOwner | None:  # noqa: ARG002
-        return locks.lock_owner(self._locks, run)
+        try:
+            lock = os.open(self._locks / f"{run}.lock", os.O_RDONLY)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return None
+        except BlockingIOError:
+            # A process that has just locked the file may not have written its name yet.
+            for _ in range(5):
+                with suppress(msgspec.MsgspecError):
+                    return msgspec.json.decode(os.pread(lock, 65536, 0), type=LockOwner)
+                time.sleep(_LOCK_PAUSE)
+            return LockOwner()
+        finally:
+            os.close(lock)
 
-    def locked_runs(self, read: Read) -> frozenset[str]:  # noqa: ARG002
-        return locks.locked_runs(self._locks)
+    def locked_runs(self, read: Read) -> frozenset[str]:
+        try:
+            names = [name.removesuffix(".lock") for name in os.listdir(self._locks)]  # noqa: PTH208
+        except OSError:
+            return frozenset()
+        return frozenset(name for name in names if self.lock_owner(name, read))
 
 
 class Reader:
     """A connection that only reads, also a read-only file, folder or disk; an empty journal without a path."""
 
     def __init__(self, path: Path | None) -> None:
-        self._path = path or IN_MEMORY
         self._copy: tempfile.TemporaryDirectory[str] | None = None
-        self._unlocked: _Stamp | None = None
-        """Size and time of the files, where SQLite cannot lock them to exclude writers."""
-        self.connection = self._open() if path else _empty()
+        self.connection = self._open(path) if path else _empty()
         self.connection.execute("PRAGMA query_only = ON")
 
-    def check(self) -> None:
-        """Refuse what was read if another process wrote meanwhile and SQLite could not notice."""
-        if self._unlocked is not None and _stamp(self._path) != self._unlocked:
-            raise _written(self._path)
-
     def close(self) -> None:
-        """Close the file, and remove a copy of it."""
         self.connection.close()
         if self._copy:
             self._copy.cleanup()
 
-    def _open(self) -> SqliteConnection:
-        path = self._path
+    def _open(self, path: Path) -> SqliteConnection:
         if is_writable(path):
             return _connect_checked(path)
-        # They exist while another process writes, and SQLite needs them to read at the same time.
         log = log_of(path)
         if log.exists():
+            # While another process writes, SQLite can read at the same time.
             try:
                 return _connect_checked(path, "mode=ro")
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF not in _BLOCKED:
                     raise
-        if log.exists() and log.stat().st_size:
-            return _connect_checked(self._copied(log))
-        self._unlocked = _stamp(path)
-        return _connect_checked(path, "mode=ro&immutable=1")
-
-    def _copied(self, log: Path) -> Path:
-        """A copy that can be written: SQLite can read an unmerged log only there."""
+        # Else it reads only what it may write to: as it is now, in a copy.
         self._copy = tempfile.TemporaryDirectory(prefix="autoreason-")
-        copy = Path(self._copy.name, self._path.name)
-        before = _stamp(self._path)
+        copy = Path(self._copy.name, path.name)
+        before = path.stat().st_mtime_ns
         try:
-            shutil.copyfile(self._path, copy)
-            shutil.copyfile(log, log_of(copy))
+            shutil.copyfile(path, copy)
+            if log.exists():
+                shutil.copyfile(log, log_of(copy))
         except OSError as error:
-            self._copy.cleanup()
             raise JournalError(
-                f"cannot copy {self._path} to read it: {error.strerror}; {NAME_ANOTHER}"
+                f"cannot copy {path} to read it: {error.strerror}; {NAME_ANOTHER}"
             ) from None
-        if _stamp(self._path) != before:
-            self._copy.cleanup()
-            raise _written(self._path)
-        return copy
-
-
-def _stamp(path: Path) -> _Stamp:
-    """Size and time of a file and its log."""
-    found = [each.stat() if each.exists() else None for each in (path, log_of(path))]
-    return tuple(stat and (stat.st_size, stat.st_mtime_ns) for stat in found)
-
-
-def _written(path: Path) -> JournalError:
-    return JournalError(f"{path} was written by another process while it was read; try again")
+        if path.stat().st_mtime_ns != before:
+            raise JournalError(f"{path} was written while it was copied to be read; try again")
+        return _connect_checked(copy)
 
 
 def _connect(
@@ -400,7 +459,6 @@ def _connect(
 
 
 def _connect_checked(path: Path, how: str = "mode=rw") -> SqliteConnection:
-    """A connection to a file that is a journal."""
     connection = _connect(path, how)
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -417,7 +475,6 @@ def _connect_checked(path: Path, how: str = "mode=rw") -> SqliteConnection:
 
 
 def _empty() -> SqliteConnection:
-    """An empty journal in memory."""
     connection = sqlite3.connect(
         IN_MEMORY, isolation_level=None, check_same_thread=False, factory=SqliteConnection
     )
@@ -455,7 +512,6 @@ def to_disk(path: Path) -> None:
 
 
 def is_writable(path: Path) -> bool:
-    """Whether the file and its folder can be written."""
     effective = os.access in os.supports_effective_ids
     return all(os.access(each, os.W_OK, effective_ids=effective) for each in (path, path.parent))
 

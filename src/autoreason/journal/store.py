@@ -32,8 +32,6 @@ class Repeat(Exception):
 
 
 class Rows(Protocol):
-    """The rows that a statement gives."""
-
     def fetchone(self) -> Any: ...
     def fetchall(self) -> list[Any]: ...
     def __iter__(self) -> Iterator[Any]: ...
@@ -65,27 +63,15 @@ class Connection(Protocol):
     def apply(self, change: Callable[[Any], T]) -> T:
         """Apply one change of several in a transaction; one that raises leaves the others as they are."""
 
-    def touch(self, at: str, runs: Collection[str]) -> None:
-        """Note when these runs were last written to."""
-
+    def touch(self, at: str, runs: Collection[str]) -> None: ...
     def share(self, run: str, parts: tuple[str, ...]) -> str:
         """Store the long texts of JSON that was cut; returns what to write in its place."""
 
-    def forget(self, run: str | None = None) -> None:
-        """Forget which texts of a run are stored."""
-
-    def fill(self, run: str, rows: list[Row]) -> list[Row]:
-        """Rows of a run with their texts in place."""
-
-    def violation(self, error: Exception) -> Violation | None:
-        """Which rule of its table a row broke."""
-
-    def damages(self) -> list[str]:
-        """What the database itself finds damaged."""
-
-    def shrink(self) -> None:
-        """Give back unused space."""
-
+    def forget(self, run: str | None = None) -> None: ...
+    def fill(self, run: str, rows: list[Row]) -> list[Row]: ...
+    def violation(self, error: Exception) -> Violation | None: ...
+    def damages(self) -> list[str]: ...
+    def shrink(self) -> None: ...
     def close(self) -> None: ...
 
 
@@ -107,9 +93,6 @@ class Source(Protocol):
 
     @property
     def connection(self) -> Connection: ...
-    def check(self) -> None:
-        """Refuse what was read if it may not have been whole."""
-
     def close(self) -> None: ...
 
 
@@ -119,9 +102,7 @@ class Store(Protocol):
     @property
     def place(self) -> Place: ...
     @property
-    def Error(self) -> type[Exception]:
-        """What its driver raises."""
-
+    def Error(self) -> type[Exception]: ...
     def exists(self) -> bool: ...
     def create(self) -> None:
         """Create an empty journal where there is none; it appears complete or not at all."""
@@ -135,22 +116,15 @@ class Store(Protocol):
     def open_leases(self) -> Connection:
         """A connection to the table of leases, whose commits do not wait for the disk."""
 
-    def size(self) -> int:
-        """Bytes it takes."""
-
+    def size(self) -> int: ...
     def explain(self, error: Exception, run: str | None = None) -> JournalError:
         """An error of the driver as one sentence about this journal, with the remedy."""
 
     def lock_run(
         self, run: str, commit: Commit, sleep: Sleep, read: Read
-    ) -> AbstractAsyncContextManager[None]:
-        """Lock a run for writing."""
-
-    def lock_owner(self, run: str, read: Read) -> LockOwner | None:
-        """The process that has a run locked; None where there is none."""
-
-    def locked_runs(self, read: Read) -> frozenset[str]:
-        """Every run that is locked now."""
+    ) -> AbstractAsyncContextManager[None]: ...
+    def lock_owner(self, run: str, read: Read) -> LockOwner | None: ...
+    def locked_runs(self, read: Read) -> frozenset[str]: ...
 
 
 class LockOwner(Struct, frozen=True, kw_only=True):
@@ -172,7 +146,6 @@ class LockOwner(Struct, frozen=True, kw_only=True):
 
 
 def this_process() -> LockOwner:
-    """Us, as an owner of locks."""
     words = (
         " ".join([Path(sys.argv[0]).name, *map(hide_password, sys.argv[1:])]) if sys.argv else ""
     )
@@ -205,7 +178,6 @@ def journal_errors(store: Store, run: str | None = None) -> Iterator[None]:
 
 
 def locked_error(run: str, owner: LockOwner | None) -> RunLocked:
-    """The error for a run that another process writes to."""
     return RunLocked(
         f"{run} is locked by {owner or 'another process'};"
         f" wait for it, or end it with `autoreason tell {owning_run(run)} stop`"
@@ -220,12 +192,10 @@ def disk_error(error: OSError, what: str, remedy: str) -> JournalError:
 
 
 def closed_error(place: Place) -> JournalError:
-    """The error for a journal that is used after it was closed."""
     return JournalError(f"{place} was closed; open the journal again")
 
 
 def version_error(place: Place, version: int, known: int) -> JournalError:
-    """The error for a journal of another version."""
     return JournalError(
         f"{place} was written by another version of autoreason (record {version}, this one reads"
         f" {known}); use that version or {NAME_ANOTHER}"

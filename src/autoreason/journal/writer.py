@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,8 +25,8 @@ from autoreason.journal.codec import Command, CommandKind, answer_row, now, unes
 from autoreason.journal.store import Change, Connection, Repeat, Row, Store, closed_error
 
 if TYPE_CHECKING:
-    # Callers that await have imported it already; those that only read should not pay for it.
     import asyncio
+
 
 T = TypeVar("T")
 GUIDE: tuple[CommandKind, ...] = ("guide",)
@@ -36,28 +38,21 @@ _LARGE, _GATHER = 16, 0.012
 """After a batch as large as that many runs are under way: seconds to wait for more, for fewer and larger commits."""
 
 
+@dataclass(slots=True, eq=False)
 class _Work:
-    __slots__ = ("awaited", "change", "error", "ready", "result", "run", "waiter")
+    run: str
+    change: Change[Any]
+    waiter: asyncio.Future[Any] | None = None
+    ready: threading.Event | None = None
+    result: Any = None
+    error: AutoreasonError | None = None
 
-    def __init__(
-        self,
-        run: str,
-        change: Change[Any],
-        waiter: asyncio.Future[Any] | None = None,
-        ready: threading.Event | None = None,
-    ) -> None:
-        self.run = run
-        self.change = change
-        self.waiter = waiter
-        self.ready = ready
-        self.awaited = waiter is not None or ready is not None
-        self.result: Any = None
-        self.error: AutoreasonError | None = None
+    @property
+    def awaited(self) -> bool:
+        return self.waiter is not None or self.ready is not None
 
 
 class Writer:
-    """Writes for any number of threads and event loops."""
-
     def __init__(self, connection: Connection, store: Store) -> None:
         self._connection = connection
         self._store = store
@@ -224,7 +219,6 @@ def _copy(error: AutoreasonError) -> AutoreasonError:
 
 
 def begin_run(row: Row, first_event: Row) -> Change[None]:
-    """A new run and its first event, in one transaction."""
 
     def change(connection: Connection) -> None:
         try:
@@ -238,18 +232,7 @@ def begin_run(row: Row, first_event: Row) -> Change[None]:
     return change
 
 
-def set_status(run: str, status: str) -> Change[object]:
-    """A run's status."""
-    return lambda connection: connection.execute(sql.SET_STATUS, (status, run))
-
-
-def set_uses(run: str, uses: str) -> Change[object]:
-    """What lists look for among strategies and models."""
-    return lambda connection: connection.execute(sql.SET_USES, (uses, run))
-
-
 def delete_run(run: str) -> Change[None]:
-    """Delete a run and its records."""
 
     def change(connection: Connection) -> None:
         for statement in sql.DELETE_RUN:
@@ -260,25 +243,14 @@ def delete_run(run: str) -> Change[None]:
 
 
 def add_event(row: Row) -> Change[None]:
-    """An event at its position in the run."""
     taken = f"event {row[1]} of {row[0]} was written by another process; lock the run to write"
-    return _insert("events", row, JournalError(taken))
-
-
-def add_request(row: Row) -> Change[None]:
-    """A request that was sent."""
-    return _insert("asked", row)
-
-
-def add_command(row: Row) -> Change[None]:
-    """A command typed in another terminal."""
-    return _insert("commands", row)
+    return insert("events", row, JournalError(taken))
 
 
 def add_reply(row: Row) -> Change[None]:
     """A reply; a second one under the same key is refused."""
     paid = f"{row[0]} has a reply to {row[1]} already; nothing is paid for twice"
-    return _insert("replies", row, ReplayMismatch(paid))
+    return insert("replies", row, ReplayMismatch(paid))
 
 
 def answer_with_guidance(run: str, query: GuidanceQuery) -> Change[str]:
@@ -295,7 +267,6 @@ def answer_with_guidance(run: str, query: GuidanceQuery) -> Change[str]:
 
 
 def take_commands(run: str, kinds: Collection[CommandKind], by: str) -> Change[Command | None]:
-    """Mark commands as taken; returns the last of them."""
 
     def change(connection: Connection) -> Command | None:
         commands = pending(connection, run, kinds)
@@ -306,7 +277,6 @@ def take_commands(run: str, kinds: Collection[CommandKind], by: str) -> Change[C
 
 
 def pending(connection: Connection, run: str, kinds: Collection[CommandKind]) -> list[Command]:
-    """Pending commands, oldest first."""
     return [
         Command(number, kind, unescape(text), datetime.fromisoformat(at))
         for number, kind, text, at in connection.execute(sql.PENDING, (run,))
@@ -318,7 +288,7 @@ def _mark_taken(connection: Connection, commands: list[Command], by: str) -> Non
     connection.executemany(sql.MARK_TAKEN, [(by, command.id) for command in commands])
 
 
-def _insert(table: str, row: Row, duplicate: AutoreasonError | None = None) -> Change[None]:
+def insert(table: str, row: Row, duplicate: AutoreasonError | None = None) -> Change[None]:
     def change(connection: Connection) -> None:
         try:
             values = [
@@ -335,3 +305,49 @@ def _insert(table: str, row: Row, duplicate: AutoreasonError | None = None) -> C
             raise
 
     return change
+
+
+Rows = dict[str, dict[str, str]]
+"""By account and holder, what is held."""
+Decide = Callable[[Rows, float], T]
+"""Reads rows, changes them in place and returns something, given the time on the clock that all workers share."""
+
+
+class LeaseTable:
+    """Rows that a worker may lose, and writes again: commits do not wait for the disk."""
+
+    def __init__(self, store: Store) -> None:
+        self._writer = Writer(store.open_leases(), store)
+
+    async def update(self, accounts: Collection[str], decide: Decide[T]) -> T:
+        """Change the rows of some accounts, while nobody else does; undone together with what is raised."""
+        listed = sql.as_list(accounts)
+
+        def change(connection: Connection) -> T:
+            time, rows = (
+                connection.execute(sql.LEASE_TIME),
+                connection.execute(sql.LEASES, (listed,)),
+            )
+            ((now,),) = time.fetchall()
+            before: Rows = {account: {} for account in accounts}
+            for account, holder, held in rows.fetchall():
+                before[account][holder] = held
+            after = deepcopy(before)
+            result = decide(after, float(now))
+            for account, held in after.items():
+                old = before[account]
+                new = [(account, each, held[each]) for each in held if held[each] != old.get(each)]
+                connection.executemany(sql.SET_LEASE, new)
+                gone = [(account, each) for each in old if each not in held]
+                connection.executemany(sql.END_LEASE, gone)
+            return result
+
+        return await self._writer.commit("", change)
+
+    async def holders(self) -> list[tuple[str, str]]:
+        return await self._writer.commit(
+            "", lambda connection: connection.execute(sql.HOLDERS).fetchall()
+        )
+
+    def close(self) -> None:
+        self._writer.close()

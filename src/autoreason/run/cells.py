@@ -284,7 +284,7 @@ def usage(
     if not (spent.unmetered or spent.unpriced):
         tracker.spent = spent
         return tracker.used
-    for request, reply in journal.replies(run).values():
+    for _, _, request, reply in journal.calls(run):
         tracker.carry(reply, tracker.bound(request, rates(request.model)))
     return tracker.used
 

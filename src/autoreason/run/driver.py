@@ -35,7 +35,7 @@ from autoreason.events import (
 from autoreason.exchange import Service
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, build_job, run_job
-from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedReply
+from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedCall
 from autoreason.journal.codec import check_event
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.models.budget import BudgetTracker, SharedBudget
@@ -198,7 +198,7 @@ class _Drive(Struct, frozen=True):
     forked_from: str | None
     recovery: Recovery = Recovery()
     recorded: Sequence[AnyEvent] = ()
-    replies: Mapping[str, RecordedReply] = {}
+    replies: Mapping[str, RecordedCall] = {}
     answers: Mapping[str, RecordedAnswer] = {}
 
     async def go(self, service: Service | None, shared_budget: SharedBudget | None) -> Result:
@@ -248,7 +248,7 @@ class _Drive(Struct, frozen=True):
         budget_tracker = BudgetTracker(
             self.settings.budget, lambda: before + monotonic() - started, shared
         )
-        for request, reply in self.replies.values():
+        for _, _, request, reply in self.replies.values():
             most = rates(request.model, batch=self.settings.batch)
             budget_tracker.carry(reply, budget_tracker.bound(request, most))
         return budget_tracker

@@ -22,7 +22,7 @@ from msgspec import Struct
 from autoreason.errors import AutoreasonError, BudgetReached
 from autoreason.exchange import Reply
 from autoreason.journal import Journal
-from autoreason.journal.leases import Rows
+from autoreason.journal.writer import Rows
 from autoreason.models.budget import (
     NOTHING_USED,
     CostBound,

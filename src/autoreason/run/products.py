@@ -10,8 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from autoreason.artifacts.acceptance import EndResult
-from autoreason.artifacts.artifact import Changes, as_text, changes_between, make_patch
-from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.artifact import Changes, Files, as_text, changes_between, make_patch
 from autoreason.artifacts.research_history import Deliverable, SearchCut, deliverable
 from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.job_types import Solve

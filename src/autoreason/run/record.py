@@ -17,9 +17,17 @@ from autoreason.events import AnyEvent, Delivered, JobFinished, OnEvent, Recover
 from autoreason.exchange import BudgetQuery, Query, Reply, Request
 from autoreason.files import data_folder
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import build_job, run_job
-from autoreason.journal import Journal, RecordedAnswer, RecordedReply, RecordedTime, RunRow
+from autoreason.jobs.job import build_job
+from autoreason.jobs.job import run_job
+from autoreason.journal import Journal
+from autoreason.journal import RecordedAnswer
+from autoreason.journal import RecordedReply
+from autoreason.journal import RecordedTime
+from autoreason.journal import RunRow
 from autoreason.journal.location import locate
+from autoreason.jobs.job import Job
+from autoreason.journal import RecordedCall
+from autoreason.journal.journal import locate
 from autoreason.keys import Key
 from autoreason.models.batch_interface import BatchNote
 from autoreason.plugins import is_own, short
@@ -125,7 +133,7 @@ class Memory:
     """Recorded replies and answers by key; a question that differs from the recorded one is refused."""
 
     def __init__(
-        self, replies: Mapping[str, RecordedReply], answers: Mapping[str, RecordedAnswer]
+        self, replies: Mapping[str, RecordedCall], answers: Mapping[str, RecordedAnswer]
     ) -> None:
         self._replies = replies
         self._answers = answers

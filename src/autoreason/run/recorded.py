@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Unpack, get_type_hints
 
 from msgspec.structs import asdict, replace
 
-from autoreason.artifacts.evaluator.evaluators import Evaluate, check_evaluate
+from autoreason.artifacts.evaluators import Evaluate, check_evaluate
 from autoreason.artifacts.research_history import deliverable
 from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import AutoreasonError, InvalidInput

@@ -10,19 +10,13 @@ from typing import Any, NamedTuple, Unpack
 from msgspec.structs import asdict, replace
 
 from autoreason.artifacts.acceptance import MIN_PAIRS, plan_budget
-from autoreason.artifacts.evaluator.evaluator_check import (
+from autoreason.artifacts.artifact import EvaluationQuery, EvaluationService
+from autoreason.artifacts.evaluator_check import (
     CheckReport,
     check_evaluation,
     score_fault,
 )
-from autoreason.artifacts.evaluator.evaluators import CallerEvaluator, Evaluate, check_evaluate
-from autoreason.artifacts.evaluator.saved_evaluation import (
-    SavedEvaluation,
-    count_openings,
-    function_of,
-    save_evaluation,
-)
-from autoreason.artifacts.measurement import EvaluationQuery, EvaluationService
+from autoreason.artifacts.evaluators import CallerEvaluator, Evaluate, check_evaluate
 from autoreason.artifacts.research_history import NoiseMeasured
 from autoreason.artifacts.research_job import ResearchJob
 from autoreason.artifacts.research_task import (
@@ -30,6 +24,12 @@ from autoreason.artifacts.research_task import (
     digest_of,
     read_research_task,
     research_of,
+)
+from autoreason.artifacts.saved_evaluation import (
+    SavedEvaluation,
+    count_openings,
+    function_of,
+    save_evaluation,
 )
 from autoreason.errors import InvalidInput, Stopped
 from autoreason.events import AnyEvent
@@ -123,7 +123,7 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
 
                 require_level()
             else:
-                from autoreason.artifacts.evaluator.command_jail import require_jail
+                from autoreason.artifacts.command_jail import require_jail
 
                 require_jail()
         save_evaluation(self._source)
@@ -235,7 +235,7 @@ def caller_evaluator(
     research = research_of(task)
     assert research is not None
     source = replace(source, metric=research.metric)
-    parallel = settings.job_as(Research).parallel
+    parallel = 1 if research.timed else settings.job_as(Research).parallel
     guards = tuple(research.guard)
     return CallerEvaluator(evaluate, source, parallel=parallel, run=run, guards=guards)
 

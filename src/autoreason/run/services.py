@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.measurement import KnownEvaluationQuery, Measurement, OrderQuery, Orders
+from autoreason.artifacts.artifact import KnownEvaluationQuery, Measurement, OrderQuery, Orders
 from autoreason.artifacts.proposals import TuningQuery, suggest
 from autoreason.artifacts.research_task import ResearchTask, TextMetric
 from autoreason.exchange import Query, Service
@@ -71,7 +71,8 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
                     opening,
                     start=work.files,
                     unsafe=research.unsafe,
-                    parallel=research.parallel,
+                    # Times are measured one after another.
+                    parallel=1 if work.timed else research.parallel,
                     guards=tuple(work.guard),
                 )
             measuring = await EvaluatorClient.connect(opening)

@@ -38,8 +38,8 @@ from autoreason.events import RunStarted
 from autoreason.files import Place, ServerUrl, data_folder, write_atomically
 from autoreason.job_types import MAX_PARALLEL, MAX_WORKERS, Lab
 from autoreason.journal import Journal, codec
-from autoreason.journal.leases import Rows
 from autoreason.journal.run_names import suite_name
+from autoreason.journal.writer import Rows
 from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.pool import ModelPool
 from autoreason.programs.examiner.process import set_path

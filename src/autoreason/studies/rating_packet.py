@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.jobs.context import draw
-from autoreason.journal.locks import lock_file
+from autoreason.journal.sqlite import lock_file
 from autoreason.parsing.documents import same_text
 from autoreason.story import Story
 from autoreason.studies.panel_jobs import make_entries

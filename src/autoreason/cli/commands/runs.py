@@ -238,10 +238,10 @@ def examine(url: str | None) -> tuple[Place, int, list[Damage]]:
 
 def _existing(url: str | None) -> Place:
     """Where a journal is; one that is not there may be a typing error."""
-    from autoreason.journal import location
-    from autoreason.journal.location import open_store
+    from autoreason.journal import journal
+    from autoreason.journal.journal import open_store
 
-    place = location.locate(url)
+    place = journal.locate(url)
     if not (place.exists() if isinstance(place, Path) else open_store(place).exists()):
         raise InvalidInput(
             f"no journal at {place}; correct its name, or start with `autoreason run`"
@@ -256,9 +256,10 @@ def backup(file: Path, journal: str | None) -> Answer:
 
     FILE must not exist. The copy is a journal: use it with --journal FILE.
     """
-    from autoreason.journal import location, maintenance
+    from autoreason.journal import maintenance
+    from autoreason.journal.journal import locate
 
-    path = location.locate(journal)
+    path = locate(journal)
     with _progress_line("copying"):
         maintenance.back_up(path, file.absolute())
     size = file.stat().st_size
@@ -274,9 +275,10 @@ def compact(journal: str | None) -> Answer:
     that were stored with every request are stored once. No run may be live; as much free space as the journal
     takes is needed meanwhile.
     """
-    from autoreason.journal import location, maintenance
+    from autoreason.journal import maintenance
+    from autoreason.journal.journal import locate
 
-    path = location.locate(journal)
+    path = locate(journal)
     with _progress_line() as progress:
         before, after = maintenance.compact(path, progress.show)
     sizes = f"{numbers.megabytes(before)} before, {numbers.megabytes(after)} after"

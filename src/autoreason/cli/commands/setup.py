@@ -393,6 +393,8 @@ def _journal(url: str | None) -> Iterator[Finding]:
     from autoreason.files import ServerUrl
     from autoreason.journal import Journal, sqlite
     from autoreason.journal.location import open_store
+    from autoreason.journal.journal import open_store
+    from autoreason.paths import ServerUrl
 
     try:
         with Journal.open(url, create=False) as book:

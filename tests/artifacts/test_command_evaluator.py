@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
-from tests.artifacts.evaluator.evaluating import (
+from tests.artifacts.evaluating import (
     command,
     evaluation,
     measure,
@@ -24,11 +24,11 @@ from tests.artifacts.evaluator.evaluating import (
 )
 from tests.patience import PATIENCE
 
-from autoreason.artifacts.evaluator import command_jail
-from autoreason.artifacts.evaluator.command_evaluator import CommandEvaluator
-from autoreason.artifacts.evaluator.command_jail import Jail, Mount, resident_bytes
-from autoreason.artifacts.evaluator.evaluators import OpenEvaluation
-from autoreason.artifacts.measurement import Evaluation, EvaluationOutcome
+from autoreason.artifacts import command_jail
+from autoreason.artifacts.artifact import Evaluation, EvaluationOutcome
+from autoreason.artifacts.command_evaluator import CommandEvaluator
+from autoreason.artifacts.command_jail import Jail, Mount, resident_bytes
+from autoreason.artifacts.evaluators import OpenEvaluation
 from autoreason.artifacts.research_task import EvaluationLimits, EvaluationSource
 from autoreason.errors import InvalidInput, ProviderFailed
 
@@ -110,30 +110,21 @@ async def test_a_command_that_returns_nothing_is_told_where_to_write() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evaluate", "code", "line"),
+    ("evaluate", "code"),
     [
-        (
-            "python",
-            "print(len(open('config.toml').read()))",
-            'open(os.environ["AUTOREASON_ARTIFACT"] + "/config.toml")',
-        ),
-        (
-            "python",
-            "import solution\nprint(solution.x)",
-            'subprocess.run(["artifact", "python", "solution.py"], capture_output=True)',
-        ),
-        ("sh", "cat ./config.toml || exit 1", '`"$AUTOREASON_ARTIFACT/config.toml"`'),
-        ("sh", ". ./solve.sh", '`"$AUTOREASON_ARTIFACT/solve.sh"`'),
+        ("python", "print(len(open('config.toml').read()))"),
+        ("python", "import solution\nprint(solution.x)"),
+        ("sh", "cat ./config.toml || exit 1"),
     ],
 )
 async def test_a_first_evaluator_is_told_where_the_artifact_is_and_where_the_number_goes(
-    evaluate: str, code: str, line: str
+    evaluate: str, code: str
 ) -> None:
-    files = dict.fromkeys(("config.toml", "solution.py", "solve.sh"), "x = 1\n")
+    files = dict.fromkeys(("config.toml", "solution.py"), "x = 1\n")
     source = EvaluationSource(evaluate=f"{evaluate} score", files={"score": code.encode()})
     result = await measure(source, Evaluation(files=files, seed=0))
     assert result.outcome == EvaluationOutcome.FAILED
-    for part in (HERE, "descriptor $AUTOREASON_RESULT", line, NUMBER, 'echo "$score" >&3'):
+    for part in (HERE, "descriptor $AUTOREASON_RESULT", NUMBER, 'echo "$score" >&3'):
         assert part in result.detail
 
 
@@ -393,7 +384,7 @@ def test_without_a_jail_a_command_is_refused_with_what_to_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "autoreason.artifacts.evaluator.command_jail.jail_problem", lambda: "bwrap is missing"
+        "autoreason.artifacts.command_jail.jail_problem", lambda: "bwrap is missing"
     )
     source = EvaluationSource(evaluate="true")
     with pytest.raises(InvalidInput, match=r"bwrap is missing.*`unsafe`"):
@@ -431,16 +422,6 @@ def test_a_hidden_folder_is_empty_but_for_what_is_mounted_inside_it(tmp_path: Pa
     assert listed_in(jail, link / "task") == []
 
 
-def test_of_an_environment_only_what_an_interpreter_needs_is_mounted(tmp_path: Path) -> None:
-    for name in ("bin", "lib/python3.11", "share/autoreason", "task"):
-        (tmp_path / name).mkdir(parents=True)
-    for name in ("bin/tool", "bin/python3", "pyvenv.cfg", "sealed.jsonl"):
-        (tmp_path / name).touch()
-    found = command_jail._mounts_for(tmp_path / "bin/python3")
-    mounted = {str(Path(mount.source).relative_to(tmp_path)) for mount in found}
-    assert mounted == {"bin", "lib", "pyvenv.cfg"}
-
-
 async def test_an_environment_in_the_tasks_own_folder_shows_nothing_of_the_task(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -464,8 +445,8 @@ async def test_an_environment_in_the_tasks_own_folder_shows_nothing_of_the_task(
 
 _OWNERS = """
 import os, signal, sys, time
-from autoreason.artifacts.evaluator.command_jail import Jail, jail_uid
-from autoreason.artifacts.evaluator.command_jail import start_watch
+from autoreason.artifacts.command_jail import Jail, jail_uid
+from autoreason.artifacts.command_jail import start_watch
 from autoreason.artifacts.research_task import EvaluationLimits
 
 null = os.open(os.devnull, os.O_RDWR)
@@ -479,14 +460,14 @@ for moment in range(int(sys.argv[3])):
         jail.start(["sleep", sys.argv[1]], {"PATH": "/usr/bin:/bin"}, streams=(null, null, null))
         signal.pause()
     os.read(reading, 1)
-    time.sleep(moment / 2500)
+    time.sleep(moment / 1250)
     os.kill(owner, signal.SIGKILL)
     os.waitpid(owner, 0)
 """
-"""Kills processes, each 0.4 ms later in the start of its jail than the one before."""
+"""Kills processes, each 0.8 ms later in the start of its jail than the one before."""
 
 
-@pytest.mark.parametrize(("kind", "times"), [("jailed", 40), ("unsafe", 10)])
+@pytest.mark.parametrize(("kind", "times"), [("jailed", 20), ("unsafe", 5)])
 def test_a_jail_does_not_survive_the_process_that_was_starting_it(kind: str, times: int) -> None:
     mark = f"98765.{uuid4().int % 10**12}"
     subprocess.run([sys.executable, "-c", _OWNERS, mark, kind, str(times)], check=True)

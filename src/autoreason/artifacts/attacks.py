@@ -13,7 +13,7 @@ from random import Random
 from textwrap import indent
 from typing import NamedTuple
 
-from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.artifact import Files
 
 
 class Language(NamedTuple):
@@ -30,7 +30,6 @@ class Language(NamedTuple):
     """The same in one line, where a value is expected, without the names that a careful evaluator takes away."""
 
     def print_code(self, text: str) -> str:
-        """Code that prints a text."""
         # Perl would put the value of a variable in place of a dollar sign.
         quoted = json.dumps(text).replace("$", r"\x24")
         return self.prints.replace("TEXT", shlex.quote(text) if self.name == "shell" else quoted)
@@ -334,7 +333,6 @@ def _guarded(code: str) -> str:
 
 
 def _added(start: Files, before: str, after: str = "") -> Files:
-    """The start with code around that of every Python file."""
     return {
         path: _around(text, before, after) if _is_python(path, text) else text
         for path, text in start.items()

@@ -12,26 +12,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.artifacts.evaluator.evaluating import command, function, needs_jail
+from tests.artifacts.evaluating import command, function, needs_jail
 
-from autoreason.artifacts.evaluator import evaluator_check
-from autoreason.artifacts.evaluator.attacks import (
+from autoreason.artifacts import evaluator_check
+from autoreason.artifacts.artifact import Files
+from autoreason.artifacts.attacks import (
     LANGUAGES,
     Language,
     attacks_on,
     equal_copy,
     replace_values,
 )
-from autoreason.artifacts.evaluator.evaluator_check import (
+from autoreason.artifacts.evaluator_check import (
     CheckReport,
     _compare,
     check_evaluation,
     score_fault,
 )
-from autoreason.artifacts.evaluator.evaluators import CallerEvaluator
-from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
-from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.evaluators import CallerEvaluator
 from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
+from autoreason.artifacts.saved_evaluation import save_evaluation
 
 FIRST_FIT = """
 from __future__ import annotations
@@ -194,20 +194,6 @@ async def test_a_score_that_an_artifact_writes_itself_counts_whatever_the_guards
 
 
 @needs_jail
-async def test_an_evaluator_that_reads_what_is_printed_is_found_out() -> None:
-    source = command(
-        """
-        import subprocess
-        done = subprocess.run(["artifact", "python", "fit.py"], capture_output=True, text=True)
-        give(float(done.stdout.split()[0]))
-        """
-    )
-    task = task_of(source, {"fit.py": "print(0.5)"}, better="higher")
-    found = failed(await check_evaluation(task, pairs=2))
-    assert "never from what the artifact prints" in found["an artifact that prints a score"]
-
-
-@needs_jail
 @pytest.mark.parametrize(
     ("code", "names"),
     [
@@ -223,41 +209,6 @@ async def test_a_score_that_is_printed_first_last_or_alone_is_found_out(
     assert {f"an artifact that prints {name}" for name in names} <= set(found)
     if "code" in names:
         assert "never execute" in found["an artifact that prints code"]
-
-
-@needs_jail
-@pytest.mark.slow
-async def test_python_that_executes_what_is_printed_is_found_out() -> None:
-    source = command(
-        """
-        import subprocess
-        done = subprocess.run(["artifact", "python", "fit.py"], capture_output=True, text=True)
-        give(float(0 <= eval(done.stdout) < 1))
-        """
-    )
-    task = task_of(source, {"fit.py": "print(0.5)"}, better="higher")
-    assert list(failed(await check_evaluation(task, pairs=1))) == ["an artifact that prints code"]
-
-
-@needs_jail
-async def test_an_evaluator_that_compares_what_is_printed_passes() -> None:
-    code = """
-    right=0
-    for n in 1 2 3; do test "$(artifact sh square.sh $n)" != $((n * n)) || right=$((right + 1)); done
-    echo $right >&3
-    """
-    task = task_of(shell(code), {"square.sh": "echo $(($1 + $1))\n"}, better="higher")
-    report = await check_evaluation(task, pairs=1)
-    assert failed(report) == {}
-    assert report.passed
-
-
-@needs_jail
-async def test_an_attack_after_which_there_is_no_value_says_so() -> None:
-    code = 'v=$(artifact sh a.sh); test "$v" = 2 && echo $v >&3'
-    report = await check_evaluation(task_of(shell(code), {"a.sh": "echo 2\n"}), pairs=1)
-    details = {row.name: row.detail for row in report.rows}
-    assert details["an empty artifact"].startswith("no value came back: ")
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda each: each.name)
@@ -291,14 +242,6 @@ async def test_without_a_jail_an_artifact_keeps_something_and_sees_the_tasks_fol
     seen = failed(report)["the artifact does not see the task's folder"]
     assert seen.startswith(f"it could read {tmp_path}/evaluate.py; run it in a jail")
     assert "jail" in failed(report)["an artifact that keeps something for its next run"]
-
-
-async def test_a_text_is_attacked_as_a_text() -> None:
-    source = function("def score(artifact): return len(artifact.text('prompt.md'))")
-    task = task_of(source, {"prompt.md": "short"}, better="higher")
-    report = await check_evaluation(task, pairs=2)
-    assert list(failed(report)) == ["a random artifact"]
-    assert report.rows[-1].status == "passed"
 
 
 async def test_a_function_of_the_caller_is_checked_as_well() -> None:
@@ -359,7 +302,7 @@ give(float(len(json.loads(run.stdout))))
 
 @needs_jail
 @pytest.mark.parametrize("before", ["", "os.environ.pop('AUTOREASON_RESULT')"])
-async def test_one_look_finds_that_an_artifact_can_write_its_own_score(before: str) -> None:
+async def test_one_evaluation_finds_that_an_artifact_can_write_its_own_score(before: str) -> None:
     task = task_of(command(IMPORTS.format(before=before)))
     assert "own score, in Python" in await fault_of(task)
     assert await fault_of(task)
@@ -443,16 +386,6 @@ async def test_a_file_without_a_suffix_is_attacked_in_every_language(language: s
 
 
 @needs_jail
-async def test_a_shell_script_that_is_sourced_fails_the_check() -> None:
-    source = shell(SOURCES.format(name="solve.sh", before="", after=""))
-    report = await check_evaluation(
-        task_of(source, {"solve.sh": ANSWERS}, better="higher"), pairs=1
-    )
-    assert list(failed(report)) == ["the artifact runs apart from the evaluator"]
-    assert "not fit" in report.conclusion
-
-
-@needs_jail
 @pytest.mark.parametrize(
     ("before", "after"),
     [("unset AUTOREASON_RESULT", ""), ("", "echo 3 >&3"), ("exec 5>&3 3>&-; exec 3>/dev/null", "")],
@@ -515,135 +448,77 @@ async def test_what_no_attack_is_written_for_is_not_checked_and_not_run(
         assert report.conclusion.startswith("not checked: ")
 
 
-async def test_a_function_that_executes_the_artifacts_text_fails_the_check() -> None:
-    source = function(
-        """
-        def score(artifact, seed):
-            names = {}
-            exec(artifact.text("tool"), names)
-            return names["answer"]()
-        """
-    )
-    task = task_of(source, {"tool": "def answer(): return 2\n"}, better="higher")
-    assert "tool could write its own score, in Python" in await fault_of(task)
-    assert not (await check_evaluation(task, pairs=1)).passed
-
-
 READ = "text = open(os.environ['AUTOREASON_ARTIFACT'] + '/tool').read()\n"
-READ_JS = """
-const fs = require("fs"), vm = require("vm")
-const text = fs.readFileSync(process.env.AUTOREASON_ARTIFACT + "/tool", "utf8")
-"""
 JSON = '{"name": "plain", "steps": 3, "terms": ["x + 1"], "expr": "x + 1"}'
 
 
-def executing(program: str, code: str) -> EvaluationSource:
-    """An evaluator in the language of a program."""
-    if shutil.which(program) is None:
-        pytest.skip(f"needs {program}")
-    return EvaluationSource(evaluate=f"{program} evaluate", files={"evaluate": code.encode()})
+READ_JS = """
+const fs = require("fs"), vm = require("vm")
+const text = fs.readFileSync("/artifact/tool", "utf8")
+fs.writeSync(3, String(CODE))
+process.exit()
+"""
+EXECUTES = [
+    ("python", "give(eval(text, {'x': 1}))", "x + 1"),
+    ("python", "give(eval(text, {'__builtins__': {}, 'x': 1}))", "x + 1\n"),
+    ("python", "give(eval(json.loads(text)['expr'], {'x': 1}))", JSON),
+    ("python", "give(eval(json.loads(text)['terms'][0], {'x': 1}))", JSON),
+    ("python", "import tomllib; give(eval(tomllib.loads(text)['e'], {'x': 1}))", "e = 'x + 1'\n"),
+    ("python", "give(eval(text.partition('=')[2].strip(), {'x': 1}))", "expr = x + 1\n"),
+    ("python", "give(eval(text.partition('=')[2].strip(), {'x': 1}))", "steps = 3\n"),
+    ("python", "give(eval(text.splitlines()[1][4:], {'x': int(text[4])}))", "s = 3\ne = x + 1\n"),
+    ("python", "ns = {}; exec(text, {'__builtins__': {'len': len}}, ns); give(ns['y'])", "y = 2"),
+    ("node", "vm.runInContext(text, vm.createContext({x: 1}))", "x + 1"),
+    ("node", "vm.runInNewContext(JSON.parse(text).expr, {x: 1})", JSON),
+    ("node", "new Function('x', text)(1)", "return x + 1"),
+    ("node", "new Function('x', '\"use strict\"; return ' + text)(1)", "x + 1"),
+    ("bash", "IFS== read -r _ v < /artifact/tool; a=$((v)); echo $a >&3", "size=4\n"),
+    ("bash", "read -r v < /artifact/tool; [[ v -gt 3 ]]; echo $? >&3", "4\n"),
+    ("sh", 'v=$(cut -d= -f2 /artifact/tool); eval "a=\\"$v\\""; echo $a >&3', "size=4\n"),
+    (
+        "make",
+        "printf 'include /artifact/tool\nall:\n\techo $(size) >&3\n' | make -f -",
+        "size = 4\n",
+    ),
+    (
+        "perl",
+        "open(F, '/artifact/tool'); my $v = <F>; $v =~ s/.*?= //; open(my $r, '>&=', 3); print $r eval '1 + '.$v",
+        "expr = 1 + 1\n",
+    ),
+    (
+        "ruby",
+        "IO.for_fd(3).write(eval('1 + ' + File.read('/artifact/tool').split(' = ', 2)[1]))",
+        "expr = 1 + 1\n",
+    ),
+]
+IN = {"python": "Python", "node": "JavaScript", "perl": "Perl", "ruby": "Ruby"}
 
 
 @needs_jail
-@pytest.mark.parametrize(
-    ("code", "start"),
-    [
-        ("give(eval(text, {'x': 1}))", "x + 1"),
-        ("give(eval(text, {'__builtins__': {}, 'x': 1}))", "x + 1\n"),
-        ("give(eval(json.loads(text)['expr'], {'x': 1}))", JSON),
-        ("give(eval(json.loads(text)['terms'][0], {'x': 1}))", JSON),
-        ("import tomllib; give(eval(tomllib.loads(text)['expr'], {'x': 1}))", "expr = 'x + 1'\n"),
-        ("give(eval(text.partition('=')[2].strip(), {'x': 1}))", "expr = x + 1\n"),
-        ("give(eval(text.partition('=')[2].strip(), {'x': 1}))", "steps = 3\n"),
-        (
-            "rows = dict(row.split(' = ') for row in text.splitlines())\n"
-            "give(eval(rows['expr'], {'x': int(rows['steps'])}))",
-            "steps = 3\nexpr = x + 1\n",
-        ),
-        ("ns = {}; exec(text, {'__builtins__': {'len': len}}, ns); give(ns['y'])", "y = 2"),
-    ],
-)
-async def test_an_evaluator_that_computes_an_expression_in_python_is_refused(
-    code: str, start: str
+@pytest.mark.parametrize(("program", "code", "start"), EXECUTES)
+async def test_an_evaluator_that_computes_what_the_artifact_says_is_refused(
+    program: str, code: str, start: str
 ) -> None:
-    task = task_of(command(READ + code), {"tool": start})
-    assert "tool could write its own score, in Python" in await fault_of(task)
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program}")
+    source = command(READ + code)
+    if program != "python":
+        code = READ_JS.replace("CODE", code) if program == "node" else code
+        run = f"{'sh' if program == 'make' else program} evaluate"
+        source = EvaluationSource(evaluate=run, files={"evaluate": code.encode()})
+    fault = await fault_of(task_of(source, {"tool": start}))
+    assert f"tool could write its own score, in {IN.get(program, 'shell')}" in fault
 
 
-async def test_a_function_that_computes_an_expression_of_the_artifact_is_refused() -> None:
+async def test_a_function_that_computes_what_the_artifact_says_is_refused() -> None:
     code = "def score(artifact, seed): return eval(artifact.text('formula.txt'), {'x': 1})"
     task = task_of(function(code), {"formula.txt": "x + 1\n"})
     assert "formula.txt could write its own score, in Python" in await fault_of(task)
 
 
 @needs_jail
-@pytest.mark.parametrize(
-    ("code", "start"),
-    [
-        ("vm.runInContext(text, vm.createContext({x: 1}))", "x + 1"),
-        ("vm.runInNewContext(JSON.parse(text).expr, {x: 1})", JSON),
-        ("new Function('x', text)(1)", "return x + 1"),
-        ("new Function('x', '\"use strict\"; return ' + text)(1)", "x + 1"),
-    ],
-)
-async def test_an_evaluator_that_computes_an_expression_in_javascript_is_refused(
-    code: str, start: str
-) -> None:
-    source = executing("node", f"{READ_JS} fs.writeSync(3, String({code})); process.exit()")
-    fault = await fault_of(task_of(source, {"tool": start}))
-    assert "tool could write its own score, in JavaScript" in fault
-
-
-@needs_jail
-@pytest.mark.parametrize(
-    ("program", "code", "start"),
-    [
-        ("bash", "IFS== read -r _ v < FILE; a=$((v)); echo $a >&3", "size=4\n"),
-        ("bash", "read -r v < FILE; [[ v -gt 3 ]]; echo $? >&3", "4\n"),
-        ("sh", 'v=$(cut -d= -f2 FILE); eval "a=\\"$v\\""; echo $a >&3', "size=4\n"),
-        ("sh", "printf 'include FILE\nall:\n\techo $(size) >&3\n' | make -f -", "size = 4\n"),
-    ],
-)
-async def test_an_evaluator_that_computes_a_value_in_the_shell_or_make_is_refused(
-    program: str, code: str, start: str
-) -> None:
-    if "make" in code and not shutil.which("make"):
-        pytest.skip("needs make")
-    source = executing(program, code.replace("FILE", "/artifact/tool"))
-    assert "tool could write its own score, in shell" in await fault_of(
-        task_of(source, {"tool": start})
-    )
-
-
-@needs_jail
-@pytest.mark.parametrize(
-    ("program", "language", "code"),
-    [
-        (
-            "perl",
-            "Perl",
-            "my $v = <>; $v =~ s/.*?= //; open(my $r, '>&=', 3); print $r eval '1 + '.$v",
-        ),
-        (
-            "ruby",
-            "Ruby",
-            "IO.for_fd(3).write(eval('1 + ' + File.read(ARGV[0]).split(' = ', 2)[1]))",
-        ),
-    ],
-)
-async def test_an_evaluator_that_computes_a_value_in_perl_or_ruby_is_refused(
-    program: str, language: str, code: str
-) -> None:
-    source = executing(program, code)
-    source = replace(source, evaluate=f"{source.evaluate} /artifact/tool")
-    assert f"tool could write its own score, in {language}" in await fault_of(
-        task_of(source, {"tool": "expr = 1 + 1\n"})
-    )
-
-
-@needs_jail
-@pytest.mark.parametrize("start", [JSON, "size = 4\nname: 'plain'\n", "x + 1\n"])
-async def test_values_that_are_only_read_pass_with_few_more_looks(start: str) -> None:
+@pytest.mark.parametrize("start", [JSON, "size = 4\nname: 'plain'\n"])
+async def test_values_that_are_only_read_pass_with_few_more_evaluations(start: str) -> None:
     code = "give(len(str(json.loads(text) if text[0] == '{' else text.split('=')))  % 7)"
     report = await check_evaluation(task_of(command(READ + code), {"tool": start}), pairs=1)
     assert "the artifact runs apart from the evaluator" not in failed(report)

@@ -13,7 +13,14 @@ from random import Random
 from statistics import stdev
 from typing import ClassVar, Literal, NamedTuple
 
-from autoreason.artifacts.evaluator.attacks import (
+from autoreason.artifacts.artifact import (
+    Evaluation,
+    EvaluationOutcome,
+    Evaluator,
+    Files,
+    Measurement,
+)
+from autoreason.artifacts.attacks import (
     APART,
     LANGUAGES,
     MARK,
@@ -23,16 +30,9 @@ from autoreason.artifacts.evaluator.attacks import (
     equal_copy,
     takeovers,
 )
-from autoreason.artifacts.evaluator.evaluators import EvaluatorClient, OpenEvaluation
-from autoreason.artifacts.evaluator.saved_evaluation import Reach, is_checked, record_check
-from autoreason.artifacts.measurement import (
-    Evaluation,
-    EvaluationOutcome,
-    Evaluator,
-    Files,
-    Measurement,
-)
+from autoreason.artifacts.evaluators import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.research_task import ResearchTask, broken_constraint, broken_guard
+from autoreason.artifacts.saved_evaluation import Reach, is_checked, record_check
 from autoreason.errors import InvalidInput
 from autoreason.report.numbers import count, p_value
 from autoreason.report.report import Report, Section
@@ -47,8 +47,6 @@ CheckStatus = Literal["passed", "FAILED", "not checked", "does not apply"]
 
 
 class CheckRow(NamedTuple):
-    """One thing that was tried."""
-
     name: str
     status: CheckStatus
     detail: str
@@ -66,12 +64,10 @@ class CheckReport(Report):
 
     @property
     def passed(self) -> bool:
-        """Whether everything was tried and nothing got through."""
         return not any(row.status in ("FAILED", "not checked") for row in self.rows)
 
     @property
     def conclusion(self) -> str:
-        """Whether a research run may trust this evaluator."""
         tried = count(sum(row.status != "does not apply" for row in self.rows), "check")
         failed = sum(row.status == "FAILED" for row in self.rows)
         if failed:
@@ -80,7 +76,6 @@ class CheckReport(Report):
         return unknown or f"this evaluator can be optimised against: {tried}, all passed"
 
     def sections(self) -> list[Section]:
-        """What was tried, and how it was measured."""
         columns = [*words("tried", "result"), Column("why", figures=False, least=40)]
         measured = f"{count(self.evaluations, 'evaluation')}, sandbox: {self.level}"
         table = Table(
@@ -212,7 +207,6 @@ class _Check:
         return first, rows
 
     async def measure(self, files: Files, number: int) -> Measurement:
-        """Evaluate an artifact with the seed and the items of this number."""
         task, random = self.task, Random(f"{self.seed}/{number}")
         for left in self.probe.iterdir():
             left.unlink()
@@ -220,9 +214,7 @@ class _Check:
         self.on_evaluation(self.evaluations)
         seed = random.getrandbits(31)
         items = tuple(random.sample(range(task.items), task.per_evaluation or task.items))
-        return await self.evaluator.measure(
-            Evaluation(files=files, seed=seed, items=items, alone=task.timed)
-        )
+        return await self.evaluator.measure(Evaluation(files=files, seed=seed, items=items))
 
     def _value(self, measurement: Measurement) -> float:
         if measurement.value is None:

@@ -18,8 +18,9 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
-from autoreason.artifacts.evaluator.attacks import LANGUAGES, Language, gap_in, language_of, run_by
-from autoreason.artifacts.evaluator.command_jail import (
+from autoreason.artifacts.artifact import Evaluation, EvaluationOutcome, Files, Measurement
+from autoreason.artifacts.attacks import LANGUAGES, Language, gap_in, language_of, run_by
+from autoreason.artifacts.command_jail import (
     Jail,
     Mount,
     Programs,
@@ -30,7 +31,8 @@ from autoreason.artifacts.evaluator.command_jail import (
     require_jail,
     resident_bytes,
 )
-from autoreason.artifacts.evaluator.saved_evaluation import (
+from autoreason.artifacts.research_task import EvaluationSource
+from autoreason.artifacts.saved_evaluation import (
     MAX_OUTPUT,
     MAX_RESULT_BYTES,
     TAIL,
@@ -44,7 +46,10 @@ from autoreason.artifacts.evaluator.saved_evaluation import (
     too_much_printed,
     write_files,
 )
-from autoreason.artifacts.measurement import Evaluation, EvaluationOutcome, Files, Measurement
+from autoreason.artifacts.measurement import Evaluation
+from autoreason.artifacts.measurement import EvaluationOutcome
+from autoreason.artifacts.measurement import Files
+from autoreason.artifacts.measurement import Measurement
 from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.files import data_folder
 from autoreason.jobs.context import cancel
@@ -83,11 +88,9 @@ class CommandEvaluator:
 
     @property
     def programs(self) -> Programs:
-        """What is mounted for the command and for Python."""
         return find_programs(self.command[0])
 
     def jail(self, folder: str, number: int, mounts: Sequence[Mount]) -> Jail:
-        """A jail with the programs, what the task names, and these mounts."""
         probe = [Mount(self.probe, "/probe", writable=True)] if self.probe else []
         others = (Mount(each, each) for each in self.source.mounts)
         return Jail(
@@ -136,7 +139,6 @@ class CommandEvaluator:
         yield from (gap_in(language_of(path, text), here, path) for path, text in start.items())
 
     async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
-        """Run the command to its end or to a limit."""
         self._write_task()
         folder = Path(tempfile.mkdtemp(prefix="evaluation-", dir=self._folder))
         try:
@@ -166,13 +168,10 @@ class CommandEvaluator:
         self._signatures = {path: signature(path) for path in written}
 
     async def close(self) -> None:
-        """Remove its folder."""
         self._stack.close()
 
 
 class _CommandEvaluation:
-    """The processes of one evaluation."""
-
     def __init__(self, evaluator: CommandEvaluator, folder: Path, slot: int) -> None:
         self._evaluator, self._unsafe = evaluator, evaluator.unsafe
         self._limits = evaluator.source.limits
@@ -184,7 +183,6 @@ class _CommandEvaluation:
         self._printed_too_much = False
 
     async def run(self, evaluation: Evaluation) -> Measurement:
-        """Run the evaluator, with the artifact as often as it asks for it."""
         async with AsyncExitStack() as stack:
             listener = stack.enter_context(_listen(self._folder / "run" / "socket"))
             output = stack.enter_context(BoundedPipe(TAIL * 4, on_overflow=self._end_output))
@@ -244,7 +242,6 @@ class _CommandEvaluation:
         return {"PATH": path, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **names}
 
     async def _serve_artifact(self, listener: socket.socket) -> None:
-        """Run the artifact as often as the evaluator asks, several at a time."""
         loop, slots = asyncio.get_running_loop(), asyncio.Semaphore(self._limits.processes)
         async with asyncio.TaskGroup() as group:
             while True:
@@ -288,7 +285,6 @@ class _CommandEvaluation:
         return process.returncode
 
     async def _wait(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait until a process has ended."""
         handle = os.pidfd_open(process.pid)
         try:
             await wait_readable(handle)

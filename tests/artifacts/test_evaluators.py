@@ -9,14 +9,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.artifacts.evaluator.evaluating import (
+from tests.artifacts.evaluating import (
     command,
     evaluation,
     function,
@@ -25,49 +23,41 @@ from tests.artifacts.evaluator.evaluating import (
     opened,
 )
 
-from autoreason.artifacts.evaluator.command_jail import descendants
-from autoreason.artifacts.evaluator.evaluators import (
+from autoreason.artifacts.artifact import (
+    Evaluation,
+    EvaluationOutcome,
+)
+from autoreason.artifacts.evaluators import (
     CallerEvaluator,
     EvaluatorClient,
-    FunctionEvaluator,
     OpenEvaluation,
-    Slots,
 )
-from autoreason.artifacts.evaluator.saved_evaluation import (
+from autoreason.artifacts.research_task import EvaluationLimits, EvaluationSource
+from autoreason.artifacts.saved_evaluation import (
     MAX_RESULT_BYTES,
     MAX_VALUE,
     SavedEvaluation,
     count_openings,
+    evaluation_path,
     read_measurement,
     record_opening,
     save_evaluation,
 )
-from autoreason.artifacts.measurement import (
-    Evaluation,
-    EvaluationOutcome,
-    EvaluationQuery,
-    EvaluationService,
-)
-from autoreason.artifacts.research_task import EvaluationLimits, EvaluationSource
 from autoreason.errors import InvalidInput
 from autoreason.files import data_folder
 from autoreason.programs.sandbox.base import RunLimits
 from autoreason.programs.sandbox.levels import open_sandbox
+from autoreason.paths import data_folder
 
 CONSTANT = function("def score(artifact): return 1")
-
-
-def saved_file(digest: str) -> Path:
-    """Where an evaluation is saved."""
-    return data_folder() / "evaluations" / f"{digest}.msgpack"
 
 
 def test_a_saved_evaluation_is_private_and_the_same_content_has_the_same_digest() -> None:
     source = function("def score(a): return 1", items=({"a": 1 << 80},), sealed=("x",))
     digest = save_evaluation(source)
     assert save_evaluation(source) == digest
-    assert saved_file(digest).stat().st_mode & 0o777 == 0o600
-    assert saved_file(digest).parent.stat().st_mode & 0o777 == 0o700
+    assert evaluation_path(digest).stat().st_mode & 0o777 == 0o600
+    assert evaluation_path(digest).parent.stat().st_mode & 0o777 == 0o700
     assert SavedEvaluation(digest).source == source
 
 
@@ -80,14 +70,14 @@ async def test_an_evaluation_that_was_changed_or_is_missing_measures_nothing() -
     digest = save_evaluation(CONSTANT)
     async with opened(CONSTANT) as client:
         assert (await client.measure(evaluation())).value == 1.0
-        with saved_file(digest).open("ab") as file:
+        with evaluation_path(digest).open("ab") as file:
             file.write(b" ")
         result = await client.measure(evaluation())
         assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
         assert "was changed" in result.detail
     with pytest.raises(InvalidInput, match="was changed"):
         await EvaluatorClient.connect(OpenEvaluation(digest=digest))
-    saved_file(digest).unlink()
+    evaluation_path(digest).unlink()
     with pytest.raises(InvalidInput, match="not saved here"):
         await EvaluatorClient.connect(OpenEvaluation(digest=digest))
 
@@ -163,21 +153,6 @@ def test_a_sealed_set_is_known_by_most_of_its_items_in_any_order() -> None:
     assert count_openings([*items[:3], *"abcdefg"]) == 0
 
 
-async def test_a_sealed_set_is_counted_when_it_is_opened_once_for_each_end_test() -> None:
-    source = EvaluationSource(evaluate="", sealed=("one", "two"))
-    sealed = evaluation(items=(0, 1), sealed=True)
-    found = []
-    for run, side in (("run", "start"), ("cell", "result"), ("cell", "start")):
-        service = EvaluationService(CallerEvaluator(lambda *_: 1.0, source, run=run))
-        key = f"end/{side}/evaluation/0"
-        found.append((await service.answer(EvaluationQuery(key=key, evaluation=sealed))).opened)
-        record_opening(("two", "one"), "another run")
-    assert found == [1, 3, 3]
-    assert (
-        await service.answer(EvaluationQuery(key="start/evaluation/0", evaluation=evaluation()))
-    ).opened == 0
-
-
 async def test_words_that_an_artifact_has_from_an_item_are_counted() -> None:
     item = "the quick brown fox jumps over the lazy dog today"
     source = function("def score(artifact): return 1", items=({"text": item},))
@@ -197,34 +172,6 @@ async def test_a_path_outside_of_the_artifact_is_never_written(path: str) -> Non
     result = await measure(command("give(1)"), evaluation(path=path))
     assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
     assert "outside.py" in result.detail
-
-
-async def test_looks_run_side_by_side_and_one_that_is_alone_waits() -> None:
-    slots, running, most = Slots(2), 0, {True: 0, False: 0}
-
-    async def take(alone: bool) -> None:
-        nonlocal running
-        async with slots.take(alone=alone):
-            running += 1
-            most[alone] = max(most[alone], running)
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            running -= 1
-
-    async with asyncio.TaskGroup() as group:
-        for number in range(30):
-            group.create_task(take(alone=number % 5 == 0))
-    assert most == {True: 1, False: 2}
-
-
-async def test_two_runs_measure_one_task_at_once() -> None:
-    source = function("def score(artifact, seed): return artifact.pack(seed)")
-    async with opened(source, parallel=2) as one, opened(source, parallel=2) as other:
-        evaluations = [evaluation("def pack(x): return x * x", seed=seed) for seed in range(8)]
-        results = await asyncio.gather(
-            *(client.measure(each) for each in evaluations for client in (one, other))
-        )
-    assert [each.value for each in results] == [float(n * n) for n in range(8) for _ in range(2)]
 
 
 async def test_a_process_that_dies_is_started_again_and_nothing_is_lost() -> None:
@@ -250,18 +197,6 @@ async def test_a_function_of_the_caller_is_given_folder_seed_and_items() -> None
     assert (failed.outcome, failed.detail) == (EvaluationOutcome.FAILED, "ValueError: wrong")
 
 
-class _NoFloat:
-    def __float__(self) -> float:
-        raise LookupError("no")
-
-
-def _deep() -> object:
-    value: list[object] = []
-    for _ in range(100_000):
-        value = [value]
-    return value
-
-
 @pytest.mark.parametrize(
     "error", [SystemExit, asyncio.CancelledError, GeneratorExit, StopIteration]
 )
@@ -275,32 +210,13 @@ async def test_no_exception_of_the_callers_function_ends_the_callers_program(
     assert (result.outcome, result.detail) == (EvaluationOutcome.FAILED, f"{error.__name__}: end")
 
 
-async def test_an_error_that_cannot_be_told_is_a_failed_look() -> None:
-    class Odd(RecursionError):
-        def __str__(self) -> str:
-            raise ValueError
-
-    def evaluate(*_: object) -> float:
-        raise Odd
-
-    result = await CallerEvaluator(evaluate).measure(evaluation())
-    assert (result.outcome, result.detail) == (EvaluationOutcome.FAILED, "Odd")
-
-
-@pytest.mark.parametrize("make", [_deep, _NoFloat, object])
-async def test_what_the_callers_function_returns_is_a_number_or_invalid(
-    make: Callable[[], object],
-) -> None:
-    result = await CallerEvaluator(lambda *_: make()).measure(evaluation())
-    assert result.outcome is EvaluationOutcome.INVALID
-    assert result.detail
-
-
-async def test_a_boolean_of_numpy_is_no_number() -> None:
+async def test_what_the_callers_function_returns_is_a_number_or_invalid() -> None:
     import numpy
 
-    result = await CallerEvaluator(lambda *_: numpy.bool_(True)).measure(evaluation())
-    assert result.outcome is EvaluationOutcome.INVALID
+    for wrong in (numpy.bool_(True), object()):
+        result = await CallerEvaluator(lambda *_, wrong=wrong: wrong).measure(evaluation())
+        assert result.outcome is EvaluationOutcome.INVALID
+        assert result.detail
     assert (await CallerEvaluator(lambda *_: numpy.float32(2)).measure(evaluation())).value == 2.0
 
 
@@ -318,8 +234,8 @@ def test_folders_of_looks_that_were_killed_are_removed(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     program = (
         "import asyncio, os\n"
-        "from autoreason.artifacts.evaluator.evaluators import CallerEvaluator\n"
-        "from autoreason.artifacts.measurement import Evaluation\n"
+        "from autoreason.artifacts.evaluators import CallerEvaluator\n"
+        "from autoreason.artifacts.artifact import Evaluation\n"
         "killed = CallerEvaluator(lambda *_: os.kill(os.getpid(), 9))\n"
         "asyncio.run(killed.measure(Evaluation(files={'a': 'b'}, seed=0)))\n"
     )
@@ -607,36 +523,6 @@ async def test_an_artifact_changes_arguments_only_where_the_evaluator_asks_to_se
         """
     result = await measure(source, evaluation(artifact))
     assert result.by_item == (1.0, 2.0, 3.0, 7.0, 0.0), result
-
-
-async def test_a_look_costs_little_more_than_two_runs_in_the_sandbox() -> None:
-    runs = 30
-    sandbox = open_sandbox(workers=1)
-    bench = FunctionEvaluator(
-        sandbox, function("def score(artifact): return artifact.pack([])[:0] == []")
-    )
-    async with sandbox.open("print(1)", RunLimits()) as session:
-        await session.run(b"")
-        before = _processor_seconds()
-        for _ in range(2 * runs):
-            await session.run(b"")
-        plain = _processor_seconds() - before
-    await bench.take(evaluation(PACK), (), 0)
-    before = _processor_seconds()
-    for _ in range(runs):
-        await bench.take(evaluation(PACK), (), 0)
-    assert _processor_seconds() - before < 3 * plain
-    await bench.close()
-
-
-def _processor_seconds() -> float:
-    """Processor time of this process and all below it, with those that have ended."""
-    ticks = 0
-    for pid in descendants(os.getpid()):
-        with suppress(OSError):
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += sum(map(int, fields[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 async def test_of_several_files_a_function_is_found_where_exactly_one_defines_it() -> None:

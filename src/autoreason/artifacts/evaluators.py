@@ -10,8 +10,8 @@ import inspect
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from secrets import token_hex
 from subprocess import SubprocessError
@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from autoreason.artifacts.evaluator.saved_evaluation import (
+from autoreason.artifacts.artifact import Evaluation, EvaluationOutcome, Files, Measurement
+from autoreason.artifacts.research_task import EvaluationSource
+from autoreason.artifacts.saved_evaluation import (
     MAX_OUTPUT,
     TAIL,
     ItemWords,
@@ -34,8 +36,6 @@ from autoreason.artifacts.evaluator.saved_evaluation import (
     too_much_printed,
     write_files,
 )
-from autoreason.artifacts.measurement import Evaluation, EvaluationOutcome, Files, Measurement
-from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.errors import InvalidInput
 from autoreason.programs.examiner.service import Method, ServiceClient, run_service
 from autoreason.programs.sandbox.base import (
@@ -51,7 +51,8 @@ from autoreason.programs.sandbox.levels import open_sandbox
 from autoreason.programs.sandbox.test_driver import DISCONNECTED, RAISED, SCORED
 
 if TYPE_CHECKING:
-    from autoreason.artifacts.evaluator.command_evaluator import CommandEvaluator
+    from autoreason.artifacts.command_evaluator import CommandEvaluator
+
 
 Evaluate = Callable[[Path, int, list[Any]], Any]
 """Given the artifact's folder, the seed and the items; returns a number, or a dictionary of numbers."""
@@ -59,8 +60,6 @@ _PREFIX = "autoreason-caller-"
 
 
 class OpenEvaluation(Struct, frozen=True, kw_only=True):
-    """Asks to open a saved evaluation."""
-
     digest: str
     run: str = field(default_factory=lambda: token_hex(8))
     """Who asks: a run opens a sealed set once, however often it is resumed."""
@@ -75,8 +74,6 @@ class OpenEvaluation(Struct, frozen=True, kw_only=True):
 
 
 class EvaluationOpened(Struct, frozen=True, kw_only=True):
-    """The evaluation is open."""
-
     level: str
     """How artifacts are kept from everything else."""
     reach: Reach
@@ -85,13 +82,12 @@ class EvaluationOpened(Struct, frozen=True, kw_only=True):
 class EvaluatorClient(ServiceClient[EvaluationOpened]):
     """Client of an evaluator in another process, which is started once more if it dies."""
 
-    service = "autoreason.artifacts.evaluator.evaluators"
+    service = "autoreason.artifacts.evaluators"
     name = "the evaluator"
     subject = "evaluation"
     opened = EvaluationOpened
 
     async def measure(self, evaluation: Evaluation) -> Measurement:
-        """Make one evaluation; many can be open at a time."""
         return await self.call("measure", evaluation, Measurement)
 
 
@@ -108,7 +104,9 @@ class _Bench:
         """The numbers on sealed items that may leave: any other name could be an item's text."""
         self.run = run
         """Which run it measures for, where a sealed set is counted as opened."""
-        self._slots = Slots(parallel)
+        self._slots: asyncio.Queue[int] = asyncio.Queue()
+        for slot in range(parallel):
+            self._slots.put_nowait(slot)
 
     async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
         """Measure; `TimeoutError` where that takes too long, other errors where the evaluator cannot be run."""
@@ -116,10 +114,13 @@ class _Bench:
 
     async def measure(self, evaluation: Evaluation) -> Measurement:
         """Make one evaluation; once more where the evaluator itself could not be run."""
-        async with self._slots.take(alone=evaluation.alone) as slot:
+        slot = await self._slots.get()
+        try:
             found = await self._measure(evaluation, slot)
             if found.outcome is EvaluationOutcome.EVALUATOR_ERROR:
                 found = await self._measure(evaluation, slot)
+        finally:
+            self._slots.put_nowait(slot)
         if not evaluation.sealed:
             return found
         # What was printed, and names of metrics, could be a part of an item.
@@ -154,40 +155,6 @@ class _Bench:
         )
 
 
-class Slots:
-    """So many evaluations at a time, each with a number; one that is to be alone waits for all others."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._free = list(range(count))
-        self._alone = 0
-        self._changed = asyncio.Condition()
-
-    @asynccontextmanager
-    async def take(self, *, alone: bool) -> AsyncIterator[int]:
-        """A slot, or all of them."""
-        async with self._changed:
-            self._alone += alone
-            try:
-                await self._changed.wait_for(
-                    lambda: (
-                        len(self._free) == self._count if alone else self._free and not self._alone
-                    )
-                )
-            except BaseException:
-                self._alone -= alone
-                self._changed.notify_all()
-                raise
-            taken = [self._free.pop() for _ in range(self._count if alone else 1)]
-        try:
-            yield taken[0]
-        finally:
-            async with self._changed:
-                self._alone -= alone
-                self._free += taken
-                self._changed.notify_all()
-
-
 class CallerEvaluator(_Bench):
     """Measures with a function of the caller, in a thread of this process."""
 
@@ -208,7 +175,6 @@ class CallerEvaluator(_Bench):
         remove_leftovers(_PREFIX)
 
     async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:  # noqa: ARG002
-        """Call the function with the artifact in a folder."""
         return await asyncio.to_thread(self._call, evaluation, list(items))
 
     def _call(self, evaluation: Evaluation, items: list[Any]) -> Measurement:
@@ -237,11 +203,7 @@ def check_evaluate(evaluate: Evaluate) -> None:
 
 
 def _explain(error: BaseException) -> str:
-    try:
-        text = f"{type(error).__name__}: {error}"
-    except Exception:
-        text = type(error).__name__
-    return text[:TAIL].encode(errors="replace").decode()
+    return f"{type(error).__name__}: {error}"[:TAIL].encode(errors="replace").decode()
 
 
 def _as_number(value: object) -> float:
@@ -254,7 +216,7 @@ def _as_number(value: object) -> float:
 def main() -> None:
     """Serve the client at the other end of standard input, a socket, until it disconnects."""
     if sys.platform == "linux":
-        from autoreason.artifacts.evaluator.command_jail import start_watch
+        from autoreason.artifacts.command_jail import start_watch
 
         start_watch()
     run_service(OpenEvaluation, _SavedBench)
@@ -286,12 +248,10 @@ class _SavedBench(_Bench):
         return replace(found, shared=self._shared_runs[mark])
 
     async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
-        """Measure by the saved evaluator as it was saved."""
         self._saved.verify()
         return await self._evaluator.take(evaluation, items, slot)
 
     async def close(self) -> None:
-        """End every process it started."""
         await self._evaluator.close()
 
 
@@ -306,7 +266,7 @@ def _open_evaluator(
             f"an evaluator that is a command needs Linux, and this is {sys.platform}: use a function "
             "(`evaluate: file.py:function`)"
         )
-    from autoreason.artifacts.evaluator.command_evaluator import CommandEvaluator
+    from autoreason.artifacts.command_evaluator import CommandEvaluator
 
     return CommandEvaluator(source, unsafe=opening.unsafe, probe=opening.probe)
 
@@ -332,7 +292,6 @@ class FunctionEvaluator:
         self._sessions: dict[tuple[int, ProgramRole], _OpenSession] = {}
 
     async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
-        """Call the function with the artifact, the seed and the items."""
         function = function_of(self._source.evaluate)
         assert function is not None
         request = {
@@ -358,7 +317,6 @@ class FunctionEvaluator:
         return Reach(languages=["Python"])
 
     async def close(self) -> None:
-        """End every process it started."""
         for opened in self._sessions.values():
             await opened.stack.aclose()
         await self._sandbox.close()

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.artifacts.measurement import EvaluationOutcome, Files, Measurement
+from autoreason.artifacts.artifact import EvaluationOutcome, Files, Measurement
 from autoreason.artifacts.research_task import EvaluationSource, encode_source
 from autoreason.errors import InvalidInput
 from autoreason.files import data_folder, write_atomically
@@ -75,7 +75,6 @@ def save_evaluation(source: EvaluationSource) -> str:
 
 
 def evaluation_path(digest: str) -> Path:
-    """Where an evaluation is saved."""
     return data_folder() / "evaluations" / f"{digest}.msgpack"
 
 
@@ -265,26 +264,22 @@ def too_much_printed(tail: str) -> Measurement:
     return Measurement(outcome=EvaluationOutcome.FAILED, detail=detail, tail=tail)
 
 
+_HINT = (
+    "; the artifact is in the folder $AUTOREASON_ARTIFACT, not in the current one, and the number, or a JSON object, "
+    "goes to descriptor $AUTOREASON_RESULT, which is 3, not to the screen. In Python: "
+    '`open(os.environ["AUTOREASON_ARTIFACT"] + "/NAME")` to read it, or to run it '
+    '`subprocess.run(["artifact", "python", "NAME"], capture_output=True)`, and '
+    '`print(score, file=open(int(os.environ["AUTOREASON_RESULT"]), "w"))`; '
+    'in a shell: `"$AUTOREASON_ARTIFACT/NAME"` and `echo "$score" >&3`'
+)
+
+
 def interface_hint(detail: str, files: Collection[str]) -> str:
     """What to change in a command that expects the artifact beside itself or prints its number, else nothing."""
-    imported = [path for path in files if f"No module named '{PurePosixPath(path).stem}'" in detail]
-    absent = re.search("No such file|not found", detail) is not None
-    pattern = r"(?<![\w/])(?:\./)?{}(?!\w)"
-    opened = [
-        each for each in files if absent and re.search(pattern.format(re.escape(each)), detail)
-    ]
-    if not imported and not opened and detail != _NOTHING:
-        return ""
-    name = [*imported, *opened, *files][0]
-    opening = f'open(os.environ["AUTOREASON_ARTIFACT"] + "/{name}")'
-    running = f'subprocess.run(["artifact", "python", "{name}"], capture_output=True)'
-    return (
-        "; the artifact is in the folder $AUTOREASON_ARTIFACT, not in the current one, and the number, or a JSON "
-        "object, goes to descriptor $AUTOREASON_RESULT, which is 3, not to the screen. In Python: "
-        f"`{running if imported else opening}` and "
-        '`print(score, file=open(int(os.environ["AUTOREASON_RESULT"]), "w"))`; '
-        f'in a shell: `"$AUTOREASON_ARTIFACT/{name}"` and `echo "$score" >&3`'
-    )
+    absent = re.search("No such file|not found|No module named", detail)
+    names = (re.escape(name) for path in files for name in (path, f"{PurePosixPath(path).stem}'"))
+    beside = absent and re.search(rf"(?<![\w/])(?:\./)?(?:{'|'.join(names)})(?!\w)", detail)
+    return _HINT.replace("NAME", next(iter(files))) if beside or detail == _NOTHING else ""
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes], mode: int = 0o644) -> None:

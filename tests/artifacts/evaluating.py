@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from autoreason.artifacts.evaluator.command_jail import jail_problem
-from autoreason.artifacts.evaluator.evaluators import EvaluatorClient, OpenEvaluation
-from autoreason.artifacts.evaluator.saved_evaluation import save_evaluation
-from autoreason.artifacts.measurement import Evaluation, Measurement
+from autoreason.artifacts.artifact import Evaluation, Measurement
+from autoreason.artifacts.command_jail import jail_problem
+from autoreason.artifacts.evaluators import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.research_task import EvaluationLimits, EvaluationSource
+from autoreason.artifacts.saved_evaluation import save_evaluation
 
 needs_jail = pytest.mark.skipif(bool(jail_problem()), reason=f"needs bubblewrap: {jail_problem()}")
 

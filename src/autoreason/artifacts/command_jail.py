@@ -45,12 +45,10 @@ def start_watch() -> None:
 
 
 def enter() -> None:
-    """Announce this process, which leads the group of a jail that starts."""
     _announce(os.getpid())
 
 
 def leave(group: int) -> None:
-    """Say that a jail has ended, before its number can be another's."""
     _announce(-group)
 
 
@@ -201,7 +199,6 @@ class Jail(NamedTuple):
 
 
 def _open_filter() -> int:
-    """A descriptor from which bubblewrap reads the filter on system calls."""
     calls = os.memfd_create("filter")
     os.write(calls, command_filter())
     os.lseek(calls, 0, os.SEEK_SET)
@@ -241,7 +238,6 @@ def _prepare(limits: EvaluationLimits, own_user: bool, result: int | None) -> No
 
 
 def require_jail() -> None:
-    """Raise `InvalidInput` where commands cannot be jailed."""
     if problem := jail_problem():
         raise InvalidInput(
             f"commands cannot be run in a jail here ({problem}), so this evaluator is not run: use a function "
@@ -276,8 +272,6 @@ def jail_uid(number: int) -> int | None:
 
 
 class Programs(NamedTuple):
-    """How a command is found inside a jail."""
-
     command: str
     mounts: tuple[Mount, ...]
     path: str
@@ -351,7 +345,6 @@ def descendants(pid: int) -> list[int]:
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory in use by a process and all that it has started."""
     pages = 0
     for process in descendants(pid):
         with suppress(OSError, ValueError, IndexError):
