@@ -45,9 +45,6 @@ from autoreason.artifacts.saved_evaluation import (
 )
 from autoreason.errors import InvalidInput
 from autoreason.files import data_folder
-from autoreason.programs.sandbox.base import RunLimits
-from autoreason.programs.sandbox.levels import open_sandbox
-from autoreason.paths import data_folder
 
 CONSTANT = function("def score(artifact): return 1")
 

@@ -27,9 +27,6 @@ from autoreason.journal import Journal, sql, sqlite
 from autoreason.journal.codec import now
 from autoreason.journal.journal import locate
 from autoreason.journal.listing import select_runs
-from autoreason.journal.location import locate
-from autoreason.journal.run_names import new_name
-from autoreason.paths import ServerUrl
 from autoreason.settings import Models, make_settings
 from autoreason.studies.lab_suite import Cell, CellFinished, CellResult
 from autoreason.task import Task

@@ -12,17 +12,10 @@ from time import sleep
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.artifacts.evaluator.evaluating import needs_jail
-from tests.artifacts.knob import Meter
-from tests.artifacts.knob import knob_of
-from tests.artifacts.knob import research_settings
-from tests.artifacts.knob import research_task
-from tests.artifacts.knob import turning
 from tests.artifacts.evaluating import needs_jail
-from tests.artifacts.knob import proposal
+from tests.artifacts.knob import Meter, knob_of, research_settings, research_task, turning
 
 from autoreason.artifacts import command_jail
 from autoreason.artifacts.artifact import (

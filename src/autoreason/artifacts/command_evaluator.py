@@ -46,11 +46,6 @@ from autoreason.artifacts.saved_evaluation import (
     too_much_printed,
     write_files,
 )
-from autoreason.artifacts.measurement import Evaluation
-from autoreason.artifacts.measurement import EvaluationOutcome
-from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.measurement import Measurement
-from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.files import data_folder
 from autoreason.jobs.context import cancel
 from autoreason.programs.sandbox.linux import real_python, receive, wait_readable

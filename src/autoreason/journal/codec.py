@@ -9,7 +9,6 @@ from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
 from importlib import import_module
-from time import time_ns
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec

@@ -30,7 +30,7 @@ from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
 from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, Role, Spent
 from autoreason.fields import check_type
-from autoreason.files import Place, ServerUrl
+from autoreason.files import Place, ServerUrl, data_folder
 from autoreason.journal import codec, run_names, sql, writer
 from autoreason.journal.codec import (
     Command,
@@ -56,11 +56,7 @@ from autoreason.journal.store import (
     journal_errors,
     locked_error,
 )
-from autoreason.journal.writer import Writer
-from autoreason.journal.writer import LeaseTable
-from autoreason.paths import Place
-from autoreason.paths import ServerUrl
-from autoreason.paths import data_folder
+from autoreason.journal.writer import LeaseTable, Writer
 from autoreason.settings import Settings
 from autoreason.story import Story, build_story
 from autoreason.task import Task

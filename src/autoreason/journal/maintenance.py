@@ -22,9 +22,7 @@ from autoreason.journal.store import (
     damage_error,
     journal_errors,
 )
-from autoreason.journal.writer import delete_run
-from autoreason.journal.writer import Writer
-from autoreason.paths import Place
+from autoreason.journal.writer import Writer, delete_run
 
 OnProgress = Callable[[str, int, int], None]
 """Called with what is done, how much of it is finished, and how much there is."""

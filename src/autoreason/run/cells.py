@@ -56,7 +56,7 @@ from autoreason.studies.panel_jobs import STAGE, votes_by_pair
 from autoreason.task import Task
 
 if TYPE_CHECKING:
-    from autoreason.artifacts.evaluator.evaluators import Evaluate
+    from autoreason.artifacts.evaluators import Evaluate
     from autoreason.studies.lab_report import LabReport
 
 

@@ -10,10 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from autoreason.artifacts.artifact import make_patch
-from autoreason.artifacts.measurement import Files
-from autoreason.artifacts.artifact import Files
-from autoreason.artifacts.artifact import changes_between
+from autoreason.artifacts.artifact import Files, make_patch
 from autoreason.artifacts.research_history import Deliverable, TrialDecided, deliverable
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten

@@ -12,20 +12,14 @@ from typing import Any, Literal, Unpack
 from msgspec import convert
 from msgspec.structs import asdict, replace
 
-from autoreason.artifacts.evaluator.evaluators import Evaluate
-from autoreason.errors import BudgetReached
-from autoreason.errors import InvalidInput
-from autoreason.errors import ProviderFailed
-from autoreason.errors import Stopped
-from autoreason.errors import UnknownRun
 from autoreason.artifacts.evaluators import Evaluate
+from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, Stopped, UnknownRun
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, OnSignal, Query, Service
 from autoreason.job_types import MAX_PARALLEL, Lab
 from autoreason.journal import Journal
 from autoreason.journal.journal import locate
 from autoreason.journal.listing import SUITE_TITLE
-from autoreason.journal.location import locate
 from autoreason.journal.run_names import cell_name
 from autoreason.models.pool import ModelPool
 from autoreason.programs.assignment import Assignment, Assignments

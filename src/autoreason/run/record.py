@@ -17,16 +17,14 @@ from autoreason.events import AnyEvent, Delivered, JobFinished, OnEvent, Recover
 from autoreason.exchange import BudgetQuery, Query, Reply, Request
 from autoreason.files import data_folder
 from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import build_job
-from autoreason.jobs.job import run_job
-from autoreason.journal import Journal
-from autoreason.journal import RecordedAnswer
-from autoreason.journal import RecordedReply
-from autoreason.journal import RecordedTime
-from autoreason.journal import RunRow
-from autoreason.journal.location import locate
-from autoreason.jobs.job import Job
-from autoreason.journal import RecordedCall
+from autoreason.jobs.job import build_job, run_job
+from autoreason.journal import (
+    Journal,
+    RecordedAnswer,
+    RecordedCall,
+    RecordedTime,
+    RunRow,
+)
 from autoreason.journal.journal import locate
 from autoreason.keys import Key
 from autoreason.models.batch_interface import BatchNote

@@ -59,8 +59,8 @@ async def _open(work: Work, settings: Settings, run: str) -> tuple[Service, _Cli
             client = await ExaminerClient.open(terms.set, unsafe=terms.unsafe)
             return ExaminerService(client), client
         case TextMetric() | ResearchTask():
-            from autoreason.artifacts.evaluator.evaluators import EvaluatorClient, OpenEvaluation
-            from autoreason.artifacts.measurement import EvaluationService
+            from autoreason.artifacts.artifact import EvaluationService
+            from autoreason.artifacts.evaluators import EvaluatorClient, OpenEvaluation
             from autoreason.tournament.challengers import ends_incumbent
             from autoreason.tournament.panel import EVALUATIONS
 

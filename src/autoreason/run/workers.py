@@ -25,8 +25,8 @@ from uuid import uuid4
 import msgspec
 from msgspec import Struct
 
-from autoreason.artifacts.evaluator.saved_evaluation import evaluation_path
 from autoreason.artifacts.research_task import research_of
+from autoreason.artifacts.saved_evaluation import evaluation_path
 from autoreason.errors import (
     AutoreasonError,
     InvalidInput,

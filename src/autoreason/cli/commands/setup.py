@@ -364,7 +364,7 @@ def _machine() -> Iterator[Finding]:
     yield sandbox_finding(find_level())
     problem = f"a jail needs Linux, and this is {sys.platform}"
     if sys.platform == "linux":
-        from autoreason.artifacts.evaluator.command_jail import jail_problem
+        from autoreason.artifacts.command_jail import jail_problem
 
         problem = jail_problem()
     yield jail_finding(problem)
@@ -392,9 +392,7 @@ def _journal(url: str | None) -> Iterator[Finding]:
     from autoreason.cli.commands.runs import examine
     from autoreason.files import ServerUrl
     from autoreason.journal import Journal, sqlite
-    from autoreason.journal.location import open_store
     from autoreason.journal.journal import open_store
-    from autoreason.paths import ServerUrl
 
     try:
         with Journal.open(url, create=False) as book:
