@@ -154,6 +154,7 @@ class Journal:
 
     @property
     def path(self) -> Path:
+        """The file it is in."""
         if not isinstance(self.place, Path):
             raise InvalidInput(f"{self.place} is on a server and has no file; use `place`")
         return self.place
@@ -218,6 +219,7 @@ class Journal:
         return self.row(run_names.match_name(name, [run for (run,) in newest]))
 
     def row(self, run: str) -> RunRow:
+        """One run as a list shows it."""
         live = frozenset({run}) if self.lock_owner(run) else frozenset()
         with journal_errors(self._store, run):
             (row,) = self._rows([run], live)
@@ -334,6 +336,7 @@ class Journal:
             return {name: codec.spent_from(sums) for name, *sums in rows}
 
     def spent(self, run: str) -> Spent:
+        """What a run has spent so far; a query is not a call."""
         return self._spent(sql.SPENT, (sql.as_list([run]),), run).get(run, Spent())
 
     def cells_spent(self, suite: str) -> Spent:
@@ -400,6 +403,7 @@ class Journal:
         return seq
 
     def events(self, run: str, after: int = 0) -> list[RecordedEvent]:
+        """The events of a run in order, those after a number."""
         return self._events(sql.EVENTS, run, after)
 
     def _events(self, statement: str, run: str, after: int) -> list[RecordedEvent]:
@@ -411,6 +415,7 @@ class Journal:
             ]
 
     def story(self, run: str) -> Story:
+        """What is recorded of a run, as a reader sees it."""
         return build_story([recorded.event for recorded in self.events(run)])
 
     def outline(self, run: str) -> Story:
@@ -455,6 +460,7 @@ class Journal:
         await self._get_writer().commit(run, writer.add_reply(row))
 
     def replies(self, run: str) -> dict[str, RecordedCall]:
+        """Every reply of a run by its key."""
         return {call.request.key: call for call in self.calls(run)}
 
     async def record_answer(self, run: str, query: Query[Any], answer: Any) -> None:
@@ -467,6 +473,7 @@ class Journal:
         self._get_writer().send(run, writer.add_reply(codec.answer_row(run, query, answer)))
 
     def answers(self, run: str) -> dict[str, RecordedAnswer]:
+        """Every answer to a query of a run by its key."""
         rows = self._read(sql.ANSWERS, (run,), run)
         with journal_errors(self._store, run):
             return {key: codec.read_answer(*stored) for key, *stored in rows}

@@ -98,6 +98,7 @@ class Solution(StudyResult[LabReport]):
         return [Section(sentences=[*self.summary(), ("Took", self.spending), *self.next_steps()])]
 
     def summary(self) -> list[tuple[str, str]]:
+        """The tests of the one problem, what was left out, and the sandbox, as labelled sentences."""
         rows = [("Status", ending(self))] if self.solved and not self.finished else []
         for each in self.solved[-1:]:
             rows += events.solved_rows(each)
@@ -222,6 +223,7 @@ class ResearchResult(Result):
         return f"{text}; {again} of the calls asked again after an unusable reply"
 
     def next_steps(self) -> list[tuple[str, str]]:
+        """Which command goes on from here."""
         if not self.finished:
             return super().next_steps()
         steps = [("More", f"autoreason show {self.run} [--text | --diff | --html FILE]")]

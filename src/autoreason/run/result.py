@@ -171,6 +171,7 @@ class Result(Report):
 
     @property
     def spending(self) -> str:
+        """Calls, tokens, cost and time, in words."""
         return spending(self.spent, self.seconds)
 
     def _missing(self, what: str) -> AutoreasonError:
@@ -215,6 +216,7 @@ class Result(Report):
         return [Section("Brief", text=brief, detail=True)] if brief else []
 
     def broken_contract(self) -> str:
+        """That the delivered text breaks its contract, whether any text kept it, and the remedy."""
         if not self.violations:
             return ""
         texts = self.story.breaches
@@ -228,6 +230,7 @@ class Result(Report):
         )
 
     def next_steps(self) -> list[tuple[str, str]]:
+        """Which command goes on from here."""
         if self.finished:
             of_program = " [--text]" if self.story.text else ""
             more = " [--text | --diff | --html FILE]" if self.story.draft else of_program

@@ -225,10 +225,12 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> tuple[str, ...]:
+        """The properties it failed."""
         return tuple(each.name for each in self.findings if each.verdict == "failed")
 
     @property
     def not_shown(self) -> tuple[str, ...]:
+        """The properties that are neither shown to be there nor shown to be missing."""
         return tuple(each.name for each in self.findings if each.verdict == "not shown")
 
     @property
