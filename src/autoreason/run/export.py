@@ -124,11 +124,6 @@ def export(
         The files: brief, settings, prompts, every text, critique and ballot by pass, every call,
         `final.md` and `run.json`; of a suite those of each cell in a folder of its own.
 
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: The folder is not empty, or cannot be written.
-        JournalError: The journal cannot be read.
-
     Example:
         >>> from autoreason import export, refine
         >>> result = refine("Explain tides.", "echo/echo", passes=1)

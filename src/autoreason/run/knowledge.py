@@ -73,10 +73,6 @@ def measure_knowledge(
         folder, and only where it is `helps` are judges of later runs shown outcomes. So are the judges'
         weights, by which a mixed panel counts ballots in the playoff of later runs.
 
-    Raises:
-        InvalidInput: Something cannot be used, or the folder has no pairs.
-        JournalError: The journal cannot be read or written.
-
     Example:
         >>> from pathlib import Path
         >>> Path("kb").mkdir(exist_ok=True)
@@ -155,10 +151,6 @@ def plan_ab(
     Returns:
         The plan; its `write` puts it into a folder.
 
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: The run has too few texts, or a number is out of range.
-
     Example:
         >>> from autoreason import plan_ab, refine
         >>> result = refine("Explain tides.", "echo/echo", passes=2, seed=1)
@@ -195,9 +187,6 @@ def report_ab(
     Returns:
         Whether the split was equal, which text does better by an interval that may be looked at any
         time, and, where the folder has enough other tests, what each is expected to reach when it is tried again.
-
-    Raises:
-        InvalidInput: The table does not fit the plan, or a file cannot be read.
 
     Example:
         >>> from pathlib import Path
@@ -256,10 +245,6 @@ def add_outcome(
 
     Returns:
         The record's id; None where the folder had it.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: The run has no text, or the folder cannot be used.
 
     Example:
         >>> from pathlib import Path

@@ -279,10 +279,6 @@ def lab(
         `report` then raises the `Interruption`, and `resume` goes on. `lab.prepare(...).plan()` says beforehand
         what a suite would take, and what it could show.
 
-    Raises:
-        InvalidInput: Something is wrong with the suite, or it could not show anything.
-        JournalError: The journal cannot be read or written.
-
     Example:
         >>> from pathlib import Path
         >>> from autoreason import lab

@@ -179,11 +179,6 @@ def fork(
     Returns:
         As of `refine`.
 
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: The old run has no such text, or something else cannot be used.
-        JournalError: The journal cannot be read or written.
-
     Example:
         >>> from autoreason import fork, refine
         >>> result = refine("Explain tides.", "echo/echo", passes=1)
@@ -347,11 +342,6 @@ async def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayRes
 
     Returns:
         Whether the replay gave the events of the record, and where it first differed.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: Nothing was recorded of the run.
-        JournalError: The journal cannot be read.
 
     Example:
         >>> from autoreason import refine, replay

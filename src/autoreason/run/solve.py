@@ -356,10 +356,6 @@ async def solve(
     Returns:
         The program, its verdicts and what it took; for a set, those of every problem.
 
-    Raises:
-        InvalidInput: Something cannot be used, or there is no sandbox.
-        JournalError: The journal cannot be read or written.
-
     Example:
         >>> from autoreason import solve
         >>> from autoreason.testing import ScriptedModel

@@ -109,11 +109,6 @@ def rejudge(
         Its `report` says which decisions would have been others; a run that paused has none yet, as
         with `judge`.
 
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: Something cannot be used.
-        JournalError: The journal cannot be read or written.
-
     Example:
         >>> from autoreason import refine, rejudge
         >>> result = refine("Explain tides.", "echo/echo", passes=1, seed=2)
@@ -283,11 +278,6 @@ def advise_from(runs: Sequence[RecordedRun], *, journal: JournalPlace = None) ->
 
     Returns:
         `run it`, `one draft` or `undecided`, with error rates for so many runs.
-
-    Raises:
-        UnknownRun: No run has that name.
-        InvalidInput: No run says anything, or one is named twice.
-        JournalError: The journal cannot be read.
 
     Example:
         >>> from autoreason import advise_from, refine
