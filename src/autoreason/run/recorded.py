@@ -212,7 +212,6 @@ def fork(
 
 
 def _check_research_options(run: str, options: ForkOptions, *, is_research: bool) -> None:
-    """Refuse what means nothing to the kind of run."""
     given = {name for name, value in options.items() if value is not None}
     given = (given - {"contract"}) | set(options.get("contract") or {})
     if is_research:
@@ -364,8 +363,6 @@ async def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayRes
 
 
 class CopyResult(NamedTuple):
-    """What became of the runs of a journal."""
-
     copied: list[str]
     there: list[str]
     """Those that the other journal had already."""
