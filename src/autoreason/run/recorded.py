@@ -64,7 +64,6 @@ from autoreason.story import Story, build_story
 from autoreason.task import Task, check_task, make_contract
 
 _CHANGES = ("passes", "max_tokens")
-
 """Settings that a run may go on with another value of."""
 
 
@@ -159,7 +158,6 @@ def _difference(before: Settings, after: Settings) -> dict[str, Any]:
 
 
 _TERMS = ("evaluations", "patience")
-
 """What a fork of a research run may change of its search."""
 
 
