@@ -44,7 +44,6 @@ from autoreason.settings import DEFAULT_MODEL
 from autoreason.studies.lab.made_suites import MAX_COMPARED, solve_problems
 from autoreason.task import Task
 
-_MAX_PROBLEMS = 1_000_000
 _MAX_LEFT_OUT = 20
 """Broken records that are named one by one."""
 _PARTS = ("input", "expected", "got", "trace")
@@ -372,13 +371,15 @@ def prepare_solve(
     model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> PreparedRun[Solution]:
     check_test_limits(options.get("test_time_limit"), options.get("test_memory_limit"))
+    limit = options.get("limit")
+    if limit is not None and limit <= 0:
+        raise InvalidInput(f"`limit` is {limit}; give more than 0")
     style = options.get("style")
     if style is not None and style not in _STYLES:
         raise InvalidInput(f"`style` is {style}; programs are judged {' or '.join(_STYLES)}")
     for name, value, most in (
         ("repeats", options.get("repeats", 1), MAX_COMPARED),
         ("width", options.get("width", WIDTH), MAX_PARALLEL),
-        ("limit", options.get("limit", 1), _MAX_PROBLEMS),
     ):
         if not 1 <= value <= most:
             raise InvalidInput(f"`{name}` is {value}; give a number from 1 to {most}")
