@@ -328,6 +328,10 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
     assert "is live" in seen[0]
     status = lab_status(result.run, journal=journal)
     assert (status.progress.done, status.progress.left, status.running) == (CELLS, 0, ())
+    plain = status.to_dict()
+    assert (plain["cells"], plain["running"], plain["left"]) == (CELLS, [], 0)
+    files = report_of(result.run, journal=journal).files()
+    assert {"report.html", "report.md", "cells.csv", "comparisons.csv"} <= set(files)
 
 
 async def test_a_cell_that_is_not_in_the_journal_is_not_done(

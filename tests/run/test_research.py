@@ -201,6 +201,9 @@ def test_a_fork_starts_from_the_result_with_the_same_evaluator(task: Path) -> No
     start = f"the start of this fork, which is the result of {result.run}"
     assert again.conclusion.startswith(f"result against {start}, on fresh evaluations +2")
     assert "+2" in again.report.test
+    shown = " ".join(str(again).split())
+    assert f"of {result.run}; gains are against its result; the patch leads from the start" in shown
+    assert again.to_dict()["patch"] == again.patch
     unchanged = fork.prepare(result.run, model=up(0), evaluations=20, patience=1).run()
     assert isinstance(unchanged, ResearchResult)
     assert unchanged.patch == result.patch

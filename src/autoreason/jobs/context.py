@@ -40,13 +40,9 @@ from autoreason.task import Task
 
 def amount_spent(spent: Spent, unit: Unit) -> Decimal:
     """What was spent in the unit that is matched; refused where it is not known."""
-    if unit == "cost" and spent.cost is None:
+    if (unit == "cost" and spent.cost is None) or (unit == "tokens" and spent.unmetered):
         raise InvalidInput(
-            "budgets cannot be matched by cost where a price is not known; match calls or tokens"
-        )
-    if unit == "tokens" and spent.unmetered:
-        raise InvalidInput(
-            "budgets cannot be matched by tokens where a provider does not count them; match calls"
+            f"budgets cannot be matched by {unit}, which a provider does not report; match calls"
         )
     return Decimal(getattr(spent, unit) or 0)
 

@@ -393,7 +393,6 @@ class LocalExecutor:
         self._budget_of, self._services = budget_of, services
 
     async def run(self, cell: CellRun) -> CellOutcome:
-        """Start the run of a cell, or go on with it, or read its end where it has one."""
         whole = self._budget_of(suite_name(cell.run))
         budget = CellBudget(whole) if whole else None
         async with lock_when_free(self._journal, cell.run):

@@ -344,8 +344,6 @@ _SHOWN_TEXT = 60
 
 @dataclass(frozen=True, repr=False)
 class DryRun(Report):
-    """The estimate, the settings and the first prompt of a run that was not started."""
-
     heading: ClassVar[str] = "Dry run"
     task: Task
     settings: Settings
@@ -385,7 +383,6 @@ class DryRun(Report):
 
 
 def _shown_records(knowledge: Knowledge) -> Section:
-    """Every record that is sent, and who is shown it."""
     shown = [
         *((record, "all") for record in knowledge.facts),
         *((record, "authors and critics") for record in knowledge.style),
@@ -414,7 +411,6 @@ def _shown_records(knowledge: Knowledge) -> Section:
 
 
 def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
-    """What would be done, as far as a person decides it."""
     from autoreason.run.knowledge_choice import disclose_task
 
     contract = " ".join(task.contract.rules())
@@ -511,7 +507,6 @@ def _evaluations(
 
 
 def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured | None) -> str:
-    """The smallest gain that the end test can be expected to show."""
     from autoreason.artifacts.research_history import figure
 
     shown = "which the end test shows four times in five"

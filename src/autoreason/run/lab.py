@@ -218,7 +218,6 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
             await check_models(task, settings, pool, choose_prompts(settings))
 
     def _check_terms(self) -> None:
-        """Refuse models that other processes do not have."""
         terms = self.settings.job_as(Lab)
         if self.models and (terms.workers or terms.ray):
             left_out = "`ray`" if terms.ray else "`workers`"

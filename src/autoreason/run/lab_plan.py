@@ -187,7 +187,6 @@ def _span(span: Span[Any] | None, show: Callable[[Any], str] = "{:,}".format) ->
 
 
 async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
-    """What a suite may take, one estimate for each arm and task; nothing is called."""
     counted: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
     for group in groups(suite):
         for cells in group:

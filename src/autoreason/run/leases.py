@@ -103,7 +103,6 @@ class _Account:
         return not (self.changed or self.queue) and self.result == self.used
 
     async def take(self, upper: CostBound) -> None:
-        """Wait until a call may take so much."""
         self.leases.check()
         waiting = _Waiting(asyncio.get_running_loop().create_future(), upper)
         self.queue.append(waiting)
@@ -202,7 +201,6 @@ class _Account:
         rows[me] = as_row(Lease(mine, self.used, total(each.upper for each in rest), first))
 
     def apply(self, answer: Self) -> None:
-        """Act on what was decided."""
         self.held = self.result = answer.result
         self.wanted, self.full = answer.wanted, answer.full
         for waiting, refusal in zip(answer.queue, answer.refusals, strict=False):

@@ -79,8 +79,8 @@ def reported_result(result: Result, journal: Journal) -> Result:
 
 
 def suite_report(row: RunRow, story: Story) -> LabReport:
-    """The report of a suite, so far as it has come, with where it comes from."""
     from autoreason.studies.lab_report import lab_report
+    from autoreason.studies.lab.lab_report import lab_report
 
     settings = story.settings
     assert settings is not None
@@ -162,7 +162,6 @@ class ModelChoice:
         return choice
 
     def change(self, before: Models, options: Mapping[str, Any]) -> Models:
-        """The models of `before`, but for the roles that `options` name."""
         revisers = before.revisers
         if options.get("model") is not None:
             # A job in which only judges are asked stays one.
@@ -239,7 +238,6 @@ async def check(task: Task, settings: Settings, pool: ModelPool, prompts: Prompt
 
 
 def check_settings(task: Task, settings: Settings) -> None:
-    """Refuse what no model and no machine could run."""
     check_job(task, settings, job_class(settings.job))
     if settings.batch:
         for address in settings.models.all():

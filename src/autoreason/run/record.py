@@ -39,8 +39,6 @@ from autoreason.task import Task
 
 
 class WorkingTime(Struct, frozen=True):
-    """The times at which processes drove a run, one after another."""
-
     spans: tuple[tuple[datetime, datetime], ...]
     """From a start to the last sign of life before the next one."""
 

@@ -64,7 +64,6 @@ from autoreason.story import Story, build_story
 from autoreason.task import Task, check_task, make_contract
 
 _CHANGES = ("passes", "max_tokens")
-
 """Settings that a run may go on with another value of."""
 
 
@@ -159,7 +158,6 @@ def _difference(before: Settings, after: Settings) -> dict[str, Any]:
 
 
 _TERMS = ("evaluations", "patience")
-
 """What a fork of a research run may change of its search."""
 
 
@@ -212,7 +210,6 @@ def fork(
 
 
 def _check_research_options(run: str, options: ForkOptions, *, is_research: bool) -> None:
-    """Refuse what means nothing to the kind of run."""
     given = {name for name, value in options.items() if value is not None}
     given = (given - {"contract"}) | set(options.get("contract") or {})
     if is_research:
@@ -364,8 +361,6 @@ async def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayRes
 
 
 class CopyResult(NamedTuple):
-    """What became of the runs of a journal."""
-
     copied: list[str]
     there: list[str]
     """Those that the other journal had already."""

@@ -30,7 +30,6 @@ _GO_WITH = {
     "metric": ("metric_better", "metric_role"),
     "knowledge": ("knowledge_group", "judge_outcomes", "predictor_seat"),
 }
-
 """Options that mean nothing without another."""
 
 

@@ -279,7 +279,6 @@ class WorkerExecutor:
         self._watching: asyncio.Task[None] | None = None
 
     async def run(self, cell: CellRun) -> CellOutcome:
-        """Run a cell in the worker that has the fewest."""
         for _ in range(_MAX_DEATHS):
             chosen = await self._least_loaded(suite_name(cell.run))
             sent = send_cell(cell, self._clock.seconds_left if self._clock else inf)
@@ -412,7 +411,6 @@ _STORE_BYTES = 100 * 2**20
 
 
 def require_server(place: Place) -> None:
-    """Refuse a journal that other machines cannot write to."""
     if not isinstance(place, ServerUrl):
         raise InvalidInput(
             "workers on a Ray cluster cannot share a file of SQLite; "
@@ -495,7 +493,6 @@ class RayExecutor(WorkerExecutor):
         settings: Settings,
         switch: StopSwitch,
     ) -> RayExecutor:
-        """Connect to the cluster, or start one; refuses what cannot work there."""
         require_server(journal.place)
         # In a thread: it takes seconds, and in the main one Ray would take our signals.
         ours = await asyncio.to_thread(connect, terms.ray)
