@@ -80,7 +80,6 @@ def reported_result(result: Result, journal: Journal) -> Result:
 
 def suite_report(row: RunRow, story: Story) -> LabReport:
     from autoreason.studies.lab_report import lab_report
-    from autoreason.studies.lab.lab_report import lab_report
 
     settings = story.settings
     assert settings is not None
