@@ -404,6 +404,16 @@ def test_a_hidden_folder_is_empty_but_for_what_is_mounted_inside_it(tmp_path: Pa
     assert listed_in(jail, link / "task") == []
 
 
+def test_of_an_environment_only_what_an_interpreter_needs_is_mounted(tmp_path: Path) -> None:
+    for name in ("bin", "lib/python3.11", "share/autoreason", "task"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("bin/tool", "bin/python3", "pyvenv.cfg", "sealed.jsonl"):
+        (tmp_path / name).touch()
+    found = command_jail._mounts_for(tmp_path / "bin/python3")
+    mounted = {str(Path(mount.source).relative_to(tmp_path)) for mount in found}
+    assert mounted == {"bin", "lib", "pyvenv.cfg"}
+
+
 async def test_an_environment_in_the_tasks_own_folder_shows_nothing_of_the_task(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

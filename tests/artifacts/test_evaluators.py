@@ -27,11 +27,14 @@ from tests.artifacts.evaluating import (
 from autoreason.artifacts.artifact import (
     Evaluation,
     EvaluationOutcome,
+    EvaluationQuery,
+    EvaluationService,
     Files,
 )
 from autoreason.artifacts.evaluators import (
     CallerEvaluator,
     EvaluatorClient,
+    FunctionEvaluator,
     OpenEvaluation,
 )
 from autoreason.artifacts.research_task import EvaluationLimits, EvaluationSource
@@ -45,8 +48,9 @@ from autoreason.artifacts.saved_evaluation import (
     record_opening,
     save_evaluation,
 )
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, MetricFailed
 from autoreason.paths import data_folder
+from autoreason.programs.sandbox.levels import open_sandbox
 
 CONSTANT = function("def score(artifact): return 1")
 
@@ -145,6 +149,20 @@ def test_a_sealed_set_is_known_by_most_of_its_items_in_any_order() -> None:
     assert record_opening([*again[:8], "new", "newer"], "second") == 2
     assert count_openings(items[:3]) >= 1
     assert count_openings([*items[:3], *"abcdefg"]) == 0
+
+
+async def test_a_run_pauses_where_the_evaluator_cannot_be_run_or_gives_no_number() -> None:
+    def query(seed: int = 0, items: tuple[int, ...] = ()) -> EvaluationQuery:
+        taken = evaluation(seed=seed, items=items)
+        return EvaluationQuery(key="start/evaluation/0", evaluation=taken)
+
+    service = EvaluationService(CallerEvaluator(lambda _, seed, __: 1 / seed), 2)
+    assert (await service.answer(query(seed=1))).value == 1.0
+    assert (await service.answer(query())).value is None
+    with pytest.raises(MetricFailed, match=r"gave no number 2 times in a row.*ZeroDivisionError"):
+        await service.answer(query())
+    with pytest.raises(MetricFailed, match=r"could not be run 3 times in a row .there are only 0"):
+        await service.answer(query(items=(3,)))
 
 
 async def test_words_that_an_artifact_has_from_an_item_are_counted() -> None:
@@ -309,7 +327,11 @@ async def test_functions_and_artifacts_of_any_form_are_measured(
 ) -> None:
     source = function(code)
     source = replace(source, files={**source.files, "limits.py": b"BEST = 5"})
-    result = await measure(source, Evaluation(files=files, seed=2))
+    evaluator = FunctionEvaluator(open_sandbox(workers=1), source)
+    try:
+        result = await evaluator.take(Evaluation(files=files, seed=2), (), 0)
+    finally:
+        await evaluator.close()
     assert result.value == value
     assert value is not None or "write `artifact.NAME." in result.detail
 

@@ -171,6 +171,9 @@ def test_every_end_has_its_sentence(
     report = report_of(*events, **task)
     assert all(part in report.conclusion for part in parts)
     assert report.claimed is ("+0.0226" in report.conclusion)
+    assert report.to_text()
+    ends = (JobFinished, RunPaused)
+    assert all(each.line for each in events if not isinstance(each, ends))
 
 
 def test_what_the_loop_saw_is_the_mean_of_all_evaluations_at_the_result_and_at_the_start() -> None:
