@@ -11,11 +11,11 @@ from scipy.stats import nct, ttest_rel
 from scipy.stats import t as student
 
 from autoreason.artifacts.acceptance import (
-    CorrectedKeeps,
+    CorrectedEffects,
     Effect,
     KeepRule,
     Noise,
-    correct_keeps,
+    correct_effects,
     effect_of,
     end_test,
     finalists,
@@ -145,19 +145,19 @@ def kept(value: float, error: float) -> Effect:
     return Effect(value=value, error=error, evaluations=2, against=3)
 
 
-def test_keeps_are_worth_together_what_the_end_test_shows() -> None:
+def test_kept_changes_are_worth_together_what_the_end_test_shows() -> None:
     keeps = [kept(1.0, 0.5), kept(3.0, 0.5), kept(2.0, 1.0)]
-    corrected = correct_keeps(keeps, 4.0)
+    corrected = correct_effects(keeps, 4.0)
     assert corrected.effects == pytest.approx((0.5, 2.5, 1.0))
     assert corrected.idle == 0
     # An end test that shows more than the loop saw makes no keep larger.
-    assert correct_keeps(keeps, 9.0).effects == (1.0, 3.0, 2.0)
-    assert correct_keeps(keeps, -9.0).idle == 3
+    assert correct_effects(keeps, 9.0).effects == (1.0, 3.0, 2.0)
+    assert correct_effects(keeps, -9.0).idle == 3
 
 
-def test_keeps_without_noise_are_worth_what_they_show() -> None:
-    assert correct_keeps([kept(1.0, 0.0)], 1.0) == CorrectedKeeps(effects=(1.0,), idle=0)
-    assert correct_keeps([], 0.0) == CorrectedKeeps(effects=(), idle=0)
+def test_kept_changes_without_noise_are_worth_what_they_show() -> None:
+    assert correct_effects([kept(1.0, 0.0)], 1.0) == CorrectedEffects(effects=(1.0,), idle=0)
+    assert correct_effects([], 0.0) == CorrectedEffects(effects=(), idle=0)
 
 
 steady = settings(derandomize=True, deadline=None)
@@ -221,21 +221,6 @@ def test_a_candidate_that_looks_better_fares_no_worse(
 
 
 @steady
-@given(evaluations, evaluations, noises, st.randoms(use_true_random=False))
-def test_the_order_of_looks_makes_no_difference(
-    candidate: dict[int, float], incumbent: dict[int, float], noise: Noise, random: st.DataObject
-) -> None:
-    def shuffled(evaluations: dict[int, float]) -> dict[int, float]:
-        items = list(evaluations.items())
-        random.shuffle(items)  # type: ignore[attr-defined]
-        return dict(items)
-
-    assert effect_of(shuffled(candidate), shuffled(incumbent), noise) == effect_of(
-        candidate, incumbent, noise
-    )
-
-
-@steady
 @given(values, st.floats(0, 10), st.integers(1, 9), st.floats(0, 100))
 def test_nothing_at_or_below_the_floor_is_kept(
     value: float, error: float, number: int, floor: float
@@ -246,20 +231,20 @@ def test_nothing_at_or_below_the_floor_is_kept(
 
 @steady
 @given(values, st.floats(0.01, 10), st.integers(4, 9))
-def test_the_last_look_decides(value: float, error: float, number: int) -> None:
+def test_the_last_evaluation_decides(value: float, error: float, number: int) -> None:
     effect = Effect(value=value, error=error, evaluations=number, against=8)
     assert RULE.decide(effect, Noise(spread=error)) in ("keep", "drop")
 
 
 @steady
 @given(values, values)
-def test_without_noise_one_look_decides(candidate: float, incumbent: float) -> None:
+def test_without_noise_one_evaluation_decides(candidate: float, incumbent: float) -> None:
     effect = effect_of({0: candidate}, {0: incumbent}, Noise())
     assert RULE.decide(effect, Noise()) == ("keep" if candidate > incumbent else "drop")
     assert RULE.decide(effect, Noise(), floor=candidate - incumbent) == "drop"
 
 
-def test_looks_that_share_seeds_are_worth_more_the_more_alike_they_are() -> None:
+def test_evaluations_that_share_seeds_are_worth_more_the_more_alike_they_are() -> None:
     candidate, incumbent = {6: 1.3, 7: 0.2}, {5: 0.4, 6: 1.0, 7: -0.1, 4: 0.7}
     errors = [
         effect_of(candidate, incumbent, Noise(spread=1, correlation=each)).error
@@ -322,7 +307,7 @@ def test_equal_values_have_no_spread_and_differ_by_nothing(
     assert (found.value, found.error) == (0, 0)
 
 
-def test_where_items_are_drawn_equal_looks_do_not_decide_before_the_last() -> None:
+def test_where_items_are_drawn_equal_evaluations_do_not_decide_before_the_last() -> None:
     rule = KeepRule(drawn=True)
     for evaluations in (1, 2):
         ahead = Effect(value=0.4, error=0.0, evaluations=evaluations, against=3)

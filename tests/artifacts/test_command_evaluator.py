@@ -88,15 +88,6 @@ async def test_seed_items_and_metrics_reach_and_leave_the_evaluator() -> None:
     assert result.by_item == (30.0, 10.0)
 
 
-async def test_a_shell_script_is_an_evaluator_too() -> None:
-    source = EvaluationSource(
-        evaluate="sh run.sh",
-        files={"run.sh": b"artifact cat pack.py; artifact sh -c 'exit 3'; echo $? >&3"},
-    )
-    result = await measure(source, evaluation("hello"))
-    assert (result.value, result.tail) == (3.0, "hello")
-
-
 HERE = "the artifact is in the folder $AUTOREASON_ARTIFACT"
 NUMBER = 'print(score, file=open(int(os.environ["AUTOREASON_RESULT"]), "w"))'
 
@@ -177,7 +168,7 @@ async def test_no_namespace_is_made_or_entered_and_threads_and_processes_are() -
     assert (await measure(source, evaluation(NAMESPACES))).value == 20.0
 
 
-async def test_no_keyring_is_read_or_keeps_anything_for_the_next_look() -> None:
+async def test_no_keyring_is_read_or_keeps_anything_for_the_next_evaluation() -> None:
     source = command(f"{KEYRING}\nif sum(answers) < 9: sys.exit(1)\n{RUNS_IT}")
     assert (await measure(source, evaluation(KEYRING))).value == 9.0
 
@@ -275,7 +266,7 @@ async def test_processes_that_fork_endlessly_are_limited() -> None:
     assert result.value < 20
 
 
-async def test_a_disk_that_is_filled_is_the_looks_own() -> None:
+async def test_a_disk_that_is_filled_is_the_evaluations_own() -> None:
     source = command(
         """
         written = 0
@@ -291,15 +282,6 @@ async def test_a_disk_that_is_filled_is_the_looks_own() -> None:
     result = await measure(source)
     assert result.value is not None
     assert result.value <= 8
-
-
-async def test_a_file_beyond_the_limit_ends_the_look() -> None:
-    source = EvaluationSource(
-        evaluate="dd if=/dev/zero of=/tmp/x bs=1M count=100",
-        limits=EvaluationLimits(seconds=60, disk_mb=8),
-    )
-    result = await measure(source)
-    assert result.outcome == EvaluationOutcome.FAILED
 
 
 async def test_endless_output_is_ended_and_costs_no_memory() -> None:
@@ -420,6 +402,16 @@ def test_a_hidden_folder_is_empty_but_for_what_is_mounted_inside_it(tmp_path: Pa
     assert listed_in(jail, task) == ["tool"]
     assert listed_in(jail, task / "tool") == ["file"]
     assert listed_in(jail, link / "task") == []
+
+
+def test_of_an_environment_only_what_an_interpreter_needs_is_mounted(tmp_path: Path) -> None:
+    for name in ("bin", "lib/python3.11", "share/autoreason", "task"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("bin/tool", "bin/python3", "pyvenv.cfg", "sealed.jsonl"):
+        (tmp_path / name).touch()
+    found = command_jail._mounts_for(tmp_path / "bin/python3")
+    mounted = {str(Path(mount.source).relative_to(tmp_path)) for mount in found}
+    assert mounted == {"bin", "lib", "pyvenv.cfg"}
 
 
 async def test_an_environment_in_the_tasks_own_folder_shows_nothing_of_the_task(

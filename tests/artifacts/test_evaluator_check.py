@@ -184,15 +184,6 @@ async def test_an_attack_that_a_guard_or_a_constraint_drops_is_caught() -> None:
     assert failed(await check_evaluation(sized, pairs=2)) == {}
 
 
-async def test_a_score_that_an_artifact_writes_itself_counts_whatever_the_guards_are() -> None:
-    source = function("def score(artifact, seed): return {'score': artifact.quality(), 'right': 0}")
-    files = {"a.py": "def quality(): return 0.5\n"}
-    task = task_of(source, files, better="higher", guard={"right": ">= 1"})
-    assert list(failed(await check_evaluation(task, pairs=2))) == [
-        "an artifact that returns a huge number"
-    ]
-
-
 @needs_jail
 @pytest.mark.parametrize(
     ("code", "names"),
@@ -309,15 +300,11 @@ async def test_one_evaluation_finds_that_an_artifact_can_write_its_own_score(bef
 
 
 @needs_jail
-@pytest.mark.parametrize("checked", [False, pytest.param(True, marks=pytest.mark.slow)])
 async def test_an_evaluator_that_keeps_its_score_is_tried_once(
-    monkeypatch: pytest.MonkeyPatch, checked: bool
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     task = task_of(command(RUNS))
-    if checked:
-        assert (await check_evaluation(task, pairs=2)).passed
-    else:
-        assert not await fault_of(task)
+    assert not await fault_of(task)
     monkeypatch.setattr(evaluator_check, "EvaluatorClient", None)
     assert not await fault_of(task)
 
@@ -335,53 +322,6 @@ def shell(code: str, **fields: Any) -> EvaluationSource:
     """An evaluator that is a shell script."""
     return EvaluationSource(
         evaluate="sh evaluate.sh", files={"evaluate.sh": code.encode()}, **fields
-    )
-
-
-def in_language(name: str) -> dict[str, Any]:
-    """A task whose evaluator runs the artifact's only file in its own process, in a language."""
-    evaluators = {
-        "JavaScript": (
-            "node",
-            "js",
-            "const t = require(process.env.AUTOREASON_ARTIFACT + '/tool'); "
-            "require('fs').writeSync(3, String(t.answer()))",
-            "exports.answer = () => 2\n",
-        ),
-        "Perl": (
-            "perl",
-            "pl",
-            "require \"$ENV{AUTOREASON_ARTIFACT}/tool\"; open(my $r, '>&=', 3); print $r answer();",
-            "sub answer { return 2 }\n1;\n",
-        ),
-        "Ruby": (
-            "ruby",
-            "rb",
-            "load ENV['AUTOREASON_ARTIFACT'] + '/tool'; IO.for_fd(3).write(answer)",
-            "def answer = 2\n",
-        ),
-        "Python": (
-            "python",
-            "py",
-            "import os; names = {}; exec(open(os.environ['AUTOREASON_ARTIFACT'] + '/tool').read(), names); "
-            "os.write(3, str(names['answer']()).encode())",
-            "def answer(): return 2\n",
-        ),
-        "shell": ("sh", "sh", SOURCES.format(name="tool", before="", after=""), ANSWERS),
-    }
-    program, suffix, code, start = evaluators[name]
-    if shutil.which(program) is None:
-        pytest.skip(f"needs {program}")
-    files = {f"evaluate.{suffix}": code.encode()}
-    source = EvaluationSource(evaluate=f"{program} evaluate.{suffix}", files=files)
-    return {"source": source, "files": {"tool": start}, "better": "higher"}
-
-
-@needs_jail
-@pytest.mark.parametrize("language", ["shell", "Python", "JavaScript", "Perl", "Ruby"])
-async def test_a_file_without_a_suffix_is_attacked_in_every_language(language: str) -> None:
-    assert f"tool could write its own score, in {language}" in await fault_of(
-        task_of(**in_language(language))
     )
 
 
@@ -459,6 +399,15 @@ fs.writeSync(3, String(CODE))
 process.exit()
 """
 EXECUTES = [
+    ("sh", '. /artifact/tool; echo "$(answer)" >&3', ANSWERS),
+    ("python", "ns = {}; exec(text, ns); give(ns['answer']())", "def answer(): return 2\n"),
+    ("node", "require('/artifact/tool').answer()", "exports.answer = () => 2\n"),
+    (
+        "perl",
+        "require '/artifact/tool'; open(my $r, '>&=', 3); print $r answer();",
+        "sub answer { return 2 }\n1;\n",
+    ),
+    ("ruby", "load '/artifact/tool'; IO.for_fd(3).write(answer)", "def answer = 2\n"),
     ("python", "give(eval(text, {'x': 1}))", "x + 1"),
     ("python", "give(eval(text, {'__builtins__': {}, 'x': 1}))", "x + 1\n"),
     ("python", "give(eval(json.loads(text)['expr'], {'x': 1}))", JSON),

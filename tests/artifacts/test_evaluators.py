@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.artifacts.evaluating import (
     command,
     evaluation,
@@ -26,25 +27,32 @@ from tests.artifacts.evaluating import (
 from autoreason.artifacts.artifact import (
     Evaluation,
     EvaluationOutcome,
+    EvaluationQuery,
+    EvaluationService,
+    Files,
 )
 from autoreason.artifacts.evaluators import (
     CallerEvaluator,
     EvaluatorClient,
+    FunctionEvaluator,
     OpenEvaluation,
 )
 from autoreason.artifacts.research_task import EvaluationLimits, EvaluationSource
 from autoreason.artifacts.saved_evaluation import (
     MAX_RESULT_BYTES,
     MAX_VALUE,
-    SavedEvaluation,
     count_openings,
     evaluation_path,
+    load_evaluation,
     read_measurement,
     record_opening,
     save_evaluation,
 )
 from autoreason.errors import InvalidInput
 from autoreason.files import data_folder
+from autoreason.errors import MetricFailed
+from autoreason.paths import data_folder
+from autoreason.programs.sandbox.levels import open_sandbox
 
 CONSTANT = function("def score(artifact): return 1")
 
@@ -55,7 +63,7 @@ def test_a_saved_evaluation_is_private_and_the_same_content_has_the_same_digest(
     assert save_evaluation(source) == digest
     assert evaluation_path(digest).stat().st_mode & 0o777 == 0o600
     assert evaluation_path(digest).parent.stat().st_mode & 0o777 == 0o700
-    assert SavedEvaluation(digest).source == source
+    assert load_evaluation(digest) == source
 
 
 def test_a_folder_with_the_sealed_items_cannot_be_mounted() -> None:
@@ -65,13 +73,8 @@ def test_a_folder_with_the_sealed_items_cannot_be_mounted() -> None:
 
 async def test_an_evaluation_that_was_changed_or_is_missing_measures_nothing() -> None:
     digest = save_evaluation(CONSTANT)
-    async with opened(CONSTANT) as client:
-        assert (await client.measure(evaluation())).value == 1.0
-        with evaluation_path(digest).open("ab") as file:
-            file.write(b" ")
-        result = await client.measure(evaluation())
-        assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
-        assert "was changed" in result.detail
+    with evaluation_path(digest).open("ab") as file:
+        file.write(b" ")
     with pytest.raises(InvalidInput, match="was changed"):
         await EvaluatorClient.connect(OpenEvaluation(digest=digest))
     evaluation_path(digest).unlink()
@@ -150,6 +153,20 @@ def test_a_sealed_set_is_known_by_most_of_its_items_in_any_order() -> None:
     assert count_openings([*items[:3], *"abcdefg"]) == 0
 
 
+async def test_a_run_pauses_where_the_evaluator_cannot_be_run_or_gives_no_number() -> None:
+    def query(seed: int = 0, items: tuple[int, ...] = ()) -> EvaluationQuery:
+        taken = evaluation(seed=seed, items=items)
+        return EvaluationQuery(key="start/evaluation/0", evaluation=taken)
+
+    service = EvaluationService(CallerEvaluator(lambda _, seed, __: 1 / seed), 2)
+    assert (await service.answer(query(seed=1))).value == 1.0
+    assert (await service.answer(query())).value is None
+    with pytest.raises(MetricFailed, match=r"gave no number 2 times in a row.*ZeroDivisionError"):
+        await service.answer(query())
+    with pytest.raises(MetricFailed, match=r"could not be run 3 times in a row .there are only 0"):
+        await service.answer(query(items=(3,)))
+
+
 async def test_words_that_an_artifact_has_from_an_item_are_counted() -> None:
     item = "the quick brown fox jumps over the lazy dog today"
     source = function("def score(artifact): return 1", items=({"text": item},))
@@ -169,16 +186,6 @@ async def test_a_path_outside_of_the_artifact_is_never_written(path: str) -> Non
     result = await measure(command("give(1)"), evaluation(path=path))
     assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
     assert "outside.py" in result.detail
-
-
-async def test_a_process_that_dies_is_started_again_and_nothing_is_lost() -> None:
-    source = function("import time\ndef score(artifact): time.sleep(0.5); return 1")
-    async with opened(source) as client:
-        evaluating = asyncio.create_task(client.measure(evaluation()))
-        await asyncio.sleep(0.2)
-        assert client._connection is not None
-        os.kill(client._connection._process.pid, 9)
-        assert (await evaluating).value == 1.0
 
 
 async def test_a_function_of_the_caller_is_given_folder_seed_and_items() -> None:
@@ -225,7 +232,7 @@ def test_an_async_function_is_refused() -> None:
         CallerEvaluator(evaluate)
 
 
-def test_folders_of_looks_that_were_killed_are_removed(
+def test_folders_of_evaluations_that_were_killed_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -243,7 +250,7 @@ def test_folders_of_looks_that_were_killed_are_removed(
     assert not list(tmp_path.iterdir())
 
 
-async def test_of_sealed_looks_only_the_numbers_that_the_task_names_are_told() -> None:
+async def test_of_sealed_evaluations_only_the_numbers_that_the_task_names_are_told() -> None:
     code = "def score(artifact, seed, items): return {'score': 1, 'ms': 2, items[0]: 3}"
     source = function(code, items=("known",), sealed=("secret",))
     async with opened(source, guards=("ms",)) as client:
@@ -277,55 +284,58 @@ async def test_the_function_calls_the_artifact_with_seed_and_items() -> None:
         assert one.seconds > 0
 
 
-async def test_files_of_an_artifact_import_each_other_and_texts_can_be_read() -> None:
-    source = function(
-        """
-        def score(artifact):
-            return artifact.pack.total([1, 2]) + len(artifact.text("solver/config.toml"))
-        """
-    )
-    files = {
-        "solver/pack.py": "from helpers.sums import add\ndef total(numbers):\n    return add(numbers)\n",
-        "solver/helpers/sums.py": "import bisect, zlib\ndef add(numbers):\n    return sum(numbers)\n",
-        "solver/config.toml": "a = 1",
-    }
-    assert (await measure(source, Evaluation(files=files, seed=0))).value == 8.0
+DECORATED = """
+import functools
+def once(function):
+    @functools.wraps(function)
+    def call(*given): return function(*given)
+    return call
+@once
+def score(artifact, seed): return seed
+"""
+IMPORTING = {
+    "solver/pack.py": "from helpers.sums import add\ndef total(numbers):\n    return add(numbers)\n",
+    "solver/helpers/sums.py": "import bisect, zlib\ndef add(numbers):\n    return sum(numbers)\n",
+    "solver/config.toml": "a = 1",
+}
+TWO = {"one.py": "def f(): return 1\ndef g(): return 1", "two.py": "def g(): return 2"}
 
 
-async def test_an_artifact_without_python_needs_no_second_jail() -> None:
-    source = function("def score(artifact, seed): return len(artifact.files['prompt.md'])")
-    assert (await measure(source, evaluation("four", path="prompt.md"))).value == 4.0
-
-
-async def test_a_function_is_given_as_much_as_it_takes_also_where_it_is_decorated() -> None:
-    decorated = """
-        import functools
-        def once(function):
-            @functools.wraps(function)
-            def call(*given): return function(*given)
-            return call
-        @once
-        def score(artifact, seed): return seed
-        """
-    cases = {
-        decorated: 2.0,
-        "def score(*given): return len(given)": 3.0,
-        "score = lambda artifact, seed=5: seed": 2.0,
-        "class Score:\n    def __call__(self, artifact): return 1\nscore = Score()": 1.0,
-    }
-    for code, value in cases.items():
-        assert (await measure(function(code), evaluation(PACK, seed=2))).value == value
-
-
-async def test_the_evaluators_own_files_import_each_other() -> None:
-    source = EvaluationSource(
-        evaluate="checks/evaluate.py:score",
-        files={
-            "checks/evaluate.py": b"import limits\ndef score(artifact): return limits.BEST",
-            "checks/limits.py": b"BEST = 5",
-        },
-    )
-    assert (await measure(source, evaluation(PACK))).value == 5.0
+@pytest.mark.parametrize(
+    ("code", "files", "value"),
+    [
+        (
+            "def score(artifact): return artifact.pack.total([1, 2]) + len(artifact.text('solver/config.toml'))",
+            IMPORTING,
+            8.0,
+        ),
+        (
+            "def score(artifact, seed): return len(artifact.files['prompt.md'])",
+            {"prompt.md": "four"},
+            4.0,
+        ),
+        (DECORATED, {"pack.py": PACK}, 2.0),
+        ("def score(*given): return len(given)", {"pack.py": PACK}, 3.0),
+        ("score = lambda artifact, seed=5: seed", {"pack.py": PACK}, 2.0),
+        ("import limits\ndef score(artifact): return limits.BEST", {"pack.py": PACK}, 5.0),
+        ("def score(artifact): return artifact.f()", TWO, 1.0),
+        ("def score(artifact): return artifact.two.g()", TWO, 2.0),
+        ("def score(artifact): return artifact.g()", TWO, None),
+        ("def score(artifact): return artifact.h()", TWO, None),
+    ],
+)
+async def test_functions_and_artifacts_of_any_form_are_measured(
+    code: str, files: Files, value: float | None
+) -> None:
+    source = function(code)
+    source = replace(source, files={**source.files, "limits.py": b"BEST = 5"})
+    evaluator = FunctionEvaluator(open_sandbox(workers=1), source)
+    try:
+        result = await evaluator.take(Evaluation(files=files, seed=2), (), 0)
+    finally:
+        await evaluator.close()
+    assert result.value == value
+    assert value is not None or "write `artifact.NAME." in result.detail
 
 
 async def test_what_is_no_finite_number_is_invalid_and_never_zero() -> None:
@@ -520,17 +530,6 @@ async def test_an_artifact_changes_arguments_only_where_the_evaluator_asks_to_se
         """
     result = await measure(source, evaluation(artifact))
     assert result.by_item == (1.0, 2.0, 3.0, 7.0, 0.0), result
-
-
-async def test_of_several_files_a_function_is_found_where_exactly_one_defines_it() -> None:
-    files = {"one.py": "def f(): return 1\ndef g(): return 1", "two.py": "def g(): return 2"}
-    for called, value in {"f": 1.0, "two.g": 2.0, "one.g": 1.0}.items():
-        source = function(f"def score(artifact): return artifact.{called}()")
-        assert (await measure(source, Evaluation(files=files, seed=0))).value == value
-    for called in ("g", "h"):
-        source = function(f"def score(artifact): return artifact.{called}()")
-        failed = await measure(source, Evaluation(files=files, seed=0))
-        assert f"write `artifact.NAME.{called}`" in failed.detail
 
 
 JSON = st.recursive(

@@ -262,9 +262,9 @@ def test_what_is_to_be_replaced_is_read_exactly(text: str) -> None:
         "```\npack.py\n```\n" * 20_000,
         f"pack.py\n```\n{SEARCH}\n```\n" * 5_000,
         f"```\n{SEARCH}\n" * 5_000,
-        "HYPOTHESIS: x\n" + "and so on\n" * 120_000,
-        "HYPOTHESIS:\n" + "\n" * 1_200_000,
-        "HYPOTHESIS: x\n\npack.py\n```\n" + "x = 1\n" * 200_000 + "```\n",
+        "HYPOTHESIS: x\n" + "and so on\n" * 30_000,
+        "HYPOTHESIS:\n" + "\n" * 300_000,
+        "HYPOTHESIS: x\n\npack.py\n```\n" + "x = 1\n" * 50_000 + "```\n",
     ],
 )
 def test_hostile_replies_are_read_in_linear_time(reply: str) -> None:

@@ -38,7 +38,7 @@ def trial(number: int, status: TrialStatus = "dropped", words: int = 4) -> Trial
     )
 
 
-def test_a_trial_has_hypothesis_effect_with_interval_looks_status_and_tail() -> None:
+def test_a_trial_has_hypothesis_effect_with_interval_evaluations_status_and_tail() -> None:
     text = ledger_text([trial(1, "kept"), trial(2, "failed")])
     assert "trial 1, on the start: kept; +0.021 (0.009 to 0.033) in 3 evaluations" in text
     assert "idea-1" in text

@@ -19,7 +19,7 @@ from tests.artifacts.knob import (
 from tests.run.leaving import told
 from tests.run.runs import go_on, start_run
 
-from autoreason.artifacts.artifact import Evaluation, Measurement
+from autoreason.artifacts.artifact import Measurement
 from autoreason.artifacts.research_history import (
     EndTested,
     FinalistsMeasured,
@@ -58,7 +58,7 @@ def trials(story: list[Any]) -> list[TrialDecided]:
     return [each for each in story if isinstance(each, TrialDecided)]
 
 
-async def test_without_noise_one_look_decides_and_the_gain_is_tested_on_fresh_looks(
+async def test_without_noise_one_evaluation_decides_and_the_gain_is_tested_on_fresh_evaluations(
     journal: Journal,
 ) -> None:
     meter = Meter(best=5)
@@ -91,7 +91,7 @@ async def test_the_budget_covers_noise_floor_races_playoff_and_end_test(journal:
         assert len({key for key, _ in meter.evaluations}) == len(meter.evaluations)
 
 
-async def test_looks_of_playoff_and_end_test_share_no_seed_with_those_that_decided(
+async def test_evaluations_of_playoff_and_end_test_share_no_seed_with_those_that_decided(
     journal: Journal,
 ) -> None:
     meter = Meter(noise=0.5)
@@ -106,7 +106,7 @@ async def test_looks_of_playoff_and_end_test_share_no_seed_with_those_that_decid
     assert not (seeds["end"] | seeds["playoff"]) & seeds["search"]
 
 
-async def test_a_trial_records_the_looks_at_the_incumbent_that_it_was_compared_with(
+async def test_a_trial_records_the_evaluations_at_the_incumbent_that_it_was_compared_with(
     journal: Journal,
 ) -> None:
     decided = trials(await run(journal, Meter(noise=1.0), turning(lambda _: 0.3), patience=1000))
@@ -264,19 +264,6 @@ async def test_an_end_test_after_a_limit_that_was_broken_off_goes_on_without_a_m
     assert parallel > 1 or ends[0] == ends[1]
 
 
-async def test_the_end_test_says_how_often_its_set_was_opened_when_it_opened_it(
-    journal: Journal,
-) -> None:
-    class Sealed(Meter):
-        def measure(self, evaluation: Evaluation) -> Measurement:
-            return replace(super().measure(evaluation), opened=4 if evaluation.sealed else 0)
-
-    sealed = research_task(sealed=8, opened=1, target=2.0)
-    for meter, opened in ((Sealed(), 4), (Meter(), 2)):
-        story = await run(journal, meter, turning(lambda _: 1.0), sealed)
-        assert next(each for each in story if isinstance(each, EndTested)).opened == opened
-
-
 async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal: Journal) -> None:
     replies = [
         *("no idea", "no idea either"),
@@ -428,7 +415,9 @@ async def test_artifacts_that_are_proposed_side_by_side_are_measured_and_decided
     assert twins
 
 
-async def test_times_are_compared_with_the_incumbent_next_to_each_look(journal: Journal) -> None:
+async def test_times_are_compared_with_the_incumbent_next_to_each_evaluation(
+    journal: Journal,
+) -> None:
     meter = Meter(noise=0.3)
     story = await run(
         journal,

@@ -18,7 +18,7 @@ from autoreason.artifacts.research_history import (
     show_gain,
     signed,
 )
-from autoreason.artifacts.research_report import ResearchReport, idle_keeps, research_report
+from autoreason.artifacts.research_report import ResearchReport, describe_idle, research_report
 from autoreason.events import AnyEvent, JobFinished, RunPaused, RunStarted
 from autoreason.story import Story, build_story
 
@@ -171,9 +171,12 @@ def test_every_end_has_its_sentence(
     report = report_of(*events, **task)
     assert all(part in report.conclusion for part in parts)
     assert report.claimed is ("+0.0226" in report.conclusion)
+    assert report.to_text()
+    ends = (JobFinished, RunPaused)
+    assert all(each.line for each in events if not isinstance(each, ends))
 
 
-def test_what_the_loop_saw_is_the_mean_of_all_looks_at_the_result_and_at_the_start() -> None:
+def test_what_the_loop_saw_is_the_mean_of_all_evaluations_at_the_result_and_at_the_start() -> None:
     start = dict(enumerate((*NOISE.values, 0.64)))
     first = trial(1, "kept", record=start)
     again = trial(2, incumbent=1, record={3: 0.72, 4: 0.72, 5: 0.72, 8: 0.66, 9: 0.68})
@@ -319,10 +322,10 @@ def test_what_is_lost_on_sealed_items_is_not_called_luck() -> None:
         (figure(1e-14, 1e-15), "1e-14"),
         (figure(2.5e160, 0.1), "2.5e+160"),
         (figure(-0.0), "0"),
-        (idle_keeps(4, 9, 9), "at least 4 of them probably did not help"),
-        (idle_keeps(1, 1, 1), "it probably did not help"),
-        (idle_keeps(1, 1, 3), "the one in the result probably did not help"),
-        (idle_keeps(1, 5, 9), "at least 1 of the 5 in the result probably did not help"),
+        (describe_idle(4, 9, 9), "at least 4 of them probably did not help"),
+        (describe_idle(1, 1, 1), "it probably did not help"),
+        (describe_idle(1, 1, 3), "the one in the result probably did not help"),
+        (describe_idle(1, 5, 9), "at least 1 of the 5 in the result probably did not help"),
     ],
 )
 def test_numbers_have_the_digits_that_their_uncertainty_leaves(text: str, expected: str) -> None:
@@ -330,7 +333,7 @@ def test_numbers_have_the_digits_that_their_uncertainty_leaves(text: str, expect
 
 
 @pytest.mark.parametrize(("sealed", "items"), [(48, "8 items"), (49, "8 or 9 items")])
-def test_the_end_test_says_how_many_sealed_items_a_look_has(sealed: int, items: str) -> None:
+def test_the_end_test_says_how_many_sealed_items_a_evaluation_has(sealed: int, items: str) -> None:
     end = EndTested(
         trial=2,
         result=(0.7, 0.8, 0.9, 0.7, 0.8, 0.9),

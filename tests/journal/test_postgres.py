@@ -24,10 +24,8 @@ from autoreason.errors import (
     WritingFailed,
 )
 from autoreason.events import PassStarted
-from autoreason.exchange import Spent
 from autoreason.journal import Journal, codec, maintenance, writer
 from autoreason.journal.codec import now
-from autoreason.journal.journal import locate, open_store
 from autoreason.journal.postgres import DriverError, PostgresConnection
 
 
@@ -48,19 +46,6 @@ def url(postgres_url: str) -> str:
 
 
 # Where it is.
-
-
-def test_reading_a_database_without_a_journal_shows_nothing_and_writes_nothing(url: str) -> None:
-    with Journal.open(url, create=False) as journal:
-        assert journal.runs() == []
-        assert journal.spent(RUN) == Spent()
-        assert journal.lock_owner(RUN) is None
-        assert journal.stamps() == {}
-        with pytest.raises(UnknownRun, match="there is none"):
-            journal.find("last")
-        with pytest.raises(InvalidInput, match="there is no journal"):
-            journal.command(RUN, "stop")
-    assert not open_store(locate(url)).exists()
 
 
 def test_it_has_no_file(journal: Journal, tmp_path: Path) -> None:
@@ -185,7 +170,7 @@ async def test_a_lost_connection_reaches_everybody_who_waits(postgres: Server, u
 def test_a_lost_connection_loses_the_lock_and_the_right_to_write(
     postgres: Server, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    never_look(monkeypatch)
+    never_check(monkeypatch)
     lost, other = Journal.open(url, create=True), Journal.open(url, create=True)
     create_run(lost, RUN)
     with lost.lock(RUN):
@@ -203,9 +188,9 @@ def test_a_lost_connection_loses_the_lock_and_the_right_to_write(
     lost._reader.close()
 
 
-def never_look(monkeypatch: pytest.MonkeyPatch) -> None:
+def never_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an idle process not notice that its connection was lost."""
-    monkeypatch.setattr("autoreason.journal.writer._LOOK", 1e6)
+    monkeypatch.setattr("autoreason.journal.writer._IDLE_CHECK", 1e6)
 
 
 def test_an_idle_process_locks_its_run_again(postgres: Server, url: str) -> None:

@@ -25,7 +25,7 @@ from autoreason.files import ServerUrl
 from autoreason.job_types import Judge
 from autoreason.journal import Journal, sql, sqlite
 from autoreason.journal.codec import now
-from autoreason.journal.journal import locate
+from autoreason.journal.journal import locate, open_store
 from autoreason.journal.listing import select_runs
 from autoreason.settings import Models, make_settings
 from autoreason.studies.lab_suite import Cell, CellFinished, CellResult
@@ -51,8 +51,8 @@ def test_a_new_journal_is_for_its_owner_only(path: Path) -> None:
             assert connection.execute(f"PRAGMA {name}").fetchone() == (value,)
 
 
-def test_reading_on_a_fresh_machine_shows_nothing_and_writes_nothing(tmp_path: Path) -> None:
-    with Journal.open(str(tmp_path / "no" / "journal.db"), create=False) as journal:
+def test_reading_on_a_fresh_machine_shows_nothing_and_writes_nothing(url: str) -> None:
+    with Journal.open(url, create=False) as journal:
         assert journal.runs() == []
         assert journal.spent(RUN) == Spent()
         assert journal.events(RUN) == []
@@ -63,7 +63,7 @@ def test_reading_on_a_fresh_machine_shows_nothing_and_writes_nothing(tmp_path: P
             journal.find("last")
         with pytest.raises(InvalidInput, match="there is no journal"):
             journal.command(RUN, "stop")
-    assert list(tmp_path.iterdir()) == []
+    assert not open_store(locate(url)).exists()
 
 
 def test_the_usual_place_and_how_to_name_another(

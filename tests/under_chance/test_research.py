@@ -15,7 +15,7 @@ from benchmarks.keep_rules.study import WAYS, WORLDS, RuleReport, StudyCell
 from tests.artifacts.knob import proposal, research_settings, research_task
 from tests.under_chance.luck import misses, most_often
 
-from autoreason.artifacts.acceptance import Effect, correct_keeps, end_test
+from autoreason.artifacts.acceptance import Effect, correct_effects, end_test
 from autoreason.artifacts.artifact import (
     EvaluationOutcome,
     EvaluationQuery,
@@ -219,7 +219,7 @@ def test_keeps_are_worth_what_is_said_and_at_least_as_many_do_nothing(
         keeps = [
             Effect(value=value, error=error, evaluations=2, against=3) for value, error in effects
         ]
-        corrected, truth = correct_keeps(keeps, float(claim)), trials.truth[rows]
+        corrected, truth = correct_effects(keeps, float(claim)), trials.truth[rows]
         differences.append(sum(corrected.effects) - float(truth.sum()))
         wrong += corrected.idle > (truth <= 0).sum()
         idle, used = idle + corrected.idle, used + len(rows)

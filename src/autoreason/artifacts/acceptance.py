@@ -239,8 +239,6 @@ class Known(Struct, frozen=True, kw_only=True):
 
 
 class RaceResult(Struct, frozen=True, kw_only=True):
-    """How a race ended and what it showed."""
-
     ending: Ending
     reason: str
     measured: dict[int, Measurement] = {}
@@ -262,7 +260,7 @@ _FEW = 40
 """Evaluations under which a run hardly finds what it could show."""
 _NORMAL = NormalDist()
 _SURE = 1.64
-"""Standard deviations by which a number of idle keeps is understated, to be right nineteen times in twenty."""
+"""Standard deviations by which a number of idle changes is understated, to be right nineteen times in twenty."""
 _TAIL, _MISSED = 0.025, 0.2
 """Of the interval on either side, and of gains that are there: nineteen intervals in twenty, four gains in five."""
 
@@ -288,7 +286,6 @@ class EndResult(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> bool:
-        """Whether the gain is more than chance."""
         return self.low > 0
 
     @property
@@ -327,16 +324,13 @@ def end_test(
         apart = sqrt(2) * max(spread, *map(stdev, (result, start)))
     reach = student_t(n - 1, _TAIL) * apart / sqrt(n)
     low, high = gain - reach, gain + reach
-    if items and not _is_beyond_flips(list(map(mul, weights, differences))):
-        low, high = min(low, 0.0), max(high, 0.0)
+    if items:
+        from autoreason.stats.resampling import permutation_test
+
+        p_value = permutation_test(list(map(mul, weights, differences))).p_value
+        if p_value is None or p_value > 2 * _TAIL:
+            low, high = min(low, 0.0), max(high, 0.0)
     return EndResult(gain=gain, low=low, high=high, n=n, least=least_gain(n, apart))
-
-
-def _is_beyond_flips(differences: Sequence[float]) -> bool:
-    from autoreason.stats.resampling import permutation_test
-
-    p_value = permutation_test(differences).p_value
-    return p_value is not None and p_value <= 2 * _TAIL
 
 
 def least_gain(pairs: int, apart: float) -> float:
@@ -399,17 +393,17 @@ def plan_budget(evaluations: int) -> BudgetPlan:
     )
 
 
-def finalists(keeps: Sequence[int]) -> tuple[int, ...]:
-    """The trials that the playoff measures again: 0, which is the start, the last keep and two in between."""
-    line = (0, *keeps)
+def finalists(kept: Sequence[int]) -> tuple[int, ...]:
+    """The trials that the playoff measures again: 0, which is the start, the last kept one and two in between."""
+    line = (0, *kept)
     last = len(line) - 1
     return tuple(
         dict.fromkeys(line[round(last * part / (FINALISTS - 1))] for part in range(FINALISTS))
     )
 
 
-class CorrectedKeeps(Struct, frozen=True, kw_only=True):
-    """Keeps without the luck they were kept for."""
+class CorrectedEffects(Struct, frozen=True, kw_only=True):
+    """Gains of kept changes without the luck they were kept for."""
 
     effects: tuple[float, ...]
     idle: int
@@ -419,22 +413,24 @@ class CorrectedKeeps(Struct, frozen=True, kw_only=True):
     """
 
 
-def correct_keeps(keeps: Sequence[Effect], gain: float) -> CorrectedKeeps:
-    """What the keeps that led to the result are worth, given its gain in the end test.
+def correct_effects(kept: Sequence[Effect], gain: float) -> CorrectedEffects:
+    """What the kept changes that led to the result are worth, given its gain in the end test.
 
     What they seemed to gain beyond that is selection, of which each has its part by how uncertain it was.
     """
-    luck = max(0.0, sum(keep.value for keep in keeps) - gain)
-    errors = sum(keep.error for keep in keeps)
+    luck = max(0.0, sum(each.value for each in kept) - gain)
+    errors = sum(each.error for each in kept)
     if not errors:
-        return CorrectedKeeps(effects=tuple(keep.value for keep in keeps), idle=0)
-    effects = tuple(keep.value - luck * keep.error / errors for keep in keeps)
+        return CorrectedEffects(effects=tuple(each.value for each in kept), idle=0)
+    effects = tuple(each.value - luck * each.error / errors for each in kept)
     chances = [
-        _NORMAL.cdf(-effect / keep.error) if keep.error else 0.0
-        for effect, keep in zip(effects, keeps, strict=True)
+        _NORMAL.cdf(-effect / each.error) if each.error else 0.0
+        for effect, each in zip(effects, kept, strict=True)
     ]
     spread = sqrt(sum(chance * (1 - chance) for chance in chances))
-    return CorrectedKeeps(effects=effects, idle=max(0, floor(sum(chances) - _SURE * spread + 0.5)))
+    return CorrectedEffects(
+        effects=effects, idle=max(0, floor(sum(chances) - _SURE * spread + 0.5))
+    )
 
 
 def budget_plan(terms: Research) -> BudgetPlan:

@@ -48,12 +48,9 @@ class Evaluation(Struct, frozen=True, kw_only=True):
     items: tuple[int, ...] = ()
     """Items by their place in the file, from 0; none where the task has none."""
     sealed: bool = False
-    """Whether the items are those of the sealed set."""
 
 
 class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of an evaluation."""
-
     outcome: EvaluationOutcome
     value: float | None = None
     """The number that decides, as the evaluator returned it; None unless the outcome is `ok`."""
@@ -66,7 +63,6 @@ class Measurement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tail: str = ""
     """The end of what was printed; never from a evaluation of sealed items."""
     detail: str = ""
-    """Why there is no value, in one sentence."""
     shared: int = 0
     """Runs of eight words that the artifact shares with an item, or with a sealed one, and the start does not."""
     level: str = ""
@@ -96,7 +92,6 @@ class KnownEvaluationQuery(EvaluationQuery, frozen=True, kw_only=True):
 
     deferred = True
     known: Measurement | None = None
-    """What it showed."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EvaluationQuery) and (self.key, self.evaluation) == (
@@ -122,8 +117,6 @@ class OrderQuery(Query[int], frozen=True, kw_only=True):
 
 
 class Orders:
-    """Counts the decisions of a run."""
-
     def __init__(self, recorded: Iterable[OrderQuery] = ()) -> None:
         self._decided = sum(query.decides for query in recorded)
 
@@ -160,10 +153,7 @@ class EvaluationService:
 
     async def answer(self, query: Query[Any]) -> Any:
         """Evaluate, and again where the evaluator itself failed."""
-        if not isinstance(query, EvaluationQuery):
-            raise InvalidInput(
-                f"an evaluator has no answer to a {type(query).__name__}; ask a model"
-            )
+        assert isinstance(query, EvaluationQuery), query
         detail = ""
         for _ in range(_ATTEMPTS):
             measurement = await self._evaluator.measure(query.evaluation)
@@ -416,7 +406,7 @@ def _normal_file(path: str, text: str, seeds: bool) -> str:
             warnings.simplefilter("ignore")
             form = _parsed_form(suffix, text)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, LookupError):
-        # It does not parse, or is no data: what is left are its lines.
+        # It does not parse, or is not data: what is left are its lines.
         form = _lines(suffix, text)
     return form if seeds else _SEED_LINE.sub("", _NAMED_VALUE.sub(_without_seed, form + "\n"))
 

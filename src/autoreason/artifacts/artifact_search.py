@@ -328,10 +328,8 @@ class SearchState:
     """Evaluations, those of the noise floor included."""
     known: Known
     decided: int = 0
-    """Trials that are decided."""
     idle: int = 0
     """Trials in a row of which none was kept."""
-    kept: tuple[Contender, ...] = ()
 
     def values(self, measurer: Measurer) -> dict[int, float]:
         measured = self.incumbent.measured
@@ -345,9 +343,7 @@ class SearchState:
 @dataclass
 class _TrialUnderWay:
     most: int
-    """Evaluations it may take."""
     decided: int | None = None
-    """The decision that ended it."""
     earlier: int = 0
     """Evaluations of races against incumbents that were replaced meanwhile."""
 
@@ -413,7 +409,7 @@ class ArtifactSearch:
             return 0, f"of {count(terms.patience, 'proposal')} in a row none was kept"
         mean = mean_of(state.values(self._measurer).values())
         if target is not None and mean >= self._research.sign * target:
-            already = "" if state.kept else " by the start"
+            already = "" if state.incumbent.trial else " by the start"
             return 0, f"the target of {target:g} is reached{already}"
         open_trials = (
             each for each in reversed(self._trials) if each.decided is None or each.decided >= order
@@ -552,7 +548,7 @@ class ArtifactSearch:
             numbers = tuple(race.measured)
             new = Contender(number, made.files, numbers, dict(race.measured), charged=set(numbers))
             known = now.known.after_keep(now.values(self._measurer), race)
-            after = replace(after, incumbent=new, kept=(*now.kept, new), known=known)
+            after = replace(after, incumbent=new, known=known)
         elif race:
             same = now.incumbent is state.incumbent
             after = replace(after, known=now.known.after_drop(race, same=same))

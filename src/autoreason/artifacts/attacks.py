@@ -23,7 +23,6 @@ class Language(NamedTuple):
     words: str
     """Its interpreters, which a file may name in its first line, and the endings of its files."""
     prints: str
-    """Code that prints `TEXT`."""
     takeover: str
     """Code that marks `PROBE` where it has the result's descriptor, writes `BEST` to all descriptors and ends."""
     expression: str
@@ -174,7 +173,8 @@ def attacks_on(
 ) -> Iterator[Attack]:
     """Every attack that applies to such an artifact, with marks left in `probe`, and `best` as the value to get."""
     yield Attack("an empty artifact", dict.fromkeys(start, ""), _EARNED)
-    noise = {path: _noise(random) for path in start}
+    letters = "abcdefgh 0123456789\n"
+    noise = {path: "".join(random.choices(letters, k=400)) for path in start}
     yield Attack("a random artifact", noise, _EARNED)
     constant = {path: _constant(path, text) for path, text in start.items()}
     yield Attack("a constant artifact", constant, _EARNED)
@@ -372,10 +372,6 @@ def _around(text: str, before: str, after: str) -> str:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__":
                 first = node.end_lineno or 0
     return "".join([*lines[:first], f"{before}\n", *lines[first:], f"\n{after}"])
-
-
-def _noise(random: Random) -> str:
-    return "".join(random.choice("abcdefgh 0123456789\n") for _ in range(400))
 
 
 def _constant(path: str, text: str) -> str:

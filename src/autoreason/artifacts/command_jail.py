@@ -44,10 +44,6 @@ def start_watch() -> None:
         os._exit(status)
 
 
-def enter() -> None:
-    _announce(os.getpid())
-
-
 def leave(group: int) -> None:
     _announce(-group)
 
@@ -98,7 +94,6 @@ class Jail(NamedTuple):
     """What one jail shows and allows; without bubblewrap it is a plain process."""
 
     folder: str
-    """The current folder."""
     limits: EvaluationLimits
     mounts: tuple[Mount, ...] = ()
     hidden: tuple[Path, ...] = ()
@@ -123,8 +118,11 @@ class Jail(NamedTuple):
         passed = [RESULT] * (result is not None) + ([] if status is None else [status])
         with ExitStack() as stack:
             if not self.unsafe:
-                calls = _open_filter()
+                # Bubblewrap reads the filter on system calls from it.
+                calls = os.memfd_create("filter")
                 stack.callback(os.close, calls)
+                os.write(calls, command_filter())
+                os.lseek(calls, 0, os.SEEK_SET)
                 passed.append(calls)
                 command = [*self._bubblewrap(environment, status, calls), *command]
             return subprocess.Popen(
@@ -198,13 +196,6 @@ class Jail(NamedTuple):
                     yield Mount("", str(Path(mount.inside) / folder.relative_to(source)))
 
 
-def _open_filter() -> int:
-    calls = os.memfd_create("filter")
-    os.write(calls, command_filter())
-    os.lseek(calls, 0, os.SEEK_SET)
-    return calls
-
-
 def _reserve(descriptor: int) -> None:
     """Have a descriptor open here, so that nothing of a new process can take its number."""
     try:
@@ -218,7 +209,7 @@ def _reserve(descriptor: int) -> None:
 
 def _prepare(limits: EvaluationLimits, own_user: bool, result: int | None) -> None:
     """Set limits and descriptors; runs in the new process before the command."""
-    enter()
+    _announce(os.getpid())
     if result is not None:
         os.dup2(result, RESULT)
     memory = limits.memory_mb << 20

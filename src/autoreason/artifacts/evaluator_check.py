@@ -54,8 +54,6 @@ class CheckRow(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckReport(Report):
-    """What was tried on an evaluator, and what it let through."""
-
     heading: ClassVar[str] = "An evaluator under attack"
     rows: tuple[CheckRow, ...]
     evaluations: int

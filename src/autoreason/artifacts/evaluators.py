@@ -10,7 +10,7 @@ import inspect
 import json
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from secrets import token_hex
@@ -27,8 +27,8 @@ from autoreason.artifacts.saved_evaluation import (
     TAIL,
     ItemWords,
     Reach,
-    SavedEvaluation,
     function_of,
+    load_evaluation,
     locked_folder,
     read_measurement,
     record_opening,
@@ -64,7 +64,7 @@ class OpenEvaluation(Struct, frozen=True, kw_only=True):
     run: str = field(default_factory=lambda: token_hex(8))
     """Who asks: a run opens a sealed set once, however often it is resumed."""
     start: Files = {}
-    """The artifact at the start, whose words are no sign of copying."""
+    """The artifact at the start, whose words are not a sign of copying."""
     unsafe: bool = False
     parallel: int = 1
     guards: tuple[str, ...] = ()
@@ -75,7 +75,6 @@ class OpenEvaluation(Struct, frozen=True, kw_only=True):
 
 class EvaluationOpened(Struct, frozen=True, kw_only=True):
     level: str
-    """How artifacts are kept from everything else."""
     reach: Reach
 
 
@@ -113,12 +112,9 @@ class _Bench:
         raise NotImplementedError
 
     async def measure(self, evaluation: Evaluation) -> Measurement:
-        """Make one evaluation; once more where the evaluator itself could not be run."""
         slot = await self._slots.get()
         try:
             found = await self._measure(evaluation, slot)
-            if found.outcome is EvaluationOutcome.EVALUATOR_ERROR:
-                found = await self._measure(evaluation, slot)
         finally:
             self._slots.put_nowait(slot)
         if not evaluation.sealed:
@@ -223,15 +219,13 @@ def main() -> None:
 
 
 class _SavedBench(_Bench):
-    """Evaluates by a saved evaluation, which is checked before each time."""
+    """Evaluates by a saved evaluation, in the evaluator's process."""
 
     def __init__(self, opening: OpenEvaluation) -> None:
-        self._saved = SavedEvaluation(opening.digest)
-        source = self._saved.source
+        source = load_evaluation(opening.digest)
         super().__init__(source, parallel=opening.parallel, run=opening.run, guards=opening.guards)
         self._start = opening.start
         self._words = ItemWords((*source.items, *source.sealed))
-        self._shared_runs: dict[int, int] = {}
         self._evaluator = _open_evaluator(source, opening)
         self.level = self._evaluator.level
         reach = self._evaluator.reach_of(opening.start) if opening.probe else Reach()
@@ -240,15 +234,10 @@ class _SavedBench(_Bench):
 
     async def _answer(self, evaluation: Evaluation) -> Measurement:
         found = await self.measure(evaluation)
-        # Most evaluations are of an artifact that was evaluated before.
-        mark = hash(frozenset(evaluation.files.items()))
-        if mark not in self._shared_runs:
-            shared = self._words.shared_runs(self._start, evaluation.files)
-            self._shared_runs[mark] = len(shared)
-        return replace(found, shared=self._shared_runs[mark])
+        shared = self._words.shared_runs(self._start, evaluation.files)
+        return replace(found, shared=len(shared))
 
     async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
-        self._saved.verify()
         return await self._evaluator.take(evaluation, items, slot)
 
     async def close(self) -> None:
@@ -323,7 +312,9 @@ class FunctionEvaluator:
 
     async def _session(self, slot: int, role: ProgramRole, files: Files) -> Session:
         """A process that has imported what these files import; most artifacts of a run import the same."""
-        hints = _import_hints(files.values())
+        # A program of comments: the modules to load before the jail closes, for sources on standard input.
+        names = sorted({name for text in files.values() for name in imported_modules(text)})
+        hints = "".join(f"# import {name}\n" for name in names[:1000])
         opened = self._sessions.get((slot, role))
         if opened is not None and opened.hints == hints:
             return opened.session
@@ -339,12 +330,6 @@ class FunctionEvaluator:
 
 def _python_texts(files: Files) -> Files:
     return {path: text for path, text in files.items() if path.endswith(".py")}
-
-
-def _import_hints(sources: Iterable[str]) -> str:
-    """A program of comments: the modules to load before the jail closes, for sources that come on standard input."""
-    names = sorted({name for source in sources for name in imported_modules(source)})
-    return "".join(f"# import {name}\n" for name in names[:1000])
 
 
 def _read_runs(evaluator: ProgramRun, artifact: ProgramRun | None, metric: str) -> Measurement:

@@ -69,7 +69,8 @@ def read_proposal(reply: str, files: Files) -> Proposal:
     if not edits:
         raise ProposalError(f"there is no change in that; give {FORM}")
     fields = _read_fields(blocks.prose)
-    hypothesis = fields.get("hypothesis") or _first_paragraph(blocks.prose)
+    paragraphs = map(_tidy, re.split(r"\n\s*\n", "\n".join(blocks.prose)))
+    hypothesis = fields.get("hypothesis") or next(filter(None, paragraphs), "")
     return Proposal(hypothesis, fields.get("expected", ""), edits)
 
 
@@ -205,7 +206,7 @@ class _Blocks:
     def _closing_fence(self, start: int, end: int) -> int:
         """Where the fence around a block ends that has no last mark: it must be the only one, and leave some text."""
         fences = [at for at in range(start, end) if _FENCE.match(self.lines[at])]
-        # The fence of a block that follows is no part of this one.
+        # The fence of a block that follows is not a part of this one.
         closing = fences[:1] if end < len(self.lines) else fences
         if (
             not self._fence
@@ -239,18 +240,15 @@ class _Blocks:
         if info.lower().startswith(("diff", "patch")):
             raise ProposalError(f"a diff cannot be applied here; give {FORM}")
         path = file_meant(self._path, self.files) or self._path
-        before = self.files.get(path, "").splitlines()
+        before = set(self.files.get(path, "").splitlines())
         body = _without_marks(body, before)
-        if gap := next(
-            (line for line in body.splitlines() if _leaves_out(line) and line not in before), ""
-        ):
+        new = [line for line in body.splitlines() if line not in before]
+        if gap := next(filter(_LEFT_OUT.match, (line.strip()[:_MAX_WORDS] for line in new)), ""):
             raise ProposalError(
-                f"{self._path} is not whole, it leaves parts out ({gap.strip()!r}); "
+                f"{self._path} is not whole, it leaves parts out ({gap!r}); "
                 "give the whole file, or replace passages by SEARCH and REPLACE"
             )
-        if mark := next(
-            (line for line in body.splitlines() if _MARK.match(line) and line not in before), ""
-        ):
+        if mark := next(filter(_MARK.match, new), ""):
             raise ProposalError(
                 f"{self._path} would have a mark in it ({mark.strip()[:_QUOTED]!r}); give {FORM}"
             )
@@ -262,17 +260,13 @@ def _leads_out(word: str) -> bool:
     return bool(_ANY_PATH.fullmatch(word) and path_fault(word))
 
 
-def _without_marks(body: str, before: list[str]) -> str:
+def _without_marks(body: str, before: set[str]) -> str:
     """A file without the lines around it in the prompt."""
     lines = body.strip("\n").split("\n")
     if not _FILE.match(lines[0]) or lines[0] in before:
         return body
     closed = len(lines) > 1 and (_FILE.match(lines[-1]) or _MIDDLE.match(lines[-1]))
     return "\n".join(lines[1:-1] if closed else lines[1:])
-
-
-def _leaves_out(line: str) -> bool:
-    return bool(_LEFT_OUT.match(line.strip()[:_MAX_WORDS]))
 
 
 def _whole(text: str) -> str:
@@ -298,11 +292,6 @@ def _read_fields(prose: list[str]) -> dict[str, str]:
         elif fields.get(name):
             name = ""
     return {name: _tidy(" ".join(lines)) for name, lines in fields.items()}
-
-
-def _first_paragraph(prose: list[str]) -> str:
-    paragraphs = re.split(r"\n\s*\n", "\n".join(prose))
-    return next((text for text in map(_tidy, paragraphs) if text), "")
 
 
 def _tidy(text: str) -> str:

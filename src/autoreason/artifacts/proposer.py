@@ -127,7 +127,6 @@ class View(NamedTuple):
     files: Files
     ledger: Sequence[TrialDecided]
     tried: Tried
-    """What became of artifacts, by their fingerprint."""
     summary: str
     """What is known of the incumbent and of the noise, in a sentence."""
 
@@ -142,7 +141,6 @@ class MadeProposal(Struct, frozen=True, kw_only=True):
     files: Files | None = None
     """The whole artifact after it; None where it is refused."""
     reason: str = ""
-    """Why it is refused."""
 
 
 class Proposer:
@@ -241,7 +239,7 @@ class Proposer:
 
 
 def ledger_text(trials: Sequence[TrialDecided], limit: int = _MAX_LEDGER) -> str:
-    """Every keep and the last twenty trials, the latest last; the oldest are left out where there are too many."""
+    """Every kept trial and the last twenty, the latest last; the oldest are left out where there are too many."""
     recent = trials[-_RECENT:]
     entries = [_entry(trial, tail=True) for trial in recent]
     older = [trial for trial in trials[:-_RECENT] if trial.status == "kept"]

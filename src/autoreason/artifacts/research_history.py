@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple, TypeVar
 from msgspec import field
 
 from autoreason.artifacts.acceptance import (
-    CorrectedKeeps,
+    CorrectedEffects,
     Effect,
     EndResult,
-    correct_keeps,
+    correct_effects,
     end_test,
     measure_noise,
 )
@@ -230,12 +230,19 @@ class Deliverable(NamedTuple):
 
 
 def deliverable(story: Story) -> Deliverable | None:
-    """What a run delivers, or would if it ended now; None where it is no research."""
+    """What a run delivers, or would if it ended now; None where it is not research."""
     research = research_of(story.task)
     if research is None:
         return None
     kept = {each.number: each for each in story.of(TrialDecided) if each.status == "kept"}
-    trials = _lineage(kept, _chosen(story, kept))
+    # What was tested, or won the playoff, or was kept last.
+    if tested := story.of(EndTested):
+        chosen = tested[-1].trial
+    elif measured := story.of(FinalistsMeasured):
+        chosen = measured[-1].chosen
+    else:
+        chosen = next(reversed(kept), 0)
+    trials = _lineage(kept, chosen)
     files = _with_changes(research.files, trials)
     for path in {*research.origin, *research.files, *files}:
         if fault := path_fault(path):
@@ -258,15 +265,6 @@ def _with_changes(files: Files, trials: Iterable[TrialDecided]) -> Files:
     return files
 
 
-def _chosen(story: Story, kept: dict[int, TrialDecided]) -> int:
-    """The trial that was tested, or won the playoff, or was kept last; 0 is the start."""
-    if tested := story.of(EndTested):
-        return tested[-1].trial
-    if measured := story.of(FinalistsMeasured):
-        return measured[-1].chosen
-    return next(reversed(kept), 0)
-
-
 class ResearchHistory:
     """The fold over the events of a research run; made anew when there are more."""
 
@@ -278,7 +276,7 @@ class ResearchHistory:
         self.delivered: Deliverable = delivered
         """The artifact at the start, and what it has become."""
         self.forked_from = story.forked_from or ""
-        """The run whose result is the start; empty where this is no fork."""
+        """The run whose result is the start; empty where this is not a fork."""
         self.trials = story.of(TrialDecided)
         """In the order in which they were decided."""
         self.noise = _last(story.of(NoiseMeasured))
@@ -351,12 +349,12 @@ class ResearchHistory:
         return not found.deterministic or not research.items or bool(research.sealed)
 
     @cached_property
-    def corrected(self) -> CorrectedKeeps | None:
+    def corrected(self) -> CorrectedEffects | None:
         """What the kept changes that led to the result are worth; None where no end test says so."""
         effects = [trial.effect for trial in self.delivered.trials if trial.effect]
         if self.end_result is None or len(effects) < len(self.delivered.trials):
             return None
-        return correct_keeps(effects, self.end_result.gain)
+        return correct_effects(effects, self.end_result.gain)
 
     @property
     def idle(self) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from statistics import fmean
 from typing import Any
@@ -193,7 +192,8 @@ class ResearchJob(Job):
             await self._measurer.measure_finally(f"playoff/{each}", history.files_of(each), times)
             for each in chosen
         ]
-        means = tuple(_mean([each.value for each in found]) for found in measured)
+        known = [[each.value for each in found if each.value is not None] for found in measured]
+        means = tuple(fmean(values) if values else None for values in known)
         broken = [broken_guard(research.guard, found) for found in measured]
 
         def rank(place: int) -> tuple[bool, bool, float, int]:
@@ -240,8 +240,3 @@ def split_sealed(items: int, groups: int, seed: int) -> list[tuple[int, ...]]:
     order = list(range(items))
     draw(seed, "sealed").shuffle(order)
     return [tuple(sorted(order[each::groups])) for each in range(min(groups, items))]
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None

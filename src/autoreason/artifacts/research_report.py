@@ -148,7 +148,6 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
 
 
 def research_report(story: Story) -> ResearchReport:
-    """The report on a run, so far as it has come."""
     history = ResearchHistory(story)
     corrected, used = history.corrected, history.delivered.trials
     effects = corrected.effects if corrected else (None,) * len(used)
@@ -157,12 +156,20 @@ def research_report(story: Story) -> ResearchReport:
         "" if story.status in FINISHED else f"{ENDINGS[story.status]}: {story.reason}".rstrip(": ")
     )
     claim = _Claim(history)
+    same = set(TrialRow.__struct_fields__) & set(TrialDecided.__struct_fields__)
     return ResearchReport(
         metric=history.research.metric,
         better=history.research.better,
         evaluations=history.evaluations,
         noise=history.noise,
-        trials=tuple(_row(trial, shrunken.get(trial.number)) for trial in history.trials),
+        trials=tuple(
+            TrialRow(
+                **{name: getattr(trial, name) for name in same},
+                shrunken=shrunken.get(trial.number),
+                mean=mean_of(trial.values) if trial.values else None,
+            )
+            for trial in history.trials
+        ),
         statuses=dict(Counter(trial.status for trial in history.trials).most_common()),
         idle=history.idle,
         loop_gain=history.loop_gain,
@@ -173,15 +180,6 @@ def research_report(story: Story) -> ResearchReport:
         result=history.result,
         claim=claim.conclusion(ending, accepted=story.status == "accepted"),
         test=claim.test(history.end) if history.end else "",
-    )
-
-
-def _row(trial: TrialDecided, shrunken: float | None) -> TrialRow:
-    same = set(TrialRow.__struct_fields__) & set(TrialDecided.__struct_fields__)
-    return TrialRow(
-        **{name: getattr(trial, name) for name in same},
-        shrunken=shrunken,
-        mean=mean_of(trial.values) if trial.values else None,
     )
 
 
@@ -311,7 +309,7 @@ class _Claim:
         history, found = self.history, self.found
         used = history.delivered.trials
         if history.idle and any(each.effect and each.effect.error for each in used):
-            yield idle_keeps(history.idle, len(used), len(history.kept))
+            yield describe_idle(history.idle, len(used), len(history.kept))
         if found and not found.deterministic and isfinite(found.least):
             least = figure(found.least, found.least)
             yield f"such a test shows a gain of {least} four times in five"
@@ -328,7 +326,7 @@ class _Claim:
             yield "the evaluator was not checked: the artifact may have written its own score"
 
 
-def idle_keeps(idle: int, used: int, kept: int) -> str:
+def describe_idle(idle: int, used: int, kept: int) -> str:
     """How many of the kept changes in the result do nothing or harm, in words."""
     if used == 1:
         return f"{'it' if kept == 1 else 'the one in the result'} probably did not help"

@@ -104,7 +104,6 @@ class ResearchTask(Work, TaskTerms, frozen=True, kw_only=True, tag_field="type",
     name = "research tasks"
 
     files: Files
-    """The artifact at the start."""
     origin: Files = {}
     """Of a fork: the artifact at the start of the first run, which is on disk; empty where that is the start."""
     evaluation: str = ""
@@ -113,7 +112,6 @@ class ResearchTask(Work, TaskTerms, frozen=True, kw_only=True, tag_field="type",
     """The number is a time: evaluations are made one at a time, in turn with the incumbent's."""
     items: int = 0
     sealed: int = 0
-    """How many sealed items there are."""
     opened: int = 0
     """How often this sealed set was opened before this run."""
     evaluator_source: str = ""
@@ -216,8 +214,6 @@ _TIMES = re.compile(r"(?:.*_)?(?:seconds|milliseconds|s|ms|us|ns)", re.IGNORECAS
 
 
 class TaskKeys(TaskTerms, frozen=True, kw_only=True):
-    """The front matter of a research task."""
-
     items: str = ""
     sealed: str = ""
     needs: tuple[str, ...] = ()
@@ -227,8 +223,6 @@ class TaskKeys(TaskTerms, frozen=True, kw_only=True):
 
 
 class ResearchFile(NamedTuple):
-    """A research task as it was read."""
-
     task: Task
     """What is recorded: no item, and the evaluator's source only where the task shows it."""
     evaluation: EvaluationSource

@@ -78,36 +78,22 @@ def evaluation_path(digest: str) -> Path:
     return data_folder() / "evaluations" / f"{digest}.msgpack"
 
 
-class SavedEvaluation:
-    """A saved evaluation, which must stay as it was saved."""
-
-    def __init__(self, digest: str) -> None:
-        self.digest = digest
-        self._path = evaluation_path(digest)
-        self._signature: tuple[int, ...] = ()
-        self.source = self._load()
-
-    def verify(self) -> None:
-        """Check the saved copy."""
-        if signature(self._path) != self._signature:
-            self._load()
-
-    def _load(self) -> EvaluationSource:
-        found = signature(self._path)
-        try:
-            body = self._path.read_bytes()
-        except OSError:
-            raise InvalidInput(
-                f"the evaluator of this run is not saved here (no {self._path}); start again from its task"
-            ) from None
-        if sha256(body).hexdigest() != self.digest:
-            raise InvalidInput(
-                f"{self._path} was changed; remove it and start again from the task's own files"
-            )
-        self._signature = found
-        source = msgspec.msgpack.decode(body, type=EvaluationSource)
-        items, sealed = (tuple(map(json.loads, each)) for each in (source.items, source.sealed))
-        return replace(source, items=items, sealed=sealed)
+def load_evaluation(digest: str) -> EvaluationSource:
+    """A saved evaluation, which must be as it was saved."""
+    path = evaluation_path(digest)
+    try:
+        body = path.read_bytes()
+    except OSError:
+        raise InvalidInput(
+            f"the evaluator of this run is not saved here (no {path}); start again from its task"
+        ) from None
+    if sha256(body).hexdigest() != digest:
+        raise InvalidInput(
+            f"{path} was changed; remove it and start again from the task's own files"
+        )
+    source = msgspec.msgpack.decode(body, type=EvaluationSource)
+    items, sealed = (tuple(map(json.loads, each)) for each in (source.items, source.sealed))
+    return replace(source, items=items, sealed=sealed)
 
 
 def signature(path: Path) -> tuple[int, ...]:

@@ -23,7 +23,6 @@ from autoreason.task import Work
 _MARK = "\x01"
 """Encloses the digest of a text; JSON escapes control characters, so it never contains one."""
 _MIN_LENGTH = 200
-"""Characters from which a text is shared."""
 _MAX_KNOWN = 8_000_000
 """Characters of texts that a writer remembers."""
 # A line that separates texts in a prompt, as JSON. A pattern that begins with a choice is ten times slower.
@@ -40,7 +39,6 @@ class SharedTexts:
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._known: dict[str, dict[str, str]] = {}
-        """Digests of texts, for each run."""
         self._size = 0
 
     def share(self, run: str, parts: tuple[str, ...]) -> str:

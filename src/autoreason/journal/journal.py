@@ -103,7 +103,6 @@ def open_store(place: Place) -> Store:
 T = TypeVar("T")
 _ALL_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept", "guide")
 _MAX_INTEGER = 2**63 - 1
-"""The largest integer of SQLite."""
 _FIRST_PAGE, _MAX_PAGE = 20, 5000
 """Runs that a list reads at once."""
 _WITH_SETTINGS = (RunStarted, RunResumed)

@@ -49,7 +49,12 @@ def select_runs(
         for row in takewhile(lambda row: since is None or row.created >= since, rows)
         if (until is None or row.created < until)
         and (search is None or search.casefold() in f"{row.title}\n{row.id}".casefold())
-        and (not states or _is_in(journal, row, states))
+        and (
+            not states
+            or row.state in states
+            # Reading them all takes a while.
+            or ("damaged" in states and readable_story(journal, row.id) is None)
+        )
         and ((strategy is None and model is None) or _has(journal, row.id, strategy, model))
     )
 
@@ -74,11 +79,6 @@ def readable_story(journal: Journal, run: str) -> Story | None:
         return journal.outline(run)
     except JournalError:
         return None
-
-
-def _is_in(journal: Journal, row: RunRow, states: tuple[str, ...]) -> bool:
-    # Only a run that cannot be read is damaged, and reading them all takes a while.
-    return row.state in states or ("damaged" in states and readable_story(journal, row.id) is None)
 
 
 def _has(journal: Journal, run: str, strategy: str | None, model: str | None) -> bool:

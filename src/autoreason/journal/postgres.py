@@ -85,7 +85,6 @@ _RETRY_FOR = 120.0
 """Seconds for which a lost connection is tried again, unless the URL says otherwise."""
 _RETRY_PAUSE = 0.25
 _MAX_ROWS = 1000
-"""Rows that are sent together."""
 _LOCK_PATIENCE = 1.0
 """Seconds; the server notices a moment later that a process was killed."""
 _LOCK_PAUSE = 0.02
@@ -361,7 +360,6 @@ class PostgresConnection(SharedTexts):
         self._locking: list[tuple[Row, psycopg.Cursor[Row]]] = []
         """Locks that this transaction asks for."""
         self._locks: dict[int, Row] = {}
-        """Locks of this session, by key."""
         self._writer = self._batch = 0
         self.reopen: Callable[[], PostgresConnection] | None = None
         """Opens another session in place of one that was lost."""

@@ -93,7 +93,10 @@ def match_name(given: str, newest_first: Sequence[str]) -> str:
     if given in newest_first:
         return given
     if age := age_of(given):
-        return _by_age(given, age, newest_first)
+        if age <= (count := len(newest_first)):
+            return newest_first[age - 1]
+        there = f"are only {count}" if count else "is none"
+        raise UnknownRun(f"no run {given!r}, there {there}; see `autoreason runs`")
     found = [
         name
         for name in newest_first
@@ -107,14 +110,6 @@ def match_name(given: str, newest_first: Sequence[str]) -> str:
     raise InvalidInput(
         f"{given!r} could be {', '.join(found[:_SHOWN])}{more}; give more of the name"
     )
-
-
-def _by_age(given: str, place: int, newest_first: Sequence[str]) -> str:
-    if place <= len(newest_first):
-        return newest_first[place - 1]
-    count = len(newest_first)
-    there = "is none" if count == 0 else f"{'is' if count == 1 else 'are'} only {count}"
-    raise UnknownRun(f"no run {given!r}, there {there}; see `autoreason runs`")
 
 
 def _nearest(given: str, names: Sequence[str]) -> str:

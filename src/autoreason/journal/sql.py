@@ -21,7 +21,6 @@ ROLES = get_args(Role)
 APPLICATION_ID = int.from_bytes(b"aure", "big")
 """In the header of every journal, so that no other database is mistaken for one."""
 VERSION = 1
-"""Of the schema."""
 TABLES = ("runs", "texts", "events", "asked", "replies", "commands")
 
 
@@ -153,7 +152,6 @@ def rows_of(table: str) -> str:
 
 
 INSERT = {table: _insert_into(table) for table in COLUMNS}
-"""Given the columns of a row."""
 
 
 def as_list(names: Iterable[str]) -> str:

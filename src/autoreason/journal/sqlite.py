@@ -436,10 +436,12 @@ class Reader:
             if log.exists():
                 shutil.copyfile(log, log_of(copy))
         except OSError as error:
+            self._copy.cleanup()
             raise JournalError(
                 f"cannot copy {path} to read it: {error.strerror}; {NAME_ANOTHER}"
             ) from None
         if path.stat().st_mtime_ns != before:
+            self._copy.cleanup()
             raise JournalError(f"{path} was written while it was copied to be read; try again")
         return _connect_checked(copy)
 

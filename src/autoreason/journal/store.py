@@ -85,7 +85,6 @@ Read = Callable[[str, tuple[Any, ...]], list[Row]]
 Commit = Callable[[Change[Any]], Awaitable[Any]]
 """Writes a change, through an open writer, and waits until it is on the disk."""
 Sleep = Callable[[float], Awaitable[None]]
-"""Waits so many seconds."""
 
 
 class Source(Protocol):

@@ -32,8 +32,8 @@ T = TypeVar("T")
 GUIDE: tuple[CommandKind, ...] = ("guide",)
 _LINGER = 0.02
 """Seconds to wait for more work before writing what no caller waits for."""
-_LOOK = 2.0
-"""Seconds between two looks at whether an idle connection was lost, and with it the locks of runs."""
+_IDLE_CHECK = 2.0
+"""Seconds after which an idle connection is checked, whether it was lost, and with it the locks of runs."""
 _LARGE, _GATHER = 16, 0.012
 """After a batch as large as that many runs are under way: seconds to wait for more, for fewer and larger commits."""
 
@@ -127,7 +127,7 @@ class Writer:
     def _take(self) -> tuple[list[_Work], bool]:
         """Everything queued, and whether more may come."""
         with self._bell:
-            if not self._bell.wait_for(lambda: self._queue or self._closed, timeout=_LOOK):
+            if not self._bell.wait_for(lambda: self._queue or self._closed, timeout=_IDLE_CHECK):
                 return [], True
             self._bell.wait_for(lambda: self._hurry, timeout=_LINGER)
             if self._gathers:

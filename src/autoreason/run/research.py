@@ -26,9 +26,9 @@ from autoreason.artifacts.research_task import (
     research_of,
 )
 from autoreason.artifacts.saved_evaluation import (
-    SavedEvaluation,
     count_openings,
     function_of,
+    load_evaluation,
     save_evaluation,
 )
 from autoreason.errors import InvalidInput, Stopped
@@ -247,7 +247,7 @@ def caller_service(
     research = research_of(task)
     if research is None or evaluate is None:
         return None
-    source = SavedEvaluation(research.evaluation).source
+    source = load_evaluation(research.evaluation)
     return EvaluationService(caller_evaluator(task, settings, evaluate, source, run))
 
 
@@ -301,7 +301,7 @@ def read_recorded(
         raise InvalidInput("the task is measured by a function; give it as `evaluate`")
     source = EvaluationSource(evaluate="", metric=work.metric)
     if work.evaluation:
-        source = SavedEvaluation(work.evaluation).source
+        source = load_evaluation(work.evaluation)
     elif work.items or work.sealed:
         raise InvalidInput("the items of this task are not saved here; read it from its file")
     if evaluate:
