@@ -48,10 +48,8 @@ from autoreason.artifacts.saved_evaluation import (
     record_opening,
     save_evaluation,
 )
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, MetricFailed
 from autoreason.files import data_folder
-from autoreason.errors import MetricFailed
-from autoreason.paths import data_folder
 from autoreason.programs.sandbox.levels import open_sandbox
 
 CONSTANT = function("def score(artifact): return 1")
