@@ -257,13 +257,9 @@ def _verdicts(text: str, where: Mapping[str, int]) -> Iterator[tuple[str, int, b
     for form in _VERDICTS:
         for match in form.finditer(text):
             if match["label"] in where:
-                yield match["label"], _place(match, last), bool(match["not"])
-
-
-def _place(match: re.Match[str], last: int) -> int:
-    word = match.groupdict().get("place") or "best"
-    number = PLACES.get(word.lower()) or int(word.strip("#stndrhSTNDRH"))
-    return number if number > 0 else last
+                word = match.groupdict().get("place") or "best"
+                place = PLACES.get(word.lower()) or int(word.strip("#stndrhSTNDRH"))
+                yield match["label"], place if place > 0 else last, bool(match["not"])
 
 
 def _misordered(run: re.Match[str], where: Mapping[str, int]) -> bool:

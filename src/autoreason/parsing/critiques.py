@@ -255,11 +255,13 @@ def read_critique(reply: str, text: str, *, program: bool | None = None) -> Crit
     Critics of programs write sentences rather than quotes; such a problem is kept if the critique as a whole
     is clearly about this program. Whether `text` is a program is detected unless `program` says so.
     """
-    problems = _read_json(reply)
-    in_form = problems is not None
+    items = _last_list(reply)
+    # In JSON, valid or broken.
+    problems = [] if items == [] else _problems(items or ()) or _problems(_fields(reply))
+    in_form = items == [] or bool(problems)
     about = Program(text) if (is_program(text) if program is None else program) else None
     is_quoted = (about or Prose(text)).quotes
-    if problems is None:
+    if not in_form:
         problems = _problems(_in_prose(reply, is_quoted))
     if about:
         valid = _about_program(problems, reply, about)
@@ -292,14 +294,6 @@ def describe(problems: tuple[CritiqueProblem, ...]) -> str:
     return "\n".join(
         f"- ({p.severity}) {where[p.kind].replace('{}', p.quote)}{p.problem}" for p in worst_first
     )
-
-
-def _read_json(reply: str) -> list[CritiqueProblem] | None:
-    """The problems in a reply in JSON, valid or broken; None where there is no list of them."""
-    items = _last_list(reply)
-    if items == []:
-        return []
-    return _problems(items or ()) or _problems(_fields(reply)) or None
 
 
 def _problems(items: Iterable[dict[str, Any]]) -> list[CritiqueProblem]:

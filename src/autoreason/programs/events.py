@@ -188,7 +188,8 @@ def why_unsolved(events: Sequence[Solved], assignments: Sequence[Assignment], *,
     """What the program for the one problem fails, or every program of a set; empty where that is nothing."""
     if one:
         return "" if all(map(_is_solved, events)) else describe_solved(events[-1])
-    if not events or any(map(_passes_some, events)):
+    results = [each.public or each.private for each in events if each.program is not None]
+    if not events or any(result is None or result.passed for result in results):
         return ""
     public = [bool(each.public) for each in assignments if not each.remark]
     some = "public or, where there is none, private" if any(public) else "private"
@@ -199,11 +200,6 @@ def why_unsolved(events: Sequence[Solved], assignments: Sequence[Assignment], *,
 def _is_solved(event: Solved) -> bool:
     results = [each for each in (event.public, event.private) if each]
     return event.program is not None and all(each.verdict == "accepted" for each in results)
-
-
-def _passes_some(event: Solved) -> bool:
-    result = event.public or event.private
-    return event.program is not None and (result is None or result.passed > 0)
 
 
 def describe_ending(event: Solved) -> str:

@@ -151,7 +151,9 @@ def choose(
     informative = _informative_inputs(candidates)
     voters = [*candidates, *(each.observations for each in others)]
     support = [
-        sum(_count_agreements(each, voter, informative) for voter in voters) for each in candidates
+        # A failure is not an answer.
+        sum(one[at] == each[at] and not one[at].failure for each in voters for at in informative)
+        for one in candidates
     ]
     index = support.index(max(support))
     groups = sorted(group(programs, observed), key=lambda each: index not in each)
@@ -175,10 +177,6 @@ def _informative_inputs(behaviours: Sequence[Behaviour]) -> list[int]:
     working = [each for each in behaviours if not all(results.failure for results in each)]
     failed = [sum(bool(each[place].failure) for each in working) for place in every]
     return [place for place in every if working and 2 * failed[place] <= len(working)]
-
-
-def _count_agreements(one: Behaviour, other: Behaviour, inputs: Sequence[int]) -> int:
-    return sum(one[each] == other[each] and not one[each].failure for each in inputs)
 
 
 _PANEL_STAGE = "panel"

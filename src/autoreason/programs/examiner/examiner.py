@@ -190,7 +190,7 @@ def judge_calls(tests: ProgramRun, program: ProgramRun, test: Example, limits: R
         reason = reason or _exception(trace)
     else:
         reason = _detail(failed_run, verdict, limits)
-    line, returned, got = str(report.get("line", "")), report.get("called", ""), report.get("got")
+    line, returned, got = (str(report.get(name, "")) for name in ("line", "called", "got"))
     if returned:
         returned += f" returned {got}" if got else " did not return"
     difference = f"does not hold: {_short(line)}" + (f" ({_short(returned)})" if returned else "")

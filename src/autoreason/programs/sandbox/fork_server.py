@@ -354,7 +354,9 @@ def _serve(control: socket.socket, jail_spec: jail.JailSpec, uids: list[int]) ->
                 message, descriptors, _, _ = socket.recv_fds(control, 16, 1)
                 if not message:
                     os._exit(0)
-                uid = _free(uids, {each.uid for each in solutions.values()})
+                # An unused one if any is left; None where no user can be chosen.
+                used = {each.uid for each in solutions.values()}
+                uid = next((uid for uid in uids if uid not in used), uids[-1] if uids else None)
                 solution = _start_solution(
                     socket.socket(fileno=descriptors[0]), jail_spec._replace(uid=uid)
                 )
@@ -365,11 +367,6 @@ def _serve(control: socket.socket, jail_spec: jail.JailSpec, uids: list[int]) ->
                 events.unregister(ready)
                 os.close(ready)
                 _report_end(solutions.pop(ready))
-
-
-def _free(uids: list[int], used: set[int | None]) -> int | None:
-    """A user for another solution: an unused one if any is left; None where no user can be chosen."""
-    return next((uid for uid in uids if uid not in used), uids[-1] if uids else None)
 
 
 def _start_solution(session: socket.socket, jail_spec: jail.JailSpec) -> SolutionProcess:

@@ -145,7 +145,8 @@ class UnsafeSession:
                 await asyncio.wait([waiting], timeout=idle.next_check(max_idle))
                 late = not waiting.done() and idle.update() >= max_idle
         finally:
-            _kill(process)
+            with suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
             if not waiting.done():
                 # Stopped or interrupted: the process was killed and ends soon.
                 await asyncio.wait([waiting])
@@ -180,11 +181,6 @@ def _wait_for(process: subprocess.Popen[bytes]) -> ProcessEnd:
     process.returncode = os.waitstatus_to_exitcode(status)
     peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return ProcessEnd(process.returncode, usage.ru_utime + usage.ru_stime, peak)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _end_reason(end: ProcessEnd, output_size: int, errors: bytes, limits: RunLimits) -> EndReason:

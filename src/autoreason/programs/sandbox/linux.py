@@ -416,7 +416,7 @@ class LinuxSession:
             seconds=reply.seconds,
             wall=reply.wall,
             memory=reply.memory,
-            stdout=_read(out, self._limits.output),
+            stdout=os.pread(out, min(self._limits.output, os.fstat(out).st_size), 0),
             stderr=kept,
             detail=kept.decode(errors="replace").strip() if end_reason == "broken" else "",
         )
@@ -431,15 +431,6 @@ class OversizedProgram:
     async def run(self, stdin: bytes, **_: object) -> ProgramRun:  # noqa: ARG002
         message = f"SyntaxError: the source is {self._size:,} bytes long; at most {SOURCE_LIMIT:,} are run\n"
         return ProgramRun(end_reason="exit", status=1, stderr=message.encode())
-
-
-def _read(descriptor: int, limit: int) -> bytes:
-    parts = []
-    at = 0
-    while at < limit and (part := os.pread(descriptor, limit - at, at)):
-        parts.append(part)
-        at += len(part)
-    return b"".join(parts)
 
 
 @contextmanager

@@ -409,7 +409,9 @@ def score(_: CodeType, channel: int) -> NoReturn:
         status = UNUSABLE
     with suppress(BaseException):
         sys.stderr.flush()
-    _write(json.dumps(report).encode())
+    view = memoryview(json.dumps(report).encode())
+    while view:
+        view = view[os.write(1, view) :]
     os._exit(status)
 
 
@@ -435,9 +437,3 @@ def _explain(error: BaseException, client: ProgramClient) -> str:
         return client.program_error or client.tests_error
     # Of the artifact's own exceptions only the type is certain.
     return "".join(traceback.format_exception_only(error)).strip()[-MAX_TEXT:]
-
-
-def _write(body: bytes) -> None:
-    view = memoryview(body)
-    while view:
-        view = view[os.write(1, view) :]
