@@ -48,8 +48,8 @@ def test_a_text_liked_for_being_new_displaces_a_better_one() -> None:
 
 
 def test_a_playoff_delivers_better_texts_where_revisions_do_harm() -> None:
-    without = play_all(world(), settings(playoff=0), 20, seed=1)
-    with_one = play_all(world(), settings(), 20, seed=1)
+    without = play_all(world(), settings(playoff=0), 8, seed=1)
+    with_one = play_all(world(), settings(), 8, seed=1)
     assert np.array_equal(without.displaced, with_one.displaced)
     assert with_one.quality.mean() > without.quality.mean()
 
@@ -70,13 +70,13 @@ def test_prose_critics_are_never_silent() -> None:
 
 
 def test_a_budget_includes_playoff_and_confirmation_and_leaves_room_for_one_pass() -> None:
-    free = play_all(world(), settings(), 8, seed=2)
+    free = play_all(world(), settings(), 4, seed=2)
     for budget in (30, 80):
-        within = play_all(world(), settings(), 8, seed=2, budget=budget)
+        within = play_all(world(), settings(), 4, seed=2, budget=budget)
         assert (within.calls <= budget).all()
         short = free.calls <= budget
         assert np.array_equal(within.quality[short], free.quality[short])
-    assert (play_all(world(), settings(), 3, seed=2, budget=1).passes == 1).all()
+    assert (play_all(world(), settings(), 2, seed=2, budget=1).passes == 1).all()
 
 
 def test_a_summary_says_nothing_of_displacements_where_there_were_none() -> None:
@@ -189,6 +189,7 @@ def test_a_study_concludes_which_protocol_delivers_the_best_text() -> None:
     alone = study("paper")
     assert alone.conclusion.startswith("paper delivers quality ")
     assert list(alone.to_dict()) == ["conclusion", "plan", "worlds", "cells"]
+    assert "the first draft has quality 0" in alone.to_text()
 
 
 def changed_by(*given: str) -> NamedProtocol:
