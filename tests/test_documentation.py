@@ -46,7 +46,13 @@ from autoreason.studies.lab_file import ARM_KEYS
 from autoreason.studies.lab_report import LabReport, LeftOut
 from autoreason.studies.panel_jobs import RejudgeReport
 from autoreason.studies.panel_report import EntryDuel, EntryStanding, PanelReport
-from autoreason.studies.ratings import Person, RatingsReport, Standing, TaskAgreement, TaskResult
+from autoreason.studies.ratings import (
+    Person,
+    RatingsReport,
+    TaskAgreement,
+    TaskResult,
+    TextStanding,
+)
 from autoreason.studies.simulate.study import Cell, Interval, Plan, SimulationReport, Summary
 from autoreason.studies.simulate.world import World
 from autoreason.task import FRONT_MATTER, read_task
@@ -232,7 +238,7 @@ def test_the_research_task_that_is_shown_can_be_run(
             (ProgramResult, Trial, Share, BrokenRecord, Assignment, Example),
         ),
         ("`simulate`", (SimulationReport, Plan, Cell, Summary, World, Interval)),
-        ("`rate report`", (RatingsReport, TaskResult, Standing, Person, TaskAgreement)),
+        ("`rate report`", (RatingsReport, TaskResult, TextStanding, Person, TaskAgreement)),
         ("`research`", (ResearchReport, NoiseMeasured, TrialRow, Effect, FinalistsMeasured)),
         ("`research`", (EndTested, EndResult)),
     ],

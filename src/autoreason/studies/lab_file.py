@@ -161,12 +161,12 @@ TASK_KEYS: dict[str, type[Struct]] = {
 }
 
 
-class CellBudget(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CellLimits(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The limits of a cell."""
 
 
 class WholeBudget(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    cell: CellBudget = CellBudget()
+    cell: CellLimits = CellLimits()
 
 
 class PanelKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -250,11 +250,11 @@ def read_suite(
         value = value | {"repeats": repeats}
     keys = document.convert((), value, SuiteKeys)
     servers = {"base_url": base_url, "allow_http": allow_http, "batch": batch}
-    return _Reading(document, keys, source.resolve().parent, models, servers).read()
+    return _SuiteReading(document, keys, source.resolve().parent, models, servers).read()
 
 
 @dataclass
-class _Reading:
+class _SuiteReading:
     document: MarkedYaml
     keys: SuiteKeys
     folder: Path

@@ -26,9 +26,9 @@ from autoreason.studies.lab_suite import (
     PANEL,
     Cell,
     CellFinished,
+    CellGroup,
     CellQuery,
     CellResult,
-    Group,
     Suite,
     all_cells,
     groups,
@@ -90,7 +90,7 @@ class LabJob(Job):
         assert suite is not None
         return suite
 
-    async def _run_group(self, suite: Suite, group: Group) -> None:
+    async def _run_group(self, suite: Suite, group: CellGroup) -> None:
         drafts = await self._ask([CellQuery.of(cell) for cell in group.drafts])
         match = suite.match
         if match and match.amount is None:
@@ -134,7 +134,7 @@ class LabJob(Job):
 
     async def _run_arms(
         self,
-        group: Group,
+        group: CellGroup,
         cells: Iterable[Cell],
         drafts: Mapping[str, CellResult],
         amount: Decimal | None = None,

@@ -393,7 +393,7 @@ def panel_texts(panel: SuitePanel, texts: Mapping[str, str]) -> Mapping[str, str
     return cut_to_equal_length(texts) if panel.equal_length and texts else texts
 
 
-class Group(NamedTuple):
+class CellGroup(NamedTuple):
     """The cells of one task in one repeat, each kind after the other."""
 
     drafts: tuple[Cell, ...]
@@ -404,7 +404,7 @@ class Group(NamedTuple):
         return next((cell for cell in self.drafts if arm in cell.arms), None)
 
 
-def groups(suite: Suite) -> Iterator[Group]:
+def groups(suite: Suite) -> Iterator[CellGroup]:
     """Repeat by repeat, so that a suite that is stopped early has run all tasks and arms equally often."""
     numbers = count_from(1)
     for repeat in range(1, max(map(suite.arm_repeats, suite.arms)) + 1):
@@ -419,7 +419,7 @@ def groups(suite: Suite) -> Iterator[Group]:
                 ("arm", {arm: (arm,) for arm in arms}),
                 (PANEL, panels),
             )
-            yield Group(
+            yield CellGroup(
                 *(
                     tuple(
                         Cell(

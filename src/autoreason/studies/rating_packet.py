@@ -128,7 +128,7 @@ class PacketKey(Struct, frozen=True, kw_only=True):
     tasks: tuple[NamedTask, ...]
 
 
-class Opening(Struct, frozen=True, kw_only=True):
+class KeyOpening(Struct, frozen=True, kw_only=True):
     at: datetime
     ratings: dict[str, str]
     """The SHA-256 of every person's ratings at that moment, by file."""
@@ -145,17 +145,17 @@ def unseal(sealed: bytes) -> PacketKey:
     return msgspec.json.decode(plain, type=PacketKey)
 
 
-def opening(folder: Path) -> Opening | None:
+def opening(folder: Path) -> KeyOpening | None:
     path = folder / OPENING
-    return decode(path.read_bytes(), Opening, path) if path.exists() else None
+    return decode(path.read_bytes(), KeyOpening, path) if path.exists() else None
 
 
-def open_key(folder: Path, packet: Packet, now: datetime) -> tuple[PacketKey, Opening]:
+def open_key(folder: Path, packet: Packet, now: datetime) -> tuple[PacketKey, KeyOpening]:
     """The key of a packet; the first opening is recorded before the key is read."""
     sealed = _read_known(folder / KEY, packet.key)
     opened = opening(folder)
     if opened is None:
-        opened = Opening(at=now, ratings=rating_digests(folder))
+        opened = KeyOpening(at=now, ratings=rating_digests(folder))
         data = msgspec.json.format(msgspec.json.encode(opened), indent=2)
         write_durably(folder / OPENING, data + b"\n")
     return unseal(sealed), opened
