@@ -213,8 +213,6 @@ _NEEDS: dict[str, str] = {
 
 
 class TaskSource(NamedTuple):
-    """A task that a process has to read: a set of problems, or a research task."""
-
     job: str
     path: Path
     options: dict[str, Any]
@@ -306,7 +304,6 @@ class _SuiteReading:
         return SuiteFile(suite, keys.seed, _limits(keys.budget), self.sources, self.document)
 
     def _address(self, name: Any, key: str = "model") -> str:
-        """The address of a model, which may be given by a name that the suite leaves open."""
         if "/" in str(name):
             return str(name)
         if name not in self.keys.models:

@@ -139,7 +139,6 @@ class LabJob(Job):
         drafts: Mapping[str, CellResult],
         amount: Decimal | None = None,
     ) -> dict[str, CellResult]:
-        """Cells of arms, each from its draft; without one it is left out."""
         begin: list[CellQuery] = []
         for cell in cells:
             draft = group.draft_of(cell.arms[0])
@@ -190,8 +189,6 @@ class LabJob(Job):
 
 
 class LabProgress(NamedTuple):
-    """Counts over the cells of a suite, those of the suite it adds to included."""
-
     total: int
     done: int
     left_out: int
@@ -231,8 +228,6 @@ class LabProgress(NamedTuple):
 
 
 class SuiteCells:
-    """The cells of a story, those that have ended counted as they come."""
-
     def __init__(self, story: Story) -> None:
         self._story = story
         self._done = self._left_out = 0

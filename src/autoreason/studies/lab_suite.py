@@ -138,7 +138,6 @@ class Suite(Struct, frozen=True, kw_only=True):
 
     @property
     def judged(self) -> list[tuple[str, ...]]:
-        """The sets of arms that panels compare, each once."""
         sets = [each.arms for each in self.comparisons if each.measure == "preferred"]
         return [arms for at, arms in enumerate(sets) if set(arms) not in map(set, sets[:at])]
 
@@ -155,7 +154,6 @@ class SuiteWork(Work, Struct, frozen=True, tag_field="type", tag=True):
 
 
 def suite_of(task: Task | None) -> Suite | None:
-    """The suite of a task; None where it is another task."""
     work = task.work if task else None
     return work.suite if isinstance(work, SuiteWork) else None
 
@@ -230,7 +228,6 @@ class CellResult(Struct, frozen=True, kw_only=True):
     invalid: int = 0
     """Ballots without a vote, of those cast."""
     ballots: tuple[Ballot, ...] = ()
-    """Those of a panel over finished texts."""
     spent: Spent = Spent()
     seconds: float = 0.0
     finished: bool = True
@@ -245,7 +242,6 @@ class CellQuery(Query[CellResult], frozen=True, kw_only=True):
     """The draft it begins from, or what it judges, by arm."""
     amount: Decimal | None = None
     attempt: int = 0
-    """How often its panels failed before."""
 
     @classmethod
     def of(

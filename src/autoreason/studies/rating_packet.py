@@ -73,7 +73,6 @@ def read_packet(folder: Path) -> Packet:
 
 
 def read_part(folder: Path, packet: Packet, name: str) -> str:
-    """A brief or text of a packet, as it was when the packet was built."""
     return _read_known(folder / name, packet.files.get(name, "")).decode()
 
 
@@ -411,7 +410,6 @@ class Sheet:
 
 
 def steps_in(packet: Packet) -> int:
-    """How many steps there are to complete: every text, and one ranking for each task."""
     return sum(len(task.codes) + 1 for task in packet.tasks)
 
 
@@ -498,7 +496,6 @@ class OpenSheet:
 
 
 def open_sheet(folder: Path, packet: Packet, rater: str, now: datetime) -> OpenSheet:
-    """The sheet of a person by name: as they left it, or a new one."""
     name = check_name(rater)
     sheets = {path: read_sheet(path, packet) for path in sorted((folder / RATINGS).glob("*.jsonl"))}
     for path, sheet in sheets.items():

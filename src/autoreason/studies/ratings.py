@@ -244,7 +244,6 @@ def _agreement_with(panel: AgreementWithPanel | None) -> list[tuple[str, str]]:
 
 
 def conclude(folder: Path, *, panel: Sequence[Rankings] = ()) -> RatingsReport:
-    """Open the key of a packet, once and for good, and report how people rated the texts."""
     packet = read_packet(folder)
     with nullcontext() if opening(folder) else lock_packet(folder):
         sheets = read_sheets(folder, packet)
