@@ -462,8 +462,9 @@ def _method(found: LabReport) -> Rows:
     for name, repeats in found.added.items():
         assert found.add is not None
         measure = next(pair.measure for pair in found.pairs if pair.comparison == name)
-        why = f"without an interval of {in_units(measure, found.add.width)} or less"
-        rows.append(("Added", f"{count(repeats, 'repeat')} to {name}, which was {why}"))
+        why = f"it had no interval of {in_units(measure, found.add.width)} or less"
+        added = f"{count(repeats, 'repeat')} to {name} by the rule of the suite"
+        rows.append(("Added", f"{added}: {why}"))
     return rows
 
 

@@ -310,8 +310,8 @@ def check_match(suite: Suite) -> None:
         prices = [rates(address) for address in addresses]
         if not all(prices) or not any(each and (each.input or each.output) for each in prices):
             raise InvalidInput(
-                "budgets are matched by cost where every model has a price that is known and one of them "
-                "costs something; match calls or tokens"
+                "budgets cannot be matched by cost where models cost nothing or a price is not known; "
+                "match calls or tokens"
             )
 
 
