@@ -573,7 +573,8 @@ def _arms(
         for name in names
     }
     if len(arms) < max(at_least, len(names)):
-        raise InvalidInput(f"a comparison needs two different {noun} or more; name them")
+        needs = f"a comparison needs two different {noun} or more; name them"
+        raise InvalidInput(needs if at_least > 1 else "name one strategy or several different ones")
     return arms
 
 
