@@ -235,7 +235,7 @@ async def test_repeats_are_added_by_the_rule_and_nothing_is_run_twice(
     assert report.cells == 2 * CELLS
     assert model.asked.count("author") == 2 * drafts
     assert first.calls + result.calls == len(model.asked)
-    assert "2 repeats to revising, which was without an interval of 1.0 points or less" in " ".join(
+    assert "2 repeats to revising by the rule of the suite: it had no interval of 1.0" in " ".join(
         report.to_text().split()
     )
     old = {each.result.run for each in first.story.of(CellFinished) if each.result.run}
@@ -254,7 +254,7 @@ async def test_a_suite_is_continued_once(tmp_path: Path, journal: Journal) -> No
     first = await run_suite(tmp_path, journal, text, model=model)
     prepared = [prepare_add(first.run, journal=journal, named_models={"": model}) for _ in range(2)]
     added = await prepared[0].run_async()
-    why = "1 repeat to revising, which was without an interval of 1.0 points or less"
+    why = "1 repeat to revising by the rule of the suite: it had no interval of 1.0 points"
     assert why in " ".join(added.report.to_text().split())
     asked = len(model.asked)
     again = f"{first.run} was continued as {added.run}; go on with `autoreason resume {added.run}`"

@@ -8,6 +8,7 @@ from statistics import fmean, stdev
 from tests.run.runs import open_journal, start_run
 from tests.under_chance.luck import most_often
 
+from autoreason.job_types import Judge
 from autoreason.models.doubles import EchoModel
 from autoreason.studies.pairs import find_pairs
 from autoreason.studies.panel_report import panel_report
@@ -26,7 +27,7 @@ async def test_panels_from_start_to_end_find_nothing_and_their_pairs_choose_no_s
     reports = []
     with open_journal(tmp_path) as journal:
         for seed in range(TIMES):
-            changes = {"strategy": "judge", "judges": 7, "seed": seed}
+            changes = {"job": Judge(), "judges": 7, "seed": seed}
             result = await start_run(journal, EchoModel(), task=TASK, changes=changes)
             reports.append(panel_report(result.story))
         runs = [row.id for row in journal.runs(TIMES)]

@@ -16,7 +16,7 @@ from tests.under_chance.luck import misses, most_often
 
 from autoreason.studies.rating_packet import (
     LINES,
-    Opening,
+    KeyOpening,
     OpenTask,
     Packet,
     PacketKey,
@@ -56,7 +56,7 @@ def drawn_report(rng: np.random.Generator, people: int, texts: int, tasks: int) 
     order = [f"{at}.md" for at in range(texts)]
     rankings = tuple(tuple(map(str, rng.permutation(order))) for _ in range(5))
     panel = [tuple(rankings)] * tasks
-    opened = Opening(at=datetime.now(UTC), ratings={})
+    opened = KeyOpening(at=datetime.now(UTC), ratings={})
     return ratings_report(packet, key, sheets, opened, digests={}, panel=panel)
 
 

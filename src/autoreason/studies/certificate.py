@@ -137,20 +137,16 @@ PROPERTIES = (DEFECTS, POSITION, LENGTH, INJECTION, RECORDS, REPEAT, SWAP, BALLO
 
 
 class CertificateFinding(Struct, frozen=True, kw_only=True):
-    """The result for one property. None is unknown, never zero."""
-
     name: str
     verdict: CertificateVerdict
     value: float | None
     low: float | None
     high: float | None
     n: int
-    """How many independent things it rests on."""
     statement: str
     rule: str
     """Where the interval of a judge lies that passes; one that fails has none of it there."""
     reason: str = ""
-    """Why nothing is shown, or why there is no share."""
     further: int | None = None
     """Further questions that would decide what is not shown, if answers come out as before; None where none do."""
 
@@ -210,6 +206,8 @@ def _find_further(what: Property, answers: Answers, floor: float) -> tuple[int |
 
 
 class Certificate(Report, Struct, frozen=True, kw_only=True):
+    """The results of a judge, and how it was asked."""
+
     model: str
     base_url: str | None = None
     suite: int
@@ -355,7 +353,6 @@ class _Ballots:
     def _won(
         self, what: Property, kind: str, text: str, is_first: Callable[[BallotCast], bool]
     ) -> CertificateFinding:
-        """How often a text won that should win no more often than by chance."""
         valid = [[b for b in self._of(kind, pair.name) if b.ranking] for pair in pairs()]
         answers = [list(map(is_first, ballots)) for ballots in valid if ballots]
         won, total = sum(map(sum, answers)), sum(map(len, answers))
@@ -452,7 +449,6 @@ def certificate_path(model: str, base_url: str | None = None) -> Path:
 
 
 def keep_certificate(story: Story, run: str, *, if_missing: bool = False) -> None:
-    """Store the certificate of a run; `if_missing`, only where the judge has none."""
     certificate = certificate_of(story)
     if not (if_missing and find_certificate(certificate.model, certificate.base_url)):
         write_certificate(
@@ -491,8 +487,6 @@ def _read_certificate(path: Path) -> StoredCertificate | None:
 
 
 class Certification(Job):
-    """Questions whose answers are known, for one judge, asked as in a panel."""
-
     summary = "a judge's certificate: what it sees, and what misleads it"
     prompts = (*JUDGE_PROMPTS, "knowledge")
 
@@ -504,7 +498,6 @@ class Certification(Job):
         return self.finish(certificate_of(self.story).conclusion)
 
     async def ask_questions(self, questions: Sequence[Question]) -> None:
-        """All of them side by side; events are emitted in the order of the questions."""
         # With its texts as entries, a prompt does not say that texts were thrown out for breaking a limit.
         seats = [
             cast_ballot(

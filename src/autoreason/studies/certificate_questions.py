@@ -166,7 +166,6 @@ class Question:
 
 
 def defect_questions(repeats: int) -> list[Question]:
-    """Each pair in both orders, as often as asked for."""
     return [
         _question(DEFECT, at, pair, seat, {SOUND: pair.sound, SPOILED: pair.spoiled})
         for at, pair in enumerate(pairs())

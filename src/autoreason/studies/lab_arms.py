@@ -79,7 +79,6 @@ def _preferences_to_draft(suite: Suite, arm: str, values: ArmValues) -> Mapping[
 
 
 def _same_draft(suite: Suite, task: str, *names: str) -> bool:
-    """Whether arms begin from one draft: the task's, or one that they share."""
     arms = [suite.arms[name] for name in names]
     wanted = [draft_settings(arm.settings) for arm in arms]
     shared = all(arm.shared_draft for arm in arms) and wanted.count(wanted[0]) == len(wanted)
@@ -191,7 +190,6 @@ class LabArm(Struct, frozen=True, kw_only=True):
     converged_by_pass: tuple[float, ...] = ()
     """Share of its tournaments that had converged after so many passes."""
     words_by_pass: tuple[float, ...] = ()
-    """Mean length of the text, the first draft first; a run that ended keeps its last."""
     failures: tuple[LabFailure, ...] = ()
 
 

@@ -152,7 +152,6 @@ class ArmPair(Struct, frozen=True, kw_only=True):
 
     @property
     def ahead(self) -> str:
-        """The arm that has more; empty where neither has."""
         by = self.difference.value
         return (self.first if by > 0 else self.second) if by else ""
 
@@ -244,7 +243,6 @@ def _detectable(by: Sequence[float], alpha: float, noun: str) -> Estimate:
 
 
 def cluster(values: Mapping[Unit, float], suite: Suite) -> list[list[float]]:
-    """Values by task, or one by one where there are too few tasks to speak of others."""
     if not suite.many_tasks:
         return [[value] for value in values.values()]
     by_task: dict[str, list[float]] = {}

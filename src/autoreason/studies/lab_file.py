@@ -161,12 +161,12 @@ TASK_KEYS: dict[str, type[Struct]] = {
 }
 
 
-class CellBudget(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CellLimits(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The limits of a cell."""
 
 
 class WholeBudget(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    cell: CellBudget = CellBudget()
+    cell: CellLimits = CellLimits()
 
 
 class PanelKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -213,8 +213,6 @@ _NEEDS: dict[str, str] = {
 
 
 class TaskSource(NamedTuple):
-    """A task that a process has to read: a set of problems, or a research task."""
-
     job: str
     path: Path
     options: dict[str, Any]
@@ -250,11 +248,11 @@ def read_suite(
         value = value | {"repeats": repeats}
     keys = document.convert((), value, SuiteKeys)
     servers = {"base_url": base_url, "allow_http": allow_http, "batch": batch}
-    return _Reading(document, keys, source.resolve().parent, models, servers).read()
+    return _SuiteReading(document, keys, source.resolve().parent, models, servers).read()
 
 
 @dataclass
-class _Reading:
+class _SuiteReading:
     document: MarkedYaml
     keys: SuiteKeys
     folder: Path
@@ -306,7 +304,6 @@ class _Reading:
         return SuiteFile(suite, keys.seed, _limits(keys.budget), self.sources, self.document)
 
     def _address(self, name: Any, key: str = "model") -> str:
-        """The address of a model, which may be given by a name that the suite leaves open."""
         if "/" in str(name):
             return str(name)
         if name not in self.keys.models:

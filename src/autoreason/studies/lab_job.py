@@ -25,9 +25,9 @@ from autoreason.studies.lab_suite import (
     PANEL,
     Cell,
     CellFinished,
+    CellGroup,
     CellQuery,
     CellResult,
-    Group,
     Suite,
     all_cells,
     groups,
@@ -89,7 +89,7 @@ class LabJob(Job):
         assert suite is not None
         return suite
 
-    async def _run_group(self, suite: Suite, group: Group) -> None:
+    async def _run_group(self, suite: Suite, group: CellGroup) -> None:
         drafts = await self._ask([CellQuery.of(cell) for cell in group.drafts])
         match = suite.match
         if match and match.amount is None:
@@ -133,12 +133,11 @@ class LabJob(Job):
 
     async def _run_arms(
         self,
-        group: Group,
+        group: CellGroup,
         cells: Iterable[Cell],
         drafts: Mapping[str, CellResult],
         amount: Decimal | None = None,
     ) -> dict[str, CellResult]:
-        """Cells of arms, each from its draft; without one it is left out."""
         begin: list[CellQuery] = []
         for cell in cells:
             draft = group.draft_of(cell.arms[0])
@@ -189,8 +188,6 @@ class LabJob(Job):
 
 
 class LabProgress(NamedTuple):
-    """Counts over the cells of a suite, those of the suite it adds to included."""
-
     total: int
     done: int
     left_out: int
@@ -230,8 +227,6 @@ class LabProgress(NamedTuple):
 
 
 class SuiteCells:
-    """The cells of a story, those that have ended counted as they come."""
-
     def __init__(self, story: Story) -> None:
         self._story = story
         self._done = self._left_out = 0

@@ -94,6 +94,8 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 
 
 class LabReport(Report, Struct, frozen=True, kw_only=True):
+    """A suite in numbers."""
+
     suite: str
     tasks: int
     repeats: int
@@ -177,7 +179,6 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         return [*_results(self), *_details(self)]
 
     def data(self) -> list[Table]:
-        """The numbers behind all trees: one row for each dot."""
         rows = [
             (
                 *(tree.task, tree.arm, len(node.way), node.way, node.drift, node.words),
@@ -192,7 +193,6 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
 
 
 def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabReport:
-    """The report of a suite's story; `origin` is what else is known of its run."""
     suite = suite_of(story.task)
     assert suite is not None
     finished = sorted(story.of(CellFinished), key=lambda each: each.cell.number)
@@ -462,8 +462,9 @@ def _method(found: LabReport) -> Rows:
     for name, repeats in found.added.items():
         assert found.add is not None
         measure = next(pair.measure for pair in found.pairs if pair.comparison == name)
-        why = f"without an interval of {in_units(measure, found.add.width)} or less"
-        rows.append(("Added", f"{count(repeats, 'repeat')} to {name}, which was {why}"))
+        why = f"it had no interval of {in_units(measure, found.add.width)} or less"
+        added = f"{count(repeats, 'repeat')} to {name} by the rule of the suite"
+        rows.append(("Added", f"{added}: {why}"))
     return rows
 
 

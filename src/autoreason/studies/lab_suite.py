@@ -138,7 +138,6 @@ class Suite(Struct, frozen=True, kw_only=True):
 
     @property
     def judged(self) -> list[tuple[str, ...]]:
-        """The sets of arms that panels compare, each once."""
         sets = [each.arms for each in self.comparisons if each.measure == "preferred"]
         return [arms for at, arms in enumerate(sets) if set(arms) not in map(set, sets[:at])]
 
@@ -155,7 +154,6 @@ class SuiteWork(Work, Struct, frozen=True, tag_field="type", tag=True):
 
 
 def suite_of(task: Task | None) -> Suite | None:
-    """The suite of a task; None where it is another task."""
     work = task.work if task else None
     return work.suite if isinstance(work, SuiteWork) else None
 
@@ -230,7 +228,6 @@ class CellResult(Struct, frozen=True, kw_only=True):
     invalid: int = 0
     """Ballots without a vote, of those cast."""
     ballots: tuple[Ballot, ...] = ()
-    """Those of a panel over finished texts."""
     spent: Spent = Spent()
     seconds: float = 0.0
     finished: bool = True
@@ -245,7 +242,6 @@ class CellQuery(Query[CellResult], frozen=True, kw_only=True):
     """The draft it begins from, or what it judges, by arm."""
     amount: Decimal | None = None
     attempt: int = 0
-    """How often its panels failed before."""
 
     @classmethod
     def of(
@@ -314,8 +310,8 @@ def check_match(suite: Suite) -> None:
         prices = [rates(address) for address in addresses]
         if not all(prices) or not any(each and (each.input or each.output) for each in prices):
             raise InvalidInput(
-                "budgets are matched by cost where every model has a price that is known and one of them "
-                "costs something; match calls or tokens"
+                "budgets cannot be matched by cost where models cost nothing or a price is not known; "
+                "match calls or tokens"
             )
 
 
@@ -393,7 +389,7 @@ def panel_texts(panel: SuitePanel, texts: Mapping[str, str]) -> Mapping[str, str
     return cut_to_equal_length(texts) if panel.equal_length and texts else texts
 
 
-class Group(NamedTuple):
+class CellGroup(NamedTuple):
     """The cells of one task in one repeat, each kind after the other."""
 
     drafts: tuple[Cell, ...]
@@ -404,7 +400,7 @@ class Group(NamedTuple):
         return next((cell for cell in self.drafts if arm in cell.arms), None)
 
 
-def groups(suite: Suite) -> Iterator[Group]:
+def groups(suite: Suite) -> Iterator[CellGroup]:
     """Repeat by repeat, so that a suite that is stopped early has run all tasks and arms equally often."""
     numbers = count_from(1)
     for repeat in range(1, max(map(suite.arm_repeats, suite.arms)) + 1):
@@ -419,7 +415,7 @@ def groups(suite: Suite) -> Iterator[Group]:
                 ("arm", {arm: (arm,) for arm in arms}),
                 (PANEL, panels),
             )
-            yield Group(
+            yield CellGroup(
                 *(
                     tuple(
                         Cell(
@@ -577,7 +573,8 @@ def _arms(
         for name in names
     }
     if len(arms) < max(at_least, len(names)):
-        raise InvalidInput(f"a comparison needs two different {noun} or more; name them")
+        needs = f"a comparison needs two different {noun} or more; name them"
+        raise InvalidInput(needs if at_least > 1 else "name one strategy or several different ones")
     return arms
 
 

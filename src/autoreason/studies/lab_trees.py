@@ -16,8 +16,6 @@ from autoreason.tournament.voting import SLOT_NAMES, slots_and
 
 
 class TreeNode(Struct, frozen=True, kw_only=True):
-    """The same winners up to a pass, and the repeats that went this way."""
-
     way: tuple[str, ...]
     """Winners of the passes so far; none at the first draft."""
     drift: float
@@ -42,7 +40,6 @@ class TrajectoryTree(Struct, frozen=True, kw_only=True):
 
 
 def drift_of(winner: str) -> float:
-    """How far a winner leads away from the text before, as the paper counts it."""
     return {"A": 0.0, "?": 0.0, "AB": 0.5}.get(winner, 1.0)
 
 

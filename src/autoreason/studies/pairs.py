@@ -39,11 +39,9 @@ class TrainingPair:
 
     @property
     def agreement(self) -> float:
-        """The share of judges who prefer the chosen text."""
         return self.chosen_votes / (self.chosen_votes + self.rejected_votes)
 
     def as_object(self, layout: Format = "text") -> dict[str, Any]:
-        """One line of the file: plain strings, or lists of messages."""
         texts = {"prompt": self.prompt, "chosen": self.chosen, "rejected": self.rejected}
         fields: dict[str, Any] = dict(texts)
         if layout == "chat":
@@ -170,7 +168,6 @@ def find_pairs(
 
 
 def _panels(story: Story) -> Iterator[_Panel]:
-    """Panels with a verdict: those of the passes, the playoff, and those over finished texts."""
     entries = story.task.entries if story.task else ()
     yield from _panels_of_passes(story)
     if story.playoff and story.playoff.winner:
@@ -256,7 +253,6 @@ def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> TrainingPair:
 
 
 def prompt_of(story: Story) -> str:
-    """The task as the authors of a run read it: the brief with its facts and the rules of its contract."""
     assert story.task is not None
     assert story.settings is not None
     prompts = PromptSet(story.prompts)

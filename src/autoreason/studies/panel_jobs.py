@@ -131,8 +131,6 @@ def _ends(text: str) -> Iterator[int]:
 
 
 class PanelJob(Job):
-    """A job over the entries of its task, in which only judges are asked."""
-
     prompts = JUDGE_PROMPTS
     fewer_calls = "lower `judges`"
     ballots_per_judge: ClassVar[int] = 1
@@ -161,8 +159,6 @@ _FEW = 3
 
 
 class RankedPanel(PanelJob):
-    """Fresh judges, each with its own labels and an order from a balanced schedule."""
-
     summary = "a blind panel over finished texts"
 
     async def run(self) -> JobFinished:
@@ -185,8 +181,6 @@ class RankedPanel(PanelJob):
 
 
 class PairVote(NamedTuple):
-    """One judge's vote on a pair, seen both ways round."""
-
     judge: int
     winner: str | None
     """None where the judge flipped with the order, or gave no valid ballot."""
@@ -194,8 +188,6 @@ class PairVote(NamedTuple):
 
 
 class PairwisePanel(PanelJob):
-    """All pairs, each judge twice: which text comes first must not decide."""
-
     summary = "a blind panel over finished texts, two at a time, in both orders"
     ballots_per_judge = 2
 
@@ -269,7 +261,6 @@ def duels_of(panels: Mapping[str, RecordedPanel]) -> list[RecordedPanel]:
 
 
 def votes(ballots: Sequence[BallotCast]) -> list[PairVote]:
-    """Two ballots of a judge are one vote, if they agree."""
     pair_votes = []
     for judge in range(len(ballots) // 2):
         firsts = [b.ranking[0] if b.ranking else None for b in ballots[2 * judge : 2 * judge + 2]]
@@ -315,6 +306,8 @@ class Decision(NamedTuple):
 
 
 class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
+    """Recorded decisions and those of another panel."""
+
     rejudged_run: str
     decisions: tuple[Decision, ...]
 
@@ -368,8 +361,6 @@ def _lead(verdict: Verdict) -> str:
 
 
 class RejudgeJob(PanelJob):
-    """Every recorded panel once more, over the same texts; no text is written."""
-
     summary = "recorded passes judged again by another panel"
 
     async def run(self) -> JobFinished:

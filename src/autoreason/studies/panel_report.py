@@ -42,8 +42,6 @@ from autoreason.tournament.evidence import chance_of_win
 
 
 class CountedBallot(Struct, frozen=True, kw_only=True):
-    """One valid ballot, in the names of what is compared."""
-
     ranking: tuple[tuple[str, ...], ...]
     """Best first; texts that are one and the same share a place."""
     cluster: int
@@ -171,7 +169,6 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
 
 
 def standings(found: PanelReport) -> Table:
-    """Points, means with intervals, and first places, which in pairs are the points once more."""
     firsts = [] if found.pairwise else ["first places"]
     rows = [
         (

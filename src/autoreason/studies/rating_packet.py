@@ -73,7 +73,6 @@ def read_packet(folder: Path) -> Packet:
 
 
 def read_part(folder: Path, packet: Packet, name: str) -> str:
-    """A brief or text of a packet, as it was when the packet was built."""
     return _read_known(folder / name, packet.files.get(name, "")).decode()
 
 
@@ -128,7 +127,7 @@ class PacketKey(Struct, frozen=True, kw_only=True):
     tasks: tuple[NamedTask, ...]
 
 
-class Opening(Struct, frozen=True, kw_only=True):
+class KeyOpening(Struct, frozen=True, kw_only=True):
     at: datetime
     ratings: dict[str, str]
     """The SHA-256 of every person's ratings at that moment, by file."""
@@ -145,17 +144,17 @@ def unseal(sealed: bytes) -> PacketKey:
     return msgspec.json.decode(plain, type=PacketKey)
 
 
-def opening(folder: Path) -> Opening | None:
+def opening(folder: Path) -> KeyOpening | None:
     path = folder / OPENING
-    return decode(path.read_bytes(), Opening, path) if path.exists() else None
+    return decode(path.read_bytes(), KeyOpening, path) if path.exists() else None
 
 
-def open_key(folder: Path, packet: Packet, now: datetime) -> tuple[PacketKey, Opening]:
+def open_key(folder: Path, packet: Packet, now: datetime) -> tuple[PacketKey, KeyOpening]:
     """The key of a packet; the first opening is recorded before the key is read."""
     sealed = _read_known(folder / KEY, packet.key)
     opened = opening(folder)
     if opened is None:
-        opened = Opening(at=now, ratings=rating_digests(folder))
+        opened = KeyOpening(at=now, ratings=rating_digests(folder))
         data = msgspec.json.format(msgspec.json.encode(opened), indent=2)
         write_durably(folder / OPENING, data + b"\n")
     return unseal(sealed), opened
@@ -411,7 +410,6 @@ class Sheet:
 
 
 def steps_in(packet: Packet) -> int:
-    """How many steps there are to complete: every text, and one ranking for each task."""
     return sum(len(task.codes) + 1 for task in packet.tasks)
 
 
@@ -498,7 +496,6 @@ class OpenSheet:
 
 
 def open_sheet(folder: Path, packet: Packet, rater: str, now: datetime) -> OpenSheet:
-    """The sheet of a person by name: as they left it, or a new one."""
     name = check_name(rater)
     sheets = {path: read_sheet(path, packet) for path in sorted((folder / RATINGS).glob("*.jsonl"))}
     for path, sheet in sheets.items():

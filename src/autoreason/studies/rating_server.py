@@ -215,7 +215,6 @@ class Server:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer only our own page, and say what went wrong as one sentence."""
         try:
             if fault := self._fault(request):
                 response: web.StreamResponse = _answer({"error": fault, "stale": True}, 403)
@@ -233,7 +232,6 @@ class Server:
         return response
 
     def _fault(self, request: web.Request) -> str:
-        """Why a request does not come from our page; nothing where it does."""
         # A foreign name that leads to this machine, or a page of another site.
         if request.host not in self._hosts:
             return f"this page is only served at {' and '.join(sorted(self._hosts))}"

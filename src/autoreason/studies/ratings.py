@@ -35,7 +35,7 @@ from autoreason.studies.rating_packet import (
     HIGHEST,
     LINES,
     LOWEST,
-    Opening,
+    KeyOpening,
     Packet,
     PacketKey,
     Sheet,
@@ -79,7 +79,7 @@ class Person(Struct, frozen=True, kw_only=True):
     """By the name of a text, or `task 1`."""
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class TextStanding(Struct, frozen=True, kw_only=True):
     name: str
     code: str | None
     """None where it is the texts of that name in several tasks."""
@@ -94,7 +94,7 @@ class Standing(Struct, frozen=True, kw_only=True):
 class TaskResult(Struct, frozen=True, kw_only=True):
     title: str
     source: str
-    texts: tuple[Standing, ...]
+    texts: tuple[TextStanding, ...]
     rankings: Rankings
     agreement: float | None
     """Kendall's tau, the mean over any two people."""
@@ -110,7 +110,7 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
     opened: datetime
     people: tuple[Person, ...]
     tasks: tuple[TaskResult, ...]
-    over_all_tasks: tuple[Standing, ...]
+    over_all_tasks: tuple[TextStanding, ...]
     """Over all tasks, where there are several and all have texts of the same names."""
     alpha: dict[str, Estimate]
     """Krippendorff's alpha by line of the rubric, over all texts."""
@@ -184,7 +184,7 @@ def _progress(person: Person) -> str:
     return f"{person.name} {how}, {person.answered} of {person.steps} steps complete"
 
 
-def _tables(texts: Sequence[Standing]) -> list[Table]:
+def _tables(texts: Sequence[TextStanding]) -> list[Table]:
     rows = [
         (
             text.name,
@@ -243,7 +243,6 @@ def _agreement_with(panel: AgreementWithPanel | None) -> list[tuple[str, str]]:
 
 
 def conclude(folder: Path, *, panel: Sequence[Rankings] = ()) -> RatingsReport:
-    """Open the key of a packet, once and for good, and report how people rated the texts."""
     packet = read_packet(folder)
     with nullcontext() if opening(folder) else lock_packet(folder):
         sheets = read_sheets(folder, packet)
@@ -260,7 +259,7 @@ def ratings_report(
     packet: Packet,
     key: PacketKey,
     sheets: Sequence[Sheet],
-    opened: Opening,
+    opened: KeyOpening,
     *,
     digests: dict[str, str],
     panel: Sequence[Rankings] = (),
@@ -325,7 +324,7 @@ def _task(
     standings = []
     for code, name in named.names.items():
         standings.append(
-            Standing(
+            TextStanding(
                 name=name,
                 code=code,
                 scores={
@@ -352,7 +351,7 @@ def _task(
     )
 
 
-def _best_first(standing: Standing) -> tuple[float, float, str]:
+def _best_first(standing: TextStanding) -> tuple[float, float, str]:
     overall, place = standing.scores["overall"].value, standing.mean_place.value
     return float("inf") if place is None else place, -(overall or 0.0), standing.name
 
@@ -367,7 +366,7 @@ def _mean(values: Iterable[float | None], lowest: int, highest: int, texts: int)
     return bounded_mean(known, lowest, highest, 1 - BEYOND_CHANCE / texts)
 
 
-def _together(tasks: Sequence[TaskResult]) -> tuple[Standing, ...]:
+def _together(tasks: Sequence[TaskResult]) -> tuple[TextStanding, ...]:
     """One line for each name where every task has the same names; whole tasks are what it rests on."""
     names = {text.name for text in tasks[0].texts}
     if len(tasks) < 2 or any({text.name for text in task.texts} != names for task in tasks):
@@ -376,7 +375,7 @@ def _together(tasks: Sequence[TaskResult]) -> tuple[Standing, ...]:
     for name in names:
         texts = [text for task in tasks for text in task.texts if text.name == name]
         standings.append(
-            Standing(
+            TextStanding(
                 name=name,
                 code=None,
                 scores={

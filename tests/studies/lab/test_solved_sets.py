@@ -204,12 +204,13 @@ def test_cells_are_a_row_each_and_what_is_unknown_is_empty() -> None:
     assert "programs/4_p4/single-1.py" in found
 
 
+@pytest.mark.timeout(600)
 @given(st.text(), st.text(), st.text())
 @example("hard\x1b[31m", "a\x1b]0;b\x07\u009b", "line 2: \x1b[2J")
 @example("hard\r\n| x |\n", "a\n\n# b", "line 2: a\nb")
 @example("\ufffe", "\uffff", "\x00")
 @example("<img src=x onerror=alert(1)>", "a\u202eb</td>&lt;", "line 2: <!-- \u2067")
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_no_text_of_a_problem_can_break_a_file(tier: str, name: str, broken: str) -> None:
     results = [
         solved("p1", difficulty="easy"),

@@ -32,8 +32,10 @@ def read(text: str, folder: Path, **options: object) -> SuiteFile:
     return read_suite(path, models={"": "echo/echo"} | dict(options.pop("models", {})), **options)  # type: ignore[arg-type, call-overload]
 
 
-def test_a_suite_has_its_tasks_arms_and_comparisons(tmp_path: Path) -> None:
-    file = read(USUAL, tmp_path)
+def test_a_suite_has_its_tasks_arms_comparisons_and_limits(tmp_path: Path) -> None:
+    file = read(USUAL + "budget: {cost: 2.5, cell: {calls: 30}}\n", tmp_path)
+    assert float(file.budget.cost or 0) == 2.5
+    assert file.suite.arms["single"].settings.budget == Budget(calls=30)
     assert list(file.suite.tasks) == ["tides"]
     assert file.suite.arms["revised"].settings.passes == 2
     assert file.suite.arms["revised"].settings.models.all() == ("echo/echo",)
@@ -164,13 +166,6 @@ def test_models_may_be_left_open_and_given_by_name(tmp_path: Path) -> None:
         read(text.replace("author_model", "model"), tmp_path, models={"": ""})
     with pytest.raises(InvalidInput, match="line 6, column 3: no model is named; give `model`"):
         read(USUAL, tmp_path, models={"": ""})
-
-
-def test_limits_are_those_of_the_whole_and_of_a_cell(tmp_path: Path) -> None:
-    text = USUAL + "budget: {cost: 2.5, cell: {calls: 30}}\n"
-    file = read(text, tmp_path)
-    assert float(file.budget.cost or 0) == 2.5
-    assert file.suite.arms["single"].settings.budget == Budget(calls=30)
 
 
 def test_briefs_and_facts_may_be_files_next_to_the_suite(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.run.leaving import Breaking, left_after_every_call
-from tests.run.runs import go_on, lend, settings, start_run
+from tests.run.runs import go_on, settings, start_run
 from tests.tournament.stage import play, shown_texts, vote
 
 from autoreason.contract import Contract, count_words
@@ -35,7 +35,7 @@ from autoreason.studies.panel_jobs import (
     votes,
 )
 from autoreason.studies.panel_report import CountedBallot, panel_report, report
-from autoreason.task import Entry, Task
+from autoreason.task import Task
 from autoreason.tournament.voting import from_scores
 
 
@@ -266,31 +266,6 @@ async def test_a_panel_without_texts_is_refused() -> None:
         chosen = settings("echo/echo", job=job)
         with pytest.raises(InvalidInput, match="no texts to judge"):
             await check(Task(brief="x"), chosen, ModelPool(), built_in())
-
-
-class Narrow(ModelPool):
-    def window(self, address: str) -> int | None:
-        return 2000 if address == "scripted/scripted" else None
-
-
-@pytest.mark.parametrize("job", [Judge(), JudgePairs(), Rejudge(of="x")])
-async def test_a_text_over_the_window_is_refused(job: AnyJob) -> None:
-    long = "word " * 3000
-    stages = ("again/pass/1", "again/pass/2") if isinstance(job, Rejudge) else ("",)
-    entries = [
-        Entry(name=f"{n}", text=f"Text number {n}.", stage=stage)
-        for stage in stages
-        for n in range(3)
-    ]
-    entries[-1] = Entry(name="2", text=long, stage=stages[-1])
-    task = Task(brief="x", entries=tuple(entries))
-    model = Breaking(JUDGING)
-    pool = Narrow()
-    pool.add({model.address: model})
-    with pytest.raises(InvalidInput, match="the text to be judged needs about"):
-        await check(task, settings(job=job), pool, built_in())
-    assert not model.asked
-    await check(TASK, settings(job=Judge()), lend(model), built_in())
 
 
 def first_shown(request: Request) -> str:

@@ -20,7 +20,7 @@ from autoreason.studies.rating_packet import (
     opening,
     unseal,
 )
-from autoreason.studies.ratings import Rankings, RatingsReport, Standing, conclude, read_panel
+from autoreason.studies.ratings import Rankings, RatingsReport, TextStanding, conclude, read_panel
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -57,7 +57,7 @@ def raters(study: Study) -> tuple[Rater, Rater, Rater]:
     return anna, ben, cleo
 
 
-def by_name(report: RatingsReport, task: int = 0) -> dict[str, Standing]:
+def by_name(report: RatingsReport, task: int = 0) -> dict[str, TextStanding]:
     return {text.name: text for text in report.tasks[task].texts}
 
 
