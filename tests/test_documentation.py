@@ -45,24 +45,15 @@ from autoreason.studies.lab_file import ARM_KEYS
 from autoreason.studies.lab_report import LabReport, LeftOut
 from autoreason.studies.panel_jobs import RejudgeReport
 from autoreason.studies.panel_report import EntryDuel, EntryStanding, PanelReport
-from autoreason.studies.ratings import Person
-from autoreason.studies.ratings import RatingsReport
-from autoreason.studies.ratings import Standing
-from autoreason.studies.ratings import TaskAgreement
-from autoreason.studies.ratings import TaskResult
-from autoreason.studies.simulation import Cell
-from autoreason.studies.simulation import Interval
-from autoreason.studies.simulation import Plan
-from autoreason.studies.simulation import SimulationReport
-from autoreason.studies.simulation import Summary
+from autoreason.studies.ratings import (
+    Person,
+    RatingsReport,
+    TaskAgreement,
+    TaskResult,
+    TextStanding,
+)
+from autoreason.studies.simulation import Cell, Interval, Plan, SimulationReport, Summary
 from autoreason.studies.world import World
-from autoreason.studies.ratings import TextStanding
-from autoreason.studies.simulate.study import Cell
-from autoreason.studies.simulate.study import Interval
-from autoreason.studies.simulate.study import Plan
-from autoreason.studies.simulate.study import SimulationReport
-from autoreason.studies.simulate.study import Summary
-from autoreason.studies.simulate.world import World
 from autoreason.task import FRONT_MATTER, read_task
 
 ROOT = Path(__file__).parents[1]
