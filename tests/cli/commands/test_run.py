@@ -280,7 +280,7 @@ WRONG: dict[str, tuple[str, ...]] = {
     "missing draft": ("run", BRIEF, *FAST, "--draft", "nothing.md"),
     "output folder": ("run", BRIEF, *FAST, "-o", "no/such/text.md"),
     "unknown run": ("show", "nobody"),
-    "pattern only backtracking finds": ("run", BRIEF, *FAST, "--must-include", "/a(?=b)/"),
+    "no pattern": ("run", BRIEF, *FAST, "--must-include", "/a(/"),
     "nothing to resume": ("resume",),
     "nothing live": ("tell", "stop"),
     "fork of nothing": ("fork", "nobody"),
@@ -451,7 +451,7 @@ def test_no_control_characters_reach_a_line(quick_shell: Shell) -> None:
 def test_a_path_that_cannot_be_looked_at_is_one_clear_sentence(quick_shell: Shell) -> None:
     done = quick_shell("run", BRIEF, *FAST, "-o", "x" * 300)
     assert done.returncode == 2
-    assert "cannot write to xxx" in done.stderr
+    assert "File name too long" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not quick_shell.journal.exists()
 
@@ -494,7 +494,7 @@ def test_a_time_limit_pauses_a_run_and_counts_what_was_worked_before(quick_shell
     done = quick_shell("run", BRIEF, *FAST, "--time-limit", "0.001s")
     assert done.returncode == 3
     # Reached before the first call, or too little of it left for a pass: as fast as the machine is.
-    assert "0.001 s" in " ".join(done.stderr.split())
+    assert "with a higher --time-limit" in " ".join(done.stderr.split())
     again = quick_shell("resume", "-q")
     assert again.returncode == 3, "the limit is over the whole run"
     assert quick_shell("resume", "-q", "--time-limit", "1h").returncode == 0
