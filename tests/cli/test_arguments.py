@@ -56,7 +56,7 @@ def test_what_is_wrong_with_a_setting_is_said_of_its_option(
 def test_a_key_of_front_matter_is_named_as_it_stands_there(inside: Inside) -> None:
     inside.write("brief.md", "---\nmax_words: many\n---\nWrite.\n")
     said = inside("run", "brief.md", "-m", "echo/echo").sentence
-    assert said == "brief.md: `max_words` must be a whole number, not text"
+    assert said == "brief.md: `max_words` must be a whole number, not text; change it"
 
 
 def test_options_of_other_commands_are_named_as_they_are_there(inside: Inside) -> None:

@@ -263,6 +263,12 @@ def test_the_hub_says_what_its_file_must_be(host: Host) -> None:
     ]
 
 
+def test_a_hub_that_names_no_hash_is_not_believed(host: Host) -> None:
+    host.etag = '"abc"'
+    with pytest.raises(InvalidInput, match="`sha256`"):
+        pull(model_file("hf:owner/repo/own.gguf"))
+
+
 @pytest.mark.parametrize("address", ["{host}/missing.gguf", "http://127.0.0.1:9/own.gguf"])
 def test_an_address_that_gives_nothing_is_named(host: Host, address: str) -> None:
     url = address.format(host=host.url)

@@ -123,6 +123,11 @@ async def test_a_call_that_is_cancelled_is_no_failure_of_its_model() -> None:
         await asking
 
 
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(1), Accepted("no")])
+async def test_whatever_closing_raises_the_run_is_over(error: BaseException) -> None:
+    await UserModel(Mine(GOOD, error)).close()
+
+
 async def test_a_broken_connection_may_be_tried_again() -> None:
     with pytest.raises(CallFailed, match="ConnectionResetError") as raised:
         await _ask(ConnectionResetError("gone"))

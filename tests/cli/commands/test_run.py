@@ -227,7 +227,7 @@ WRONG: dict[str, tuple[str, ...]] = {
     "missing draft": ("run", BRIEF, *FAST, "--draft", "nothing.md"),
     "output folder": ("run", BRIEF, *FAST, "-o", "no/such/text.md"),
     "unknown run": ("show", "nobody"),
-    "pattern only backtracking finds": ("run", BRIEF, *FAST, "--must-include", "/a(?=b)/"),
+    "no pattern": ("run", BRIEF, *FAST, "--must-include", "/a(/"),
     "nothing to resume": ("resume",),
     "nothing live": ("tell", "stop"),
     "fork of nothing": ("fork", "nobody"),
@@ -374,7 +374,7 @@ def test_a_time_limit_pauses_a_run_and_counts_what_was_worked_before(quick_shell
     done = quick_shell("run", BRIEF, *FAST, "--time-limit", "0.001s")
     assert done.returncode == 3
     # Reached before the first call, or too little of it left for a pass: as fast as the machine is.
-    assert "0.001 s" in " ".join(done.stderr.split())
+    assert "with a higher --time-limit" in " ".join(done.stderr.split())
     again = quick_shell("resume", "-q")
     assert again.returncode == 3, "the limit is over the whole run"
     assert quick_shell("resume", "-q", "--time-limit", "1h").returncode == 0
