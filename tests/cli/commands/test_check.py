@@ -59,19 +59,6 @@ def test_a_wrong_one_stops_and_shows_the_first_difference(inside: Inside, proble
     )
 
 
-def test_every_test_is_held_where_that_is_asked_for(inside: Inside, problem: str) -> None:
-    said = inside("problems", "check", problem, inside.write("s.py", WRONG), "--every", "--json")
-    assert said.status == 1
-    told = said.json
-    assert (told["verdict"], told["passed"], told["tests_run"]) == ("wrong_answer", 3, 4)
-    assert [(test["which"], test["number"]) for test in told["tests"]] == [
-        ("public", 1),
-        ("private", 1),
-        ("private", 2),
-        ("private", 3),
-    ]
-
-
 def test_a_problem_of_a_set_is_chosen_by_its_id(inside: Inside, problems: str) -> None:
     solution = inside.write("s.py", RIGHT)
     assert inside("problems", "check", problems, solution, "--problem", "other").status == 0

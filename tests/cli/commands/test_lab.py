@@ -3,35 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
-import time
-from contextlib import suppress
 from pathlib import Path
 
-import pytest
-from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
-from tests.patience import PATIENCE
-from tests.run.suites import SMALL, SUITE
+from tests.run.suites import SUITE
 
 FAST = ("-m", "echo/echo", "--anyway", "--seed", "1")
-MORTAL = """\
-import os
-from pathlib import Path
-from autoreason.testing import EchoModel
-
-class Mortal(EchoModel):
-    def __init__(self, address):
-        super().__init__()
-
-    async def ask(self, request, on_signal=None):
-        died = Path(__file__).with_name("died")
-        if not died.exists():
-            died.touch()
-            os._exit(1)
-        return await super().ask(request, on_signal)
-"""
 
 
 def write(inside: Inside, text: str = SUITE) -> str:
@@ -44,38 +21,6 @@ def test_a_suite_is_run_to_its_report(inside: Inside) -> None:
     assert "Answers" in said.out
     assert "Does revising help?" in said.out
     assert "20 of 20 cells" in said.err or "tides, single 1: " in said.err
-
-
-@pytest.mark.slow
-def test_a_suite_starts_a_ray_cluster_for_as_long_as_it_runs(
-    shell: Shell, inside: Inside, postgres_url: str
-) -> None:
-    pytest.importorskip("ray", reason="needs Ray; install autoreason[ray]")
-    # Else Ray writes one into the user's folder; and by it every process of the cluster is known.
-    token = secrets.token_hex(32)
-    there = ("--ray", "local", "--workers", "1", "--journal", postgres_url, "-q", "--json")
-    model = ("-m", f"{inside.write('mortal.py', MORTAL)}:Mortal/x", *FAST[2:])
-    # A process of its own: Ray keeps the first token that a process has.
-    said = shell("lab", "run", write(inside, SMALL), *model, *there, RAY_AUTH_TOKEN=token)
-    assert said.returncode == 0, said.stderr
-    assert (inside.folder / "died").exists()
-    assert "raylet" not in said.stderr
-    deadline = time.monotonic() + PATIENCE
-    while processes_with(token):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    here = inside("lab", "run", write(inside, SMALL), *model, "-q", "--json")
-    assert json.loads(said.stdout)["report"]["pairs"] == here.json["report"]["pairs"]
-
-
-def processes_with(token: str) -> list[int]:
-    """The processes other than this one that have it in their environment."""
-    found: list[int] = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            if token.encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
-                found.append(int(path.parent.name))
-    return found
 
 
 def test_a_plan_says_what_it_takes_and_what_it_can_show(inside: Inside) -> None:

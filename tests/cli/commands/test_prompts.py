@@ -31,25 +31,6 @@ def test_prompts_are_listed_shown_and_exported(
     assert inside("prompts", "--export", "mine", "--force", *more).status == 0
 
 
-def test_the_short_prompts_are_shown_and_exported_and_no_folder_stands_in_for_them(
-    inside: Inside,
-) -> None:
-    assert inside("prompts", "author", "--small").out == (
-        "Answer with the text itself and nothing else.\n"
-    )
-    assert inside("prompts", "--export", "mine", "--small").status == 0
-    written = {path.stem: path.read_text() for path in (inside.folder / "mine").iterdir()}
-    assert written == built_in(small=True).sources
-    assert "name another folder" in inside("prompts", "--export", "small").sentence
-    (inside.folder / "small").mkdir()
-    run = inside("run", "Write.", "-m", "echo/echo", "--prompts", "small", "--dry-run", "--json")
-    assert run.status == 0
-    solve = inside("solve", "set.jsonl", "-m", "echo/echo", "--prompts", "small")
-    assert "have no prompts in few words" in solve.sentence
-    offered = {name: "DIR|small" in inside(name, "--help-all").out for name in ("run", "solve")}
-    assert offered == {"run": True, "solve": False}
-
-
 def test_prompts_are_of_one_kind(inside: Inside) -> None:
     listed = inside("prompts", "--programs", "--research")
     assert "name one of them" in listed.sentence

@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
@@ -88,14 +87,6 @@ def test_a_run_is_deleted_only_after_a_yes(several: Inside) -> None:
     assert titles(several) == [FIRST]
     assert several("runs", "check", "last").status == 0
     assert "no run 'gone'" in several("runs", "delete", "gone", "--yes").err
-
-
-def test_the_journal_named_before_delete_is_the_one_meant(several: Inside, tmp_path: Path) -> None:
-    copy = str(tmp_path / "copy.db")
-    assert several("runs", "backup", copy).status == 0
-    assert several("runs", "--journal", copy, "delete", "last", "--yes").status == 0
-    assert titles(several) == [SINGLE, HAIKU, FIRST]
-    assert titles(several, "--journal", copy) == [HAIKU, FIRST]
 
 
 def test_old_runs_are_pruned_and_live_ones_never(several: Inside) -> None:
