@@ -37,7 +37,7 @@ RIGHT: list[tuple[object, Any]] = [
     ("a\0b", str),
     (Budget(calls=5), Budget),
 ]
-HALF = "contains half of a character (a lone surrogate); give UTF-8 text"
+HALF = "contains a null or half of a character; give UTF-8 text"
 WRONG: list[tuple[object, Any, str]] = [
     (5, str, "`x` is 5; give text"),
     (True, int, "`x` is True; give a whole number"),

@@ -80,7 +80,7 @@ def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
         (f"---\nmax_words: {'9' * 5000}\n---\nWrite.", "not valid YAML"),
         (f"---\nsections: {'[' * 3000}\n---\nWrite.", "not valid YAML"),
         ("---\nmax_words: !!int ''\n---\nWrite.", "not valid YAML"),
-        ('---\nfacts: "\\ud800"\n---\nWrite.', "`facts` contains half of a character"),
+        ('---\nfacts: "\\ud800"\n---\nWrite.', "`facts` contains a null or half of a character"),
         ("---\nmax_words: 20\nWrite it.", "no --- at its end"),
         ("---\nmax_words: 100\nmax_words: 200\n---\nExplain.", "`max_words` is given twice"),
     ],
@@ -113,9 +113,9 @@ def test_words_that_only_look_like_something_else_are_a_brief(brief: str) -> Non
 
 @pytest.mark.parametrize("brief", ["x \udcff", "x \0 y"])
 def test_a_brief_that_cannot_be_written_down_is_refused(brief: str) -> None:
-    with pytest.raises(InvalidInput, match=r"characters of the brief|contains (half of|a null)"):
+    with pytest.raises(InvalidInput, match="a null or half of a character|characters of the brief"):
         read_task(brief)
-    with pytest.raises(InvalidInput, match="`must_include` is a tuple; give a list of text"):
+    with pytest.raises(InvalidInput, match="`must_include` contains"):
         read_task("Write it.", contract={"must_include": ["\udcff"]})
 
 

@@ -184,10 +184,8 @@ def check_type(name: str, value: object, hint: Any) -> None:
     if is_of(value, hint):
         return
     texts = value if isinstance(value, tuple | list) else [value]
-    if any(isinstance(each, str) and not _is_unicode(each) for each in texts):
-        raise InvalidInput(
-            f"`{name}` contains half of a character (a lone surrogate); give UTF-8 text"
-        )
+    if any(isinstance(each, str) and ("\0" in each or not _is_unicode(each)) for each in texts):
+        raise InvalidInput(f"`{name}` contains a null or half of a character; give UTF-8 text")
     shown = repr(value) if isinstance(value, str | int | float | Decimal | NoneType) else ""
     if not 0 < len(shown) <= _MAX_SHOWN:
         shown = _with_article(type(value).__name__)

@@ -69,7 +69,7 @@ def money(cost: Decimal | None) -> str:
 def duration(seconds: float) -> str:
     """`4.1 s`, `3 min 12 s`, `2 h 05 min`."""
     if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+        return f"{seconds:.{1 if seconds < 10 and seconds % 1 else 0}f} s"
     minutes, rest = divmod(int(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest:02} s"

@@ -199,10 +199,12 @@ def _find_further(what: Property, answers: Answers, floor: float) -> tuple[int |
     enough = (n for n in times if weigh(clustered_share([*answers] * n), floor) != "not shown")
     found = next(enough, None)
     further = ((found or MOST_TIMES) - 1) * asked
-    often = f"even {further:,} further questions would not"
-    if found:
-        often = f"about {further:,} further questions would"
-    return found and further, f"{often} decide it, if answers come out as these"
+    if not found:
+        return None, f"even {further:,} further questions would not decide it"
+    return (
+        further,
+        f"about {further:,} further questions would decide it, if answers come out as these",
+    )
 
 
 class Certificate(Report, Struct, frozen=True, kw_only=True):
