@@ -113,7 +113,9 @@ def test_words_that_only_look_like_something_else_are_a_brief(brief: str) -> Non
 
 @pytest.mark.parametrize("brief", ["x \udcff", "x \0 y"])
 def test_a_brief_that_cannot_be_written_down_is_refused(brief: str) -> None:
-    with pytest.raises(InvalidInput, match=r"a null or half of a character|characters of the brief"):
+    with pytest.raises(
+        InvalidInput, match=r"a null or half of a character|characters of the brief"
+    ):
         read_task(brief)
     with pytest.raises(InvalidInput, match="`must_include` contains"):
         read_task("Write it.", contract={"must_include": ["\udcff"]})
