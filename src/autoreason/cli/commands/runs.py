@@ -271,9 +271,9 @@ def backup(file: Path, journal: str | None) -> Answer:
 def compact(journal: str | None) -> Answer:
     """Make the journal as small as it can be.
 
-    Space of deleted runs is given back, texts that no run needs are dropped, and long texts of runs
-    that were stored with every request are stored once. No run may be live; as much free space as the journal
-    takes is needed meanwhile.
+    The space of deleted runs is given back; other runs stay as they are. Long texts are stored once
+    for each run and compressed, with or without this. No run may be live; as much free space as the
+    journal takes is needed meanwhile.
     """
     from autoreason.journal import maintenance
     from autoreason.journal.journal import locate
