@@ -14,14 +14,7 @@ from autoreason.files import Place
 from autoreason.journal import sql, sqlite
 from autoreason.journal.journal import Journal, open_store
 from autoreason.journal.run_names import owning_run, suite_name
-from autoreason.journal.store import (
-    Connection,
-    Row,
-    Source,
-    Store,
-    damage_error,
-    journal_errors,
-)
+from autoreason.journal.store import Connection, Row, Source, Store, damage_error, journal_errors
 from autoreason.journal.writer import Writer, delete_run
 
 OnProgress = Callable[[str, int, int], None]

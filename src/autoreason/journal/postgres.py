@@ -19,13 +19,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from autoreason.errors import (
-    AutoreasonError,
-    InvalidInput,
-    JournalError,
-    RunLocked,
-    WritingFailed,
-)
+from autoreason.errors import AutoreasonError, InvalidInput, JournalError, RunLocked, WritingFailed
 from autoreason.files import ServerUrl
 from autoreason.journal import sql
 from autoreason.journal.codec import SharedTexts

@@ -26,10 +26,7 @@ from autoreason.job_types import (
     Research,
     Solve,
 )
-from autoreason.jobs.job import (
-    Plans,
-    plan_calls,
-)
+from autoreason.jobs.job import Plans, plan_calls
 from autoreason.knowledge_records import Knowledge
 from autoreason.models.providers import rates
 from autoreason.plugins import short
@@ -403,11 +400,7 @@ def _shown_records(knowledge: Knowledge) -> Section:
     )
     leasts = {"record": 0, "shown to": 0, "figure": 18, "text": 24}
     columns = [Column(title, figures=False, least=least) for title, least in leasts.items()]
-    return Section(
-        "Records",
-        [("left out", left_out or "none")],
-        tables=[Table(columns, rows)],
-    )
+    return Section("Records", [("left out", left_out or "none")], tables=[Table(columns, rows)])
 
 
 def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:

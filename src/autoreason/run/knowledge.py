@@ -38,14 +38,7 @@ from autoreason.run.verbs import (
     door,
 )
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.studies.ab import (
-    AbPlan,
-    AbReport,
-    plan_of,
-    read_plan,
-    read_results,
-    report_of,
-)
+from autoreason.studies.ab import AbPlan, AbReport, plan_of, read_plan, read_results, report_of
 from autoreason.studies.knowledge_test import KnowledgeReport, RecordedPairs, recorded_pair
 from autoreason.task import Task
 
@@ -55,9 +48,7 @@ PAIRS = 100
 
 @door(pairs=PAIRS)
 def measure_knowledge(
-    folder: str | Path,
-    model: str | Model = DEFAULT_MODEL,
-    **options: Unpack[KnowledgeTestOptions],
+    folder: str | Path, model: str | Model = DEFAULT_MODEL, **options: Unpack[KnowledgeTestOptions]
 ) -> PreparedRun[StudyResult[KnowledgeReport]]:
     """Find out whether a folder of your own outcomes helps judges to see which of two texts does better.
 

@@ -298,12 +298,7 @@ def lab(
     if model is not None:
         models[""] = choice.address(model)
     asked: dict[str, Any] = {name: options[name] for name in _ASKED if name in options}
-    file = read_suite(
-        Path(suite),
-        models=models,
-        repeats=options.get("repeats"),
-        **asked,
-    )
+    file = read_suite(Path(suite), models=models, repeats=options.get("repeats"), **asked)
     # Another process reads its problems.
     tasks, evaluators = compute(lambda: _read_tasks(file))
     found = replace(file.suite, tasks=tasks)
@@ -336,9 +331,7 @@ def lab(
     )
 
 
-async def _read_tasks(
-    file: SuiteFile,
-) -> tuple[dict[str, SuiteTask], tuple[PreparedResearch, ...]]:
+async def _read_tasks(file: SuiteFile) -> tuple[dict[str, SuiteTask], tuple[PreparedResearch, ...]]:
     """The tasks of a suite with those that its file only names, and the evaluators that are saved when it starts."""
     read: dict[str, SuiteTask] = {}
     evaluators: list[PreparedResearch] = []

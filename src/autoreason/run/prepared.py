@@ -29,12 +29,7 @@ from autoreason.models.providers import rates
 from autoreason.prompts import PromptSet, load
 from autoreason.report.report import Report
 from autoreason.run.driver import start
-from autoreason.run.estimate import (
-    RunEstimate,
-    estimate_run,
-    text_tokens,
-    unseen_tokens,
-)
+from autoreason.run.estimate import RunEstimate, estimate_run, text_tokens, unseen_tokens
 from autoreason.run.record import first_requests, use_journal
 from autoreason.run.result import Result, StopSwitch, StudyResult, result_fields
 from autoreason.run.verbs import RunHooks, check_arguments, compute, wait_for
@@ -438,10 +433,7 @@ def hooks_in(options: Mapping[str, Any]) -> RunHooks:
 
 
 def use_pool(
-    pool: ModelPool | None,
-    settings: Settings,
-    models: Mapping[str, Model],
-    exits: AsyncExitStack,
+    pool: ModelPool | None, settings: Settings, models: Mapping[str, Model], exits: AsyncExitStack
 ) -> ModelPool:
     """The caller's pool, or one of the run's own that is closed at its end."""
     if pool is None:

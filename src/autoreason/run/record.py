@@ -18,13 +18,7 @@ from autoreason.exchange import BudgetQuery, Query, Reply, Request
 from autoreason.files import data_folder
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import build_job, run_job
-from autoreason.journal import (
-    Journal,
-    RecordedAnswer,
-    RecordedCall,
-    RecordedTime,
-    RunRow,
-)
+from autoreason.journal import Journal, RecordedAnswer, RecordedCall, RecordedTime, RunRow
 from autoreason.journal.journal import locate
 from autoreason.keys import Key
 from autoreason.models.batch_interface import BatchNote

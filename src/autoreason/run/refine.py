@@ -11,17 +11,9 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.job_types import Refine
 from autoreason.plugins import absolute
-from autoreason.run.prepared import (
-    ModelChoice,
-    PreparedRun,
-    prepare,
-)
+from autoreason.run.prepared import ModelChoice, PreparedRun, prepare
 from autoreason.run.result import Result
-from autoreason.run.verbs import (
-    RefineOptions,
-    TaskOptions,
-    door,
-)
+from autoreason.run.verbs import RefineOptions, TaskOptions, door
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies import find_strategy
 from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract

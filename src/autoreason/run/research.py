@@ -11,11 +11,7 @@ from msgspec.structs import asdict, replace
 
 from autoreason.artifacts.acceptance import MIN_PAIRS, plan_budget
 from autoreason.artifacts.artifact import EvaluationQuery, EvaluationService
-from autoreason.artifacts.evaluator_check import (
-    CheckReport,
-    check_evaluation,
-    score_fault,
-)
+from autoreason.artifacts.evaluator_check import CheckReport, check_evaluation, score_fault
 from autoreason.artifacts.evaluators import CallerEvaluator, Evaluate, check_evaluate
 from autoreason.artifacts.research_history import NoiseMeasured
 from autoreason.artifacts.research_job import ResearchJob
@@ -40,11 +36,7 @@ from autoreason.jobs.job import build_job
 from autoreason.run.prepared import ModelChoice, PreparedRun, R_co, job_in, prepare
 from autoreason.run.products import ResearchResult
 from autoreason.run.services import LazyService
-from autoreason.run.verbs import (
-    ResearchOptions,
-    RunHooks,
-    door,
-)
+from autoreason.run.verbs import ResearchOptions, RunHooks, door
 from autoreason.settings import DEFAULT_MODEL, Settings
 from autoreason.studies.lab_suite import suite_of
 from autoreason.task import Task
@@ -179,9 +171,7 @@ class PreparedResearch(PreparedMeasuring[ResearchResult], frozen=True, kw_only=T
 
 @door()
 def research(
-    task: str | Path | Task,
-    model: str | Model = DEFAULT_MODEL,
-    **options: Unpack[ResearchOptions],
+    task: str | Path | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[ResearchOptions]
 ) -> PreparedResearch:
     r"""Improve an artifact against a number, and claim only what fresh evaluations show.
 

@@ -430,9 +430,7 @@ def door(**defaults: object) -> Callable[[Callable[P, K]], Door[P, K]]:
     return build
 
 
-def verb(
-    **defaults: object,
-) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], Verb[P, R]]:
+def verb(**defaults: object) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], Verb[P, R]]:
     """A verb from an asynchronous function."""
 
     def build(function: Callable[P, Coroutine[Any, Any, R]]) -> Verb[P, R]:

@@ -486,12 +486,7 @@ class RayExecutor(WorkerExecutor):
 
     @classmethod
     async def connect(
-        cls,
-        suite: Suite,
-        terms: Lab,
-        journal: Journal,
-        settings: Settings,
-        switch: StopSwitch,
+        cls, suite: Suite, terms: Lab, journal: Journal, settings: Settings, switch: StopSwitch
     ) -> RayExecutor:
         require_server(journal.place)
         # In a thread: it takes seconds, and in the main one Ray would take our signals.

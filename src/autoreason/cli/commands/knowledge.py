@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.command import (
-    RECORDED,
-    REPORT,
-    Answer,
-    Group,
-    print_message,
-    print_messages,
-)
+from autoreason.cli.command import RECORDED, REPORT, Answer, Group, print_message, print_messages
 from autoreason.cli.lookup import run_argument
 from autoreason.cli.options import FILE, figure, file, flag, group, option
 from autoreason.errors import InvalidInput

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli.command import REPORT, Answer, Group, open_journal, shared
-from autoreason.cli.lookup import (
-    complete_run,
-    describe_title,
-    run_argument,
-    when,
-    writes_programs,
-)
+from autoreason.cli.lookup import complete_run, describe_title, run_argument, when, writes_programs
 from autoreason.cli.options import FILE, flag, group, moment, option
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.jobs.context import spending

@@ -8,12 +8,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.command import EXIT_STATUSES, RECORDED, Answer, Command
-from autoreason.cli.lookup import (
-    complete_run,
-    find_run,
-    run_argument,
-    writes_programs,
-)
+from autoreason.cli.lookup import complete_run, find_run, run_argument, writes_programs
 from autoreason.cli.options import group, option
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples, with_examples
