@@ -65,12 +65,11 @@ def committed(url: str, table: str) -> int:
 
 def change(url: str, *statements: str) -> None:
     """Change a journal behind its back, as another program would."""
-    with (
-        closing(open_store(locate(url)).open_writer()) as connection,
-        connection.transaction(),
-    ):
+    with closing(open_store(locate(url)).open_writer()) as connection:
+        connection.begin()
         for statement in statements:
             connection.execute(statement)
+        connection.commit()
 
 
 def a_process(code: str, *arguments: object) -> subprocess.Popen[str]:

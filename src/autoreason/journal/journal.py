@@ -20,7 +20,6 @@ from itertools import chain, islice
 from math import inf
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import unquote
 
@@ -52,6 +51,7 @@ from autoreason.journal.store import (
     LockOwner,
     Sleep,
     Store,
+    closed_on_error,
     damage_error,
     journal_errors,
     locked_error,
@@ -105,7 +105,6 @@ _ALL_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept", "guide")
 _MAX_INTEGER = 2**63 - 1
 _FIRST_PAGE, _MAX_PAGE = 20, 5000
 """Runs that a list reads at once."""
-_WITH_SETTINGS = (RunStarted, RunResumed)
 _COMMAND_REFRESH = 0.1
 """Seconds for which the list of runs with commands is kept."""
 
@@ -143,12 +142,9 @@ class Journal:
         if create and not (store := open_store(place)).exists():
             store.create()
         journal = cls(place)
-        if create:
-            try:
+        with closed_on_error(journal):
+            if create:
                 journal._get_writer()
-            except BaseException:
-                journal.close()
-                raise
         return journal
 
     @property
@@ -170,12 +166,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         try:
             self.close()
         except Exception:
@@ -242,7 +233,7 @@ class Journal:
     def settings(self, run: str) -> Settings | None:
         """The settings a run last used; None where it was killed before anything was recorded."""
         event = self._only_event(sql.SETTINGS, run)
-        return event.settings if isinstance(event, _WITH_SETTINGS) else None
+        return event.settings if isinstance(event, RunStarted | RunResumed) else None
 
     def task(self, run: str) -> Task | None:
         """What a run was asked for; None where it was killed before anything was recorded."""

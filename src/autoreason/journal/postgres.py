@@ -38,6 +38,7 @@ from autoreason.journal.store import (
     Source,
     Violation,
     closed_error,
+    closed_on_error,
     damage_error,
     journal_errors,
     locked_error,
@@ -185,14 +186,11 @@ class PostgresStore:
     def open_writer(self) -> PostgresConnection:
         with journal_errors(self):
             connection = self._connect_checked()
-            try:
+            with closed_on_error(connection):
                 # Fail now where nothing can be written, not with the first reply.
                 with connection.transaction():
                     connection.send(_TRY_WRITING)
                 connection.identify(self.open_writer)
-            except BaseException:
-                connection.close()
-                raise
             return connection
 
     def open_leases(self) -> PostgresConnection:
@@ -239,15 +237,12 @@ class PostgresStore:
     def _connect_checked(self) -> PostgresConnection:
         connection = connect(self.place)
         connection.reopen = self._connect_checked
-        try:
+        with closed_on_error(connection):
             if not self._find(connection):
                 raise JournalError(f"{self.place} has no journal any more; {NAME_ANOTHER}")
             ((version,),) = connection.send("SELECT version FROM schema_version").fetchall()
             if version != sql.VERSION:
                 raise version_error(self.place, version, sql.VERSION)
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def _find(self, connection: PostgresConnection) -> bool:
@@ -330,10 +325,6 @@ async def _unlock(run: str, commit: Commit) -> None:
         await commit(lambda connection: connection.execute(_UNLOCK_AT_END, (_lock_key(run),)))
 
 
-class _Never(Exception):
-    """What is never raised."""
-
-
 class PostgresConnection(SharedTexts):
     """A connection to a server. Statements of a batch are sent without waiting for one another.
 
@@ -364,8 +355,8 @@ class PostgresConnection(SharedTexts):
         self._nothing = raw.cursor()
 
     @property
-    def IntegrityError(self) -> type[Exception]:
-        return _Never if self._pipeline else psycopg.IntegrityError
+    def IntegrityError(self) -> type[Exception] | tuple[()]:
+        return () if self._pipeline else psycopg.IntegrityError
 
     @property
     def closed(self) -> bool:
@@ -483,9 +474,8 @@ class PostgresConnection(SharedTexts):
         return result
 
     def touch(self, at: str, runs: Collection[str]) -> None:
-        if written := sorted(filter(None, runs)):
-            with self._repeating():
-                self.send(_TOUCH, (at, written))
+        with self._repeating():
+            self.send(_TOUCH, (at, sorted(runs)))
 
     def commit(self) -> None:
         """Commit a transaction; on the server's disk when this returns."""

@@ -29,6 +29,7 @@ from autoreason.journal.store import (
     Sleep,
     Violation,
     closed_error,
+    closed_on_error,
     damage_error,
     disk_error,
     journal_errors,
@@ -148,16 +149,6 @@ class SqliteConnection(SharedTexts, sqlite3.Connection):
         if self.in_transaction:
             self.execute("ROLLBACK")
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        self.begin()
-        try:
-            yield
-            self.commit()
-        except BaseException:
-            self.roll_back()
-            raise
-
     def apply(self, change: Callable[[SqliteConnection], T]) -> T:
         """Apply one change of several: SQLite undoes only the statement that failed."""
         return change(self)
@@ -186,13 +177,6 @@ class SqliteConnection(SharedTexts, sqlite3.Connection):
     def shrink(self) -> None:
         self.execute("VACUUM")
         self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-class _LeaseConnection(SqliteConnection):
-    """A connection to the file of leases, which has no runs."""
-
-    def touch(self, at: str, runs: Collection[str]) -> None:
-        """Nothing to note."""
 
 
 def pack(value: str) -> str | bytes:
@@ -309,7 +293,7 @@ class SqliteStore:
         """A connection whose commits reach the disk; SQLite lets one process write at a time."""
         with journal_errors(self):
             connection = _connect_checked(self.place)
-            try:
+            with closed_on_error(connection):
                 connection.execute("PRAGMA synchronous = FULL")
                 # On macOS only this reaches the disk itself; on other systems it does nothing.
                 connection.execute("PRAGMA fullfsync = ON")
@@ -317,9 +301,6 @@ class SqliteStore:
                 # Fail now where nothing can be written, not with the first reply.
                 connection.execute("BEGIN IMMEDIATE")
                 connection.execute("ROLLBACK")
-            except BaseException:
-                connection.close()
-                raise
             return connection
 
     def open_leases(self) -> SqliteConnection:
@@ -328,7 +309,7 @@ class SqliteStore:
         with journal_errors(self):
             if not path.exists():
                 create_private(path)
-            connection = _connect(path, factory=_LeaseConnection)
+            connection = _connect(path)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute(sql.CREATE_LEASES)
@@ -446,9 +427,7 @@ class Reader:
         return _connect_checked(copy)
 
 
-def _connect(
-    path: Path, how: str = "mode=rw", factory: type[SqliteConnection] = SqliteConnection
-) -> SqliteConnection:
+def _connect(path: Path, how: str = "mode=rw") -> SqliteConnection:
     # Neither mode creates a file.
     return sqlite3.connect(
         f"{path.as_uri()}?{how}",
@@ -456,13 +435,13 @@ def _connect(
         timeout=_WAIT_FOR_LOCK,
         isolation_level=None,
         check_same_thread=False,
-        factory=factory,
+        factory=SqliteConnection,
     )
 
 
 def _connect_checked(path: Path, how: str = "mode=rw") -> SqliteConnection:
     connection = _connect(path, how)
-    try:
+    with closed_on_error(connection):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version not in (0, sql.VERSION):
             raise version_error(path, version, sql.VERSION)
@@ -470,9 +449,6 @@ def _connect_checked(path: Path, how: str = "mode=rw") -> SqliteConnection:
         # A journal appears complete, so a file without its tables was written by another program.
         if not (version and {name for (name,) in tables} >= set(sql.TABLES)):
             raise JournalError(f"{path} has no journal tables; {NAME_ANOTHER}")
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
@@ -485,11 +461,12 @@ def _empty() -> SqliteConnection:
 
 
 def _create_tables(connection: SqliteConnection) -> None:
-    with connection.transaction():
-        for statement in sql.schema():
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {sql.VERSION}")
-        connection.execute(f"PRAGMA application_id = {sql.APPLICATION_ID}")
+    connection.begin()
+    for statement in sql.schema():
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {sql.VERSION}")
+    connection.execute(f"PRAGMA application_id = {sql.APPLICATION_ID}")
+    connection.commit()
 
 
 def create_private(path: Path) -> None:

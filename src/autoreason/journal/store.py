@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
@@ -37,11 +37,15 @@ class Rows(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-class Connection(Protocol):
+class Closable(Protocol):
+    def close(self) -> None: ...
+
+
+class Connection(Closable, Protocol):
     """A connection to a journal. Statements are those of `sql`, in the words of SQLite."""
 
     @property
-    def IntegrityError(self) -> type[Exception]:
+    def IntegrityError(self) -> type[Exception] | tuple[()]:
         """What `execute` raises where a row breaks a rule of its table."""
 
     def execute(self, statement: str, values: Sequence[Any] = ..., /) -> Rows: ...
@@ -57,9 +61,6 @@ class Connection(Protocol):
     def begin(self) -> None: ...
     def commit(self) -> None: ...
     def roll_back(self) -> None: ...
-    def transaction(self) -> AbstractContextManager[None]:
-        """Everything within is committed together, or undone."""
-
     def apply(self, change: Callable[[Any], T]) -> T:
         """Apply one change of several in a transaction; one that raises leaves the others as they are."""
 
@@ -72,7 +73,6 @@ class Connection(Protocol):
     def violation(self, error: Exception) -> Violation | None: ...
     def damages(self) -> list[str]: ...
     def shrink(self) -> None: ...
-    def close(self) -> None: ...
 
 
 Change = Callable[[Connection], T]
@@ -87,12 +87,11 @@ Commit = Callable[[Change[Any]], Awaitable[Any]]
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class Source(Protocol):
+class Source(Closable, Protocol):
     """Something to read a journal with, also where nothing can be written."""
 
     @property
     def connection(self) -> Connection: ...
-    def close(self) -> None: ...
 
 
 class Store(Protocol):
@@ -124,6 +123,15 @@ class Store(Protocol):
     ) -> AbstractAsyncContextManager[None]: ...
     def lock_owner(self, run: str, read: Read) -> LockOwner | None: ...
     def locked_runs(self, read: Read) -> frozenset[str]: ...
+
+
+@contextmanager
+def closed_on_error(opened: Closable) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
 
 
 class LockOwner(Struct, frozen=True, kw_only=True):

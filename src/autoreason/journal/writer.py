@@ -168,10 +168,12 @@ class Writer:
                 work.result = connection.apply(work.change)
             except AutoreasonError as error:
                 work.error = error
-        runs, second = {work.run for work in batch if work.error is None}, int(monotonic())
+        runs = {work.run for work in batch if work.run and work.error is None}
+        second = int(monotonic())
         if second != self._second:
             self._second, self._touched = second, set()
-        connection.touch(now(), runs - self._touched if len(batch) >= _LARGE else runs)
+        if written := runs - self._touched if len(batch) >= _LARGE else runs:
+            connection.touch(now(), written)
         connection.commit()
         self._touched |= runs
 
@@ -324,10 +326,8 @@ class LeaseTable:
         listed = sql.as_list(accounts)
 
         def change(connection: Connection) -> T:
-            time, rows = (
-                connection.execute(sql.LEASE_TIME),
-                connection.execute(sql.LEASES, (listed,)),
-            )
+            time = connection.execute(sql.LEASE_TIME)
+            rows = connection.execute(sql.LEASES, (listed,))
             ((now,),) = time.fetchall()
             before: Rows = {account: {} for account in accounts}
             for account, holder, held in rows.fetchall():
