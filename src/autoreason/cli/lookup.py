@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autoreason.cli import options
 from autoreason.cli.command import open_journal
 from autoreason.errors import AutoreasonError, InvalidInput, JournalError, UnknownRun
 from autoreason.job_types import Lab
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
 
 _NEWEST = 200
 """Runs among which one without a name is looked for."""
-
-all_option = options.group(
-    "Which runs", options.flag("--all", "Every run in the journal.", name="every")
-)
 
 
 def find_run(
@@ -126,10 +121,6 @@ def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
 
 def run_argument(*, required: bool) -> Callable[[Any], Any]:
     return click.argument("run", required=required, shell_complete=complete_run)
-
-
-def runs_argument(name: str = "runs", metavar: str = "[RUN]...") -> Callable[[Any], Any]:
-    return click.argument(name, nargs=-1, metavar=metavar, shell_complete=complete_run)
 
 
 def when(moment: datetime) -> str:

@@ -84,7 +84,9 @@ class Job:
     @classmethod
     def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:  # noqa: ARG003
         """The plans as this task needs them."""
-        return repeat_plans(plans, cls.plan_count(task))
+        times = cls.plan_count(task)
+        low, likely, high = ({role: n * times for role, n in plan.items()} for plan in plans)
+        return low, likely, high
 
     @classmethod
     def sample_answer(cls, task: Task, query: Query[Any]) -> Any:  # noqa: ARG003
@@ -140,11 +142,6 @@ def join_plans(*plans: Plan) -> Plan:
     for plan in plans:
         joined.update(plan)
     return joined
-
-
-def repeat_plans(plans: Plans, times: int) -> Plans:
-    low, likely, high = ({role: calls * times for role, calls in plan.items()} for plan in plans)
-    return low, likely, high
 
 
 def own_options(settings: Settings, kind: type[Options]) -> Options:

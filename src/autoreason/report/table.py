@@ -198,19 +198,13 @@ class Table(NamedTuple):
     def to_latex(self) -> str:
         kinds = "".join("r" if column.figures else "l" for column in self.columns)
         titles: list[Cell] = [column.title for column in self.columns]
-        lines = [
-            *([f"% {_in_latex(self.title)}"] if self.title else []),
-            rf"\begin{{tabular}}{{{kinds}}}",
-            r"\hline",
-            *(
-                " & ".join(_in_latex(" ".join(_lines_of(cell))) for cell in row) + r" \\"
-                for row in (titles, *self.cells)
-            ),
-            r"\hline",
-            r"\end{tabular}",
-        ]
-        lines.insert(lines.index(r"\hline") + 2, r"\hline")
-        return "\n".join(lines)
+        title = [f"% {_in_latex(self.title)}"] if self.title else []
+        head, *rows = (
+            " & ".join(_in_latex(" ".join(_lines_of(cell))) for cell in row) + r" \\"
+            for row in (titles, *self.cells)
+        )
+        begin, line = rf"\begin{{tabular}}{{{kinds}}}", r"\hline"
+        return "\n".join([*title, begin, line, head, line, *rows, line, r"\end{tabular}"])
 
     def _tone(self, cell: Cell) -> str:
         return self.tones.get(cell, "") if isinstance(cell, str) else ""

@@ -291,12 +291,10 @@ def _players(models: Models, plans: Plans) -> Iterator[tuple[Role, tuple[str, ..
 
 def _reasoning(settings: Settings, plans: Plans) -> Sizes:
     """The most tokens of reasoning in one call of each role; empty where no model reasons."""
-    sizes: Sizes = {}
-    for role, addresses in _players(settings.models, plans):
-        sizes[role] = (
-            0,
-            max(reasoning_tokens_for(each, settings.effort(role)) for each in addresses),
-        )
+    sizes: Sizes = {
+        role: (0, max(reasoning_tokens_for(each, settings.effort(role)) for each in addresses))
+        for role, addresses in _players(settings.models, plans)
+    }
     return sizes if any(written for _, written in sizes.values()) else {}
 
 
@@ -387,12 +385,7 @@ def _shown_records(knowledge: Knowledge) -> Section:
         *((record, "judges") for record in knowledge.judges.all),
     ]
     rows = [
-        (
-            record.id,
-            who,
-            record.figure,
-            shorten(" ".join(record.text.split()), _SHOWN_TEXT, placeholder=" …"),
-        )
+        (record.id, who, record.figure, shorten(record.text, _SHOWN_TEXT, placeholder=" …"))
         for record, who in shown
     ]
     left_out = "; ".join(
@@ -541,10 +534,8 @@ def _models(models: Models) -> list[tuple[str, str]]:
 def _drafts(task: Task, settings: Settings) -> str:
     if task.draft is not None:
         return "one, given"
-    if settings.drafts == 1:
-        text = "one"
-    else:
-        text = f"{settings.drafts}, one of them chosen by {count(settings.judges, 'judge')}"
+    chosen = f"{settings.drafts}, one of them chosen by {count(settings.judges, 'judge')}"
+    text = "one" if settings.drafts == 1 else chosen
     if task.contract.empty or settings.max_drafts == settings.drafts:
         return text
     return f"{text}; {settings.max_drafts} at most while too few keep the contract"

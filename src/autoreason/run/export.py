@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -38,13 +39,6 @@ class Repository:
                 f"{folder.resolve()} is in no git repository; name the task's FOLDER"
             )
         self.prefix = found
-
-    @classmethod
-    def find(cls, folder: Path) -> Repository | None:
-        try:
-            return cls(folder)
-        except InvalidInput:
-            return None
 
     def commit(self, branch: str, start: Files, result: Files, message: str) -> str:
         """A new branch with one commit on HEAD that leads from the start to the result; its name."""
@@ -157,7 +151,9 @@ def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -
     """What a research run changed, as a patch for `git apply`; paths are those of the folder's repository."""
     with use_journal(journal) as book:
         result = _delivered(run, book)
-    repository = Repository.find(folder)
+    repository = None
+    with suppress(InvalidInput):
+        repository = Repository(folder)
     if repository and not any((folder / path).exists() for path in result.start):
         # The paths would be those of another folder.
         raise InvalidInput(

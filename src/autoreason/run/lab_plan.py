@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from itertools import product
@@ -38,6 +38,7 @@ from autoreason.studies.lab_suite import (
 )
 from autoreason.task import Entry, Task
 
+_UNITS = ("calls", "tokens", "cost")
 _SAMPLE_WORDS = 700
 """Length of texts that a panel is taken to read, where no contract limits them."""
 
@@ -202,21 +203,16 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
         known[alike] = estimate
         if kind == "arm" and suite.match:
             first, chosen = _prepare(suite, kind, task, [next(iter(suite.arms))])
-            estimate = _matched(
-                suite.match,
-                own,
-                estimate,
-                await estimate_run(first, chosen, choose_prompts(chosen)),
-            )
+            most = await estimate_run(first, chosen, choose_prompts(chosen))
+            estimate = _matched(suite.match, own, estimate, most)
         if estimate.paid.likely < 1:
             too_long |= {(kind, task, arm) for arm in arms}
         name = arms[0] if kind == "arm" else {"draft": "shared drafts", "panel": "panels"}[kind]
         by_name.setdefault(name, []).append((number, estimate))
     planned = tuple(_planned(name, each) for name, each in by_name.items())
-    calls = _sum([each.calls for each in planned])
-    tokens = _sum([each.tokens for each in planned])
-    cost = _sum([each.cost for each in planned])
-    spans = {"calls": calls, "tokens": tokens, "cost": cost}
+    spans: dict[str, Span[Any] | None] = {
+        name: _sum([getattr(each, name) for each in planned]) for name in _UNITS
+    }
     likely = {name: span.likely for name, span in spans.items() if span}
     paid = float(share_paid(settings.budget, likely))
     alpha = BEYOND_CHANCE / max(1, len(suite.pairs))
@@ -224,9 +220,7 @@ async def plan_cells(suite: Suite, settings: Settings) -> LabPlan:
         suite=suite.name,
         cells=counted.total(),
         arms=planned,
-        calls=calls,
-        tokens=tokens,
-        cost=cost,
+        **spans,
         tests=tuple(_tests(suite, paid, alpha, too_long)) if suite.form == "suite" else (),
         alpha=alpha,
         share_paid=paid,
@@ -272,23 +266,21 @@ def _scaled(estimate: RunEstimate, share: float) -> RunEstimate:
         and type(span)(
             *(type(part)(float(part) * f) for part, f in zip(span, (0, share, share), strict=True))
         )
-        for name in ("calls", "tokens", "cost")
+        for name in _UNITS
         for span in [getattr(estimate, name)]
     }
     return dataclasses.replace(estimate, **spans)
 
 
 def _planned(name: str, cells: Sequence[_Estimated]) -> PlannedArm:
-    def total(spans: Iterable[Span[Number] | None]) -> Span[Number] | None:
-        counted = zip((number for number, _ in cells), spans, strict=True)
-        return _sum([span and Span(*(n * part for part in span)) for n, span in counted])
+    def total(unit: str) -> Span[Any] | None:
+        spans = [(number, getattr(each, unit)) for number, each in cells]
+        return _sum([span and Span(*(number * part for part in span)) for number, span in spans])
 
     return PlannedArm(
         name=name,
         cells=sum(number for number, _ in cells),
-        calls=total(each.calls for _, each in cells),
-        tokens=total(each.tokens for _, each in cells),
-        cost=total(each.cost for _, each in cells),
+        **{unit: total(unit) for unit in _UNITS},
         over_limit=sum(number for number, each in cells if each.paid.likely < 1),
     )
 

@@ -55,9 +55,9 @@ def reported_result(result: Result, journal: Journal) -> Result:
     if story.writes == "text":
         return result
     if story.writes == "files":
-        from autoreason.run.products import research_result
+        from autoreason.run.products import ResearchResult
 
-        return research_result(result)
+        return ResearchResult(**result_fields(result))
     if isinstance(story.job, Lab):
         from autoreason.studies.lab_suite import suite_of
 
@@ -174,10 +174,9 @@ class ModelChoice:
         )
 
     def _several(self, role: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-        models = options.get(f"{role}_models") or ()
-        several = (
-            models if isinstance(models, Sequence) and not isinstance(models, str) else [models]
-        )
+        models: Any = options.get(f"{role}_models") or ()
+        one = isinstance(models, str) or not isinstance(models, Sequence)
+        several = [models] if one else models
         return tuple(self.address(model) for model in several)
 
     def address(self, model: str | Model) -> str:
@@ -370,13 +369,7 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
         await check(self.task, self.settings, pool, self.prompts)
         check_call_limit(self.task, self.settings)
 
-    async def _open_service(
-        self,
-        journal: Journal,  # noqa: ARG002
-        pool: ModelPool,  # noqa: ARG002
-        hooks: RunHooks,  # noqa: ARG002
-        exits: AsyncExitStack,  # noqa: ARG002
-    ) -> Service | None:
+    async def _open_service(self, *_: Any, **__: Any) -> Service | None:
         return self.service
 
 

@@ -243,7 +243,3 @@ class ResearchResult(Result):
         delivered = deliverable(self.story)
         assert delivered is not None
         return delivered
-
-
-def research_result(result: Result) -> ResearchResult:
-    return result if isinstance(result, ResearchResult) else ResearchResult(**vars(result))

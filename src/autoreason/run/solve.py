@@ -205,7 +205,7 @@ class SolutionsReport(Report):
         return "; ".join([*parts, describe_sandbox(self._level)])
 
     def sections(self) -> list[Section]:
-        rows = [(name, _verdict(one), _why(one)) for name, one in self.failed]
+        rows = [(name, *_failure(one)) for name, one in self.failed]
         table = Table(words("problem", "verdict", "why"), rows)
         left_out = [("Left out", str(broken)) for broken in self.found.broken]
         if self.unfair:
@@ -318,17 +318,15 @@ def program_fields(name: str, tried: Examined, problem: Problem | None = None) -
     return {"problem": name, **(examined_fields(tried) or {}), "tests": tests}
 
 
-def _verdict(one: Examined) -> str:
-    assert one.failed is not None
-    return f"{one.failed.verdict.replace('_', ' ')} on test {one.failed.number}"
-
-
-def _why(one: Examined) -> str:
+def _failure(one: Examined) -> tuple[str, str]:
+    """The verdict, and why."""
     test = one.failed
     assert test is not None
+    verdict = f"{test.verdict.replace('_', ' ')} on test {test.number}"
     why, lines = describe_failure(test), test.trace.strip().splitlines()
     crashed = test.verdict == "runtime_error" and not why.startswith("syntax error")
-    return f"{why}, {lines[-1]}" if lines and crashed and lines[-1] not in why else why
+    last = f", {lines[-1]}" if lines and crashed and lines[-1] not in why else ""
+    return verdict, f"{why}{last}"
 
 
 Problems = str | Path | Mapping[str, Any]

@@ -18,14 +18,7 @@ from autoreason.cli.command import (
     print_message,
     shared,
 )
-from autoreason.cli.lookup import (
-    all_option,
-    complete_run,
-    find_runs,
-    run_argument,
-    runs_argument,
-    warn_left_out,
-)
+from autoreason.cli.lookup import complete_run, find_runs, run_argument, warn_left_out
 from autoreason.cli.options import FILE, file, flag, group, option, setting
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.models.examples import with_examples
@@ -38,8 +31,8 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command, paged=True, shares=f"{REPORT} book")
-@runs_argument()
-@all_option
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
+@group("Which runs", flag("--all", "Every run in the journal.", name="every"))
 def audit(runs: tuple[str, ...], every: bool, book: Journal) -> Report:
     """Say what a record is worth, without calling a model.
 

@@ -27,12 +27,8 @@ from autoreason.models.examples import fill_examples
 from autoreason.report import numbers
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
-    from autoreason.programs.assignment import Trial
     from autoreason.report.report import Report
     from autoreason.run.prepared import PreparedRun
-    from autoreason.run.products import Solution
     from autoreason.run.solve import ProgramReport
     from autoreason.run.verbs import RunHooks
 
@@ -107,55 +103,39 @@ def solve(problems: Path, **values: Any) -> int:
     Of one problem the program goes to standard output; a set is a suite and ends with its report: shares
     of problems passed with intervals, paired tests between strategies, and what was left out.
     """
+    import asyncio
+
     from autoreason.cli import arguments
+    from autoreason.cli.outcome import preview
+    from autoreason.cli.runner import start_run
     from autoreason.files import check_output
     from autoreason.report.report import check_folder
     from autoreason.run.solve import open_problems, prepare_solve
 
+    notes: list[str] = []
     chosen = arguments.run_options("solve", values)
     prepared = prepare_solve(**chosen)
     check_output(values["output"])
     check_folder(values["report"], create=not values["dry_run"])
     with on_disk(problems) as path:
         assigned = open_problems(prepared, path, **chosen)
-        if values["dry_run"]:
-            return _preview(assigned, values)
-        return _start(assigned, prepared, values)
 
+        async def read() -> PreparedRun[Any]:
+            async with assigned as run:
+                return run
 
-def _preview(
-    assigned: AbstractAsyncContextManager[PreparedRun[Solution]], values: dict[str, Any]
-) -> int:
-    import asyncio
+        async def drive(**hooks: Unpack[RunHooks]) -> Any:
+            async with assigned as run:
+                notes.extend(_left_out(run, values))
+                if values["unsafe"]:
+                    notes.append("no sandbox: what the model writes can do whatever you can")
+                return await run.run_async(**hooks)
 
-    from autoreason.cli.outcome import preview
-
-    async def read() -> PreparedRun[Any]:
-        async with assigned as run:
-            return run
-
-    run = asyncio.run(read())
-    print_messages(_left_out(run, values))
-    return preview(run)
-
-
-def _start(
-    assigned: AbstractAsyncContextManager[PreparedRun[Solution]],
-    prepared: PreparedRun[Any],
-    values: dict[str, Any],
-) -> int:
-    from autoreason.cli.runner import start_run
-
-    notes: list[str] = []
-
-    async def drive(**hooks: Unpack[RunHooks]) -> Solution:
-        async with assigned as run:
-            notes.extend(_left_out(run, values))
-            if values["unsafe"]:
-                notes.append("no sandbox: what the model writes can do whatever you can")
-            return await run.run_async(**hooks)
-
-    return start_run(drive, prepared, values, notes)
+        if not values["dry_run"]:
+            return start_run(drive, prepared, values, notes)
+        run = asyncio.run(read())
+        print_messages(_left_out(run, values))
+        return preview(run)
 
 
 def _left_out(run: PreparedRun[Any], values: dict[str, Any]) -> list[str]:
@@ -348,12 +328,8 @@ def _check_program(
     tests = select_tests(found, public_only=public_only)
     program = read_program(solution)
     with ProgressLine("tests") as progress:
-
-        def emit(trial: Trial) -> None:
-            progress(trial.number, len(tests))
-
-        result = asyncio.run(
-            try_program(found, program, tests, every=every, unsafe=unsafe, emit=emit)
-        )
+        how: dict[str, Any] = {"every": every, "unsafe": unsafe}
+        how["emit"] = lambda trial: progress(trial.number, len(tests))
+        result = asyncio.run(try_program(found, program, tests, **how))
     status_of = {"accepted": 0, "sandbox_error": NOT_RUN}
     return ProgramReport(found, result), status_of.get(result.verdict, 1)

@@ -232,11 +232,10 @@ def examine(url: str | None) -> tuple[Place, int, list[Damage]]:
 
 def _existing(url: str | None) -> Place:
     """Where a journal is; one that is not there may be a typing error."""
-    from autoreason.journal import journal
-    from autoreason.journal.journal import open_store
+    from autoreason.journal.journal import locate, open_store
 
-    place = journal.locate(url)
-    if not (place.exists() if isinstance(place, Path) else open_store(place).exists()):
+    place = locate(url)
+    if not open_store(place).exists():
         raise InvalidInput(
             f"no journal at {place}; correct its name, or start with `autoreason run`"
         )
