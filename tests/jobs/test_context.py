@@ -67,7 +67,7 @@ def test_passes_that_are_all_alike_never_overstep_it(
 
 def test_without_a_limit_everything_fits_and_is_counted() -> None:
     allowance = Allowance("calls")
-    assert not allowance.limited
+    assert allowance.left is None
     for _ in range(5):
         assert allowance.fits_another(1000, 1000)
         allowance.take(reply())

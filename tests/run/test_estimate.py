@@ -210,14 +210,14 @@ async def test_a_given_draft_saves_one_in_every_repeat(journal: Journal, repeats
     assert given_one.low <= result.calls == given_one.likely
 
 
-PLANS = {
-    "5": "give dictionaries",
-    "[{}, {}]": "their calls are [0, 0]; give three, ",
-    "({'author': 1}, {'author': 2}, {'writer': 3})": "give dictionaries",
-    "({'author': None}, {}, {})": "give dictionaries",
-    "({'author': 3}, {'author': 2}, {'author': 1})": "their calls are [3, 2, 1]; give three, ",
-    "({'author': -1}, {}, {})": "their calls are [-1, 0, 0]; give three, ",
-}
+PLANS = (
+    "5",
+    "[{}, {}]",
+    "({'author': 1}, {'author': 2}, {'writer': 3})",
+    "({'author': None}, {}, {})",
+    "({'author': 3}, {'author': 2}, {'author': 1})",
+    "({'author': -1}, {}, {})",
+)
 
 
 @pytest.mark.parametrize("plans", PLANS)
@@ -233,7 +233,7 @@ def test_plans_of_a_strategy_that_cannot_be_used_are_one_sentence(
         with pytest.raises(StrategyError) as refused:
             plan()
         message = str(refused.value)
-        assert message.startswith(f"the strategy {mine} has no valid plans: {PLANS[plans]}")
+        assert message.startswith(f"the strategy {mine} has no valid plans; give three ")
         assert "\n" not in message
 
 

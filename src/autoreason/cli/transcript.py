@@ -215,10 +215,6 @@ def compare(before: str, after: str) -> list[tuple[str, str]]:
 
 def print_changes(before: str, after: str) -> None:
     """In colour on a terminal that has it, else with marks: [-gone-] and {+new+}."""
-    from rich.text import Text
-
-    from autoreason.cli.console import stdout_console
-
     console = stdout_console()
     coloured = console.is_terminal and not console.no_color and console.color_system is not None
     if before == after:

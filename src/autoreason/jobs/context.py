@@ -72,11 +72,6 @@ class Allowance:
         """What may still be spent; None where there is no limit."""
         return None if self.amount is None else self.amount - self.spent
 
-    @property
-    def limited(self) -> bool:
-        """Whether there is a limit at all."""
-        return self.amount is not None
-
     def begin_pass(self) -> None:
         """What is spent from here on belongs to one pass."""
         self._pass_start = self.spent

@@ -167,16 +167,13 @@ def plan_calls(kind: type[Job], settings: Settings) -> Plans | None:
         plans: Any = kind.plans(settings)
     if plans is None:
         return None
-    if not is_of(plans, tuple[Mapping[Role, int], ...]):
-        problem = "give dictionaries from roles to numbers of calls"
-    else:
-        totals = [sum(plan.values()) for plan in plans]
-        ordered = len(plans) == 3 and totals == sorted(totals) and min(totals) >= 0
-        problem = (
-            "" if ordered else f"their calls are {totals}; give three, from the least to the most"
+    known = is_of(plans, tuple[Mapping[Role, int], ...])
+    totals = [sum(plan.values()) for plan in plans] if known else []
+    if len(totals) != 3 or totals != sorted(totals) or totals[0] < 0:
+        raise StrategyError(
+            f"the strategy {name} has no valid plans; give three dictionaries from roles to numbers "
+            "of calls, from the least to the most"
         )
-    if problem:
-        raise StrategyError(f"the strategy {name} has no valid plans: {problem}")
     low, likely, high = plans
     return low, likely, high
 

@@ -220,7 +220,6 @@ class Report:
 
     def to_html(self, about: Mapping[str, str] | None = None) -> str:
         """One file for a browser, light or dark as that is set, which needs nothing from any network."""
-
         about = self.about() if about is None else about
         return page(self.heading, self.sentence, self.sections(), about)
 
@@ -356,7 +355,6 @@ def _usable(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = error.filename or folder
         raise InvalidInput(
-            f"cannot create {place}: {error.strerror}; name another folder for the report"
+            f"cannot write {error.filename or folder}: {error.strerror}; name another folder"
         ) from None

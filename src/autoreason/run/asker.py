@@ -239,9 +239,8 @@ class Asker:
 
     def look_for_commands(self) -> None:
         """Note a stop or an accept; the driver marks them as taken once they are carried out."""
-        kinds = {
-            command.kind for command in self._journal.pending_commands(self._run, _END_COMMANDS)
-        }
+        pending = self._journal.pending_commands(self._run, _END_COMMANDS)
+        kinds = {command.kind for command in pending}
         self.accepted = self.accepted or "accept" in kinds
         if kinds:
             self._switch.stop()
@@ -258,8 +257,5 @@ class Asker:
 
     def _signal_end(self, request: Request, reply: Reply, *, replayed: bool = False) -> None:
         if self._on_signal:
-            self._on_signal(
-                CallEnded(
-                    request.key, reply.outcome, reply.seconds, reply.usage, reply.cost, replayed
-                )
-            )
+            took = (reply.seconds, reply.usage, reply.cost)
+            self._on_signal(CallEnded(request.key, reply.outcome, *took, replayed))

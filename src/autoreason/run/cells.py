@@ -402,12 +402,14 @@ class LocalExecutor:
         return CellOutcome(measure_cell(result), str(reached or ""), limit)
 
     async def _drive(self, cell: CellRun, budget: CellBudget | None) -> Result:
-        journal = self._journal
-        hooks: RunHooks = {
-            "pool": self._pool,
-            "stop_switch": self._switch,
-            "on_signal": prefix_signals(self._on_signal, cell.part),
-        }
+        journal, on_signal = self._journal, self._on_signal
+
+        def prefixed(signal: Signal) -> None:
+            if on_signal:
+                on_signal(replace(signal, key=sub_key(cell.part, signal.key)))
+
+        hooks: RunHooks = {"pool": self._pool, "stop_switch": self._switch}
+        hooks["on_signal"] = prefixed if on_signal else None
         service = self._services.of(cell.run, cell.task, cell.settings, journal)
         shared: dict[str, Any] = {"service": service, "shared_budget": budget, "locked": True}
         if not journal.has(cell.run):
@@ -421,16 +423,6 @@ class LocalExecutor:
 
     async def close(self) -> None:
         await self._services.close()
-
-
-def prefix_signals(on_signal: OnSignal | None, part: str) -> OnSignal | None:
-    if on_signal is None:
-        return None
-
-    def prefixed(signal: Signal) -> None:
-        on_signal(replace(signal, key=sub_key(part, signal.key)))
-
-    return prefixed
 
 
 # What a cell came to.

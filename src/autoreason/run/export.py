@@ -19,6 +19,7 @@ from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import program_files, solved_in
+from autoreason.report.report import write_folder
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.verbs import JournalPlace, RecordedRun, checked
 from autoreason.story import RecordedPass, Story
@@ -135,12 +136,12 @@ def export(
                 cell = _files(ended.result.run, book.story(ended.result.run), book)
                 place = _folder(f"{ended.cell.task}/{ended.cell.title}/{ended.cell.repeat}")
                 files |= {f"{place}/{path}": text for path, text in cell.items()}
-    try:
-        return _write(files, folder, force)
-    except OSError as error:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
         raise InvalidInput(
-            f"cannot write {error.filename or folder}: {error.strerror}; name another folder"
-        ) from None
+            f"{folder} is not empty; name a new folder, or set `force` to write into it"
+        )
+    write_folder(folder, files)
+    return [folder / name for name in files]
 
 
 def _files(run: str, story: Story, journal: Journal) -> dict[str, str]:
@@ -184,18 +185,6 @@ def _delivered(run: str, journal: Journal) -> Deliverable:
     if result.files == result.start:
         raise InvalidInput(f"{run} has kept no change, so there is nothing to hand over")
     return result
-
-
-def _write(files: dict[str, str], folder: Path, force: bool) -> list[Path]:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
-        raise InvalidInput(
-            f"{folder} is not empty; name a new folder, or set `force` to write into it"
-        )
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text if text.endswith("\n") else text + "\n", "utf-8", newline="")
-    return [folder / name for name in files]
 
 
 def _texts(story: Story) -> dict[str, str]:

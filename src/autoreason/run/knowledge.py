@@ -106,9 +106,7 @@ def measure_knowledge(
             for at, (pair, answer) in enumerate(zip(drawn, answers, strict=True))
         )
     metrics = {(each.result.metric, each.result.better) for each in records if each.result}
-    means = (
-        "".join(f": {better} {metric}" for metric, better in metrics) if len(metrics) == 1 else ""
-    )
+    means = [f": {better} {metric}" for metric, better in metrics]
     work = RecordedPairs(
         source=str(folder),
         pairs=pairs,
@@ -116,7 +114,7 @@ def measure_knowledge(
         withheld=len(known) - len(records),
         private=any(each.private for each in records),
     )
-    brief = f"Choose the text that does better{means}."
+    brief = f"Choose the text that does better{means[0] if len(means) == 1 else ''}."
     return replace(prepared, task=Task(brief=brief, work=work))
 
 
@@ -190,10 +188,9 @@ def report_ab(
         False
     """
     file = Path(results)
-    counts = read_results(file)
     found = report_of(
         read_plan(Path(plan) if plan else file.parent),
-        counts,
+        read_results(file),
         group=group,
         metric=metric,
         known=read_folder(knowledge).records if knowledge else (),
@@ -205,12 +202,7 @@ def report_ab(
         new, old = replace_outcomes(
             knowledge,
             dated,
-            lambda each: (
-                each.text,
-                each.group,
-                each.result.metric if each.result else "",
-                each.note,
-            ),
+            lambda each: (each.text, each.group, each.result and each.result.metric, each.note),
         )
         found = changed(found, appended=len(new), replaced=old)
     return found

@@ -63,11 +63,9 @@ def _seat(
     folder: str | Path, when: WhenTested, query: Query, strategy: str
 ) -> tuple[PredictorSeat | None, bytes]:
     """A predictor's seat where one is tested or wanted, and the predictor."""
-    if when == "no":
+    if when == "no" or (when == "tested" and strategy != "autoreason"):
         return None, b""
     if strategy != "autoreason":
-        if when == "tested":
-            return None, b""
         raise InvalidInput(
             f"a predictor has a seat on the panels of a tournament, which {strategy} is not; leave out "
             "`predictor_seat`"

@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from autoreason.artifacts.evaluators import Evaluate, check_evaluate
 from autoreason.artifacts.research_history import deliverable
-from autoreason.artifacts.research_task import ResearchTask, research_of
+from autoreason.artifacts.research_task import research_of
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.events import LIFECYCLE
 from autoreason.exchange import Service
@@ -104,7 +104,8 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         task, before = task_and_settings(run, story)
         driver.check_unfinished(run, story)
         settings = resumed_settings(before, options, choice)
-        changes, evaluate = _difference(before, settings), options.get("evaluate")
+        old, evaluate = asdict(before), options.get("evaluate")
+        changes = {name: new for name, new in asdict(settings).items() if new != old[name]}
         check_function(run, task, evaluate)
         if isinstance(before.job, Lab) and changes.keys() - {"budget", "base_url", "allow_http"}:
             raise InvalidInput(
@@ -149,12 +150,6 @@ def resumed_settings(
         **change_servers(before, models, options),
         **{name: value for name, value in plain.items() if value is not None},
     )
-
-
-def _difference(before: Settings, after: Settings) -> dict[str, Any]:
-    names = Settings.__struct_fields__
-    changes = {name: getattr(after, name) for name in names}
-    return {name: value for name, value in changes.items() if value != getattr(before, name)}
 
 
 _TERMS = ("evaluations", "patience")
@@ -258,20 +253,10 @@ def _forked_task(
     task, settings = task_and_settings(run, story, "there is nothing to fork")
     if task.entries or assignments_of(task):
         raise InvalidInput(f"run {run} judges texts or writes programs; there is no text to fork")
-    if research := research_of(task):
-        return _forked_research(task, research, story, run, at_pass, evaluate), settings
-    return replace(task, draft=_text(story, run, at_pass)), settings
-
-
-def _forked_research(
-    task: Task,
-    research: ResearchTask,
-    story: Story,
-    run: str,
-    at_pass: int | None,
-    evaluate: Evaluate | None,
-) -> Task:
-    """The same task with the result's files as its start."""
+    research = research_of(task)
+    if research is None:
+        return replace(task, draft=_text(story, run, at_pass)), settings
+    # The same task with the result's files as its start.
     if at_pass is not None:
         raise InvalidInput(f"run {run} has no passes; a fork starts from its result")
     check_function(run, task, evaluate, "fork")
@@ -280,7 +265,7 @@ def _forked_research(
     delivered = deliverable(story)
     assert delivered is not None
     work = replace(research, files=delivered.files, origin=delivered.start)
-    return read_recorded(replace(task, work=work), evaluate)[0]
+    return read_recorded(replace(task, work=work), evaluate)[0], settings
 
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:

@@ -65,9 +65,8 @@ def refine(
     )
     task = task_in(brief, options)
     for name, extras in _GO_WITH.items():
-        if not options.get(name) and (
-            extra := next((each for each in extras if each in options), "")
-        ):
+        extra = next((each for each in extras if each in options), "")
+        if extra and not options.get(name):
             raise InvalidInput(f"`{extra}` goes with `{name}`; name the {name}, or leave it out")
     prepared = prepare(task, choice, options, job)
     if options.get("knowledge"):

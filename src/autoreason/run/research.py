@@ -244,10 +244,8 @@ def caller_service(
 def check_function(run: str, task: Task, evaluate: Evaluate | None, verb: str = "resume") -> None:
     """Refuse a run, or a suite, whose function is missing, or that needs none."""
     suite = suite_of(task)
-    works = (
-        [research_of(each.task) for each in suite.tasks.values()] if suite else [research_of(task)]
-    )
-    needed = any(work and not work.evaluate for work in works)
+    tasks = [each.task for each in suite.tasks.values()] if suite else [task]
+    needed = any(work and not work.evaluate for work in map(research_of, tasks))
     if evaluate and not needed:
         raise InvalidInput(f"run {run} needs no `evaluate`; leave it out")
     if needed and not evaluate:

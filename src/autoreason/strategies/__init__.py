@@ -229,7 +229,7 @@ class BestOfN(Strategy):
 
     async def run(self) -> Delivered:
         await self.write_draft()
-        if self.context.allowance and self.context.allowance.limited:
+        if self.context.allowance and self.context.allowance.amount is not None:
             await self._write_what_fits()
         else:
             await self._write_at_once(sample_count(self.settings))

@@ -203,7 +203,7 @@ def test_a_set_that_reached_its_budget_says_how_far_it_is_and_goes_on(inside: In
         (("--report", "full/file"), "full/file is a file; name a new folder for the report"),
         pytest.param(
             ("--report", "/proc/x/y"),
-            "cannot create /proc/x: No such file or directory; name another folder for the report",
+            "cannot write /proc/x: No such file or directory; name another folder",
             marks=LINUX,
         ),
         (("-o", "full/file/x.py"), "cannot write to "),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.command import RECORDED, Command, open_journal, print_message
+from autoreason.cli.command import RECORDED, Command, open_journal, print_message, shared
 from autoreason.cli.lookup import complete_run
 from autoreason.cli.options import FILE, field_option, flag, group, option
 from autoreason.errors import InvalidInput
@@ -62,7 +62,6 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
       autoreason advise --from amber-fox quiet-owl
     """
     from autoreason.cli import arguments
-    from autoreason.cli.command import shared
     from autoreason.run.studies import advise, advise_from, command_for
     from autoreason.studies.advice_job import describe_limit, ends_by_rule
     from autoreason.task import Task

@@ -268,12 +268,9 @@ def _unfinished(book: Journal, run: str | None, command: CommandKind) -> RunRow:
     refuse_cell(row.id, command)
     if row.finished:
         hint = f"`autoreason show {row.id}` shows its result"
-        more = (
-            ""
-            if writes_programs(book.story(row.id))
-            else ", and `autoreason fork` goes on from a text"
-        )
-        raise InvalidInput(f"run {row.id} is finished ({row.status}); {hint}{more}")
+        if not writes_programs(book.story(row.id)):
+            hint += ", and `autoreason fork` goes on from a text"
+        raise InvalidInput(f"run {row.id} is finished ({row.status}); {hint}")
     return row
 
 
