@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from shlex import quote
@@ -126,6 +126,12 @@ class Copied(NamedTuple):
     """For each run or suite that differs in the target, a sentence."""
     differing: list[str]
     """Runs of these that are not copied: those that differ, and new cells of such a suite."""
+    replayed: Sequence[str] = ()
+    """Those that the caller has replayed from the target."""
+    differences: Mapping[str, str] = {}
+    """For each run whose replay is not as recorded, a sentence."""
+    failed: Mapping[str, str] = {}
+    """For each run that cannot be replayed, a sentence."""
 
 
 class _Side(NamedTuple):

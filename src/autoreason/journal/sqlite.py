@@ -98,7 +98,6 @@ def _acquire(path: Path, deadline: float) -> int | None:
 
 
 T = TypeVar("T")
-IN_MEMORY = Path(":memory:")
 _WAIT_FOR_LOCK = 5.0
 _WAIT_FOR_CREATION = 30.0
 _PATIENCE = 60.0
@@ -454,7 +453,7 @@ def _connect_checked(path: Path, how: str = "mode=rw") -> SqliteConnection:
 
 def _empty() -> SqliteConnection:
     connection = sqlite3.connect(
-        IN_MEMORY, isolation_level=None, check_same_thread=False, factory=SqliteConnection
+        ":memory:", isolation_level=None, check_same_thread=False, factory=SqliteConnection
     )
     _create_tables(connection)
     return connection

@@ -88,13 +88,11 @@ def interval(found: Estimate, digits: int = 2) -> str:
 def percent_interval(found: Estimate) -> str:
     """`77 % (69 to 83)`, `2.1 % (1.9 to 2.3)`; a dash where nothing is known."""
     digits = digits_of(found)
-    if not digits:
-        return _with_interval(found, percent, lambda value: f"{value * 100:z.0f}")
-    return _with_interval(
-        found,
-        lambda value: f"{value * 100:z.{digits}f} %",
-        lambda value: f"{value * 100:z.{digits}f}",
-    )
+
+    def end(value: float) -> str:
+        return f"{value * 100:z.{digits}f}"
+
+    return _with_interval(found, lambda value: f"{end(value)} %" if digits else percent(value), end)
 
 
 def points(found: Estimate) -> str:

@@ -449,7 +449,15 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
             panels = len({entry.stage for entry in task.entries})
             return [("panel", f"{judges} over {count(panels, 'recorded panel')} of run {of}")]
         case Advise():
-            return _advised(task, settings)
+            from autoreason.studies.advice_job import describe_limit, ends_by_rule, max_pilots
+            from autoreason.studies.advice_measures import JUDGES, LEAST_QUESTIONS, QUESTIONS
+
+            if ends_by_rule(task, settings):
+                return [("advises", "by a rule that needs no call")]
+            judge = f"the judge on {LEAST_QUESTIONS} to {QUESTIONS} questions"
+            pilots = count(max_pilots(settings), "pilot")
+            revised = f"up to {pilots}, each a draft and a revision before {JUDGES} judges"
+            return [("measures", f"{judge}, {revised}"), ("costs", describe_limit(settings))]
         case Solve(strategy=strategy, calls=calls):
             (problem,) = assignments_of(task)
             by = f"by {short(strategy)}, with at most {calls} calls"
@@ -505,18 +513,6 @@ def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured |
     if noise.drawn:
         return "unknown: items are drawn for each evaluation, and no noise was seen yet"
     return "any, if no noise comes up: none was seen yet"
-
-
-def _advised(task: Task, settings: Settings) -> list[tuple[str, str]]:
-    from autoreason.studies.advice_job import describe_limit, ends_by_rule, max_pilots
-    from autoreason.studies.advice_measures import JUDGES, LEAST_QUESTIONS, QUESTIONS
-
-    if ends_by_rule(task, settings):
-        return [("advises", "by a rule that needs no call")]
-    judge = f"the judge on {LEAST_QUESTIONS} to {QUESTIONS} questions"
-    pilots = count(max_pilots(settings), "pilot")
-    revised = f"up to {pilots}, each a draft and a revision before {JUDGES} judges"
-    return [("measures", f"{judge}, {revised}"), ("costs", describe_limit(settings))]
 
 
 def _models(models: Models) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Unpack, get_type_hints
+from typing import Any, ClassVar, Unpack, get_type_hints
 
 from msgspec.structs import asdict, replace
 
@@ -19,7 +19,7 @@ from autoreason.exchange import Service
 from autoreason.fields import make_struct
 from autoreason.job_types import Advise, Lab, Refine, Research
 from autoreason.journal import Journal
-from autoreason.journal.maintenance import OnProgress, copy_runs
+from autoreason.journal.maintenance import Copied, OnProgress, copy_runs
 from autoreason.journal.run_names import refuse_cell
 from autoreason.programs.assignment import assignments_of
 from autoreason.prompts import PromptSet
@@ -345,28 +345,9 @@ async def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayRes
     return ReplayResult(run, result.events, difference)
 
 
-class CopyResult(NamedTuple):
-    copied: list[str]
-    there: list[str]
-    """Those that the other journal had already."""
-    replayed: list[str]
-    differences: dict[str, str]
-    """For each run whose replay is not as recorded, a sentence."""
-    failed: dict[str, str]
-    """For each run that cannot be replayed, a sentence."""
-    damaged: dict[str, str]
-    """For each run that could not be copied, a sentence."""
-    live: list[str]
-    """Those that are left out because a process writes to them."""
-    conflicts: dict[str, str]
-    """For each run or suite that differs in the other journal, a sentence."""
-    differing: list[str]
-    """Runs of these that are not copied."""
-
-
 def copy_journal(
     source: Journal, target: Journal, on_progress: OnProgress, *, check: bool = True
-) -> CopyResult:
+) -> Copied:
     """Copy every run that is sound and not live; each that is finished is replayed as soon as it is there."""
     replayed: list[str] = []
     differences: dict[str, str] = {}
@@ -385,4 +366,4 @@ def copy_journal(
                 differences[run] = result.conclusion
 
     found = copy_runs(source, target, on_progress, *([replay_copy] if check else []))
-    return CopyResult(**found._asdict(), replayed=replayed, differences=differences, failed=failed)
+    return found._replace(replayed=replayed, differences=differences, failed=failed)

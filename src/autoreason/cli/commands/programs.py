@@ -302,17 +302,7 @@ def check(source: str, program: str | None, unsafe: bool, **tests: Any) -> tuple
     return found, 1 if found.failed or found.found.broken else 0
 
 
-def _check_program(
-    problem: str,
-    solution: str,
-    *,
-    name: str | None,
-    every: bool,
-    public_only: bool,
-    test_time_limit: float | None,
-    test_memory_limit: int | None,
-    unsafe: bool,
-) -> tuple[ProgramReport, int]:
+def _check_program(problem: str, solution: str, **given: Any) -> tuple[ProgramReport, int]:
     import asyncio
 
     from autoreason.cli.console import ProgressLine
@@ -324,11 +314,12 @@ def _check_program(
         raise InvalidInput("only one of SOURCE and PROGRAM can be -; name a file for the other")
     if Path(solution).suffix in (".json", ".jsonl") or Path(problem).suffix == ".py":
         raise InvalidInput("the problem comes first: autoreason problems check SOURCE PROGRAM.py")
-    found = read_problem(problem, name, test_time_limit, test_memory_limit)
-    tests = select_tests(found, public_only=public_only)
+    limits = (given["test_time_limit"], given["test_memory_limit"])
+    found = read_problem(problem, given["name"], *limits)
+    tests = select_tests(found, public_only=given["public_only"])
     program = read_program(solution)
     with ProgressLine("tests") as progress:
-        how: dict[str, Any] = {"every": every, "unsafe": unsafe}
+        how: dict[str, Any] = {name: given[name] for name in ("every", "unsafe")}
         how["emit"] = lambda trial: progress(trial.number, len(tests))
         result = asyncio.run(try_program(found, program, tests, **how))
     status_of = {"accepted": 0, "sandbox_error": NOT_RUN}

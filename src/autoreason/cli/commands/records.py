@@ -201,27 +201,22 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
         print_changes(story.draft.text, story.text)
 
 
+_OF_ROW = ("created", "updated", "version", "forked_from", "spent")
+_OF_STORY = (
+    *("trajectory", "text", "task", "settings", "drafts", "draft", "passes"),
+    *("playoff_ballots", "playoff"),
+)
+
+
 def as_object(row: RunRow, story: Story) -> dict[str, Any]:
     return {
         "run": row.id,
         "title": row.title,
         "status": row.state,
         "reason": story.reason,
-        "created": row.created,
-        "updated": row.updated,
-        "version": row.version,
-        "forked_from": row.forked_from,
-        "spent": row.spent,
+        **{name: getattr(row, name) for name in _OF_ROW},
         "cost": row.spent.cost,
-        "trajectory": story.trajectory,
-        "text": story.text,
-        "task": story.task,
-        "settings": story.settings,
-        "drafts": story.drafts,
-        "draft": story.draft,
-        "passes": story.passes,
-        "playoff_ballots": story.playoff_ballots,
-        "playoff": story.playoff,
+        **{name: getattr(story, name) for name in _OF_STORY},
         "confirmation": story.panels.get("confirmation"),
         "delivered": story.delivered,
     }
@@ -288,7 +283,7 @@ def export(
     if patch + bool(branch) + force + bool(pairs["pairs"]) > 1:
         raise InvalidInput("--patch, --branch, --pairs and --force exclude each other; choose one")
     if pairs["pairs"]:
-        _write_pairs(book, given, **pairs)
+        _write_pairs(book, given, pairs)
         return
     if shared("as_json") or any(pairs.values()):
         raise InvalidInput("--json and what chooses pairs go with --pairs FILE; leave them out")
@@ -309,34 +304,26 @@ def export(
         print_message("the end test found this result worse than the start; keep that")
 
 
-def _write_pairs(
-    book: Journal,
-    runs: tuple[str, ...],
-    *,
-    pairs: Path,
-    every: bool,
-    min_agreement: float,
-    winner_only: bool,
-    chat: bool,
-) -> None:
+def _write_pairs(book: Journal, runs: tuple[str, ...], values: dict[str, Any]) -> None:
     import msgspec
 
     from autoreason.cli.outcome import print_json
     from autoreason.files import check_output, write
     from autoreason.studies.pairs import find_pairs
 
+    pairs: Path = values["pairs"]
     printed = pairs == Path("-")
     if shared("as_json") and printed:
         raise InvalidInput("--json is the summary of a file that is written; name one with --pairs")
     if not printed:
         check_output(pairs, "--pairs")
     found = find_pairs(
-        find_text_runs(book, runs, every),
+        find_text_runs(book, runs, values["every"]),
         journal=book,
-        min_agreement=min_agreement,
-        winner_only=winner_only,
+        min_agreement=values["min_agreement"],
+        winner_only=values["winner_only"],
     )
-    objects = [pair.as_object("chat" if chat else "text") for pair in found.pairs]
+    objects = [pair.as_object("chat" if values["chat"] else "text") for pair in found.pairs]
     lines = msgspec.json.Encoder().encode_lines(objects)
     if printed:
         sys.stdout.write(lines.decode())
