@@ -125,7 +125,8 @@ def _multiply(url: str, copies: int, wanted: int) -> None:
     if wanted <= copies:
         return
     store = open_store(locate(url))
-    with closing(store.open_writer()) as connection, connection.transaction():
+    with closing(store.open_writer()) as connection:
+        connection.begin()
         for table, (name, columns, values) in _TABLES.items():
             connection.execute(
                 f"WITH RECURSIVE numbers (n) AS (SELECT {copies} UNION ALL"
@@ -134,6 +135,7 @@ def _multiply(url: str, copies: int, wanted: int) -> None:
                 f" SELECT {_NAMED.format(name)}, {values.format(age=_AGE) or columns}"
                 f" FROM {table} CROSS JOIN numbers WHERE {_ORIGINAL.format(name)}"
             )
+        connection.commit()
 
 
 def _list(journal: Journal) -> None:

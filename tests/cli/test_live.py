@@ -80,7 +80,7 @@ def test_a_retry_is_in_sight_until_text_arrives() -> None:
     live = in_pass_three()
     live.on_signal(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
     live.on_signal(CallRetried("pass/3/synthesizer/try/0", "overloaded", 4))
-    assert live.calls["pass/3/synthesizer/try/0"].trouble == "overloaded; again in 4.0 s"
+    assert live.calls["pass/3/synthesizer/try/0"].trouble == "overloaded; again in 4 s"
     live.on_signal(TextArrived("pass/3/synthesizer/try/0", "x"))
     assert live.calls["pass/3/synthesizer/try/0"].trouble == ""
 
@@ -285,7 +285,7 @@ def test_each_event_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     view.on_event(JobFinished(reason="60 evaluations used", origin="trial 2"))
     lines = [line.strip().partition("  ")[2] for line in out.getvalue().splitlines()]
     assert lines[1:] == [
-        "noise floor: 5 evaluations of the start: 0.7000 on average, spread 0.0080, 2.0 s each",
+        "noise floor: 5 evaluations of the start: 0.7000 on average, spread 0.0080, 2 s each",
         "trial 1 kept: +0.020 (0.008 to 0.032), 3 evaluations; idea 1",
         "trial 2 refused: it was tried before; idea 2",
         "playoff: trial 1 chosen, by 4 fresh evaluations each: the start 0.7000, trial 1 0.7200",

@@ -264,10 +264,5 @@ def describe_needs(story: Story, stages: Iterable[str]) -> str:
 
 def describe_spending(story: Story, spent: Spent) -> str:
     limits = story.settings.budget if story.settings else Budget()
-    return " · ".join(
-        (
-            count_within(spent.calls, limits.calls, "call"),
-            show_tokens(spent, limits.tokens),
-            show_cost(spent, limits.cost),
-        )
-    )
+    calls = count_within(spent.calls, limits.calls, "call")
+    return f"{calls} · {show_tokens(spent, limits.tokens)} · {show_cost(spent, limits.cost)}"

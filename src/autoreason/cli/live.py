@@ -199,9 +199,8 @@ class Live:
     def waiting(self) -> str:
         calls = sum(bool(call.model) for call in self.calls.values())
         if not calls:
-            files = self.story.writes == "files"
-            tests = files and "; what was kept is tested; Ctrl-C again ends at once"
-            return f"Stopping{tests or ''}"
+            tests = "; what was kept is tested; Ctrl-C again ends at once"
+            return f"Stopping{tests if self.story.writes == 'files' else ''}"
         replies = numbers.count(calls, "reply", "replies")
         wait = f"waiting at most {LAST_WAIT:g} s for {replies} already asked for"
         return f"Stopping: {wait}; Ctrl-C again ends at once"

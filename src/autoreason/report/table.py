@@ -268,19 +268,12 @@ class _Layout:
             max([_width(title), *(_width(line) for cell in column for line in cell)])
             for title, column in zip(titles, cells, strict=True)
         ]
-        self._narrow = [
-            max(
-                [
-                    _longest_word(title),
-                    *(
-                        _width(line) if col.figures else _longest_word(line)
-                        for cell in column
-                        for line in cell
-                    ),
-                ]
-            )
-            for title, col, column in zip(titles, table.columns, cells, strict=True)
-        ]
+
+        def narrowest(title: str, column: Column, cells: Sequence[list[str]]) -> int:
+            measure = _width if column.figures else _longest_word
+            return max([_longest_word(title), *(measure(line) for cell in cells for line in cell)])
+
+        self._narrow = list(map(narrowest, titles, table.columns, cells))
         self._least = [
             max(0, min(wide, col.least) - narrow)
             for narrow, wide, col in zip(self._narrow, self._wide, table.columns, strict=True)

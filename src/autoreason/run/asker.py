@@ -33,7 +33,7 @@ from autoreason.exchange import (
     Request,
     Service,
 )
-from autoreason.journal import CommandKind, Journal
+from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.models.batch import BatchLog
 from autoreason.models.batch_interface import BatchNote
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.5
-_END_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept")
 ACCEPTED = "a person accepted it as it stands"
 
 
@@ -239,7 +238,7 @@ class Asker:
 
     def look_for_commands(self) -> None:
         """Note a stop or an accept; the driver marks them as taken once they are carried out."""
-        pending = self._journal.pending_commands(self._run, _END_COMMANDS)
+        pending = self._journal.pending_commands(self._run, ("stop", "accept"))
         kinds = {command.kind for command in pending}
         self.accepted = self.accepted or "accept" in kinds
         if kinds:

@@ -96,14 +96,10 @@ def measure_knowledge(
     drawn = draw(seed, "pairs").sample(testable, min(number or PAIRS, len(testable)))
     answers = retrieval_answers(records, drawn)
     with Index.open(folder) as index:
+        seeds = [draw(seed, f"placebo/{at}").getrandbits(31) for at in range(len(drawn))]
         pairs = tuple(
-            replace(
-                recorded_pair(
-                    index, pair, draw(seed, f"placebo/{at}").getrandbits(31), private=at_home
-                ),
-                retrieval=answer,
-            )
-            for at, (pair, answer) in enumerate(zip(drawn, answers, strict=True))
+            replace(recorded_pair(index, pair, placebo, private=at_home), retrieval=answer)
+            for pair, placebo, answer in zip(drawn, seeds, answers, strict=True)
         )
     metrics = {(each.result.metric, each.result.better) for each in records if each.result}
     means = [f": {better} {metric}" for metric, better in metrics]

@@ -132,10 +132,7 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
 
     def sections(self) -> list[Section]:
         rows = [
-            (
-                *(each.name, each.cells, _span(each.calls), _span(each.tokens)),
-                _span(each.cost, money),
-            )
+            (each.name, each.cells, _span(each.calls), _span(each.tokens), _span(each.cost, money))
             for each in self.arms
         ]
         columns = [*words("arm"), *figures("cells", "calls", "tokens", "cost")]
@@ -162,16 +159,14 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
             heads = [*words("comparison", "arms", "measure"), *figures(f"{self.clusters}s")]
             table = Table([*heads, *words("shows")], shown)
             tests = count(len(self.tests), "planned test")
+            where = "tasks like these" if self.clusters == "task" else "these tasks only"
             notes = [
                 (
                     "Test",
                     f"permutation of signs by {self.clusters}; the share is what an exact sign test at level "
                     f"{self.alpha:.2g} (for {tests}) shows four times out of five",
                 ),
-                (
-                    "Applies to",
-                    "tasks like these" if self.clusters == "task" else "these tasks only",
-                ),
+                ("Applies to", where),
             ]
             notes += [("Refused", self.refusal)] if self.refusal else []
             parts.append(Section("What it can show", tables=[table], sentences=notes))

@@ -257,13 +257,10 @@ async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts:
     if settings.job.writes == "programs":
         largest = "problem"
     requests = await first_requests(task, settings, prompts)
-    longest = max(
-        (sum(text_tokens(part.text) for part in each.messages) for each in requests), default=0
-    )
+    sizes = [sum(text_tokens(part.text) for part in each.messages) for each in requests]
+    needed = max(sizes, default=0) + unseen_tokens(task, requests, settings.job)
     # The first request contains a given draft once; a synthesizer reads two texts and writes a third.
-    needed = (
-        longest + unseen_tokens(task, requests, settings.job) + 2 * text_tokens(task.draft or "")
-    )
+    needed += 2 * text_tokens(task.draft or "")
     for address in settings.models.all():
         # All are opened before the first is asked: a key may be missing, or not meant for its server.
         pool.check_here(address)

@@ -300,20 +300,17 @@ class WorkerExecutor:
             if not self._suite:
                 await self._open(suite)
             while len(self._workers) < self._wanted():
-                opening = self._opening(suite)
+                place, settings = self._journal.place, self._settings
+                opening = Opening(
+                    worker=f"worker-{uuid4().hex[:12]}",
+                    suite=suite,
+                    budget=settings.budget,
+                    journal=place.url if isinstance(place, ServerUrl) else str(place),
+                    base_url=settings.base_url,
+                    allow_http=settings.allow_http,
+                )
                 self._workers.append(_Started(opening.worker, await self._start(opening)))
             return min(self._workers, key=lambda each: each.load)
-
-    def _opening(self, suite: str) -> Opening:
-        place, settings = self._journal.place, self._settings
-        return Opening(
-            worker=f"worker-{uuid4().hex[:12]}",
-            suite=suite,
-            budget=settings.budget,
-            journal=place.url if isinstance(place, ServerUrl) else str(place),
-            base_url=settings.base_url,
-            allow_http=settings.allow_http,
-        )
 
     def _wanted(self) -> int:
         return self._terms.workers

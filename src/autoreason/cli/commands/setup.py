@@ -279,13 +279,11 @@ def prompts(
         return Answer({"written": list(chosen.sources)}, notes=[f"{written} written to {folder}"])
     if name is None:
         found = {name: _variables(source) for name, source in chosen.sources.items()}
-        rows = [
-            (
-                name,
-                ", ".join(f"{each['name']}{'*' * each['required']}" for each in variables) or "-",
-            )
+        named = {
+            name: ", ".join(f"{each['name']}{'*' * each['required']}" for each in variables)
             for name, variables in found.items()
-        ]
+        }
+        rows = [(name, variables or "-") for name, variables in named.items()]
         return Answer(found, [Table(words("prompt", "variables"), rows, headings=False)])
     source = chosen.only([name]).sources[name]
     variables = _variables(source)
