@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from autoreason.task import Task
     from autoreason.tournament.panel import Metric
 
-ONE_VOTE = "one judge in each pass; one vote is no panel, so nothing can be claimed from the passes"
+ONE_VOTE = "one judge in each pass; one vote carries no evidence, so the passes prove nothing"
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
 ENDINGS = {
     "running": "not finished",
