@@ -29,7 +29,6 @@ from autoreason.knowledge.holdout import (
     compare_times,
     could_show,
     few_groups,
-    group_values,
     likely_to_show,
     over_time,
     read_tests,
@@ -45,7 +44,7 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import Settings
 from autoreason.stats import BEYOND_CHANCE, Estimate
-from autoreason.stats.shares import clustered_share
+from autoreason.stats.shares import clustered_share, group_values
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 from autoreason.story import Story
 from autoreason.task import Task, Work
