@@ -241,9 +241,8 @@ class KnowledgeReport(Report):
             for each in self.judges
             if each.weight is not None and each.weight_without is not None
         ]
-        return (
-            f"of ballots in the playoff of a mixed panel: {'; '.join(known)}" if known[1:] else ""
-        )
+        shown = f"of ballots in the playoff of a mixed panel: {'; '.join(known)}"
+        return shown if known[1:] else ""
 
     def to_dict(self) -> dict[str, Any]:
         return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
@@ -262,9 +261,7 @@ def knowledge_report(story: Story) -> KnowledgeReport:
         source=work.source,
         judges=judges,
         length=clustered_share(group_values((each.group, each.length) for each in work.pairs)),
-        retrieval=clustered_share(
-            group_values((each.group, each.retrieval) for each in work.pairs)
-        ),
+        retrieval=clustered_share(group_values((e.group, e.retrieval) for e in work.pairs)),
         pairs=len(work.pairs),
         of=work.of,
         groups=len({pair.group for pair in work.pairs}),
@@ -363,10 +360,9 @@ def _verdict(found: JudgeAnswers) -> str:
         f"right on {percent_interval(found.with_records)} with records and "
         f"{percent_interval(found.without)} without"
     )
-    if found.verdict == "not shown":
-        shown = "" if found.could_show is None else f"; {likely_to_show(found.could_show)}"
-        return f"not shown: {found.judge} is {seen}{shown}"
-    return f"{'helps' if found.verdict == 'helps' else 'harms'}: {found.judge} is {seen}"
+    could = found.could_show if found.verdict == "not shown" else None
+    shown = "" if could is None else f"; {likely_to_show(could)}"
+    return f"{found.verdict}: {found.judge} is {seen}{shown}"
 
 
 _WIDTH = 16

@@ -275,20 +275,13 @@ class CellFinished(Event, frozen=True, kw_only=True):
 
 def draft_settings(settings: Settings) -> Settings:
     """What the shared draft of an arm depends on, and nothing else."""
-    names = [
-        "seed",
-        "max_tokens",
-        "author_temperature",
-        "author_effort",
-        "budget",
-        "allow_http",
-        "batch",
-    ]
+    names = ("seed", "max_tokens", "author_temperature", "author_effort", "budget", "batch")
     models = Models.everywhere(settings.models.author)
     return Settings(
         models=models,
         job=Refine(strategy="single"),
         base_url=servers_of(settings.base_url, models),
+        allow_http=settings.allow_http,
         **{name: getattr(settings, name) for name in names},
     )
 
