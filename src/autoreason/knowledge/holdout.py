@@ -334,9 +334,7 @@ def summarize(
     alone = predictor == "length"
     right = clustered_share(group_values((each.pair.group, each.right) for each in answers))
     length = clustered_share(group_values((each.pair.group, each.length) for each in answers))
-    against = group_values(
-        (each.pair.group, each.right - (0.5 if alone else each.length)) for each in answers
-    )
+    against = group_values((e.pair.group, e.right - (0.5 if alone else e.length)) for e in answers)
     gain = sum(map(sum, against))
     p_value = unlike_chance(flips(map(sum, against)), gain) if against else 1.0
     verdict: Verdict = "not shown"
@@ -348,9 +346,7 @@ def summarize(
         verdict = "worse"
     elif p_value < BEYOND_CHANCE and right.low is not None and right.low > 0.5:
         verdict = "helps"
-    by_time, declines = compare_times(
-        [(each.pair.when, each.pair.group, each.right) for each in answers]
-    )
+    by_time, declines = compare_times((e.pair.when, e.pair.group, e.right) for e in answers)
     return PredictorTest(
         predictor=predictor,
         verdict=verdict,

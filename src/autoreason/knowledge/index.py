@@ -20,12 +20,7 @@ import msgspec
 from autoreason.errors import InvalidInput
 from autoreason.files import cache_folder
 from autoreason.knowledge.columns import is_earlier, is_rate
-from autoreason.knowledge.folder import (
-    KnowledgeFolder,
-    digest_folder,
-    read_folder,
-    spread_private,
-)
+from autoreason.knowledge.folder import KnowledgeFolder, digest_folder, read_folder, spread_private
 from autoreason.knowledge.standing import Standing, find_standings, one_line
 from autoreason.knowledge.words import (
     is_single_sign,

@@ -266,10 +266,7 @@ class FittedPredictor:
     """A ridge regression of outcomes, on earlier records or, without dates, on other groups."""
 
     def __init__(
-        self,
-        name: FittedName,
-        rows: Sequence[Row],
-        scores_of: Callable[[int], Scores],
+        self, name: FittedName, rows: Sequence[Row], scores_of: Callable[[int], Scores]
     ) -> None:
         self._name, self._rows = name, rows
         self._scores_of = scores_of

@@ -338,12 +338,8 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
         return f"{self.advice}: {self.reason}"
 
     def run_fields(self) -> dict[str, Any]:
-        return {
-            "conclusion": self.conclusion,
-            "advice": self.advice,
-            "command": self.command,
-            "report": self,
-        }
+        names = ("conclusion", "advice", "command")
+        return {name: getattr(self, name) for name in names} | {"report": self}
 
     def sections(self) -> list[Section]:
         rows: list[tuple[str, str]] = []

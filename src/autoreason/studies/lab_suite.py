@@ -90,11 +90,10 @@ class SuiteMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
 
     def __post_init__(self) -> None:
-        if self.amount is not None and not (
-            self.amount.is_finite() and 0 < self.amount <= MAX_AMOUNT
-        ):
+        amount = self.amount
+        if amount is not None and not (amount.is_finite() and 0 < amount <= MAX_AMOUNT):
             raise InvalidInput(
-                f"the amount to match is {self.amount}; give more than 0, at most {MAX_AMOUNT:,}"
+                f"the amount to match is {amount}; give more than 0, at most {MAX_AMOUNT:,}"
             )
 
 

@@ -218,15 +218,11 @@ def duels(found: PanelReport, against: str) -> Table:
 
 
 def notes(found: PanelReport) -> list[tuple[str, str]]:
-    noun, longer_share, share = (
-        "repeat" if found.clustered else "vote",
-        found.longer_preferred,
-        found.detectable,
-    )
+    noun, share = "repeat" if found.clustered else "vote", found.detectable
     rows = [
         ("Agreement", agreement(found.agreement)),
         ("Position", _describe_position(found)),
-        ("Length", longer(longer_share, count(longer_share.n, noun))),
+        ("Length", longer(found.longer_preferred, count(found.longer_preferred.n, noun))),
         ("Ballots", _describe_ballots(found)),
     ]
     if found.cycles:

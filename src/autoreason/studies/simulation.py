@@ -489,9 +489,7 @@ def run_study(
     jobs = [(world, each, plan, play) for world, each in product(worlds, protocols)]
     processes = 1 if plan.runs * len(jobs) < _MIN_RUNS else 2
     return SimulationReport(
-        plan=plan,
-        worlds=list(worlds),
-        cells=in_processes(_fill_cell, jobs, on_progress, processes),
+        plan=plan, worlds=list(worlds), cells=in_processes(_fill_cell, jobs, on_progress, processes)
     )
 
 

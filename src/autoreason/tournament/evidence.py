@@ -14,11 +14,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from autoreason.contract import count_words
-from autoreason.events import (
-    Evidence,
-    Preference,
-    Survival,
-)
+from autoreason.events import Evidence, Preference, Survival
 from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share, longer_preferred
 from autoreason.story import CONFIRMATION, DRAFTS, Story
