@@ -196,11 +196,9 @@ class Predictor(Protocol):
     @property
     def fit(self) -> int:
         """Which of its regressions gave the last answer; 0 where it has none."""
-        ...
 
     def predict(self, query: Query) -> float:
         """A number that is higher for better texts; 0 where nothing is known."""
-        ...
 
 
 class LengthPredictor:

@@ -82,13 +82,8 @@ def moments(parts: Iterable[Part]) -> Moments:
     for each, times in Counter(parts).items():
         mean = fsum(value.real * p for value, p in each)
         central = [(value.real - mean, p) for value, p in each]
-        found.append(
-            (
-                times * mean,
-                times * fsum(c**2 * p for c, p in central),
-                times * fsum(c**3 * p for c, p in central),
-            )
-        )
+        second, third = (fsum(c**power * p for c, p in central) for power in (2, 3))
+        found.append((times * mean, times * second, times * third))
     return Moments(*(fsum(column) for column in zip(*found, strict=True)))
 
 

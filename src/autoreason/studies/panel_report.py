@@ -299,7 +299,7 @@ def report(
     if p is None and top.wins > top.losses:
         p = top.p_value_adjusted
     is_won = p is not None and p <= BEYOND_CHANCE and len(_leaders(ordered, pairwise)) == 1
-    counts, test = _positions(ballots)
+    counts, test = positions_of(ballots)
     return PanelReport(
         standings=ordered,
         wins={one: dict(row) for one, row in ranks.win_matrix(rankings).items()},
@@ -438,17 +438,18 @@ def _agreement(rankings: Sequence[Ranking], clusters: Sequence[int]) -> float | 
     return fmean(taus) if taus else None
 
 
-def _positions(ballots: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
-    from autoreason.stats.resampling import position_effect
+def positions_of(ballots: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
+    """First places by position, and whether they could be equal; fair only where orders were drawn or balanced."""
+    from autoreason.stats.resampling import equal_shares
 
     valid = [(ballot.order, ballot.ranking) for ballot in ballots if ballot.ranking]
     if not valid:
         return (), Test(None, reason="no ballot was valid")
     # Shares by position can only be added up over panels of one size: the usual one.
     usual = mode(len(order) for order, _ in valid)
-    valid = [each for each in valid if len(each[0]) == usual]
-    effect = position_effect([order for order, _ in valid], [ranking for _, ranking in valid])
-    return effect.counts, effect.test
+    places = [order.index(ranking[0]) for order, ranking in valid if len(order) == usual]
+    counts = tuple(places.count(at) for at in range(usual))
+    return counts, equal_shares(counts)
 
 
 def _longer(
