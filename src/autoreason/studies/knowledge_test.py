@@ -341,11 +341,9 @@ def pair_stage(number: int, arm: str) -> str:
 def _right(story: Story, number: int, arm: str, judge: int) -> float | None:
     """The share of both orders in which the better text came first; None where a ballot is missing."""
     panel = story.panels.get(pair_stage(number, arm))
-    ballots = [each for each in (panel.ballots if panel else ()) if each.seat // 2 == judge]
-    rankings = [each.ranking for each in ballots if each.ranking]
-    if len(rankings) < 2:
-        return None
-    return sum(ranking[0] == "better" for ranking in rankings) / 2
+    ballots = panel.ballots if panel else ()
+    firsts = [each.ranking[0] for each in ballots if each.seat // 2 == judge and each.ranking]
+    return None if len(firsts) < 2 else firsts.count("better") / 2
 
 
 def _verdict(found: JudgeAnswers) -> str:
