@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from autoreason.errors import InvalidInput
 from autoreason.events import Incumbent
 from autoreason.settings import MAX_PASSES, Settings
-from autoreason.studies.simulation import Outcomes, claiming_votes
+from autoreason.stats.shares import exact_share
+from autoreason.studies.simulation import Outcomes
 from autoreason.studies.world import (
     Counts,
     Judges,
@@ -344,6 +345,13 @@ def last_passes(courses: Courses, settings: Settings, budget: int | None = None)
     within: Counts = np.count_nonzero(whole[:, 1:] <= budget, axis=1)
     np.minimum(last, np.maximum(within, 1), out=last)
     return last
+
+
+def claiming_votes(judges: int) -> int:
+    """How many judges of a confirmation must prefer the delivered text for their share to be over a half."""
+    return next(
+        (n for n in range(judges + 1) if (exact_share(n, judges).low or 0) > 0.5), judges + 1
+    )
 
 
 def finish(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from paper.fast import play_fast
+from paper.fast import claiming_votes, play_fast
 from paper.protocols import (
     PAPER,
     Grid,
@@ -17,7 +17,7 @@ from paper.protocols import (
 )
 from tests.studies.simulate.scenes import settings, world
 
-from autoreason.studies.simulation import claiming_votes, mean, named_protocol
+from autoreason.studies.simulation import mean, named_protocol
 
 SMALL = Grid(
     (PAPER.bench, PanelSetup(3, 3, 6)), k=(1, 2), passes=(5, 15), playoff=(0, 5), playoff_texts=(3,)

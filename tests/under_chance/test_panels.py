@@ -18,8 +18,7 @@ from tests.under_chance.luck import (
     verdict_of,
 )
 
-from autoreason.stats.resampling import position_effect
-from autoreason.studies.panel_report import PanelReport
+from autoreason.studies.panel_report import PanelReport, positions_of
 
 COUNTED = [(2, 2), (3, 2), (4, 2), (5, 2), (7, 2), (12, 2), (2, 3), (3, 3), (4, 3), (5, 3), (7, 3)]
 """Judges and texts of panels that can be gone through one and all."""
@@ -169,9 +168,6 @@ def test_position_never_makes_a_winner_where_orders_are_balanced(
 @pytest.mark.parametrize(("judges", "texts"), [(2, 2), (3, 3), (7, 3), (7, 5), (40, 5)])
 def test_position_is_seldom_said_to_matter(judges: int, texts: int) -> None:
     rng = np.random.default_rng((judges, texts))
-    found = [
-        position_effect([cast.order for cast in ballots], [cast.ranking or () for cast in ballots])
-        for ballots in (biased_ballots(rng, judges, texts, 0) for _ in range(400))
-    ]
-    seen = [each.test.p_value is not None and each.test.p_value <= 0.05 for each in found]
+    tests = [positions_of(biased_ballots(rng, judges, texts, 0))[1] for _ in range(400)]
+    seen = [each.p_value is not None and each.p_value <= 0.05 for each in tests]
     assert sum(seen) <= most_often(400)

@@ -75,10 +75,9 @@ def agreeing_pairs(texts: int) -> tuple[float, ...]:
 def test_no_taste_for_length_is_found_in_random_ballots(judges: int, texts: int) -> None:
     likely, wrong = agreeing_pairs(texts), 0.0
     pairs = len(likely) - 1
-    clusters = [ballot for ballot in range(judges) for _ in range(pairs)]
     for cast in combinations_with_replacement(range(pairs + 1), judges):
-        wins = [float(at < each) for each in cast for at in range(pairs)]
-        if misses(longer_preferred(wins, [1] * len(wins), clusters=clusters), 0.5):
+        games = ((n, float(at < each), 1) for n, each in enumerate(cast) for at in range(pairs))
+        if misses(longer_preferred(games), 0.5):
             ways = factorial(judges) // prod(factorial(cast.count(each)) for each in set(cast))
             wrong += ways * prod(likely[each] for each in cast)
     assert wrong <= 0.05

@@ -35,7 +35,7 @@ from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_inter
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, Tone, figures, words
 from autoreason.stats import BEYOND_CHANCE, Estimate
-from autoreason.stats.shares import clustered_share
+from autoreason.stats.shares import clustered_share, group_values
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 
 _FILE = ".tests.jsonl"
@@ -334,9 +334,7 @@ def summarize(
     alone = predictor == "length"
     right = clustered_share(group_values((each.pair.group, each.right) for each in answers))
     length = clustered_share(group_values((each.pair.group, each.length) for each in answers))
-    against = group_values(
-        (each.pair.group, each.right - (0.5 if alone else each.length)) for each in answers
-    )
+    against = group_values((e.pair.group, e.right - (0.5 if alone else e.length)) for e in answers)
     gain = sum(map(sum, against))
     p_value = unlike_chance(flips(map(sum, against)), gain) if against else 1.0
     verdict: Verdict = "not shown"
@@ -348,9 +346,7 @@ def summarize(
         verdict = "worse"
     elif p_value < BEYOND_CHANCE and right.low is not None and right.low > 0.5:
         verdict = "helps"
-    by_time, declines = compare_times(
-        [(each.pair.when, each.pair.group, each.right) for each in answers]
-    )
+    by_time, declines = compare_times((e.pair.when, e.pair.group, e.right) for e in answers)
     return PredictorTest(
         predictor=predictor,
         verdict=verdict,
@@ -417,14 +413,6 @@ def _answer(predictor: Predictor, pair: Pair) -> float:
     return 0.5 if better == worse else float(better > worse)
 
 
-def group_values(values: Iterable[tuple[str, float]]) -> list[list[float]]:
-    """Values by the group they are of, without its name."""
-    groups: dict[str, list[float]] = {}
-    for group, value in values:
-        groups.setdefault(group, []).append(value)
-    return list(groups.values())
-
-
 def few_groups(number: int) -> str:
     """Why nothing is concluded from many pairs of a few groups."""
     return f"{count(number, 'group')} {'is' if number == 1 else 'are'} too few, {MIN_GROUPS} are needed"
@@ -441,13 +429,8 @@ def _over_shuffles(answers: Iterable[Answer]) -> Estimate:
 
     It rests on shuffles, not on groups: what one makes of words by chance, it makes of them in all groups.
     """
-    shuffles: dict[tuple[int, int], list[float]] = {}
-    for each in answers:
-        for shuffle, right in each.placebo.items():
-            shuffles.setdefault(shuffle, []).append(right)
-    if not shuffles:
-        return Estimate(None, reason="nothing was shuffled")
-    return clustered_share(shuffles.values())
+    shuffles = group_values(item for each in answers for item in each.placebo.items())
+    return clustered_share(shuffles) if shuffles else Estimate(None, reason="nothing was shuffled")
 
 
 def compare_times(

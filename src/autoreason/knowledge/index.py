@@ -20,12 +20,7 @@ import msgspec
 from autoreason.errors import InvalidInput
 from autoreason.files import cache_folder
 from autoreason.knowledge.columns import is_earlier, is_rate
-from autoreason.knowledge.folder import (
-    KnowledgeFolder,
-    digest_folder,
-    read_folder,
-    spread_private,
-)
+from autoreason.knowledge.folder import KnowledgeFolder, digest_folder, read_folder, spread_private
 from autoreason.knowledge.standing import Standing, find_standings, one_line
 from autoreason.knowledge.words import (
     is_single_sign,
@@ -174,12 +169,8 @@ class Index:
         body, standing, to_models, half = self._sql.execute(
             "SELECT body, standing, to_models, half FROM records WHERE row = ?", (row,)
         ).fetchone()
-        return IndexedRecord(
-            _RECORD.decode(body),
-            _STANDING.decode(standing) if standing else None,
-            bool(to_models),
-            half,
-        )
+        own = _STANDING.decode(standing) if standing else None
+        return IndexedRecord(_RECORD.decode(body), own, bool(to_models), half)
 
     def _query(self, text: str, max_postings: int) -> tuple[str, int]:
         """Any of the text's rarer words, as many as can be looked at quickly, and how often they occur."""
@@ -257,12 +248,10 @@ def _with_standings(records: Sequence[Record]) -> list[Row]:
         key = (record.group, one_line(record.text))
         if key not in standings or standings[key].size < 2:
             standings[key] = standing
-
-    def standing_of(record: Record) -> Standing | None:
-        key = (record.group, one_line(record.text))
-        return standings.get(key) if record.kind in OUTCOMES else None
-
-    return [(record, standing_of(record)) for record in spread_private(records)]
+    return [
+        (each, standings.get((each.group, one_line(each.text))) if each.kind in OUTCOMES else None)
+        for each in spread_private(records)
+    ]
 
 
 def _fill_from(connection: sqlite3.Connection, content: KnowledgeFolder) -> None:
@@ -283,6 +272,7 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
     ordered = sorted(rows, key=lambda each: (each[0].when or _LAST_DAY, each[0].id))
     for row, (record, own) in enumerate(ordered, 1):
         words = " ".join(split_words(record.text))
+        signs = (words or record.text).encode("utf-8", "surrogatepass")
         connection.execute(
             "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -294,8 +284,7 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
                 record.group,
                 record.private,
                 not record.allowed and bool(lines_to_models(record.text)),
-                hashlib.sha256((words or record.text).encode("utf-8", "surrogatepass")).digest()[0]
-                % 2,
+                hashlib.sha256(signs).digest()[0] % 2,
                 abs(own.score) if own else 0.0,
             ),
         )

@@ -196,11 +196,9 @@ class Predictor(Protocol):
     @property
     def fit(self) -> int:
         """Which of its regressions gave the last answer; 0 where it has none."""
-        ...
 
     def predict(self, query: Query) -> float:
         """A number that is higher for better texts; 0 where nothing is known."""
-        ...
 
 
 class LengthPredictor:
@@ -266,10 +264,7 @@ class FittedPredictor:
     """A ridge regression of outcomes, on earlier records or, without dates, on other groups."""
 
     def __init__(
-        self,
-        name: FittedName,
-        rows: Sequence[Row],
-        scores_of: Callable[[int], Scores],
+        self, name: FittedName, rows: Sequence[Row], scores_of: Callable[[int], Scores]
     ) -> None:
         self._name, self._rows = name, rows
         self._scores_of = scores_of

@@ -113,7 +113,7 @@ def unequal_split(counts: Sequence[int], planned: int, alpha: float = 0.001) -> 
     return exp(-max(0.0, against))
 
 
-def sample_size(base: float, lift: float, comparisons: int = 1, power: float = 0.8) -> int:
+def sample_size(base: float, lift: float, comparisons: int = 1) -> int:
     """How many each arm takes for `always_valid_difference` to show a share that is `lift` of itself above `base`.
 
     At 5 % over all comparisons. Raises ValueError where it is more than `MAX_SAMPLE`.
@@ -122,7 +122,7 @@ def sample_size(base: float, lift: float, comparisons: int = 1, power: float = 0
     if not (0 < base < 1 and 0 < better < 1):
         raise ValueError("shares lie between 0 and 1")
     effect = abs(base * lift) / sqrt(base * (1 - base) + better * (1 - better))
-    errors = _standard_errors(1, 0.05 / comparisons) + _NORMAL.inv_cdf(power)
+    errors = _standard_errors(1, 0.05 / comparisons) + _NORMAL.inv_cdf(POWER)
     # Twice what an interval needs: chance gives half of what is expected less than once in a thousand times.
     events = 2 * MIN_EVENTS / min(base, 1 - base, better, 1 - better)
     if max(errors, sqrt(events) * effect) > sqrt(MAX_SAMPLE) * effect:

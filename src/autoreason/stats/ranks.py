@@ -33,11 +33,13 @@ def agreement(rankings: Sequence[Sequence[str]]) -> float | None:
 
 def tau_b(one: Sequence[float], other: Sequence[float]) -> Estimate:
     """Kendall's tau-b (1945) of two rows of scores or places, which may contain ties."""
-    _check_rows([one, other])
+    if any(map(isnan, (*one, *other))):
+        raise ValueError("a score is a number; leave out what is not known")
+    if len(one) != len(other):
+        raise ValueError(f"rows differ in length: {len(one)}, {len(other)}")
     if len(one) < 2:
-        return Estimate(
-            None, n=len(one), reason=f"needs two things or more, {counted(len(one), 'thing')}"
-        )
+        reason = f"needs two things or more, {counted(len(one), 'thing')}"
+        return Estimate(None, n=len(one), reason=reason)
     from scipy.stats import kendalltau
 
     tau = float(kendalltau(one, other).statistic)
@@ -50,21 +52,11 @@ def places(ranking: Sequence[str]) -> Mapping[str, int]:
     return {name: place for place, name in enumerate(ranking, start=1)}
 
 
-def _check_rows(rows: Sequence[Sequence[float]]) -> None:
-    if any(isnan(number) for row in rows for number in row):
-        raise ValueError("a score is a number; leave out what is not known")
-    if len({len(row) for row in rows}) > 1:
-        raise ValueError(f"rows differ in length: {', '.join(str(len(row)) for row in rows)}")
-
-
 Ranking = Sequence[Sequence[str] | AbstractSet[str]]
 """Best first; each step is a name, or a group of names that share the place. Names left out are not compared."""
 
 Game = tuple[str, str, float]
 """Two names, and the first one's score: 1 for a win, 0.5 for a tie, 0 for a loss."""
-
-WinMatrix = Mapping[str, Mapping[str, int]]
-"""How many rankings put the first name above the second."""
 
 
 def levels(ranking: Ranking) -> list[tuple[str, ...]]:
@@ -92,7 +84,7 @@ def games(rankings: Iterable[Ranking]) -> list[Game]:
     return duels
 
 
-def win_matrix(rankings: Sequence[Ranking]) -> WinMatrix:
+def win_matrix(rankings: Sequence[Ranking]) -> Mapping[str, Mapping[str, int]]:
     """How many rankings put one name above another; names that share a place are above none on it."""
     names = names_in(rankings)
     wins = {one: {other: 0 for other in names if other != one} for one in names}

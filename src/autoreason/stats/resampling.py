@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from math import comb, isfinite, sqrt
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, gammaln
 
 from autoreason.stats import Estimate, Test, counted
-from autoreason.stats.shares import share, sign_test, student_t
+from autoreason.stats.shares import sign_test, student_t
 
 _EXACT_UP_TO = 16
 _DRAWN = 20_000
 
 
-def permutation_test(
-    differences: Sequence[float], *, clusters: Sequence[Hashable] | None = None
-) -> Test:
+def permutation_test(differences: Sequence[float]) -> Test:
     """Whether the mean difference could come of flipped signs (Fisher 1935), two-sided.
 
-    All signs in a cluster (a task, say) flip together. Up to sixteen clusters that differ every
-    way to flip is counted; beyond, twenty thousand ways are drawn, the same ones every time, and the
-    data count as one more (Phipson and Smyth 2010), so p is never 0. Differences of one size are counted by the
-    sign test, however many there are, which of solved problems is McNemar's. `n` counts clusters, the
-    statistic is the mean.
+    Up to sixteen differences every way to flip is counted; beyond, twenty thousand ways are drawn, the same ones
+    every time, and the data count as one more (Phipson and Smyth 2010), so p is never 0. Differences of one size are
+    counted by the sign test, however many there are, which of solved problems is McNemar's. The statistic is the mean.
     """
     if not all(map(isfinite, differences)):
         raise ValueError("a difference is a number; leave out what is not known")
-    sums: dict[Hashable, float] = {}
-    for unit, each in zip(clusters or range(len(differences)), differences, strict=True):
-        sums[unit] = sums.get(unit, 0.0) + each
-    if not sums:
+    if not differences:
         return Test(None, reason="needs one pair or more, there is none")
-    moving = [each for each in sums.values() if each]
+    moving = [each for each in differences if each]
     if len(set(map(abs, moving))) == 1:
         signs = sign_test(sum(each > 0 for each in moving), sum(each < 0 for each in moving))
-        return Test(signs.p_value, statistic=fmean(differences), n=len(sums))
+        return Test(signs.p_value, statistic=fmean(differences), n=len(differences))
     exact, rng = len(moving) <= _EXACT_UP_TO, np.random.default_rng(0)
     totals = np.zeros(1 if exact else _DRAWN)
     for each in moving:
@@ -51,7 +44,7 @@ def permutation_test(
     # Sums of the same size must not differ by rounding.
     as_far = int((np.abs(totals) >= abs(sum(moving)) * (1 - 1e-9)).sum())
     p = as_far / len(totals) if exact else (as_far + 1) / (_DRAWN + 1)
-    return Test(p, statistic=fmean(differences), n=len(sums))
+    return Test(p, statistic=fmean(differences), n=len(differences))
 
 
 _BOOTSTRAPS = 2000
@@ -112,30 +105,6 @@ def _draws(clusters: Sequence[Sequence[float]]) -> NDArray[np.float64]:
 
 _COUNTABLE = 20_000
 _ENOUGH_EACH = 30
-_DRAWN = 20_000
-
-
-class PositionEffect(NamedTuple):
-    """First places by the position a text was shown at; equal shares mean that position did not decide."""
-
-    counts: tuple[int, ...]
-    shares: tuple[Estimate, ...]
-    test: Test
-
-
-def position_effect(
-    orders: Sequence[Sequence[str]], rankings: Sequence[Sequence[str]]
-) -> PositionEffect:
-    """How often each position came first, judge by judge: what stood where, and the ranking, best first.
-
-    Fair only where orders were drawn or balanced: then every position has the same chance.
-    """
-    if len({len(order) for order in orders}) > 1:
-        raise ValueError("every order needs the same number of positions; test them apart")
-    positions = [order.index(ranking[0]) for order, ranking in zip(orders, rankings, strict=True)]
-    counts = tuple(positions.count(at) for at in range(len(orders[0]) if orders else 0))
-    shares = tuple(share(count, len(positions)) for count in counts)
-    return PositionEffect(counts, shares, equal_shares(counts))
 
 
 def equal_shares(counts: Sequence[int]) -> Test:

@@ -41,7 +41,17 @@ def exact_share(successes: int, trials: int, confidence: float = 0.95) -> Estima
     return Estimate(successes / trials, low, high, n=trials)
 
 
-def clustered_share(tasks: Iterable[Sequence[float]], confidence: float = 0.95) -> Estimate:
+def group_values(values: Iterable[tuple[Hashable, float]]) -> list[list[float]]:
+    """Values by the group they are of, without its name."""
+    groups: dict[Hashable, list[float]] = {}
+    for group, value in values:
+        groups.setdefault(group, []).append(value)
+    return list(groups.values())
+
+
+def clustered_share(
+    tasks: Iterable[Sequence[float]], confidence: float = 0.95, noun: str = ""
+) -> Estimate:
     """A share over tasks that were each tried a few times, every try between 0 and 1; `n` counts tasks.
 
     The interval is Korn and Graubard's (1998): that of `exact_share` on as many trials as the tries are worth, which
@@ -49,9 +59,13 @@ def clustered_share(tasks: Iterable[Sequence[float]], confidence: float = 0.95) 
     which follow the tasks' sizes. Each end allows for a quarter of a task that came out wholly the other way and was
     not seen. Never more than the tries, and never fewer than the tasks, counted as if all were tried equally often
     (Kish 1965). Tasks so few that even all of them agreeing could be chance count once each. With one try a task it
-    is `exact_share`.
+    is `exact_share`. Where a `noun` says what tasks are, a single one has no interval.
     """
-    return pooled_share([(sum(tries), len(tries)) for tries in tasks if tries], confidence)
+    found = pooled_share([(sum(tries), len(tries)) for tries in tasks if tries], confidence)
+    if not noun or found.n != 1:
+        return found
+    reason = f"an interval needs two {noun}s or more, there is one {noun}"
+    return Estimate(found.value, n=1, reason=reason)
 
 
 def even_share_test(tasks: Iterable[Sequence[float]], level: float) -> Test:
@@ -213,20 +227,13 @@ def _check_counts(one: float, other: float) -> None:
         raise ValueError(f"counts are 0 or more, not {one} and {other}")
 
 
-def longer_preferred(
-    wins: Sequence[float],
-    length_differences: Sequence[float],
-    *,
-    clusters: Sequence[Hashable] | None = None,
-) -> Estimate:
+def longer_preferred(comparisons: Iterable[tuple[Hashable, float, float]]) -> Estimate:
     """How often the longer of two texts won; draws and texts of equal length say nothing and are left out.
 
-    `wins` contains 1, 0.5 or 0 for the first text, `length_differences` how much longer it is. Comparisons of one of
-    the `clusters`, a ballot say, hang together; `n` counts those, and the interval rests on them.
+    A comparison is its cluster, 1, 0.5 or 0 for the first text, and how much longer that is. Those of one cluster, a
+    ballot say, hang together; `n` counts clusters, and the interval rests on them.
     """
-    together: dict[Hashable, list[float]] = {}
-    units = clusters or range(len(wins))
-    for unit, won, longer_by in zip(units, wins, length_differences, strict=True):
-        if won != 0.5 and longer_by:
-            together.setdefault(unit, []).append(float((won > 0.5) == (longer_by > 0)))
-    return clustered_share(together.values())
+    decided = (each for each in comparisons if each[1] != 0.5 and each[2])
+    return clustered_share(
+        group_values((unit, float((won > 0.5) == (more > 0))) for unit, won, more in decided)
+    )

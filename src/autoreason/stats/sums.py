@@ -82,20 +82,13 @@ def moments(parts: Iterable[Part]) -> Moments:
     for each, times in Counter(parts).items():
         mean = fsum(value.real * p for value, p in each)
         central = [(value.real - mean, p) for value, p in each]
-        found.append(
-            (
-                times * mean,
-                times * fsum(c**2 * p for c, p in central),
-                times * fsum(c**3 * p for c, p in central),
-            )
-        )
+        second, third = (fsum(c**power * p for c, p in central) for power in (2, 3))
+        found.append((times * mean, times * second, times * third))
     return Moments(*(fsum(column) for column in zip(*found, strict=True)))
 
 
-def resampled_mean(
-    clusters: Sequence[Sequence[float]], confidence: float = 0.95, seed: int = 0
-) -> Estimate:
-    """The mean over all values with its percentile interval, whole clusters drawn again (Efron 1979)."""
+def resampled_mean(clusters: Sequence[Sequence[float]]) -> Estimate:
+    """The mean over all values with its 95 % percentile interval, whole clusters drawn again (Efron 1979)."""
     kept = sorted((fsum(cluster), len(cluster)) for cluster in clusters if cluster)
     if not kept:
         return Estimate(None, reason="needs one value or more, there is none")
@@ -103,14 +96,13 @@ def resampled_mean(
     value = fsum(total for total, _ in kept) / sum(size for _, size in kept)
     if n < 2:
         return Estimate(value, n=n, reason=f"an interval needs two, {counted(n, 'value')}")
-    rng, means = Random(seed), []
+    rng, means = Random(0), []
     for _ in range(_RESAMPLES):
         totals, sizes = zip(*rng.choices(kept, k=n), strict=True)
         means.append(sum(totals) / sum(sizes))
     means.sort()
-    low = means[int((1 - confidence) / 2 * len(means))]
-    high = means[-1 - int((1 - confidence) / 2 * len(means))]
-    return Estimate(value, low, high, n=n)
+    outside = _RESAMPLES // 40
+    return Estimate(value, means[outside], means[-1 - outside], n=n)
 
 
 def centred(values: Sequence[float], mean: float, variance: float) -> Part:

@@ -124,11 +124,8 @@ class Iterated(Strategy):
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         passes = settings.passes
         likely = {"author": 1, "reviser": passes}
-        return (
-            likely,
-            likely,
-            {"author": MAX_CALLS_PER_TEXT, "reviser": passes * MAX_CALLS_PER_TEXT},
-        )
+        most = {"author": MAX_CALLS_PER_TEXT, "reviser": passes * MAX_CALLS_PER_TEXT}
+        return likely, likely, most
 
 
 class Conservative(Iterated):
@@ -232,7 +229,7 @@ class BestOfN(Strategy):
         if self.context.allowance and self.context.allowance.amount is not None:
             await self._write_what_fits()
         else:
-            await self._write_at_once(sample_count(self.settings))
+            await self._write_at_once()
         drafts = self.story.incumbents
         for attempt in panel_attempts(self.context):
             winner = await run_playoff(self.context, drafts, MAX_DRAFTS, attempt)
@@ -242,8 +239,8 @@ class BestOfN(Strategy):
                 return self.deliver("done", chosen, winner)
         raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
 
-    async def _write_at_once(self, n: int) -> None:
-        numbers = range(2, n + 1)
+    async def _write_at_once(self) -> None:
+        numbers = range(2, sample_count(self.settings) + 1)
         drafts = [write_draft(self.context, pass_key(number, "author")) for number in numbers]
         # All have arrived before the first is used: an error here must not lose the others.
         written: list[WrittenText | MissingText] = []

@@ -33,12 +33,7 @@ from autoreason.report.numbers import (
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, Tone, figures, to_csv, words
 from autoreason.stats import Estimate
-from autoreason.stats.power import (
-    MAX_SAMPLE,
-    always_valid_difference,
-    sample_size,
-    unequal_split,
-)
+from autoreason.stats.power import MAX_SAMPLE, always_valid_difference, sample_size, unequal_split
 from autoreason.stats.shares import exact_share
 from autoreason.story import Story
 from autoreason.studies.rating_packet import draw_codes

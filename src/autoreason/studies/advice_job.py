@@ -14,7 +14,7 @@ from msgspec import Struct
 from autoreason.contract import count_words
 from autoreason.errors import PanelFailed
 from autoreason.events import JobFinished, RunPaused
-from autoreason.exchange import BudgetQuery, Spent
+from autoreason.exchange import Spent
 from autoreason.job_types import Advise
 from autoreason.jobs.job import Job, Plan, Plans, build_job, join_plans, run_job
 from autoreason.journal import Journal
@@ -42,6 +42,7 @@ from autoreason.studies.advice_measures import (
     chance_to_fail,
     describe_pilots,
     find_fault,
+    is_short,
     judge_findings,
     likelihood_ratio,
     operating_line,
@@ -139,18 +140,12 @@ class AdviceJob(Job):
         for number in range(1, MAX_PILOTS + 1):
             # Fewer than so many decide nothing, and are not paid for.
             times = MIN_PILOTS if number == 1 else 1
-            if await self._is_short(sub_key(_PILOT, number), PilotRun.plans(settings), times):
+            calls = sum(PilotRun.plans(settings)[1].values()) * times + _SPARE_CALLS
+            if await is_short(self.context, sub_key(_PILOT, number), calls):
                 return
             await self._run_pilot(number, settings)
             if weigh_pilots(pilots_of(self.story)) != "undecided":
                 return
-
-    async def _is_short(self, stage: str, plans: Plans, times: int = 1) -> bool:
-        """Whether the budget is too small for a step; recorded, so that a resumed run goes the same way."""
-        calls = sum(plans[1].values()) * times + _SPARE_CALLS
-        query = BudgetQuery(key=sub_key(stage, "budget"), calls=calls, after=0)
-        shortage: str = await self.context.ask(query)
-        return bool(shortage)
 
     async def _run_pilot(self, number: int, settings: Settings) -> None:
         """Run a pilot; one whose panels failed says nothing, and the rest goes on."""
@@ -198,7 +193,6 @@ class AdviceJob(Job):
 
 
 def pilot_calls(settings: Settings) -> int:
-    """What a pilot takes, as planned."""
     return sum(PilotRun.plans(pilot_settings(settings))[1].values())
 
 
@@ -273,8 +267,12 @@ def conclude(
         return "another judge", fault
     if not pilots:
         return "undecided", f"no pilot was run: the limits are too small for {MIN_PILOTS}"
-    votes = describe_pilots(pilots)
-    match weigh_pilots(pilots):
+    return _weigh(pilots, "pilot", MIN_PILOTS)
+
+
+def _weigh(pilots: Sequence[Pilot], noun: str, least: int) -> tuple[Ending, str]:
+    votes = describe_pilots(pilots, noun)
+    match weigh_pilots(pilots, least):
         case "run_it":
             return "run it", votes
         case "do_not":
@@ -340,12 +338,8 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
         return f"{self.advice}: {self.reason}"
 
     def run_fields(self) -> dict[str, Any]:
-        return {
-            "conclusion": self.conclusion,
-            "advice": self.advice,
-            "command": self.command,
-            "report": self,
-        }
+        names = ("conclusion", "advice", "command")
+        return {name: getattr(self, name) for name in names} | {"report": self}
 
     def sections(self) -> list[Section]:
         rows: list[tuple[str, str]] = []
@@ -454,10 +448,8 @@ def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tupl
     text = story.origin
     match ending:
         case "research":
-            return (
-                f"autoreason {options.instead} {brief} {model}",
-                "which goes by what is measured",
-            )
+            command = f"autoreason {options.instead} {brief} {model}"
+            return command, "which goes by what is measured"
         case "another judge":
             author = f"-m {settings.models.author}"
             again = f"autoreason advise {brief} {author} --judge-model OTHER"
@@ -512,9 +504,7 @@ def recorded_advice(
     notes: tuple[str, ...] = (),
 ) -> AdviceReport:
     """Advice from runs that are recorded, each with a confirmation, as if they were pilots."""
-    votes = describe_pilots(pilots, "run")
-    endings: dict[str, Ending] = {"run_it": "run it", "do_not": "one draft"}
-    ending = endings.get(weigh_pilots(pilots, _LEAST_RUNS), "undecided")
+    ending, reason = _weigh(pilots, "run", _LEAST_RUNS)
     asked = [each.judges for each in pilots if each.judges]
     strategy = " --strategy single" if ending == "one draft" else ""
     command = f"autoreason run {_NO_BRIEF} {_model_options(settings)}{strategy}"
@@ -526,7 +516,7 @@ def recorded_advice(
         notes = (*notes, _NOT_MEASURED)
     return AdviceReport(
         advice=ending,
-        reason=votes if ending != "undecided" else f"{votes}, which decides nothing",
+        reason=reason,
         command=command,
         command_note=does,
         price=_price(ending, settings, spent),

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from autoreason.events import Delivered, Event, JobFinished
 from autoreason.exchange import BudgetQuery
 from autoreason.job_types import Refine
-from autoreason.jobs.context import draw
+from autoreason.jobs.context import JobContext, draw
 from autoreason.jobs.job import Plans, join_plans
 from autoreason.keys import sub_key
 from autoreason.parsing.documents import same_text
@@ -64,17 +64,21 @@ class JudgeCheck(Certification):
     async def run(self) -> JobFinished:
         questions = check_questions(self.settings)
         for at in range(PAIRS):
-            if not may_fail(*read_answers(self.story), PAIRS - at) or await self._is_short(at):
+            calls, stage = 2 * seat_calls(self.settings).most, sub_key("question", at)
+            if not may_fail(*read_answers(self.story), PAIRS - at):
+                break
+            if await is_short(self.context, stage, calls):
                 break
             await self.ask_questions(questions[2 * at : 2 * at + 2])
         right, read = read_answers(self.story)
         return self.finish(find_fault(judge_findings(right, read)) or no_fault(len(read)))
 
-    async def _is_short(self, at: int) -> bool:
-        calls = 2 * seat_calls(self.settings).most
-        key = sub_key(sub_key("question", at), "budget")
-        shortage: str = await self.context.ask(BudgetQuery(key=key, calls=calls, after=0))
-        return bool(shortage)
+
+async def is_short(context: JobContext, stage: str, calls: int) -> bool:
+    """Whether the budget is too small for a step; recorded, so that a resumed run goes the same way."""
+    query = BudgetQuery(key=sub_key(stage, "budget"), calls=calls, after=0)
+    shortage: str = await context.ask(query)
+    return bool(shortage)
 
 
 def check_questions(settings: Settings) -> list[Question]:
@@ -108,15 +112,10 @@ def read_answers(story: Story) -> tuple[Right, tuple[bool, ...]]:
 def judge_findings(right: Right, read: tuple[bool, ...]) -> tuple[CertificateFinding, ...]:
     """What the answers show by the rules of the certificate."""
     same = [[one == other] for one, other in right]
-    seen, agreed = sum(map(sum, right)), sum(map(sum, same))
     return (
-        measure(DEFECTS, right, f"seen in {seen} of {2 * len(right)} questions"),
-        measure(SWAP, same, f"{agreed} of {len(same)} answers were the same when swapped"),
-        measure(
-            BALLOTS,
-            [[each] for each in read],
-            f"{sum(read)} of {len(read)} ballots read at first try",
-        ),
+        measure(DEFECTS, right, "seen in {} questions"),
+        measure(SWAP, same, "{} answers were the same when swapped"),
+        measure(BALLOTS, [[each] for each in read], "{} ballots read at first try"),
     )
 
 

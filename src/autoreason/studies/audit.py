@@ -367,11 +367,9 @@ def audit_runs(runs: Runs) -> Audit:
 
 def conclude(findings: Sequence[AuditFinding]) -> str:
     """One sentence: whether the record can be relied on."""
-    levels = Counter(finding.level for finding in findings)
-    alarms = [finding.name for finding in findings if finding.level == "alarm"]
-    looks = [finding.name for finding in findings if finding.level == "look"]
-    unanswered = levels["unknown"]
-    unknown = f"; {unanswered} of {len(findings)} questions it cannot answer" if unanswered else ""
+    names = {level: [each.name for each in findings if each.level == level] for level in LEVELS}
+    alarms, looks, open_ = names["alarm"], names["look"], len(names["unknown"])
+    unknown = f"; {open_} of {len(findings)} questions it cannot answer" if open_ else ""
     if alarms:
         what = "the alarm is" if len(alarms) == 1 else f"{len(alarms)} alarms are"
         return (
@@ -379,6 +377,6 @@ def conclude(findings: Sequence[AuditFinding]) -> str:
         )
     if looks:
         return f"Nothing alarming, but look at {listed(looks, 12)}{unknown}."
-    if levels["fine"]:
+    if names["fine"]:
         return f"Nothing speaks against this record{unknown}."
     return "This record says too little about itself to be judged."

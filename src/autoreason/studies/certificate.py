@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import Protocol, Settings
 from autoreason.stats import Estimate
-from autoreason.stats.shares import clustered_share
+from autoreason.stats.shares import clustered_share, group_values
 from autoreason.story import Story
 from autoreason.studies.certificate_questions import (
     AGAIN,
@@ -161,7 +161,11 @@ def weigh(share: Estimate, floor: float) -> CertificateVerdict:
 def measure(
     what: Property, answers: Answers, statement: str, answered: int | None = None
 ) -> CertificateFinding:
-    """What answers show of a property; `answered` is how many there were, where only some of them say something."""
+    """What answers show of a property; `answered` is how many there were, where only some of them say something.
+
+    In the statement `{}` stands for how many came out as asked, and of how many.
+    """
+    statement = statement.format(f"{sum(map(sum, answers))} of {sum(map(len, answers))}")
     estimate = clustered_share(answers)
     reason, further = estimate.reason, None
     asked = len(answers) if answered is None else answered
@@ -201,10 +205,8 @@ def _find_further(what: Property, answers: Answers, floor: float) -> tuple[int |
     further = ((found or MOST_TIMES) - 1) * asked
     if not found:
         return None, f"even {further:,} further questions would not decide it"
-    return (
-        further,
-        f"about {further:,} further questions would decide it, if answers come out as these",
-    )
+    about = f"about {further:,} further questions"
+    return further, f"{about} would decide it, if answers come out as these"
 
 
 class Certificate(Report, Struct, frozen=True, kw_only=True):
@@ -225,7 +227,6 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The properties it failed."""
         return tuple(each.name for each in self.findings if each.verdict == "failed")
 
     @property
@@ -357,8 +358,7 @@ class _Ballots:
     ) -> CertificateFinding:
         valid = [[b for b in self._of(kind, pair.name) if b.ranking] for pair in pairs()]
         answers = [list(map(is_first, ballots)) for ballots in valid if ballots]
-        won, total = sum(map(sum, answers)), sum(map(len, answers))
-        return measure(what, answers, f"{text} won {won} of {total}")
+        return measure(what, answers, f"{text} won {{}}")
 
     def _defects(self) -> CertificateFinding:
         answers, by_kind = [], {kind: Counter[bool]() for kind in KINDS}
@@ -367,9 +367,7 @@ class _Ballots:
             by_kind[pair.kind].update(right)
             answers += [right] if right else []
         kinds = [f"{KINDS[kind]} {n[True]} of {n.total()}" for kind, n in by_kind.items()]
-        seen, total = sum(map(sum, answers)), sum(map(len, answers))
-        statement = f"seen in {seen} of {total} ballots: {', '.join(kinds)}"
-        return measure(DEFECTS, answers, statement)
+        return measure(DEFECTS, answers, f"seen in {{}} ballots: {', '.join(kinds)}")
 
     def _repeats_of(self, kind: str) -> Iterator[tuple[int, BallotCast, BallotCast]]:
         """Valid ballots on the planted defect of the pair at a place, each with one of a kind in the same order."""
@@ -397,10 +395,10 @@ class _Ballots:
         return measure(INJECTION, [[up] for up in rose], statement, answered=len(both))
 
     def _repeatability(self) -> CertificateFinding:
-        same: defaultdict[int, list[bool]] = defaultdict(list)
-        for at, before, now in self._repeats_of(AGAIN):
-            same[at].append(before.ranking == now.ranking)
-        return _same(REPEAT, list(same.values()), "the same again")
+        same = group_values(
+            (at, one.ranking == b.ranking) for at, one, b in self._repeats_of(AGAIN)
+        )
+        return measure(REPEAT, same, "{} answers were the same again")
 
     def _swapped(self) -> CertificateFinding:
         ballots = [self._of(DEFECT, pair.name) for pair in pairs()]
@@ -409,20 +407,13 @@ class _Ballots:
             [one.ranking == other.ranking for one, other in each if one.ranking and other.ranking]
             for each in couples
         ]
-        return _same(SWAP, [each for each in same if each], "the same when swapped")
+        return measure(SWAP, [*filter(None, same)], "{} answers were the same when swapped")
 
     def _readable(self) -> CertificateFinding:
         ballots = [ballot for each in self._stages.values() for ballot in each]
         first_try = [[ballot.ranking is not None and ballot.asked == 1] for ballot in ballots]
         never = sum(ballot.ranking is None for ballot in ballots)
-        read = sum(map(sum, first_try))
-        statement = f"{read} of {len(ballots)} read at first try, {never} never"
-        return measure(BALLOTS, first_try, statement)
-
-
-def _same(what: Property, same: Sequence[Sequence[bool]], how: str) -> CertificateFinding:
-    agreed, total = sum(map(sum, same)), sum(map(len, same))
-    return measure(what, same, f"{agreed} of {total} answers were {how}")
+        return measure(BALLOTS, first_try, f"{{}} read at first try, {never} never")
 
 
 def _first(ballot: BallotCast) -> str | None:
@@ -500,23 +491,13 @@ class Certification(Job):
         return self.finish(certificate_of(self.story).conclusion)
 
     async def ask_questions(self, questions: Sequence[Question]) -> None:
-        # With its texts as entries, a prompt does not say that texts were thrown out for breaking a limit.
-        seats = [
-            cast_ballot(
-                replace(
-                    self.context,
-                    task=structs.replace(
-                        each.task,
-                        entries=tuple(
-                            Entry(name=name, text=each.texts[name]) for name in each.texts
-                        ),
-                    ),
-                ),
-                *(each.stage, each.seat, each.order, each.texts),
-                judge=each.judge,
-            )
-            for each in questions
-        ]
+        seats = []
+        for each in questions:
+            # With its texts as entries, a prompt does not say that texts were thrown out for breaking a limit.
+            entries = tuple(Entry(name=name, text=text) for name, text in each.texts.items())
+            context = replace(self.context, task=structs.replace(each.task, entries=entries))
+            about = (each.stage, each.seat, each.order, each.texts)
+            seats.append(cast_ballot(context, *about, judge=each.judge))
         last = {each.stage: each.seat for each in questions}
 
         def take(ballot: BallotCast) -> None:
@@ -536,16 +517,14 @@ class Certification(Job):
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         repeats = settings.job_as(Certify).repeats
-        first = len(defect_questions(repeats))
-        questions = first + len(other_questions(settings.seed, repeats))
+        questions = len(defect_questions(repeats)) + len(other_questions(settings.seed, repeats))
         calls = seat_calls(settings)
         likely, most = questions * calls.usual, questions * calls.most
         return {"judge": questions}, {"judge": likely}, {"judge": most}
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:  # noqa: ARG003
-        least, _, _ = cls.plans(settings)
-        return sum(least.values())
+        return sum(cls.plans(settings)[0].values())
 
     @classmethod
     def check(cls, settings: Settings) -> None:

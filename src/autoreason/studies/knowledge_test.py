@@ -29,7 +29,6 @@ from autoreason.knowledge.holdout import (
     compare_times,
     could_show,
     few_groups,
-    group_values,
     likely_to_show,
     over_time,
     read_tests,
@@ -45,7 +44,7 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import Settings
 from autoreason.stats import BEYOND_CHANCE, Estimate
-from autoreason.stats.shares import clustered_share
+from autoreason.stats.shares import clustered_share, group_values
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 from autoreason.story import Story
 from autoreason.task import Task, Work
@@ -242,9 +241,8 @@ class KnowledgeReport(Report):
             for each in self.judges
             if each.weight is not None and each.weight_without is not None
         ]
-        return (
-            f"of ballots in the playoff of a mixed panel: {'; '.join(known)}" if known[1:] else ""
-        )
+        shown = f"of ballots in the playoff of a mixed panel: {'; '.join(known)}"
+        return shown if known[1:] else ""
 
     def to_dict(self) -> dict[str, Any]:
         return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
@@ -263,9 +261,7 @@ def knowledge_report(story: Story) -> KnowledgeReport:
         source=work.source,
         judges=judges,
         length=clustered_share(group_values((each.group, each.length) for each in work.pairs)),
-        retrieval=clustered_share(
-            group_values((each.group, each.retrieval) for each in work.pairs)
-        ),
+        retrieval=clustered_share(group_values((e.group, e.retrieval) for e in work.pairs)),
         pairs=len(work.pairs),
         of=work.of,
         groups=len({pair.group for pair in work.pairs}),
@@ -345,11 +341,9 @@ def pair_stage(number: int, arm: str) -> str:
 def _right(story: Story, number: int, arm: str, judge: int) -> float | None:
     """The share of both orders in which the better text came first; None where a ballot is missing."""
     panel = story.panels.get(pair_stage(number, arm))
-    ballots = [each for each in (panel.ballots if panel else ()) if each.seat // 2 == judge]
-    rankings = [each.ranking for each in ballots if each.ranking]
-    if len(rankings) < 2:
-        return None
-    return sum(ranking[0] == "better" for ranking in rankings) / 2
+    ballots = panel.ballots if panel else ()
+    firsts = [each.ranking[0] for each in ballots if each.seat // 2 == judge and each.ranking]
+    return None if len(firsts) < 2 else firsts.count("better") / 2
 
 
 def _verdict(found: JudgeAnswers) -> str:
@@ -364,10 +358,9 @@ def _verdict(found: JudgeAnswers) -> str:
         f"right on {percent_interval(found.with_records)} with records and "
         f"{percent_interval(found.without)} without"
     )
-    if found.verdict == "not shown":
-        shown = "" if found.could_show is None else f"; {likely_to_show(found.could_show)}"
-        return f"not shown: {found.judge} is {seen}{shown}"
-    return f"{'helps' if found.verdict == 'helps' else 'harms'}: {found.judge} is {seen}"
+    could = found.could_show if found.verdict == "not shown" else None
+    shown = "" if could is None else f"; {likely_to_show(could)}"
+    return f"{found.verdict}: {found.judge} is {seen}{shown}"
 
 
 _WIDTH = 16

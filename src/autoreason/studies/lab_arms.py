@@ -74,15 +74,14 @@ def _preferences_to_draft(suite: Suite, arm: str, values: ArmValues) -> Mapping[
         for draft in arms
         if arm in arms and draft != arm and suite.arms[draft].settings.job.name == "single"
         for unit, preference in values.preferences(arm, draft, arms).items()
-        if _same_draft(suite, unit[0], arm, draft)
+        if suite.tasks[unit[0]].task.draft is not None or _share_draft(suite, arm, draft)
     }
 
 
-def _same_draft(suite: Suite, task: str, *names: str) -> bool:
-    arms = [suite.arms[name] for name in names]
-    wanted = [draft_settings(arm.settings) for arm in arms]
-    shared = all(arm.shared_draft for arm in arms) and wanted.count(wanted[0]) == len(wanted)
-    return shared or suite.tasks[task].task.draft is not None
+def _share_draft(suite: Suite, *names: str) -> bool:
+    one, other = (suite.arms[name] for name in names)
+    alike = draft_settings(one.settings) == draft_settings(other.settings)
+    return alike and one.shared_draft and other.shared_draft
 
 
 def _drift(suite: Suite, arm: str, values: ArmValues) -> _Seen:
@@ -208,7 +207,6 @@ def describe_arm(
     judged = (each.solved for each in cells.values() if each.solved)
     contests = [each for each in cells.values() if each.words_by_pass and each.trajectory]
     at_limit = list(values.at_limit(arm).values())
-    quality = _quality(arm, values, quality_by)
     is_contest = suite.arms[arm].settings.job.is_tournament
     return LabArm(
         arm=arm,
@@ -219,7 +217,7 @@ def describe_arm(
         shares=shares,
         verdicts=dict(Counter(each.verdict for each in judged if each.passed is not None)),
         spent=reduce(Spent.joined, (each.spent for each in everything), Spent()),
-        quality=quality,
+        quality=_quality(arm, values, quality_by),
         converged_by_pass=_converged_by_pass([*contests, *at_limit]) if is_contest else (),
         words_by_pass=_words_by_pass(contests),
         failures=diagnose(suite, arm, values),
@@ -261,7 +259,8 @@ def quality_measure(values: ArmValues) -> Measure | Literal[""]:
 
 
 def _quality(arm: str, values: ArmValues, by: Measure | Literal[""]) -> float | None:
-    arms = _rivals(values.suite)
+    # The most that were judged together: a share of votes against other rivals says something else.
+    arms = max(values.suite.judged, key=len, default=())
     if not by or (by == "preferred" and arm not in arms):
         return None
     if by != "preferred":
@@ -270,11 +269,6 @@ def _quality(arm: str, values: ArmValues, by: Measure | Literal[""]) -> float | 
         found = [values.preferences(arm, other, arms) for other in arms if other != arm]
         known = [(1 + preference) / 2 for each in found for preference in each.values()]
     return fmean(known) if known else None
-
-
-def _rivals(suite: Suite) -> tuple[str, ...]:
-    """The most arms that were judged together: a share of votes against other rivals says something else."""
-    return max(suite.judged, key=len, default=())
 
 
 def _converged_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from autoreason.report.numbers import UNKNOWN, count, decimal, money, p_statement, p_value, percent
 from autoreason.report.table import Column, Figure, Table, words
 from autoreason.stats import BEYOND_CHANCE, Estimate, Test
-from autoreason.stats.shares import cohens_h, holm
+from autoreason.stats.shares import cohens_h, group_values, holm
 from autoreason.studies.lab_suite import (
     OF_PROGRAMS,
     SHARES,
@@ -245,10 +245,7 @@ def _detectable(by: Sequence[float], alpha: float, noun: str) -> Estimate:
 def cluster(values: Mapping[Unit, float], suite: Suite) -> list[list[float]]:
     if not suite.many_tasks:
         return [[value] for value in values.values()]
-    by_task: dict[str, list[float]] = {}
-    for (task, _), value in values.items():
-        by_task.setdefault(task, []).append(value)
-    return list(by_task.values())
+    return group_values((task, value) for (task, _), value in values.items())
 
 
 def _mean(values: Mapping[Unit, float], suite: Suite) -> float | None:

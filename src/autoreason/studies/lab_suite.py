@@ -90,11 +90,10 @@ class SuiteMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
 
     def __post_init__(self) -> None:
-        if self.amount is not None and not (
-            self.amount.is_finite() and 0 < self.amount <= MAX_AMOUNT
-        ):
+        amount = self.amount
+        if amount is not None and not (amount.is_finite() and 0 < amount <= MAX_AMOUNT):
             raise InvalidInput(
-                f"the amount to match is {self.amount}; give more than 0, at most {MAX_AMOUNT:,}"
+                f"the amount to match is {amount}; give more than 0, at most {MAX_AMOUNT:,}"
             )
 
 
@@ -275,20 +274,13 @@ class CellFinished(Event, frozen=True, kw_only=True):
 
 def draft_settings(settings: Settings) -> Settings:
     """What the shared draft of an arm depends on, and nothing else."""
-    names = [
-        "seed",
-        "max_tokens",
-        "author_temperature",
-        "author_effort",
-        "budget",
-        "allow_http",
-        "batch",
-    ]
+    names = ("seed", "max_tokens", "author_temperature", "author_effort", "budget", "batch")
     models = Models.everywhere(settings.models.author)
     return Settings(
         models=models,
         job=Refine(strategy="single"),
         base_url=servers_of(settings.base_url, models),
+        allow_http=settings.allow_http,
         **{name: getattr(settings, name) for name in names},
     )
 

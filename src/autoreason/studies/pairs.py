@@ -127,11 +127,7 @@ class _Duel:
 
 
 def find_pairs(
-    runs: Iterable[str],
-    *,
-    journal: Journal,
-    min_agreement: float = 0.0,
-    winner_only: bool = False,
+    runs: Iterable[str], *, journal: Journal, min_agreement: float = 0.0, winner_only: bool = False
 ) -> Pairs:
     """Every pair of texts that the panels of these runs decided by a majority.
 

@@ -143,8 +143,7 @@ class PanelJob(Job):
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:
-        least, _, _ = cls.plans(settings)
-        return sum(least.values()) * cls.plan_count(task)
+        return sum(cls.plans(settings)[0].values()) * cls.plan_count(task)
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
@@ -223,14 +222,7 @@ class PairwisePanel(PanelJob):
             for at, pair in enumerate(combinations(texts, 2), 1)
         }
         seats = [
-            cast_ballot(
-                self.context,
-                stage,
-                seat,
-                order,
-                {name: texts[name] for name in pair},
-                judge=seat // 2,
-            )
+            cast_ballot(self.context, stage, seat, order, texts, judge=seat // 2)
             for stage, pair in stages.items()
             for seat, order in enumerate(_orders(pair, self.settings.judges))
         ]

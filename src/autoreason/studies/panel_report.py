@@ -35,7 +35,7 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.stats import BEYOND_CHANCE, Estimate, Test, ranks
 from autoreason.stats.ranks import Ranking
-from autoreason.stats.shares import clustered_share, even_share_test, sign_test
+from autoreason.stats.shares import clustered_share, even_share_test, group_values, sign_test
 from autoreason.story import Story
 from autoreason.studies.panel_jobs import STAGE, duels_of, votes_by_pair
 from autoreason.tournament.evidence import chance_of_win
@@ -218,15 +218,11 @@ def duels(found: PanelReport, against: str) -> Table:
 
 
 def notes(found: PanelReport) -> list[tuple[str, str]]:
-    noun, longer_share, share = (
-        "repeat" if found.clustered else "vote",
-        found.longer_preferred,
-        found.detectable,
-    )
+    noun, share = "repeat" if found.clustered else "vote", found.detectable
     rows = [
         ("Agreement", agreement(found.agreement)),
         ("Position", _describe_position(found)),
-        ("Length", longer(longer_share, count(longer_share.n, noun))),
+        ("Length", longer(found.longer_preferred, count(found.longer_preferred.n, noun))),
         ("Ballots", _describe_ballots(found)),
     ]
     if found.cycles:
@@ -303,7 +299,7 @@ def report(
     if p is None and top.wins > top.losses:
         p = top.p_value_adjusted
     is_won = p is not None and p <= BEYOND_CHANCE and len(_leaders(ordered, pairwise)) == 1
-    counts, test = _positions(ballots)
+    counts, test = positions_of(ballots)
     return PanelReport(
         standings=ordered,
         wins={one: dict(row) for one, row in ranks.win_matrix(rankings).items()},
@@ -351,8 +347,9 @@ def _standings(
         if points:
             # A ballot sets a text against each of its rivals. A reader looks at the first line, the best of
             # them all, so the intervals must be simultaneous (Bonferroni).
-            tries = [[(each - last) / rivals] * rivals for each in points]
-            beaten = _share(tries, [units[n] for n in at], noun, BEYOND_CHANCE / len(words))
+            shares = [(units[n], (p - last) / rivals) for n, p in zip(at, points, strict=True)]
+            level = 1 - BEYOND_CHANCE / len(words)
+            beaten = clustered_share(group_values(shares * rivals), level, noun)
             value = fmean(points)
             mean_points = replace(beaten, value=value)
             if beaten.low is not None and beaten.high is not None:
@@ -383,24 +380,6 @@ def _leaders(ordered: Sequence[EntryStanding], pairwise: bool) -> list[str]:
     return [each.name for each in ordered if _merit(each, pairwise) == best]
 
 
-def _share(
-    tries: Sequence[Sequence[float]], units: Sequence[Hashable], noun: str, level: float
-) -> Estimate:
-    """A share over ballots, or over whole repeats of them; a single one has no interval."""
-    share = clustered_share(_together(tries, units), 1 - level)
-    if share.n != 1:
-        return share
-    reason = f"an interval needs two {noun}s or more, there is one {noun}"
-    return replace(share, low=None, high=None, reason=reason)
-
-
-def _together(tries: Sequence[Sequence[float]], units: Sequence[Hashable]) -> list[list[float]]:
-    together: dict[Hashable, list[float]] = {}
-    for unit, each in zip(units, tries, strict=True):
-        together.setdefault(unit, []).extend(each)
-    return list(together.values())
-
-
 def _duels(
     names: Sequence[str], rankings: Sequence[Ranking], units: Sequence[Hashable], noun: str
 ) -> tuple[EntryDuel, ...]:
@@ -415,13 +394,13 @@ def _duels(
     for one, other in every:
         met = [at for at, place in enumerate(places) if one in place and other in place]
         leads = [places[at][other] - places[at][one] for at in met]
-        tries = [[float(lead > 0)] if lead else [] for lead in leads]
+        pairs = zip(met, leads, strict=True)
+        tries = group_values((units[at], float(lead > 0)) for at, lead in pairs if lead)
         wins, losses = sum(lead > 0 for lead in leads), sum(lead < 0 for lead in leads)
-        clusters = [units[at] for at in met]
         # Of single ballots the interval is that of the sign test.
         test = sign_test(wins, losses)
         if noun == "repeat":
-            test = even_share_test(_together(tries, clusters), level)
+            test = even_share_test(tries, level)
         p = None if test.p_value is None else min(1.0, len(every) * test.p_value)
         found.append(
             EntryDuel(
@@ -429,7 +408,7 @@ def _duels(
                 second=other,
                 wins=wins,
                 losses=losses,
-                preferred=_share(tries, clusters, noun, level),
+                preferred=clustered_share(tries, 1 - level, noun),
                 test=test,
                 p_value_adjusted=p,
             )
@@ -459,17 +438,18 @@ def _agreement(rankings: Sequence[Ranking], clusters: Sequence[int]) -> float | 
     return fmean(taus) if taus else None
 
 
-def _positions(ballots: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
-    from autoreason.stats.resampling import position_effect
+def positions_of(ballots: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
+    """First places by position, and whether they could be equal; fair only where orders were drawn or balanced."""
+    from autoreason.stats.resampling import equal_shares
 
     valid = [(ballot.order, ballot.ranking) for ballot in ballots if ballot.ranking]
     if not valid:
         return (), Test(None, reason="no ballot was valid")
     # Shares by position can only be added up over panels of one size: the usual one.
     usual = mode(len(order) for order, _ in valid)
-    valid = [each for each in valid if len(each[0]) == usual]
-    effect = position_effect([order for order, _ in valid], [ranking for _, ranking in valid])
-    return effect.counts, effect.test
+    places = [order.index(ranking[0]) for order, ranking in valid if len(order) == usual]
+    counts = tuple(places.count(at) for at in range(usual))
+    return counts, equal_shares(counts)
 
 
 def _longer(
@@ -479,14 +459,11 @@ def _longer(
 ) -> Estimate:
     from autoreason.stats.shares import longer_preferred
 
-    wins, differences, ballots = [], [], []
-    for unit, ballot in zip(units, judged, strict=True):
-        words = lengths[ballot.cluster]
-        for one, other, score in ranks.games([ballot.ranking]):
-            wins.append(score)
-            differences.append(words[one] - words[other])
-            ballots.append(unit)
-    return longer_preferred(wins, differences, clusters=ballots)
+    return longer_preferred(
+        (unit, score, lengths[ballot.cluster][one] - lengths[ballot.cluster][other])
+        for unit, ballot in zip(units, judged, strict=True)
+        for one, other, score in ranks.games([ballot.ranking])
+    )
 
 
 def panel_report(story: Story) -> PanelReport:

@@ -12,7 +12,6 @@ from typing import ClassVar
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.report.numbers import (
@@ -29,7 +28,7 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.stats import BEYOND_CHANCE, Estimate, ranks
 from autoreason.stats.ranks import borda, first_places, krippendorff_alpha, places, tau_b
-from autoreason.stats.shares import bounded_mean, clustered_share, holm
+from autoreason.stats.shares import bounded_mean, clustered_share, group_values, holm
 from autoreason.story import CONFIRMATION, Story
 from autoreason.studies.rating_packet import (
     HIGHEST,
@@ -395,7 +394,7 @@ def _compare(
     people: Sequence[dict[str, tuple[str, ...]]], panel: Sequence[Rankings]
 ) -> AgreementWithPanel:
     tasks, tied = [], 0
-    agreed: dict[str, list[float]] = {}
+    agreed: list[tuple[str, float]] = []
     for rankings, panel_rankings in zip(people, panel, strict=True):
         points, people_points = borda(panel_rankings), borda(list(rankings.values()))
         names = sorted(points)
@@ -410,12 +409,9 @@ def _compare(
                 if points[better] == points[worse]:
                     tied += 1
                     continue
-                agreed.setdefault(person, []).append(float(points[better] > points[worse]))
+                agreed.append((person, float(points[better] > points[worse])))
     # A person's pairs are not independent: the interval rests on persons.
-    pairs = clustered_share(agreed.values())
-    if pairs.n == 1:
-        reason = "an interval needs two persons or more, there is one person"
-        pairs = replace(pairs, low=None, high=None, reason=reason)
+    pairs = clustered_share(group_values(agreed), noun="person")
     return AgreementWithPanel(tasks=tuple(tasks), pairs=pairs, tied=tied)
 
 

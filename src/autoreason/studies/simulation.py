@@ -37,7 +37,7 @@ from autoreason.settings import (
     read_changes,
 )
 from autoreason.stats import BEYOND_CHANCE, Estimate
-from autoreason.stats.shares import exact_share, pooled_share
+from autoreason.stats.shares import pooled_share
 from autoreason.story import DRAFTS
 from autoreason.studies.world import (
     PassDraws,
@@ -69,13 +69,6 @@ class Outcomes(NamedTuple):
     """Those of them in which it was worse than A."""
     claimed: NDArray[np.bool_]
     """Whether the confirmation shows that judges prefer the delivered text to the first draft."""
-
-
-def claiming_votes(judges: int) -> int:
-    """How many judges of a confirmation must prefer the delivered text for their share to be over a half."""
-    return next(
-        (n for n in range(judges + 1) if (exact_share(n, judges).low or 0) > 0.5), judges + 1
-    )
 
 
 class Interval(Struct, frozen=True):
@@ -173,9 +166,8 @@ class Cast:
 
     def share_changed(self, one: str, other: str) -> float:
         """In which share of their words two texts differ."""
-        return float(
-            share_changed(self.world, *(self._texts[text].quality for text in (one, other)))[0]
-        )
+        first, second = self._texts[one].quality, self._texts[other].quality
+        return float(share_changed(self.world, first, second)[0])
 
     async def ask(self, request: Request | Query[Any]) -> Any:
         if isinstance(request, Query):
@@ -194,9 +186,8 @@ class Cast:
                     draft = further_draft(self.world, self._luck.further_draft(number)[only])
                 text = self._keep(draft)
             case "critic":
-                text = self._criticise(
-                    shown[0], key.number("critic") or 0, quoted=bool(request.schema)
-                )
+                critic = key.number("critic") or 0
+                text = self._criticise(shown[0], critic, quoted=bool(request.schema))
             case "reviser":
                 luck = self._writing[1]
                 if (reviser := key.number("reviser") or 1) > 1:
@@ -498,9 +489,7 @@ def run_study(
     jobs = [(world, each, plan, play) for world, each in product(worlds, protocols)]
     processes = 1 if plan.runs * len(jobs) < _MIN_RUNS else 2
     return SimulationReport(
-        plan=plan,
-        worlds=list(worlds),
-        cells=in_processes(_fill_cell, jobs, on_progress, processes),
+        plan=plan, worlds=list(worlds), cells=in_processes(_fill_cell, jobs, on_progress, processes)
     )
 
 
@@ -534,13 +523,10 @@ def _results(
         yield from starmap(work, jobs)
         return
     # Forking a process that may have threads is unsafe; starting a new one takes half a second.
-    with get_context("spawn").Pool(processes, initializer=_ignore_interrupts) as pool:
+    # Ctrl-C is for the main process, which ends these too.
+    ignored = (signal.SIGINT, signal.SIG_IGN)
+    with get_context("spawn").Pool(processes, signal.signal, ignored) as pool:
         yield from pool.imap(partial(_apply, work), jobs)
-
-
-def _ignore_interrupts() -> None:
-    """Ctrl-C is for the main process, which ends these too."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _apply(work: Callable[..., R], arguments: tuple[Any, ...]) -> R:

@@ -290,10 +290,7 @@ def synthesize(
         quality = np.minimum(quality, np.maximum(one.quality, other.quality))
         length = np.minimum(one.length, other.length)
     return Texts(
-        quality,
-        length,
-        world.judges.shared * luck.taste[:, 1],
-        np.full_like(one.born, number),
+        quality, length, world.judges.shared * luck.taste[:, 1], np.full_like(one.born, number)
     )
 
 

@@ -219,11 +219,8 @@ async def _first_draft(context: JobContext) -> WrittenText:
             return written
         context.emit(events.DraftFailed(attempt=attempt, **written._asdict()))
         reason = f"{written.reason}: {written.detail}"
-        fix = (
-            "raise the output limit"
-            if written.reason == "truncated" and written.detail != ENDLESS
-            else "try another author model"
-        )
+        too_short = written.reason == "truncated" and written.detail != ENDLESS
+        fix = "raise the output limit" if too_short else "try another author model"
     raise ProviderFailed(f"the author gave no first draft ({reason}); {fix}")
 
 

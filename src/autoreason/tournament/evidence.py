@@ -14,11 +14,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from autoreason.contract import count_words
-from autoreason.events import (
-    Evidence,
-    Preference,
-    Survival,
-)
+from autoreason.events import Evidence, Preference, Survival
 from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share, longer_preferred
 from autoreason.story import CONFIRMATION, DRAFTS, Story
@@ -370,13 +366,11 @@ def longer_preferred_in(story: Story) -> Estimate:
         slots: dict[str, int] = {name: each.words for name, each in one.candidates.items()}
         slots["A"] = count_words(one.incumbent)
         cast += [(slots, each) for each in one.ballots]
-    pairs = [
-        (words[better] - words[worse], at)
+    return longer_preferred(
+        (at, 1.0, words[better] - words[worse])
         for at, (words, ballot) in enumerate(cast)
         for better, worse in combinations(ballot.ranking or (), 2)
-    ]
-    longer_by, ballots = zip(*pairs, strict=True) if pairs else ((), ())
-    return longer_preferred([1.0] * len(pairs), longer_by, clusters=ballots)
+    )
 
 
 def _survival(story: Story) -> Survival | None:

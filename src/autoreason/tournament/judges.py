@@ -179,11 +179,9 @@ async def cast_ballot(
         asked += 1
         if ranking is None and asked < max_requests:
             short = replace(request, schema=ballot_schema(labels, reasons=False))
-            reply = await context.ask(
-                context.second_request(
-                    short, try_key(key, 1), reply, "ballot_again", labels=sorted(labels)
-                )
-            )
+            second, names = try_key(key, 1), sorted(labels)
+            again = context.second_request(short, second, reply, "ballot_again", labels=names)
+            reply = await context.ask(again)
             ranking = _read_ballot(reply, labels)
             asked += 1
         if ranking is not None or asked >= max_requests:

@@ -292,14 +292,10 @@ class Tournament(Strategy):
         minimum = min(map(len, breaches_by_slot.values()))
         for slot, breaches in breaches_by_slot.items():
             if len(breaches) > minimum:
-                detail = "; ".join(breach.message for breach in breaches)
+                why = "; ".join(breach.message for breach in breaches)
                 self.emit(
                     CandidateDropped(
-                        number=number,
-                        slot=slot,
-                        reason="contract",
-                        detail=detail,
-                        violations=breaches,
+                        number=number, slot=slot, reason="contract", detail=why, violations=breaches
                     )
                 )
         order = in_tie_order(texts, self.settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
@@ -186,18 +187,11 @@ class Panel:
 
         code = await self.code.vote(self.stage, self.texts) if self.code else {}
         self.size = self.size.with_code(code.values(), names)
+        vote = partial(cast_ballot, self.context, self.stage, reference=self.reference)
         while wave := self.size.wave(self.rankings, names, rule, len(self.invalid_seats)):
             seats = range(len(self.ballots), len(self.ballots) + wave)
             voting = [
-                cast_ballot(
-                    self.context,
-                    self.stage,
-                    seat,
-                    orders[seat],
-                    self.texts,
-                    max_requests=self.size.requests(seat),
-                    reference=self.reference,
-                )
+                vote(seat, orders[seat], self.texts, max_requests=self.size.requests(seat))
                 for seat in seats
             ]
             await use_in_order(voting, take)

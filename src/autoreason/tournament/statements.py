@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from autoreason.task import Task
     from autoreason.tournament.panel import Metric
 
-ONE_VOTE = "one judge in each pass; one vote is no panel, so nothing can be claimed from the passes"
+ONE_VOTE = "one judge in each pass; one vote carries no evidence, so the passes prove nothing"
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
 ENDINGS = {
     "running": "not finished",
@@ -411,26 +411,15 @@ def evidence(
         counts = story.settings and story.settings.ties_survive
         worth = "" if counts else ", which confirms nothing"
         rows.append(("Ties", f"{count(found.ties, 'panel')} had a tie at the top{worth}"))
-    left_out = [
-        note
-        for note, number in (
-            (
-                f"{found.invalid} of {found.ballots + found.invalid} ballots not valid",
-                found.invalid,
-            ),
-            (f"{count(found.inconclusive, 'pass', 'passes')} inconclusive", found.inconclusive),
-            (f"{count(found.unopposed, 'pass', 'passes')} unopposed", found.unopposed),
-            (
-                f"{count(found.dropped_quotes, 'criticism')} with a made-up quote",
-                found.dropped_quotes,
-            ),
-            (
-                f"{count(found.miscited, 'criticism')} with a made-up record or figure",
-                found.miscited,
-            ),
-        )
-        if number
-    ]
+    invalid = f"{found.invalid} of {found.ballots + found.invalid} ballots not valid"
+    counted = (
+        (found.inconclusive, "pass", "passes", "inconclusive"),
+        (found.unopposed, "pass", "passes", "unopposed"),
+        (found.dropped_quotes, "criticism", "", "with a made-up quote"),
+        (found.miscited, "criticism", "", "with a made-up record or figure"),
+    )
+    left_out = [invalid] if found.invalid else []
+    left_out += [f"{count(n, one, several)} {what}" for n, one, several, what in counted if n]
     left_out += _dropped_texts(story)
     return [*rows, ("Left out", "; ".join(left_out))] if left_out else rows
 

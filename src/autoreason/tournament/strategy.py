@@ -258,13 +258,7 @@ class Strategy(Job):
             leads = verdict is None or verdict.margin > 0 or self.settings.ties_survive
             outcome, streak = outcome if leads else "unconfirmed", self.story.streak + leads
         self.end_pass(
-            number,
-            outcome,
-            winner,
-            streak=streak,
-            verdict=verdict,
-            chances=chances,
-            reason=reason,
+            number, outcome, winner, streak=streak, verdict=verdict, chances=chances, reason=reason
         )
 
     def end_pass(

@@ -127,9 +127,8 @@ def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:
     echo = find_echo(text, context.prompts, *_sources(context))
     if not echo and (repeated := _repeated(context, text)):
         echo = repeated[0].group()
-    return (
-        Violation("echo", f"“{echo}” repeats the request and does not belong in the text"),
-    ) * bool(echo)
+    message = f"“{echo}” repeats the request and does not belong in the text"
+    return (Violation("echo", message),) if echo else ()
 
 
 async def _request_whole(context: JobContext, request: Request, key: str) -> Document | MissingText:
@@ -183,22 +182,11 @@ def _sources(context: JobContext) -> tuple[str, ...]:
 
 
 async def revise(
-    context: JobContext,
-    key: str,
-    text: str,
-    problems: str,
-    *,
-    model: str = "",
-    blind: bool = False,
+    context: JobContext, key: str, text: str, problems: str, *, model: str = "", blind: bool = False
 ) -> WrittenText | MissingText:
     """A better text for the task, by an author who sees the old one and its problems; `blind`, only its problems."""
-    shown = {} if blind else {"text": text}
-    prompt = context.prompt(
-        "blind_reviser" if blind else "reviser",
-        key,
-        critique=problems,
-        **shown,
-    )
+    role, shown = ("blind_reviser", {}) if blind else ("reviser", {"text": text})
+    prompt = context.prompt(role, key, critique=problems, **shown)
     return await write(context, "reviser", key, prompt, model=model)
 
 
@@ -231,13 +219,8 @@ async def criticise(context: JobContext, number: int, text: str, guidance: str) 
     critiques = []
     for critic in range(CRITICS):
         quoted = context.settings.quoted_critique
-        prompt = context.prompt(
-            "critic",
-            critic_key(number, critic),
-            text=text,
-            guidance=guidance,
-            quoted=quoted,
-        )
+        key = critic_key(number, critic)
+        prompt = context.prompt("critic", key, text=text, guidance=guidance, quoted=quoted)
         critique = await ask_critic(
             context, number, critic, text, prompt, quoted=quoted, program=False
         )
@@ -248,9 +231,8 @@ async def criticise(context: JobContext, number: int, text: str, guidance: str) 
             return CritiqueResult("problems", f"{breaches}\n{described}".strip())
     if breaches:
         return CritiqueResult("problems", breaches)
-    return CritiqueResult(
-        "none" if all(critique.readable for critique in critiques) else "unreadable"
-    )
+    all_readable = all(critique.readable for critique in critiques)
+    return CritiqueResult("none" if all_readable else "unreadable")
 
 
 def critic_key(number: int, critic: int) -> str:
