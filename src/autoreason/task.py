@@ -131,10 +131,10 @@ def check_task(task: Task) -> Task:
             continue
         if not text.strip() and name != "facts":
             raise InvalidInput(f"the {name} is empty; write it, in a sentence or a page")
-        _check_text(text, f"the {name}")
-    for item in task.contract.rules():
-        _check_text(item, "the contract")
-    task.contract.load_checks()
+        if "\0" in text:
+            raise InvalidInput(f"the {name} contains a null; give plain UTF-8 text")
+    if "\0" in "".join(task.contract.rules()):
+        raise InvalidInput("the contract contains a null; give plain UTF-8 text")
     return task
 
 
@@ -143,13 +143,10 @@ def read_text(path: Path, what: str) -> str:
     try:
         with open_input(path.expanduser()) as file:
             data = file.read(_MAX_FILE_SIZE + 1)
-    except (FileNotFoundError, RuntimeError):
+    except (OSError, RuntimeError) as error:
         # The latter where a leading ~ names a user that does not exist.
-        raise InvalidInput(f"no {what} at {path}; check the name") from None
-    except IsADirectoryError:
-        raise InvalidInput(f"{path} is a folder; name a {what} file in it") from None
-    except OSError as error:
-        raise InvalidInput(f"cannot read {what} {path}: {error.strerror}") from None
+        why = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(f"cannot read {what} {path}: {why}; check the name") from None
     if len(data) > _MAX_FILE_SIZE:
         raise InvalidInput(
             f"{what} {path} is over {_MAX_FILE_SIZE // 1_000_000} MB; no model reads that, shorten it"
@@ -207,18 +204,6 @@ def _exists(path: Path) -> bool:
     except (OSError, RuntimeError):
         # Text that cannot be a file name is not one.
         return False
-
-
-def _check_text(text: str, name: str) -> None:
-    """Refuse what cannot be recorded: NUL, and bytes from a shell that are not text."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        usable = False
-    else:
-        usable = "\0" not in text
-    if not usable:
-        raise InvalidInput(f"some characters of {name} are not text; give plain UTF-8 text")
 
 
 def _decode(data: bytes, name: str) -> str:
