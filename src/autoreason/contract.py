@@ -98,18 +98,12 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             )
         for name in ("sections", "must_include", "must_not_include"):
             if any(not item.strip() for item in getattr(self, name)):
-                raise InvalidInput(
-                    f"{name} has an empty entry; remove it or write the text to look for"
-                )
+                raise InvalidInput(f"{name} has an empty entry; remove it or fill it in")
         if self.format == "json" and self.sections:
-            raise InvalidInput(
-                "format json has no headings; drop `sections` or choose format markdown"
-            )
+            raise InvalidInput("format json has no headings; drop `sections` or choose markdown")
         both = set(self.must_include) & set(self.must_not_include)
         if both:
-            raise InvalidInput(
-                f"{min(both)!r} is in must_include and in must_not_include; drop one"
-            )
+            raise InvalidInput(f"{min(both)!r} is in must_include and must_not_include; drop one")
         for item in (*self.must_include, *self.must_not_include):
             try:
                 re.compile(item[1:-1] if _is_regex(item) else "")
