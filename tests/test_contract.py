@@ -72,7 +72,7 @@ def test_the_rules_read_as_sentences() -> None:
         ({"must_include": ("/(/",)}, "not a regular expression"),
         (
             {"must_include": ("x",), "must_not_include": ("x",)},
-            "is in must_include and in must_not_include",
+            "is in must_include and must_not_include",
         ),
         ({"sections": (" ",)}, "sections has an empty entry"),
         ({"format": "json", "sections": ("Risks",)}, "format json has no headings"),

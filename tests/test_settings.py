@@ -60,8 +60,8 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
     [
         ({"k": 0}, "`k` is 0; give a number from 1"),
         ({"judges": 1}, "`judges` is 1; one vote is not a panel: .* by name with `single_judge`"),
-        ({"judges": 3, "single_judge": True}, "`single_judge` and `judges` 3 contradict"),
-        ({"single_judge": True, "extra_judges": 3}, "`extra_judges` is 3 next to a single judge"),
+        ({"judges": 3, "single_judge": True}, "`single_judge` is 1 judge, not 3"),
+        ({"single_judge": True, "extra_judges": 3}, "a single judge has no `extra_judges`"),
         ({"required_lead": 0}, "`required_lead` is 0; give a number from 1"),
         ({"passes": 0}, "`passes` is 0"),
         ({"passes": 5000}, "`passes` is 5000"),

@@ -151,21 +151,16 @@ def plainly(error: Exception) -> str:
     key = where.rstrip("`")
     if not key:
         return what
-    if types := _TYPES.fullmatch(what):
-        expected, actual = (_type_names(names) for names in types.groups())
-        return f"`{key}` must be {expected}, not {actual}"
-    if bound := _BOUND.fullmatch(what):
-        return f"`{key}` must be {_COMPARISONS[bound[1]]} {bound[2].removesuffix('.0')}"
+    if what.startswith("Expected "):
+        plain = re.sub("`([^`]+?)(?: [|] null)?`", _type_names, what.removeprefix("Expected "))
+        return f"`{key}` must be {plain.replace(', got ', ', not ')}"
     return f"`{key}`: {what[0].lower()}{what[1:]}"
 
 
-def _type_names(types: str) -> str:
-    return " or ".join(_PLAIN.get(each, each) for each in types.split(" | ") if each != "null")
+def _type_names(found: re.Match[str]) -> str:
+    return " or ".join(_PLAIN.get(each, each) for each in found[1].split(" | "))
 
 
-_TYPES = re.compile(r"Expected `([^`]+)`, got `(?!null`)([^`]+)`")
-_BOUND = re.compile(r"Expected `(?:int|float)` ([<>]=?) (\S+)")
-_COMPARISONS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 _PLAIN = {
     "int": "a whole number",
     "float": "a number",

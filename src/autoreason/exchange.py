@@ -202,25 +202,21 @@ class Spent(Struct, frozen=True, kw_only=True):
 
     def plus(self, call: Reply | CallEnded) -> Spent:
         """With one call more."""
-        usage = call.usage
-        return Spent(
-            calls=self.calls + 1,
-            input=self.input + (usage.input or 0),
-            output=self.output + (usage.output or 0),
-            cache_read=self.cache_read + (usage.cache_read or 0),
-            cache_write=self.cache_write + (usage.cache_write or 0),
-            reasoning=self.reasoning + (usage.reasoning or 0),
-            unmetered=self.unmetered + (not usage.metered),
-            known_cost=self.known_cost + (call.cost or 0),
-            unpriced=self.unpriced + (call.cost is None),
-            seconds=self.seconds + call.seconds,
+        tokens = {name: getattr(call.usage, name) or 0 for name in Usage.__struct_fields__}
+        one = Spent(
+            calls=1,
+            **tokens,
+            unmetered=int(not call.usage.metered),
+            known_cost=call.cost or Decimal(0),
+            unpriced=int(call.cost is None),
+            seconds=call.seconds,
         )
+        return self.joined(one)
 
     def joined(self, other: Spent) -> Spent:
         """Both together."""
-        return Spent(
-            **{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
-        )
+        names = self.__struct_fields__
+        return Spent(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
 class Ask(Protocol):

@@ -37,9 +37,7 @@ def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> ob
     if is_in_file(name):
         path = Path(place).expanduser().resolve()
         if not path.is_file():
-            raise InvalidInput(
-                f"no file {place} to take the {kind} {attribute} from; check the name"
-            )
+            raise InvalidInput(f"no file {place} to take {kind} {attribute} from; check the name")
         found = _module(path, path.stat().st_mtime_ns)
     else:
         try:

@@ -352,24 +352,18 @@ class Settings(Struct, frozen=True, kw_only=True):
     def _check(self) -> None:
         check_ranges(Settings, msgspec.structs.asdict(self))
         if self.confirmation == 1:
-            raise InvalidInput(
-                "`confirmation` is 1; one judge is not a panel, give 0 or 2 and more"
-            )
+            raise InvalidInput("`confirmation` is 1; one judge is not a panel, give 0, 2 or more")
         if self.subtractive_synthesis and self.candidates == "B":
             raise InvalidInput(
                 "`subtractive_synthesis` is set and `candidates` is B, without a synthesis; leave one of them out"
             )
         self._check_single_judge()
         if self.style == "anchored" and not self.models.author:
-            raise InvalidInput(
-                "`style` is anchored, which shows judges a run's first draft, and there is none; give another"
-            )
+            raise InvalidInput("`style` is anchored, but there is no first draft; give another")
         for name in ("judges", "drafts"):
             least, most = getattr(self, name), getattr(self, f"max_{name}")
             if most < least:
-                raise InvalidInput(
-                    f"`max_{name}` ({most}) is under `{name}` ({least}); raise it or lower `{name}`"
-                )
+                raise InvalidInput(f"`max_{name}` ({most}) is under `{name}` ({least}); change one")
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
             raise InvalidInput(
                 f"`tie_order` is {'>'.join(self.tie_order)}; give A>AB>B or A>B>AB (A, the incumbent, wins ties)"
@@ -387,9 +381,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             by_name = ", or ask for one by name with `single_judge`" if self.models.author else ""
             raise InvalidInput(f"`judges` is 1; one vote is not a panel: give 2 or more{by_name}")
         if self.extra_judges:
-            raise InvalidInput(
-                f"`extra_judges` is {self.extra_judges} next to a single judge; give 0, or more `judges`"
-            )
+            raise InvalidInput("a single judge has no `extra_judges`; give 0, or more `judges`")
 
     def server_of(self, address: str) -> str | None:
         """The server a model is asked at; None where it is the provider's own."""
@@ -497,9 +489,7 @@ def single_judge_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Changes that ask for a single judge, with what goes with it."""
     whole = {"judges": 1, "extra_judges": 0, **changes}
     if whole["judges"] != 1:
-        raise InvalidInput(
-            f"`single_judge` and `judges` {whole['judges']} contradict each other; give one of them"
-        )
+        raise InvalidInput(f"`single_judge` is 1 judge, not {whole['judges']}; give one of them")
     return whole
 
 

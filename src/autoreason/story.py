@@ -279,15 +279,12 @@ class Story:
         self._promote(name, event.number, won.text, won.violations)
 
     def _promote(self, name: str, since: int, text: str, violations: tuple[Violation, ...]) -> None:
-        self.incumbents.append(
-            Incumbent(name=name, since=since, text=text, keeps_contract=not violations)
-        )
+        new = Incumbent(name=name, since=since, text=text, keeps_contract=not violations)
+        self.incumbents.append(new)
 
 
 def _incomplete(missing: str) -> JournalError:
-    return JournalError(
-        f"the record of this run is incomplete: {missing}; restore the journal from a copy"
-    )
+    return JournalError(f"the record is incomplete: {missing}; restore the journal from a copy")
 
 
 def build_story(events: list[AnyEvent]) -> Story:

@@ -101,9 +101,7 @@ def read_task(
     if not brief.strip():
         raise InvalidInput(f"{name} is empty; write what you want, in a sentence or a page")
     if "checks" in keys:
-        raise InvalidInput(
-            f"{name}: checks are code, which a brief cannot name; give `checks` as file.py:name"
-        )
+        raise InvalidInput(f"{name}: a brief cannot name code; give `checks` as file.py:name")
     given_facts = keys.pop("facts", None)
     if isinstance(given_facts, list):
         given_facts = "\n".join(f"- {fact}" for fact in given_facts)
@@ -131,10 +129,10 @@ def check_task(task: Task) -> Task:
             continue
         if not text.strip() and name != "facts":
             raise InvalidInput(f"the {name} is empty; write it, in a sentence or a page")
-        _check_text(text, f"the {name}")
-    for item in task.contract.rules():
-        _check_text(item, "the contract")
-    task.contract.load_checks()
+        if "\0" in text:
+            raise InvalidInput(f"the {name} contains a null; give plain UTF-8 text")
+    if "\0" in "".join(task.contract.rules()):
+        raise InvalidInput("the contract contains a null; give plain UTF-8 text")
     return task
 
 
@@ -143,17 +141,12 @@ def read_text(path: Path, what: str) -> str:
     try:
         with open_input(path.expanduser()) as file:
             data = file.read(_MAX_FILE_SIZE + 1)
-    except (FileNotFoundError, RuntimeError):
+    except (OSError, RuntimeError) as error:
         # The latter where a leading ~ names a user that does not exist.
-        raise InvalidInput(f"no {what} at {path}; check the name") from None
-    except IsADirectoryError:
-        raise InvalidInput(f"{path} is a folder; name a {what} file in it") from None
-    except OSError as error:
-        raise InvalidInput(f"cannot read {what} {path}: {error.strerror}") from None
+        why = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(f"cannot read {what} {path}: {why}; check the name") from None
     if len(data) > _MAX_FILE_SIZE:
-        raise InvalidInput(
-            f"{what} {path} is over {_MAX_FILE_SIZE // 1_000_000} MB; no model reads that, shorten it"
-        )
+        raise InvalidInput(f"{what} {path} is over {_MAX_FILE_SIZE // 1_000_000} MB; shorten it")
     text = _decode(data, f"{what} {path}")
     if not text.strip():
         raise InvalidInput(f"{what} {path} is empty; write something in it or leave it out")
@@ -179,9 +172,7 @@ def read_source(source: str, what: str = "brief") -> tuple[str, str]:
     if source == "-":
         return "standard input", read_input()
     if not source.strip():
-        raise InvalidInput(
-            f"the {what} is empty; name a file, give the text itself, or - for standard input"
-        )
+        raise InvalidInput(f"the {what} is empty; give a file, a text, or - for standard input")
     short = "\n" not in source and len(source) <= _MAX_NAME
     if short and (_exists(Path(source)) or _LOOKS_LIKE_A_FILE.search(source)):
         return source, read_text(Path(source), what)
@@ -207,18 +198,6 @@ def _exists(path: Path) -> bool:
     except (OSError, RuntimeError):
         # Text that cannot be a file name is not one.
         return False
-
-
-def _check_text(text: str, name: str) -> None:
-    """Refuse what cannot be recorded: NUL, and bytes from a shell that are not text."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        usable = False
-    else:
-        usable = "\0" not in text
-    if not usable:
-        raise InvalidInput(f"some characters of {name} are not text; give plain UTF-8 text")
 
 
 def _decode(data: bytes, name: str) -> str:
@@ -253,9 +232,7 @@ def split_front_matter(name: str, text: str, known: Sequence[str]) -> tuple[dict
         # The line before it has the first ---.
         keys = load_yaml(f"\n{found.group(1)}") or {}
     except ValueError as error:
-        raise InvalidInput(
-            f"{name}: the front matter is not valid YAML ({error}); correct it or remove it"
-        ) from None
+        raise InvalidInput(f"{name}: the front matter is not YAML ({error}); correct it") from None
     if not isinstance(keys, dict):
         raise InvalidInput(f"{name}: the front matter must be `key: value` lines between two ---")
     return keys, text[found.end() :]
@@ -263,7 +240,5 @@ def split_front_matter(name: str, text: str, known: Sequence[str]) -> tuple[dict
 
 def make_contract(keys: dict[str, Any], name: str) -> Contract:
     """A contract from keys as they are written in front matter; `name` is their source, for messages."""
-    lists = {
-        key: [value] for key, value in keys.items() if key in _LISTS and isinstance(value, str)
-    }
+    lists = {key: [text] for key, text in keys.items() if key in _LISTS and isinstance(text, str)}
     return make_struct(Contract, keys | lists, f"{name}: ", "key")

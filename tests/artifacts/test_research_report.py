@@ -136,7 +136,7 @@ NOT_YET = "no end test was made yet, so no gain is claimed"
         (
             (*SEARCH, PLAYOFF, DONE),
             {},
-            ["no gain: in the playoff, fresh evaluations preferred", "which is selection"],
+            ["no gain: in the playoff fresh evaluations preferred", "which is selection"],
         ),
         (
             (*SEARCH, end_of((0.711, 0.712), (0.7, 0.7)), DONE),
@@ -257,7 +257,7 @@ def test_the_sections_show_noise_search_reasons_playoff_test_and_flags() -> None
         DONE,
     ).to_text()
     for expected in (
-        "5 evaluations of the start: score 0.7000 on average, spread 0.0080, 2.0 s each",
+        "5 evaluations of the start: score 0.7000 on average, spread 0.0080, 2 s each",
         "6 proposals: 3 kept, 1 dropped, 1 refused, 1 guarded; 37 evaluations",
         "1 × a reason",
         "1 × p50_ms is 9",

@@ -121,7 +121,7 @@ async def test_a_wait_beyond_patience_is_not_started() -> None:
 async def test_a_call_that_cannot_succeed_soon_is_not_tried_again(failure: Failure) -> None:
     trial = Trial(failed(failure, retry_after=20, retry=False), "too late")
     with pytest.raises(
-        ProviderFailed, match=r"trying again soon will not help \(the server said so\); `autoreason"
+        ProviderFailed, match=r"failed and soon would again \(the server said so\); `autoreason"
     ):
         await trial.ask()
     assert trial.waits == []

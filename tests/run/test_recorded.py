@@ -141,7 +141,7 @@ async def test_a_fork_can_have_a_single_judge_or_a_panel_again(journal: Journal)
     run = (await start_run(journal, scripted(), changes={"single_judge": True})).run
     assert fork.prepare(run, journal=journal).settings.judges == 1
     assert fork.prepare(run, journal=journal, judges=3).settings.judges == 3
-    with pytest.raises(InvalidInput, match="`single_judge` and `judges` 5 contradict each other"):
+    with pytest.raises(InvalidInput, match="`single_judge` is 1 judge, not 5"):
         fork.prepare(panel.run, journal=journal, single_judge=True, judges=5)
 
 

@@ -91,7 +91,7 @@ async def test_bad_input_is_refused_before_anything_is_written(
         (None, {}, "`brief` is None; give text"),
         (b"Write.", {}, "`brief` is a bytes; give text"),
         ("x \udcff", {}, "`brief` contains a null or half of a character"),
-        ("x \0 y", {}, "characters of the brief"),
+        ("x \0 y", {}, "the brief contains a null"),
         (Task(brief=" "), {}, "the brief is empty"),
         (Task(brief="Write.", draft=" "), {}, "the draft is empty"),
         ("Write.", {"draft": "\n"}, "the draft is empty"),

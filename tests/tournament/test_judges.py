@@ -270,7 +270,7 @@ async def test_finished_texts_can_be_judged_by_verified_judges_at_the_price_that
 
 
 def test_where_there_is_no_first_draft_no_judge_can_be_anchored() -> None:
-    with pytest.raises(InvalidInput, match="shows judges a run's first draft, and there is none"):
+    with pytest.raises(InvalidInput, match="but there is no first draft"):
         make_settings(Models.judging("x/y"), 1, style="anchored")
 
 

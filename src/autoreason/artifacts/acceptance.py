@@ -187,10 +187,8 @@ def effect_of(
 
 def pairs_of(candidate: Values, incumbent: Values) -> list[tuple[float, float]]:
     """The evaluations of both that share seed and items."""
-    return [
-        (candidate[evaluation], incumbent[evaluation])
-        for evaluation in sorted(candidate.keys() & incumbent.keys())
-    ]
+    shared = sorted(candidate.keys() & incumbent.keys())
+    return [(candidate[number], incumbent[number]) for number in shared]
 
 
 def over_items(differences: Iterable[Sequence[float]]) -> float:
@@ -226,11 +224,9 @@ class Known(Struct, frozen=True, kw_only=True):
 
     def after_drop(self, race: RaceResult, *, same: bool) -> Known:
         """After a candidate that was not kept; its values of the incumbent count if that is still the same."""
-        incumbent = {*self.incumbent, *race.incumbent} if same else self.incumbent
+        numbers = {*self.incumbent, *race.incumbent} if same else self.incumbent
         others = self.others.with_values(race.values.values()).with_pairs(race.pairs)
-        return Known(
-            incumbent=tuple(sorted(incumbent)), others=others, survived=self.survived + same
-        )
+        return Known(incumbent=tuple(sorted(numbers)), others=others, survived=self.survived + same)
 
     def after_keep(self, former: Mapping[int, float], race: RaceResult) -> Known:
         """After a candidate that was kept: its values are the new incumbent's record."""
@@ -397,9 +393,7 @@ def finalists(kept: Sequence[int]) -> tuple[int, ...]:
     """The trials that the playoff measures again: 0, which is the start, the last kept one and two in between."""
     line = (0, *kept)
     last = len(line) - 1
-    return tuple(
-        dict.fromkeys(line[round(last * part / (FINALISTS - 1))] for part in range(FINALISTS))
-    )
+    return tuple(dict.fromkeys(line[round(last * at / (FINALISTS - 1))] for at in range(FINALISTS)))
 
 
 class CorrectedEffects(Struct, frozen=True, kw_only=True):

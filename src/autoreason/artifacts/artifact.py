@@ -215,10 +215,8 @@ def _match(path: Sequence[str], pattern: Sequence[str]) -> bool:
     shy = path[0].startswith(".") or path[0] in _SKIPPED
     if pattern[0] == "**":
         return _match(path, pattern[1:]) or (not shy and _match(path[1:], pattern))
-    named = path[0] == pattern[0]
-    return (named or (not shy and fnmatchcase(path[0], pattern[0]))) and _match(
-        path[1:], pattern[1:]
-    )
+    fits = path[0] == pattern[0] or (not shy and fnmatchcase(path[0], pattern[0]))
+    return fits and _match(path[1:], pattern[1:])
 
 
 def find_files(folder: Path, patterns: Iterable[str], key: str) -> list[str]:
@@ -240,9 +238,7 @@ def _walk(folder: Path, pattern: str) -> Iterator[str]:
     """Files that match, without following links; only folders that can contain one are opened."""
     fixed = list(takewhile(lambda part: not _WILD & set(part), pattern.split("/")[:-1]))
     for place, folders, names in os.walk(folder.joinpath(*fixed)):
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and name not in _SKIPPED
-        )
+        folders[:] = sorted(name for name in folders if name[0] != "." and name not in _SKIPPED)
         below = Path(place).relative_to(folder)
         paths = ((below / name).as_posix() for name in sorted(names))
         yield from (path for path in paths if matches(path, (pattern,)))
@@ -259,9 +255,7 @@ def check_file(folder: Path, name: str, key: str) -> None:
             link = at.relative_to(folder).as_posix()
             raise InvalidInput(f"`{key}`: {link} is a link; name the file itself")
     if not at.is_file():
-        raise InvalidInput(
-            f"`{key}`: there is no file {name} in {folder}; check the name, and name the files of a folder"
-        )
+        raise InvalidInput(f"`{key}`: there is no file {name} in {folder}; check the name")
 
 
 def read_bytes(folder: Path, name: str, key: str, limit: int) -> bytes:
@@ -293,7 +287,7 @@ def load_artifact(folder: Path, patterns: Sequence[str]) -> Files:
             raise InvalidInput(f"`artifact`: {name} is not UTF-8 text; name text files")
     if total > MAX_ARTIFACT:
         raise InvalidInput(
-            f"`artifact`: its files are over {MAX_ARTIFACT // 1_000_000} MB in sum; name fewer"
+            f"`artifact`: over {MAX_ARTIFACT // 1_000_000} MB in sum; name fewer files"
         )
     return files
 
@@ -366,9 +360,7 @@ _NAMED_VALUE = re.compile(
     r"""(?<!\w)(?P<name>\w{1,80})(?P<link>["']?\]?(?:: [\w.]{1,40})?[ \t]{0,20}(?:[=:(][ \t]{0,20}|[ \t]))"""
     r"""(?:[-+]?\d[\w.]{0,80}|None\b|(?P<quote>["'])\w{0,80}(?P=quote)|[\[(][-+\d., ]{0,200}[\])])"""
 )
-_SEED_NAME = re.compile(
-    r"\w*(?:seed|random_state|rng)\w*|Random|RandomState|PRNGKey", re.IGNORECASE
-)
+_SEED_NAME = re.compile(r"\w*(?:seed|random_state|rng)\w*|Random|RandomState|PRNGKey", re.I)
 _SEED_LINE = re.compile(
     r"^[ \t]*(?:\w{1,80}\.){0,9}\w{0,80}(?:seed|rng)\w{0,80}(?: = |\(\)) *\n", re.IGNORECASE | re.M
 )

@@ -564,10 +564,7 @@ class ArtifactSearch:
     ) -> TrialDecided:
         if race is None:
             status: TrialStatus = "refused" if made.files is None else "dropped"
-            reason = (
-                made.reason
-                or "it was measured against an earlier incumbent, and no evaluations were left"
-            )
+            reason = made.reason or "its incumbent was replaced, and no evaluations were left"
         else:
             assert race.ending != "undecided"
             status, reason = race.ending, race.reason
@@ -624,9 +621,7 @@ class ArtifactSearch:
         verdict = await Panel(context, stage, texts, size).run()
         events.append(PanelDecided(stage=stage, verdict=verdict))
         if verdict is None:
-            return changed(
-                race, ending="dropped", reason="the metric cannot tell, and too few judges voted"
-            )
+            return changed(race, ending="dropped", reason="neither the metric nor judges can tell")
         kept = verdict.winner == "B" and not verdict.tied
         name, slots = ("it", "BA") if kept else ("the incumbent", "AB")
         points = " points to ".join(str(verdict.scores[slot]) for slot in slots)
@@ -637,7 +632,5 @@ class ArtifactSearch:
 
 def differing(files: Files, other: Files) -> str:
     """What of an artifact is not in another, for judges."""
-    return (
-        as_text({path: text for path, text in files.items() if other.get(path) != text})
-        or "(empty)"
-    )
+    own = {path: text for path, text in files.items() if other.get(path) != text}
+    return as_text(own) or "(empty)"

@@ -225,9 +225,7 @@ APART = (
 )
 _COPIED = "copy what the artifact returns once, and check and use that copy; hand it copies of what is used again"
 _FRESH = "run the artifact in a jail, which ends with all that was written in it"
-_PRINTED = (
-    "read the score from the evaluator's own computation, never from what the artifact prints"
-)
+_PRINTED = "read the score from the evaluator's own computation, never what the artifact prints"
 _EXECUTED = "never execute what the artifact prints: read it as data"
 # One word to a shell and an expression to Python: either leaves the mark.
 _CODE = """f"{open('PROBE', 'w')} $(: > PROBE)\""""

@@ -185,19 +185,16 @@ class _CommandEvaluation:
             status = os.memfd_create("status")
             stack.callback(os.close, status)
             stack.callback(self._kill_all)
-            tasks = [
-                asyncio.create_task(self._watch_memory()),
-                asyncio.create_task(self._serve_artifact(listener)),
-            ]
+            work = (self._watch_memory(), self._serve_artifact(listener))
+            tasks = [asyncio.create_task(each) for each in work]
             stack.push_async_callback(cancel, tasks)
             async with asyncio.timeout(self._limits.seconds):
                 process = self._start_evaluator(evaluation, output, value, status)
                 await self._wait(process)
             tail = output.finish().decode(errors="replace")[-TAIL:]
             result = self._read(process.returncode, value.finish(), tail, status)
-            return replace(
-                result, detail=result.detail + interface_hint(result.detail, evaluation.files)
-            )
+            hint = interface_hint(result.detail, evaluation.files)
+            return replace(result, detail=result.detail + hint)
 
     def _start_evaluator(
         self, evaluation: Evaluation, output: BoundedPipe, value: BoundedPipe, status: int

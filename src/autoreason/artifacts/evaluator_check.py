@@ -180,18 +180,16 @@ class _Check:
         equal: list[float] = []
         order: list[float] = []
         loaded: list[float] = []
-        for number in range(pairs):
-            forwards = number % 2 == 0
+        for pair in range(pairs):
+            forwards = pair % 2 == 0
             artifacts = (start, other) if forwards else (other, start)
-            early, late = [self._value(await self.measure(each, number)) for each in artifacts]
+            early, late = [self._value(await self.measure(each, pair)) for each in artifacts]
             one, two = (early, late) if forwards else (late, early)
             first.append(one)
             equal.append(two - one)
             order.append(late - early)
             if not self.task.timed:
-                busy, _ = await asyncio.gather(
-                    self.measure(start, number), self.measure(other, number)
-                )
+                busy, _ = await asyncio.gather(self.measure(start, pair), self.measure(other, pair))
                 loaded.append(self._value(busy) - one)
         rows = [
             _compare("two equal artifacts", equal, "it must not depend on names, comments or time"),

@@ -321,9 +321,8 @@ class FunctionEvaluator:
         if opened is not None:
             await opened.stack.aclose()
         stack = AsyncExitStack()
-        session = await stack.enter_async_context(
-            self._sandbox.open(hints, self._limits, role=role)
-        )
+        opening = self._sandbox.open(hints, self._limits, role=role)
+        session = await stack.enter_async_context(opening)
         self._sessions[slot, role] = _OpenSession(hints, session, stack)
         return session
 

@@ -134,7 +134,8 @@ class _Blocks:
         if not self._path and _leads_out(named):
             self._path = named
         body = self._body(mark)
-        if body and not self._path and self._is_path(alone := _bare(body)) and self._has_more():
+        more = (_FENCE.match(line) or _SEARCH.match(line) for line in self.lines[self._at :])
+        if body and not self._path and self._is_path(alone := _bare(body)) and any(more):
             self._path = alone
             return
         if body and (meant := file_meant(named, self.files)):
@@ -151,10 +152,6 @@ class _Blocks:
             if self.lines[at].strip():
                 return self.lines[at], at + 1
         return "", len(self.lines)
-
-    def _has_more(self) -> bool:
-        following = (self.lines[at] for at in range(self._at, len(self.lines)))
-        return any(_FENCE.match(line) or _SEARCH.match(line) for line in following)
 
     def _is_path(self, word: str) -> bool:
         return word in self.files or bool(_PATH.fullmatch(word)) or _leads_out(word)
@@ -543,18 +540,14 @@ def suggest(query: TuningQuery) -> tuple[Value, ...]:
         return ()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     spaces = {str(place): _distribution(knob) for place, knob in enumerate(query.knobs)}
-    study = optuna.create_study(
-        direction="maximize", sampler=optuna.samplers.TPESampler(seed=query.seed)
-    )
+    sampler = optuna.samplers.TPESampler(seed=query.seed)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
     for each in query.observations:
         params = dict(zip(spaces, each.values, strict=True))
-        study.add_trial(
-            optuna.trial.create_trial(params=params, distributions=spaces, value=each.score)
-        )
+        trial = optuna.trial.create_trial(params=params, distributions=spaces, value=each.score)
+        study.add_trial(trial)
     asked = study.ask(spaces).params
-    return tuple(
-        _rounded(knob, asked[place]) for place, knob in zip(spaces, query.knobs, strict=True)
-    )
+    return tuple(_rounded(knob, asked[at]) for at, knob in zip(spaces, query.knobs, strict=True))
 
 
 def _distribution(knob: Knob) -> Any:

@@ -258,10 +258,8 @@ def ledger_text(trials: Sequence[TrialDecided], limit: int = _MAX_LEDGER) -> str
 
 def _entry(trial: TrialDecided, *, tail: bool) -> str:
     parts = [f"trial {trial.number}, on {name_trial(trial.incumbent)}: {trial.status}"]
-    if trial.effect:
-        parts.append(
-            f"{show_effect(trial.effect)} in {count(trial.effect.evaluations, 'evaluation')}"
-        )
+    if found := trial.effect:
+        parts.append(f"{show_effect(found)} in {count(found.evaluations, 'evaluation')}")
     else:
         parts.append(shorten(trial.reason, _MAX_WORDS))
     idea = shorten(trial.hypothesis, _MAX_WORDS) or ", ".join(trial.changes)

@@ -96,9 +96,7 @@ class NoiseMeasured(Event, frozen=True, kw_only=True):
         if len(self.values) == 1:
             return f"one evaluation of the start: {metric}{figure(average)}, {takes}"
         if not self.spread:
-            shows = (
-                "on items drawn anew, which may be chance" if self.drawn else "no noise was seen"
-            )
+            shows = "on items drawn anew, maybe by chance" if self.drawn else "no noise was seen"
             return f"{number} of the start all gave {metric}{figure(average)}: {shows}, {takes}"
         return (
             f"{number} of the start: {metric}{figure(average, self.spread)} on average, "

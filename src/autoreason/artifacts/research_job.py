@@ -147,9 +147,7 @@ class ResearchJob(Job):
         floor = self._plan.floor
         rule = keep_rule(self._terms.rule, self._research)
         numbers = start.numbers(max(floor, rule.incumbent_most))[:floor]
-        measured = await in_order(
-            self._measurer.measure_incumbent(start, number) for number in numbers
-        )
+        measured = await in_order(self._measurer.measure_incumbent(start, each) for each in numbers)
         values = self._measurer.values(dict(zip(numbers, measured, strict=True)))
         for each in measured:
             if self._measurer.value(each) is None:
@@ -160,9 +158,7 @@ class ResearchJob(Job):
                     f"{f': {each.detail}' if each.detail else ''}); correct it{see}"
                 )
         if broken := broken_guard(self._research.guard, measured):
-            raise UnusableStart(
-                f"the artifact as it is breaks a guard: {broken}; change one of them"
-            )
+            raise UnusableStart(f"the start breaks a guard: {broken}; change one of them")
         start.charged.update(numbers)
         known = Known(incumbent=numbers)
         if self._research.timed:

@@ -251,15 +251,10 @@ class _Claim:
         history = self.history
         if history.kept:
             broken = history.playoff.broken if history.playoff else {}
-            why = ", ".join(
-                f"{name_trial(trial)} breaks a guard ({fault})" for trial, fault in broken.items()
-            )
-            why = (
-                f"in the playoff {why}"
-                if why
-                else ("in the playoff, fresh evaluations preferred the start to what was kept")
-            )
-            return f"no gain: {why}, so the result is {self.start}{self._loop_gain()}"
+            faults = (f"{name_trial(at)} breaks a guard ({why})" for at, why in broken.items())
+            why = ", ".join(faults) or "fresh evaluations preferred the start to what was kept"
+            result = f"the result is {self.start}{self._loop_gain()}"
+            return f"no gain: in the playoff {why}, so {result}"
         target = history.research.target
         if not history.trials and target is not None:
             return (
@@ -428,9 +423,7 @@ def _plot_search(report: ResearchReport, noise: NoiseMeasured) -> Plot:
         _alone(tests),
     ]
     shades = colours(_SERIES)
-    series = [
-        Series(name, shades[name], found) for name, found in zip(_SERIES, points, strict=True)
-    ]
+    series = [Series(name, shades[name], each) for name, each in zip(_SERIES, points, strict=True)]
     heights = [point.y for found in points for point in found if point]
     show = partial(figure, reach=max(heights) - min(heights))
     heading = f"{report.metric} ({report.better} is better)"

@@ -143,17 +143,14 @@ def digest_of(source: EvaluationSource) -> str:
 def encode_source(source: EvaluationSource) -> bytes:
     # Items as JSON, whose integers have no limit.
     items, sealed = (tuple(map(json.dumps, each)) for each in (source.items, source.sealed))
-    return msgspec.msgpack.encode(
-        replace(source, items=items, sealed=sealed), order="deterministic"
-    )
+    source = replace(source, items=items, sealed=sealed)
+    return msgspec.msgpack.encode(source, order="deterministic")
 
 
 _GUARD = re.compile(r"\s*(<=|>=|<|>)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")
 """What a number must be, as `<= 5`."""
 _COMPARE = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
-_SIZE = re.compile(
-    r"\s*(\S(?:.*\S)?)\s*<=\s*((\d+(?:\.\d+)?)\s*(b|bytes?|ki?b|mi?b))\s*", re.IGNORECASE
-)
+_SIZE = re.compile(r"\s*(\S(?:.*\S)?)\s*<=\s*((\d+(?:\.\d+)?)\s*(b|bytes?|ki?b|mi?b))\s*", re.I)
 """What a file may have, as `pack.py <= 20 kB`."""
 _UNITS = {"b": 1, "kb": 1_000, "kib": 1_024, "mb": 1_000_000, "mib": 1_048_576}
 _COMPARISON = re.compile(r"(?:[<>]=?|[=!]=|≤|≥)\s*[-+.]?\d")
@@ -188,9 +185,7 @@ def check_constraints(constraints: Iterable[str], files: Files) -> None:
                 "another number as a `guard`, and anything else in words"
             )
         if size and not any(matches(path, (size[1],)) for path in files):
-            raise InvalidInput(
-                f"`constraints`: {size[1]!r} is not a file of the artifact; check the name"
-            )
+            raise InvalidInput(f"`constraints`: {size[1]!r} is not in the artifact; check the name")
         if fault := broken_constraint([each], files):
             raise InvalidInput(f"the start breaks a constraint: {fault}; change one of them")
 
@@ -245,10 +240,10 @@ def read_research_task(
         raw["evaluate"] = evaluate
     if not brief.strip():
         raise InvalidInput(f"{name} has no goal; say below the front matter what is to be improved")
-    is_file = name == source and name != "-"
-    path = Path(name).expanduser() if is_file else Path()
+    # Without a file, that of the current folder.
+    path = Path(name).expanduser() if name == source else Path()
     try:
-        reading = _Reading(_convert(raw), (path.parent if is_file else path).resolve())
+        reading = _Reading(_convert(raw), path.parent.resolve())
         return reading.read(brief.strip(), path.name, caller_measures)
     except InvalidInput as error:
         raise InvalidInput(f"{name}: {error}") from None
@@ -278,9 +273,7 @@ def _convert(raw: dict[str, Any]) -> TaskKeys:
         raise InvalidInput("`target` and `tolerance` must be finite numbers")
     for name, condition in keys.guard.items():
         if not _GUARD.fullmatch(condition):
-            raise InvalidInput(
-                f'`guard`: {name} is {condition!r}; write a comparison with a number, such as "<= 5"'
-            )
+            raise InvalidInput(f'`guard`: {name} is {condition!r}; write it like "<= 5"')
     return keys
 
 
@@ -398,9 +391,7 @@ class _Reading:
             key = "per_evaluation" if drawn else "sealed"
             raise InvalidInput(f"`{key}` needs `items`; name a file of them")
         if drawn > len(items):
-            raise InvalidInput(
-                f"`per_evaluation` is {drawn}, but there are only {len(items)} items"
-            )
+            raise InvalidInput(f"`per_evaluation` is {drawn}, but there are {len(items)} items")
         known = set(map(_normal, items))
         shared = [at for at, item in enumerate(sealed, 1) if _normal(item) in known]
         if shared:
@@ -416,9 +407,7 @@ class _Reading:
             if not path.is_absolute() or not path.exists():
                 raise InvalidInput(f"`mounts`: {name!r} is not an absolute path of this machine")
             if path.resolve() in (self.folder, *self.folder.parents):
-                raise InvalidInput(
-                    f"`mounts`: {name} contains the task's folder, and so its items; name less of it"
-                )
+                raise InvalidInput(f"`mounts`: {name} contains the task's folder; name less of it")
         return self.keys.mounts
 
 

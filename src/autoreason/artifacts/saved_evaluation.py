@@ -84,13 +84,9 @@ def load_evaluation(digest: str) -> EvaluationSource:
     try:
         body = path.read_bytes()
     except OSError:
-        raise InvalidInput(
-            f"the evaluator of this run is not saved here (no {path}); start again from its task"
-        ) from None
+        raise InvalidInput(f"no evaluator is saved as {path}; start again from its task") from None
     if sha256(body).hexdigest() != digest:
-        raise InvalidInput(
-            f"{path} was changed; remove it and start again from the task's own files"
-        )
+        raise InvalidInput(f"{path} was changed; remove it and start again from the task's files")
     source = msgspec.msgpack.decode(body, type=EvaluationSource)
     items, sealed = (tuple(map(json.loads, each)) for each in (source.items, source.sealed))
     return replace(source, items=items, sealed=sealed)
@@ -227,9 +223,7 @@ def _read(text: str | bytes, metric: str) -> Measurement:
     if metric not in metrics:
         shown = json.dumps(result[metric])
         shown = shown if len(shown) <= _MAX_NAME else f"{shown[:_MAX_NAME]}…"
-        raise ValueError(
-            f"{metric!r} is {shown}, which is not a finite number of at most {MAX_VALUE:g}"
-        )
+        raise ValueError(f"{metric!r} is {shown}, not a finite number of at most {MAX_VALUE:g}")
     value, items = metrics.pop(metric), result.get("items")
     kept = {metric: value} | dict(list(metrics.items())[: _MAX_METRICS - 1])
     found = [_number(each) for each in items] if isinstance(items, list) else []

@@ -378,9 +378,7 @@ class BatchTransport(Transport):
             if waiting:
                 await asyncio.sleep(wait)
                 wait = min(wait * 1.5, self._pace.max_wait)
-            found = [
-                await self._patiently(partial(self._interface.look, remote)) for remote in waiting
-            ]
+            found = [await self._patiently(partial(self._interface.look, each)) for each in waiting]
         return None
 
     async def _has_items(self, batch: PendingBatch, state: BatchState) -> bool:

@@ -164,9 +164,8 @@ class BudgetTracker:
         if not self._limited:
             return
         costs = [each.cost for each in (self._largest, upper) if each.cost is not None]
-        self._largest = CostBound(
-            1, max(self._largest.tokens, upper.tokens), max(costs, default=None)
-        )
+        most = max(self._largest.tokens, upper.tokens)
+        self._largest = CostBound(1, most, max(costs, default=None))
         tokens = 0 if reply.usage.metered else max(0, upper.tokens - reply.usage.total)
         cost = upper.cost if reply.cost is None else None
         # A call that was under way at a kill is counted already, and reserved as none.
@@ -264,9 +263,8 @@ def charge(reply: Reply, upper: CostBound) -> CostBound:
 
 def fits(budget: Budget, needed: CostBound) -> bool:
     limits = (budget.calls, budget.tokens, budget.cost)
-    return all(
-        limit is None or (each or 0) <= limit for each, limit in zip(needed, limits, strict=True)
-    )
+    pairs = zip(needed, limits, strict=True)
+    return all(limit is None or (each or 0) <= limit for each, limit in pairs)
 
 
 def check_limits(budget: Budget, used: CostBound, upper: CostBound) -> None:

@@ -339,9 +339,6 @@ class RetryPolicy:
     max_retry_after: float = 120.0
     """Asked to wait longer than this, a call gives up at once."""
 
-    def tries_for(self, failure: Failure) -> int:
-        return self.busy_tries if failure in _BUSY else self.tries
-
     def wait(self, failures: int, retry_after: float | None, rng: Random) -> float:
         """Seconds until the next try: as long as the provider asks, with jitter."""
         # No more than 64 doublings: a float has no room for the powers beyond.
@@ -424,16 +421,12 @@ class RetryingModel(WrapperModel):
             fix = _FIXES[failed.failure].format(provider=provider, why=why)
             return f"{who} {fix}, then `autoreason resume`"
         if failed.retry is False:
-            return (
-                f"{address} failed, and trying again soon will not help ({why}); "
-                "`autoreason resume` later"
-            )
+            return f"{address} failed and soon would again ({why}); `autoreason resume` later"
         if (failed.retry_after or 0.0) > self._policy.max_retry_after:
-            return (
-                f"{provider} asks us to wait {failed.retry_after:.0f} seconds ({why}); "
-                "`autoreason resume` after that"
-            )
-        if failures >= self._policy.tries_for(failed.failure):
+            wait = f"{failed.retry_after:.0f} seconds"
+            return f"{provider} asks us to wait {wait} ({why}); `autoreason resume` after that"
+        policy = self._policy
+        if failures >= (policy.busy_tries if failed.failure in _BUSY else policy.tries):
             times = "once" if failures == 1 else f"{failures} times"
             return f"{address} failed {times}, last: {why}; `autoreason resume` when it is back"
         return None

@@ -67,9 +67,7 @@ class LiteLLMModel:
 
     def check(self) -> None:
         if importlib.util.find_spec("litellm") is None:
-            raise InvalidInput(
-                f"{self.address} needs LiteLLM; run `pip install litellm`, or choose another model"
-            )
+            raise InvalidInput(f"{self.address} needs LiteLLM; run `pip install litellm`")
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
         if self._library is None:

@@ -18,9 +18,8 @@ import time
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from decimal import Decimal
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
@@ -146,10 +145,6 @@ def weights_path(model: ModelFile = SMOLLM2) -> Path:
     return models_folder() / model.file
 
 
-def named_path(name: str) -> Path:
-    return models_folder() / (CATALOG[name].file if name in CATALOG else f"{name}.gguf")
-
-
 def address_of(model: ModelFile) -> str:
     names = {each.file: name for name, each in CATALOG.items()}
     return f"local/{names.get(model.file, model.file.removesuffix('.gguf'))}"
@@ -196,9 +191,14 @@ def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> P
         if not model.sha256:
             model = replace(model, sha256=_hash_at_the_hub(model.url))
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(path.parent):
+        # One pull at a time, across processes; the lock goes with the process.
+        lock = os.open(path.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
             if not path.exists() or _hash_of(path) != model.sha256:
                 _fetch(model, path, emit)
+        finally:
+            os.close(lock)
     except (OSError, HTTPException, zipfile.BadZipFile) as problem:
         raise InvalidInput(
             f"{model.url or model.file} cannot be fetched into {path.parent} ({problem}); check the address, pip's "
@@ -206,17 +206,6 @@ def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> P
             "again to go on where this ended"
         ) from problem
     return path
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One pull at a time, across processes; the lock goes with the process."""
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
 
 
 def _fetch(model: ModelFile, path: Path, emit: OnProgress) -> None:
@@ -348,10 +337,8 @@ _BATCH = 128
 """Tokens of a prompt read at once. A call can be stopped between two batches only."""
 _REPEAT_PENALTY = 1.1
 """Of six drafts of the embedded model, five ended in endless repetition without it, one with it."""
-_MAX_SMALL_STRING = 400
-_MAX_STRING = 2000
-_MAX_SMALL_LIST = 4
-_MAX_LIST = 16
+_SMALL_LIMITS, _LIMITS = (400, 4), (2000, 16)
+"""Characters of a text and items of a list in an answer that has a schema."""
 _MARKER = re.compile(r"<\|(?=\w+\|>)")
 
 
@@ -366,10 +353,7 @@ class LocalModel:
     def check(self) -> None:
         """Raise `InvalidInput` if the model cannot be run here; loads nothing."""
         if importlib.util.find_spec("xllamacpp") is None:
-            raise InvalidInput(
-                f"{self.address} needs xllamacpp; run `pip install xllamacpp`, "
-                "or choose another model"
-            )
+            raise InvalidInput(f"{self.address} needs xllamacpp; run `pip install xllamacpp`")
         name = self.address.removeprefix("local/")
         known = CATALOG.get(name)
         if known and not is_pulled(known):
@@ -414,19 +398,14 @@ class LocalModel:
             # Signs of life while a long prompt is read: the only moments it can be stopped at.
             "return_progress": True,
         }
-        if request.temperature is not None:
-            body["temperature"] = request.temperature
-        if request.seed is not None:
-            body["seed"] = request.seed
+        drawn = {"temperature": request.temperature, "seed": request.seed}
+        body |= {name: value for name, value in drawn.items() if value is not None}
         small = self.address == EMBEDDED
         if request.schema is None and small:
             body["repeat_penalty"] = _REPEAT_PENALTY
         if request.schema is not None:
-            shape = bounded(
-                request.schema.definition,
-                max_string=_MAX_SMALL_STRING if small else _MAX_STRING,
-                max_list=_MAX_SMALL_LIST if small else _MAX_LIST,
-            )
+            max_string, max_list = _SMALL_LIMITS if small else _LIMITS
+            shape = bounded(request.schema.definition, max_string=max_string, max_list=max_list)
             wanted = {"name": request.schema.name, "schema": shape}
             body["response_format"] = {"type": "json_schema", "json_schema": wanted}
         return body
@@ -454,7 +433,7 @@ def bounded(definition: Any, *, max_string: int, max_list: int) -> Any:
 
 def _path_of(address: str) -> Path:
     name = address.removeprefix("local/")
-    pulled = named_path(name)
+    pulled = models_folder() / (CATALOG[name].file if name in CATALOG else f"{name}.gguf")
     if name != address and "/" not in name and (name in CATALOG or pulled.is_file()):
         return pulled
     path = Path(name).expanduser()

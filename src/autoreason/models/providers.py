@@ -110,11 +110,8 @@ def learn(quirks: Quirks, refused: Refused, request: Request, streamed: bool) ->
     if refused.status == 404 and quirks.require_schema and not quirks.no_schema:
         # No provider behind the router supports it; an unknown model will fail again.
         return {"no_schema": True} if "no_schema" in sent else {}
-    if (
-        not quirks.responses
-        and _ONLY_RESPONSES in provider_error.message
-        and refused.status in (400, 404)
-    ):
+    only_responses = _ONLY_RESPONSES in provider_error.message and refused.status in (400, 404)
+    if only_responses and not quirks.responses:
         return {"responses": True}
     if refused.status not in (400, 422):
         return {}
@@ -148,10 +145,8 @@ def _at_fault(provider_error: ProviderError, lesson: _Lesson) -> bool:
         return False
     if provider_error.param:
         parts = re.split(r"[./\[\]]", provider_error.param)
-        inside = tuple(f"{name}." for name in lesson.names)
-        return not set(parts).isdisjoint(lesson.names) or f"{provider_error.param}.".startswith(
-            inside
-        )
+        inside = f"{provider_error.param}.".startswith(tuple(f"{name}." for name in lesson.names))
+        return inside or not set(parts).isdisjoint(lesson.names)
     mentioned = any(_mentions(name, provider_error.message) for name in lesson.names)
     return mentioned or re.search(lesson.pattern, provider_error.message, re.IGNORECASE) is not None
 
@@ -409,14 +404,12 @@ def find_key(provider: str, variables: Iterable[str], *, needed: bool) -> Secret
     """The key for a provider: from the environment, else from the key file."""
     names = tuple(variables)
     for name in names:
-        value = os.environ.get(name, "").strip()
-        if value:
+        if value := os.environ.get(name, "").strip():
             return _checked(value, f"the variable {name}")
     path = key_file()
     file_values = _read(path)
     for name in (*names, provider):
-        value = file_values.get(name, "").strip()
-        if value:
+        if value := file_values.get(name, "").strip():
             return _checked(value, f"{name} in {path}")
     if needed:
         raise InvalidInput(
@@ -430,9 +423,7 @@ def _read(path: Path) -> dict[str, str]:
     try:
         mode = path.stat().st_mode
         if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise InvalidInput(
-                f"the key file {path} can be read by others on this machine; run `chmod 600 {path}`"
-            )
+            raise InvalidInput(f"the key file {path} can be read by others; run `chmod 600 {path}`")
         # Most keys are in the environment.
         import tomllib
 
@@ -443,32 +434,24 @@ def _read(path: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise InvalidInput(
-            f"the key file {path} cannot be read: {error.strerror}; fix that, or move it away"
-        ) from None
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}; move it away") from None
     # The parser's message could quote the line, and the line is a key.
     except ValueError:
-        raise InvalidInput(
-            f'the key file {path} is not valid TOML in which each line reads NAME = "key"'
-        ) from None
+        raise InvalidInput(f'the key file {path} is not TOML with lines NAME = "key"') from None
     return content
 
 
 def _checked(value: str, where: str) -> Secret:
     """Refuse what no HTTP header can carry, without repeating it."""
     if not (value.isascii() and value.isprintable()):
-        raise InvalidInput(
-            f"the key in {where} contains characters that no API key has; copy it again"
-        )
+        raise InvalidInput(f"the key in {where} has characters that no API key has; copy it again")
     return Secret(value)
 
 
 def no_batches(address: str) -> InvalidInput:
     known = [name for name, each in PROVIDERS.items() if each.batch]
-    return InvalidInput(
-        f"{address} has no batch interface; leave `batch` out, or choose a model of "
-        f"{' or '.join(known)}"
-    )
+    others = f"or choose a model of {' or '.join(known)}"
+    return InvalidInput(f"{address} has no batch interface; leave `batch` out, {others}")
 
 
 _FREE = frozenset({"local", "echo", "scripted", "ollama", "vllm", "lmstudio", "llamacpp"})

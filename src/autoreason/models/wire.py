@@ -92,9 +92,8 @@ class WireModel:
                 break
             except Refused as refused:
                 if refused.provider_error.refused:
-                    reply = Reply(
-                        outcome=Outcome.REFUSED, text="", model=self.address, finish=str(refused)
-                    )
+                    why, model = str(refused), self.address
+                    reply = Reply(outcome=Outcome.REFUSED, text="", model=model, finish=why)
                     break
                 learned = learn(quirks, refused, request, listener is not None)
                 if not learned:

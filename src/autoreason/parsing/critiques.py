@@ -158,9 +158,7 @@ _PROGRAM = pattern(
 _SIGNS = pattern(
     r"[_=()\[\]{}<>%*/]|\w[.]\w|:\s*$|^\s*(?:return|def|import|while|for|if|elif|else)\b"
 )
-_SENTENCE = pattern(
-    r"\b(?:the|is|are|does|do|it|should|which|that|this|of|an?|to)\b", re.IGNORECASE
-)
+_SENTENCE = pattern(r"\b(?:the|is|are|does|do|it|should|which|that|this|of|an?|to)\b", re.I)
 _JOIN = (
     "the and for with not are that this you your from all each its have will there than then such which where"
     " can but has was does into been their they them any one two would should could must also when what how only"
@@ -348,9 +346,8 @@ def _in_prose(reply: str, is_quoted: Callable[[str], bool]) -> Iterator[dict[str
 
 
 def _problem(item: dict[str, Any]) -> CritiqueProblem | None:
-    fields = {
-        name: str(item.get(name) or "").strip() for name in ("severity", "kind", "quote", "problem")
-    }
+    names = ("severity", "kind", "quote", "problem")
+    fields = {name: str(item.get(name) or "").strip() for name in names}
     missing = fields["kind"].lower() == "missing"
     if not fields["problem"] and not is_code(fields["quote"]):
         fields |= {"problem": fields["quote"], "quote": ""}

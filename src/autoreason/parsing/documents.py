@@ -189,11 +189,9 @@ def find_leaks(text: str, *allowed: str, rules: tuple[str, ...] = ()) -> tuple[s
     passages += _repeated_rules(text, rules)
     if not passages:
         return ()
-    allowed_text = _plain_task(allowed)
+    task = _plain_task(allowed)
     leaks = (" ".join(passage.split()).strip(" *#_>-")[:_MAX_LENGTH] for passage in passages)
-    return tuple(
-        dict.fromkeys(leak for leak in leaks if leak and not _is_allowed(leak, allowed_text))
-    )
+    return tuple(dict.fromkeys(leak for leak in leaks if leak and not _is_allowed(leak, task)))
 
 
 def _repeated_rules(text: str, rules: tuple[str, ...]) -> list[str]:

@@ -323,9 +323,7 @@ class Forms:
             rf"(?P<noun>{NOUN}[\s#]*)?{label}",
             re.IGNORECASE,
         )
-        self._another = re.compile(
-            rf"\s*(?:,|and\b|or\b|&|/|=|\+)\s*(?:{NOUN}\s*)?{label}", re.IGNORECASE
-        )
+        self._another = re.compile(rf"\s*(?:,|and\b|or\b|&|/|=|\+)\s*(?:{NOUN}\s*)?{label}", re.I)
 
     def on_line(self, text: str) -> InlineRanking | None:
         """The ranking a text begins with, such as "C, A, B" or "C > A > B"; None if it has none."""
@@ -498,9 +496,7 @@ _GOES_ON = pattern(r"\s+\w")
 _BULLET = pattern(r"[-+•]\s*")
 _NUMBERED = pattern(r"\(?\d{1,2}[.)]\s")
 _NOTE = pattern(r"\s*(?:\([^()]*\)|[:-]?\s*\d+(?:\.\d+)?\s*(?:/\s*\d+|%|points?\b))")
-_SCORE = pattern(
-    r"[\s(:-]*(?:score:? )?(?P<mark>\d+(?:\.\d+)?)\s*(?:/|%|points?\b|\)$)", re.IGNORECASE
-)
+_SCORE = pattern(r"[\s(:-]*(?:score:? )?(?P<mark>\d+(?:\.\d+)?)\s*(?:/|%|points?\b|\)$)", re.I)
 _PLACE_BEHIND = pattern(
     r"\s*(?:[:=-]?\s*(?:(?:is|ranks|comes(?: in)?)\s+)?(?:the\s+)?"
     r"|(?P<bracket>\((?:(?:the|in|at|my|clear(?:ly)?|by far|overall|being|is|ranked|rank|place|position) )*+#?))"

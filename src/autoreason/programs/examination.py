@@ -125,10 +125,9 @@ def _trim(block: _Block, entry_point: str) -> _Block:
     if not block.is_python or _parse(block.text):
         return block
     text = _find_unfenced(block.text.split("\n"))
-    tree = _parse(text) if text else None
-    return (
-        block._replace(text=text) if text and tree and _completeness(tree, entry_point) else block
-    )
+    if text and (tree := _parse(text)) and _completeness(tree, entry_point):
+        return block._replace(text=text)
+    return block
 
 
 def _rank_block(block: _Block, entry_point: str) -> _Rank | None:

@@ -254,17 +254,15 @@ class ProgramStrategy(Strategy):
             reason = reason or "there are no public tests, so the first program is handed in"
         elif attempt.passes_all:
             tests = attempt.examined.total
-            passes = (
-                f"it passes {'the one public test' if tests == 1 else f'all {tests} public tests'}"
-            )
+            which = "the one public test" if tests == 1 else f"all {tests} public tests"
+            passes = f"it passes {which}"
             status, ended_by = "converged", "tests"
             reason = f"{passes}; {reason}" if reason else passes
         program = Incumbent(
             name=attempt.stage.replace("/", " "), since=0, text=attempt.program, keeps_contract=True
         )
-        return self.deliver(
-            status, Ending(ended_by, reason or self._spent_reason(attempt)), program
-        )
+        reason = reason or self._spent_reason(attempt)
+        return self.deliver(status, Ending(ended_by, reason), program)
 
     def _stage(self, action: str) -> str:
         """The name of the next attempt: `draft`, `attempt/2`, `repair/3`."""
@@ -474,10 +472,9 @@ class AnalyseRevisePrograms(ProgramStrategy):
                     last_failure = f"{revision.program}\n\n{self.results(revision)}"
                     reason = "the revision passes no more of the public tests"
                     detail = f"it passes {revision.passed} of the public tests, and A {best.passed}"
-                    dropped = CandidateDropped(
-                        number=number, slot="B", reason="tests", detail=detail
+                    self.emit(
+                        CandidateDropped(number=number, slot="B", reason="tests", detail=detail)
                     )
-                    self.emit(dropped)
                 self.end_pass(number, "unopposed", "A", reason=reason)
         return self.hand_in(best)
 
@@ -496,9 +493,8 @@ class AnalyseRevisePrograms(ProgramStrategy):
         reply = await self.context.ask(request)
         # A call for the revision itself must be left.
         if reply.outcome is not Outcome.OK and self.may_ask(2):
-            reply = await self.context.ask(
-                repeat_request(request, try_key(key, 1), longer=reply.needs_room)
-            )
+            again = repeat_request(request, try_key(key, 1), longer=reply.needs_room)
+            reply = await self.context.ask(again)
         analysis = read_analysis(reply)
         self.emit(CritiqueWritten(number=1, critic=0, prose=analysis, readable=bool(analysis)))
         return analysis
@@ -576,9 +572,8 @@ class ProgramTournament(ProgramStrategy):
     async def _criticise(self, number: int, incumbent: Attempt) -> str:
         """The problems a critic finds; empty where the answer cannot be read: the test results suffice."""
         program, results = incumbent.program, self.results(incumbent)
-        prompt = self.context.prompt(
-            "critic", critic_key(number, 0), program=program, results=results
-        )
+        key = critic_key(number, 0)
+        prompt = self.context.prompt("critic", key, program=program, results=results)
         critique = await ask_critic(
             self.context,
             number,

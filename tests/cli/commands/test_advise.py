@@ -50,7 +50,7 @@ def test_recorded_runs_are_advice_for_nothing(inside: Inside) -> None:
 
 def test_what_cannot_be_advised_is_refused_in_one_sentence(inside: Inside) -> None:
     assert inside("advise").sentence == "give one brief, or runs with --from"
-    assert "no brief at missing.md" in inside("advise", "missing.md").sentence
+    assert "cannot read brief missing.md" in inside("advise", "missing.md").sentence
     assert "two" not in inside("advise", "--from", "nobody").sentence
 
 

@@ -64,7 +64,7 @@ def test_a_problem_of_a_set_is_chosen_by_its_id(inside: Inside, problems: str) -
     assert inside("problems", "check", problems, solution, "--problem", "other").status == 0
     sentence = inside("problems", "check", problems, solution).sentence
     assert sentence == "set.jsonl has 2 problems; name one with --problem, such as adding"
-    assert "no problem 'third' in this set" in (
+    assert "no problem 'third'" in (
         inside("problems", "check", problems, solution, "--problem", "third").sentence
     )
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
     refusals = {
         ("nowhere.json", right): "cannot read nowhere.json: No such file or directory; name a file",
         (problem, "nowhere.py"): "cannot read nowhere.py: No such file or directory; name a file",
-        (problem, "latin.py"): "latin.py is not UTF-8 text; save the program as UTF-8",
+        (problem, "latin.py"): "latin.py is not UTF-8 text; save it as UTF-8",
         (right, problem): "the problem comes first",
         (problem, problem): "the problem comes first",
         ("-", "-"): "only one of SOURCE and PROGRAM can be -; name a file for the other",

@@ -65,7 +65,7 @@ def test_converting_writes_our_own_format(inside: Inside, source: str) -> None:
             ("show", "nowhere.jsonl"),
             "cannot read nowhere.jsonl: No such file or directory; name a file",
         ),
-        (("show", "set.jsonl", "--problem", "triple"), "no problem 'triple' in this set"),
+        (("show", "set.jsonl", "--problem", "triple"), "no problem 'triple'"),
         (("convert", "set.jsonl", "--json"), "name it with --to"),
         (("convert", "set.jsonl", "--to", "no/such/file"), "choose another --to"),
     ],

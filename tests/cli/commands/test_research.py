@@ -357,7 +357,7 @@ def test_a_run_that_is_killed_goes_on_and_measures_nothing_twice(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("nowhere.md",), "no task at nowhere.md"),
+        (("nowhere.md",), "cannot read task nowhere.md"),
         (("check",), "give one task"),
         (("task.md", "--rule", "race,greedy", "--repeats", "0"), "give a number from 1"),
         (("lost.md",), "lost.md: `evaluate`: there is no file lost.py"),

@@ -86,7 +86,7 @@ WRONG = {
         "tides: {brief: Explain tides., contract: {max_wrds: 9}}",
         "unknown key `max_wrds`",
     ),
-    "  tides: Explain tides.": ("  tides: nowhere.md", "line 4, column 3: no brief at"),
+    "  tides: Explain tides.": ("  tides: nowhere.md", "line 4, column 3: cannot read brief"),
     "repeats: 2\n": ("repeats: 2\nbudget: {calls: 0}\n", "line 9, column 10: `calls` is 0"),
     "repeats: 2\ncomp": (
         "repeats: 2\npanel: {judges: 99999}\ncomp",

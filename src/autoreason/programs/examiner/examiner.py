@@ -130,15 +130,15 @@ def judge_answer(run: ProgramRun, test: Example, how: Comparison) -> Trial:
     difference = compare(test.output, answer, how)
     if difference is None:
         return accepted_trial(run)
-    places = (difference.expected_at, difference.got_at)
-    if how.checker == "special":
-        # A difference from one right answer does not make it wrong.
-        return rejected_trial(
-            run, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=NO_CHECKER, places=places
-        )
-    message = difference.message
+    # A difference from one right answer of several does not make it wrong.
+    wrong = how.checker != "special"
     return rejected_trial(
-        run, test, verdict=CodeVerdict.WRONG_ANSWER, difference=message, places=places
+        run,
+        test,
+        verdict=CodeVerdict.WRONG_ANSWER if wrong else CodeVerdict.SANDBOX_ERROR,
+        difference=difference.message if wrong else "",
+        detail="" if wrong else NO_CHECKER,
+        places=(difference.expected_at, difference.got_at),
     )
 
 
@@ -281,12 +281,6 @@ CHECKER_LIMITS = RunLimits(seconds=20, memory=1 << 30, output=1 << 20)
 _REFUSED = "the checker refused this answer"
 _UNREADABLE = "the checker cannot read this answer"
 _MAX_TEXT = 400
-_LIMIT_MESSAGES: dict[EndReason, str] = {
-    "cpu": f"it took more than {CHECKER_LIMITS.seconds:g} s",
-    "wall": f"it waited for more than {3 * CHECKER_LIMITS.seconds:g} s",
-    "memory": f"it took more than {CHECKER_LIMITS.memory >> 20:,} MB",
-    "output": "it printed far too much",
-}
 
 # The checker's own output goes to standard error, so that it is not taken for its verdict.
 _CALL_CHECK = """
@@ -312,21 +306,17 @@ async def check_answer(session: Session, program_run: ProgramRun, test: Example)
         return accepted_trial(program_run)
     if isinstance(verdict, bool | str):
         reason = excerpt(verdict, max_length=_MAX_TEXT) if isinstance(verdict, str) else _REFUSED
-        return rejected_trial(
-            program_run, test, verdict=CodeVerdict.WRONG_ANSWER, difference=reason
-        )
     # Otherwise a program whose output the checker cannot read would never be wrong. The test's own output
     # may be a placeholder, so that any verdict on it shows that the checker works.
-    if checker_run.end_reason != "broken" and isinstance(
+    elif checker_run.end_reason != "broken" and isinstance(
         _read_verdict(await _ask(session, test, test.output)), bool | str
     ):
         # The checker's traceback may show hidden data.
-        return rejected_trial(
-            program_run, test, verdict=CodeVerdict.WRONG_ANSWER, difference=_UNREADABLE
-        )
-    return rejected_trial(
-        program_run, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=_failure(checker_run, verdict)
-    )
+        reason = _UNREADABLE
+    else:
+        detail = _failure(checker_run, verdict)
+        return rejected_trial(program_run, test, verdict=CodeVerdict.SANDBOX_ERROR, detail=detail)
+    return rejected_trial(program_run, test, verdict=CodeVerdict.WRONG_ANSWER, difference=reason)
 
 
 async def _ask(session: Session, test: Example, answer: str) -> ProgramRun:
@@ -345,13 +335,15 @@ def _read_verdict(checker_run: ProgramRun) -> object:
 
 
 def _failure(checker_run: ProgramRun, verdict: object) -> str:
-    if checker_run.end_reason == "broken":
-        return f"{SANDBOX_FAILED}: {checker_run.detail}" if checker_run.detail else SANDBOX_FAILED
-    if checker_run.end_reason == "exit" and checker_run.status == 0:
+    ended = verdict_of(checker_run)
+    if ended is None:
         returned = verdict[0] if isinstance(verdict, list) and verdict else verdict
         return f"{CHECKER_GAVE_NO_VERDICT}: it returned {returned!s}"
-    last = checker_run.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    reason = _LIMIT_MESSAGES.get(checker_run.end_reason) or last or "it printed nothing"
+    reason = _detail(checker_run, ended, CHECKER_LIMITS)
+    if ended is CodeVerdict.SANDBOX_ERROR:
+        return reason
+    if ended is CodeVerdict.RUNTIME_ERROR:
+        reason = _trace(checker_run).strip().rpartition("\n")[2] or reason
     return f"{CHECKER_CRASHED}: {excerpt(reason, max_length=_MAX_TEXT)}"
 
 
@@ -449,10 +441,8 @@ async def observe_program(
             else:
                 observations.append(await _run(prepared, problem, inputs[len(observations)]))
             fatal_failures += [each for each in (observations[-1].failure,) if each in _FATAL]
-    return (
-        *observations,
-        *(Observation(failure=fatal_failures[-1]) for _ in inputs[len(observations) :]),
-    )
+    rest = (Observation(failure=fatal_failures[-1]) for _ in inputs[len(observations) :])
+    return (*observations, *rest)
 
 
 async def _run(prepared: PreparedProgram, problem: Problem, stdin: Input) -> Observation:
@@ -466,9 +456,8 @@ async def _run(prepared: PreparedProgram, problem: Problem, stdin: Input) -> Obs
 
 async def _call(prepared: PreparedProgram, inputs: Sequence[Input]) -> list[Observation]:
     """The results of calls until one ended the program; its failure is the last."""
-    tests_run, program_run = await prepared.run_code(
-        _RECORD.format(", ".join(f"lambda: ({each})" for each in inputs))
-    )
+    calls = ", ".join(f"lambda: ({each})" for each in inputs)
+    tests_run, program_run = await prepared.run_code(_RECORD.format(calls))
     observations = _read_observations(tests_run)
     if len(observations) < len(inputs):
         failure = verdict_of(program_run) or verdict_of(tests_run) or CodeVerdict.RUNTIME_ERROR

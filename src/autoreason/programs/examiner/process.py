@@ -114,7 +114,7 @@ def load_set(digest: str) -> tuple[Problem, ...]:
         problems = decode_set(path.read_bytes())
     except OSError:
         raise InvalidInput(
-            f"the problems of this run are not saved here (no {path}); start again from their file"
+            f"no problems are saved as {path}; start again from their file"
         ) from None
     if set_digest(problems) != digest:
         raise InvalidInput(f"{path} was changed; remove it and start again from the set's own file")

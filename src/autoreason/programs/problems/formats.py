@@ -165,8 +165,9 @@ def expectations(asserts: str, name: str) -> dict[str, str]:
 
 def _expression(text: str, function: str) -> str | None:
     match parse_python(text).body:
-        case [ast.Expr(value=expression)] if function in _names(expression):
-            return ast.unparse(expression)
+        case [ast.Expr(value=expression)]:
+            names = (node.id for node in ast.walk(expression) if isinstance(node, ast.Name))
+            return ast.unparse(expression) if function in names else None
     return None
 
 
@@ -177,14 +178,10 @@ def _literal(text: str) -> str | None:
         return None
 
 
-def _names(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-
-
 def _free_names(source: str) -> set[str]:
-    tree = parse_python(source)
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    return _names(tree) - {each.id for each in names if not isinstance(each.ctx, ast.Load)}
+    names = [node for node in ast.walk(parse_python(source)) if isinstance(node, ast.Name)]
+    assigned = {each.id for each in names if not isinstance(each.ctx, ast.Load)}
+    return {each.id for each in names} - assigned
 
 
 class _MBPP(Struct, kw_only=True):
@@ -289,9 +286,7 @@ _TITLE = re.compile(r"^\d+_[A-Z]\w*\.\s+")
 def read_contest(raw: Record) -> Problem:
     record = read_record(raw, _Contest)
     if any(file not in _STREAMS for file in (record.input_file, record.output_file)):
-        raise InvalidInput(
-            f"{record_name(raw)}: it reads or writes a file; only streams are judged"
-        )
+        raise InvalidInput(f"{record_name(raw)}: it uses files; only streams are judged")
     limit = record.time_limit.seconds + record.time_limit.nanos / 1e9
     memory = int(max(record.memory_limit_bytes / 1_000_000, _MEGABYTES))
     rating = record.cf_rating
@@ -518,9 +513,7 @@ def read_problems(source: Path | str) -> ProblemSet:
                 raise InvalidInput(reason)
             format_name, problem = _read_problem(record)
             if where := first.get(problem.id):
-                raise InvalidInput(
-                    f"the id {problem.id!r} is taken by {where}; give the problem another"
-                )
+                raise InvalidInput(f"the id {problem.id!r} is taken by {where}; give it another")
         except InvalidInput as error:
             broken.append(BrokenRecord(line=number, reason=str(error), unit=unit))
             continue
@@ -549,9 +542,7 @@ def read_program(source: str) -> str:
     try:
         return _read(source).decode()
     except UnicodeDecodeError:
-        raise InvalidInput(
-            f"{_name_of(source)} is not UTF-8 text; save the program as UTF-8"
-        ) from None
+        raise InvalidInput(f"{_name_of(source)} is not UTF-8 text; save it as UTF-8") from None
 
 
 def _name_of(source: Path | str) -> str:

@@ -460,9 +460,7 @@ def decode_set(data: bytes) -> tuple[Problem, ...]:
     try:
         return tuple(check_problem(problem) for problem in _decoder.decode_lines(data))
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise InvalidInput(
-            "this copy of a set of problems is damaged; give the set itself again"
-        ) from None
+        raise InvalidInput("this copy of a set is damaged; give the set itself again") from None
 
 
 def set_digest(problems: Sequence[Problem]) -> str:
@@ -477,9 +475,7 @@ def find_problem(problems: Sequence[Problem], name: str) -> Problem:
     matches = [one for one in by_id if name and name.lower() in one.lower()]
     suggestions = matches or get_close_matches(name, by_id, n=3) or list(by_id)
     ellipsis = " …" if len(suggestions) > 3 else ""
-    raise InvalidInput(
-        f"no problem {name!r} in this set; there is {', '.join(suggestions[:3])}{ellipsis}"
-    )
+    raise InvalidInput(f"no problem {name!r}; there is {', '.join(suggestions[:3])}{ellipsis}")
 
 
 def split_judgeable(problem_set: ProblemSet) -> tuple[ProblemSet, tuple[str, ...]]:
