@@ -132,7 +132,7 @@ def test_a_folder_without_prompts_that_can_be_read_is_refused(tmp_path: Path) ->
         load(tmp_path)
     (tmp_path / "critic.md").unlink()
     (tmp_path / "critic.md").mkdir()
-    with pytest.raises(InvalidInput, match="is a folder"):
+    with pytest.raises(InvalidInput, match="Is a directory"):
         load(tmp_path)
 
 

@@ -76,7 +76,7 @@ async def test_an_evaluation_that_was_changed_or_is_missing_measures_nothing() -
     with pytest.raises(InvalidInput, match="was changed"):
         await EvaluatorClient.connect(OpenEvaluation(digest=digest))
     evaluation_path(digest).unlink()
-    with pytest.raises(InvalidInput, match="not saved here"):
+    with pytest.raises(InvalidInput, match="no evaluator is saved"):
         await EvaluatorClient.connect(OpenEvaluation(digest=digest))
 
 

@@ -158,7 +158,9 @@ class ResearchJob(Job):
                     f"{f': {each.detail}' if each.detail else ''}); correct it{see}"
                 )
         if broken := broken_guard(self._research.guard, measured):
-            raise UnusableStart(f"the start breaks a guard: {broken}; change one of them")
+            raise UnusableStart(
+                f"the artifact as it is breaks a guard: {broken}; change one of them"
+            )
         start.charged.update(numbers)
         known = Known(incumbent=numbers)
         if self._research.timed:

@@ -302,7 +302,7 @@ _OWN = re.compile(r"report\.(html|md|json|tex)|[a-z0-9-]+\.csv|plot-\d+\.svg")
 
 def write_folder(folder: Path, files: Mapping[str, str], runs: Collection[str] = ()) -> None:
     """Write files into a folder, which is created where it is missing; an earlier report on these runs is replaced."""
-    with _usable(folder):
+    with usable(folder):
         for path in _earlier_files(folder, runs):
             path.unlink()
         for name, text in files.items():
@@ -317,7 +317,7 @@ def check_folder(folder: Path | None, runs: Collection[str] = (), *, create: boo
 
     if folder is None or _earlier_files(folder, runs):
         return
-    with _usable(folder):
+    with usable(folder):
         new = [each for each in (folder, *folder.absolute().parents) if not each.exists()]
         above = new[-1].absolute().parent if new else folder
         if not above.is_dir():
@@ -351,7 +351,8 @@ def _earlier_files(folder: Path, runs: Collection[str]) -> list[Path]:
 
 
 @contextmanager
-def _usable(folder: Path) -> Iterator[None]:
+def usable(folder: Path) -> Iterator[None]:
+    """Refuse a folder that cannot be written."""
     try:
         yield
     except OSError as error:

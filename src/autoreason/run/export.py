@@ -19,7 +19,7 @@ from autoreason.journal import Journal
 from autoreason.keys import Key
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import program_files, solved_in
-from autoreason.report.report import write_folder
+from autoreason.report.report import usable, write_folder
 from autoreason.run.record import name_and_journal, use_journal
 from autoreason.run.verbs import JournalPlace, RecordedRun, checked
 from autoreason.story import RecordedPass, Story
@@ -136,10 +136,11 @@ def export(
                 cell = _files(ended.result.run, book.story(ended.result.run), book)
                 place = _folder(f"{ended.cell.task}/{ended.cell.title}/{ended.cell.repeat}")
                 files |= {f"{place}/{path}": text for path, text in cell.items()}
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
-        raise InvalidInput(
-            f"{folder} is not empty; name a new folder, or set `force` to write into it"
-        )
+    with usable(folder):
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
+            raise InvalidInput(
+                f"{folder} is not empty; name a new folder, or set `force` to write into it"
+            )
     write_folder(folder, files)
     return [folder / name for name in files]
 

@@ -205,8 +205,8 @@ def _find_further(what: Property, answers: Answers, floor: float) -> tuple[int |
     further = ((found or MOST_TIMES) - 1) * asked
     if not found:
         return None, f"even {further:,} further questions would not decide it"
-    about = f"about {further:,} further questions"
-    return further, f"{about} would decide it, if answers come out as these"
+    decided = "further questions would decide it, if answers come out as these"
+    return further, f"about {further:,} {decided}"
 
 
 class Certificate(Report, Struct, frozen=True, kw_only=True):

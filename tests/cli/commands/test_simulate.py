@@ -40,7 +40,7 @@ def test_programs_get_the_same_as_json_and_a_page_is_written(quick_shell: Shell)
     ("arguments", "said"),
     [
         (("--world", "paradise"), "no world `paradise`"),
-        (("--world", "none.yaml"), "no world at none.yaml"),
+        (("--world", "none.yaml"), "cannot read world none.yaml"),
         (("--set", "k"), "write it like k=3"),
         (("--set", "colour=red"), "unknown setting `colour`"),
         (("--set", "k=0"), "`k` is 0"),

@@ -56,5 +56,5 @@ def test_a_mistake_in_a_world_is_one_sentence_that_names_it(text: str, message: 
 def test_an_unknown_world_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidInput, match="no world `paradise`; give a file or one of help"):
         load_world("paradise")
-    with pytest.raises(InvalidInput, match=r"no world at nowhere\.yaml"):
+    with pytest.raises(InvalidInput, match=r"cannot read world nowhere\.yaml"):
         load_world("nowhere.yaml")
