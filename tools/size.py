@@ -38,6 +38,9 @@ def measure() -> list[Size]:
             len(path.read_text().split()) for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))
         ),
         "lines of paper": count_lines("paper/**/*.py"),
+        "lines of scripts, styles and templates": count_lines(
+            *(f"src/**/*.{kind}" for kind in ("js", "css", "html"))
+        ),
     }
     rooms = {name: count_lines(f"src/autoreason/{name}/**/*.py") for name in limits.keys() - now}
     rooms |= {"nouns": count_lines("src/autoreason/*.py")} if "nouns" in limits else {}
@@ -47,4 +50,4 @@ def measure() -> list[Size]:
 if __name__ == "__main__":
     for size in measure():
         over = "  over" if size.now > size.limit else ""
-        sys.stdout.write(f"{size.name:26}{size.now:8,} of {size.limit:7,}{over}\n")
+        sys.stdout.write(f"{size.name:40}{size.now:8,} of {size.limit:7,}{over}\n")

@@ -76,6 +76,14 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
+def roughly(seconds: float) -> str:
+    """`8 s`, `4 min`, `2 h 05 min`: a time that nobody will add up."""
+    if round(seconds) < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
 def megabytes(size: int) -> str:
     return f"{size / 1_000_000:,.1f} MB"
 

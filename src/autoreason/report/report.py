@@ -134,6 +134,10 @@ class Report:
         """What it comes to, in one sentence."""
         raise NotImplementedError
 
+    def summary(self) -> Sequence[str]:
+        """What a person reads first: up to five lines."""
+        return [self.sentence]
+
     def sections(self) -> Sequence[Section]:
         """What it rests on, the most important first."""
         raise NotImplementedError

@@ -95,9 +95,9 @@ class Solution(StudyResult[LabReport]):
     def sections(self) -> list[Section]:
         if not self.one:
             return super().sections()
-        return [Section(sentences=[*self.summary(), ("Took", self.spending), *self.next_steps()])]
+        return [Section(sentences=[*self._tests(), ("Took", self.spending), *self.next_steps()])]
 
-    def summary(self) -> list[tuple[str, str]]:
+    def _tests(self) -> list[tuple[str, str]]:
         """The tests of the one problem, what was left out, and the sandbox, as labelled sentences."""
         rows = [("Status", ending(self))] if self.solved and not self.finished else []
         for each in self.solved[-1:]:

@@ -31,6 +31,7 @@ from autoreason.report.table import Table, figures, words
 from autoreason.settings import LIMITS
 from autoreason.story import Story
 from autoreason.tournament import statements
+from autoreason.tournament.endings import summarize
 from autoreason.tournament.panel import Metric
 from autoreason.tournament.statements import code_voters, scores
 from autoreason.tournament.voting import SLOT_NAMES, slots_and
@@ -131,6 +132,10 @@ class Result(Report):
     @property
     def conclusion(self) -> str:
         return ending(self)
+
+    def summary(self) -> list[str]:
+        """Whether fresh judges prefer it, why it stopped and what it took; then what to check, and what went wrong."""
+        return summarize(self.story, run=self.run, spent=self.spent, seconds=self.seconds)
 
     def sections(self) -> list[Section]:
         rows = self._summary()

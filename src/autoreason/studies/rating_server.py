@@ -6,21 +6,19 @@ import asyncio
 import errno
 import hmac
 import os
-import re
 import secrets
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from aiohttp import web
 
-from autoreason.characters import without_controls
 from autoreason.errors import InvalidInput
+from autoreason.report.markdown import render
 from autoreason.studies.rating_packet import (
     INSTRUCTIONS,
     MAX_COMMENT_LENGTH,
@@ -42,87 +40,6 @@ from autoreason.studies.rating_packet import (
     steps_in,
     text_file,
 )
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.parser_block import RuleFuncBlockType
-    from markdown_it.rules_block import StateBlock
-    from markdown_it.rules_core import StateCore
-
-
-_LOWER = 2
-"""A text's first heading is below the page's own two."""
-_MAX_DEPTH = 16
-_FULL_LINE = re.compile(r"(?<=[^\n]{59}\S) ?\n *")
-"""Where a line was broken to fit a window; a shorter one ends because its author meant it."""
-
-
-def render(text: str) -> str:
-    """Safe HTML: paragraphs, headings, lists, quotes, tables, code and emphasis; links stay as written."""
-    html: str = _parser().render(without_controls(text))
-    # In a box of its own: a wide table scrolls, the page does not.
-    return html.replace("<table>", '<div class="wide"><table>').replace(
-        "</table>", "</table></div>"
-    )
-
-
-@cache
-def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_block import blockquote, list_block, table
-
-    options = {"html": False, "breaks": True, "xhtmlOut": False, "maxNesting": 100}
-    parser = MarkdownIt("commonmark", options).enable("table")
-    parser.disable(["html_block", "html_inline", "link", "image", "autolink", "reference"])
-    parser.disable(["entity", "code"])
-    rules = parser.block.ruler
-    rules.at("blockquote", _shallow(blockquote), {"alt": ["paragraph", "blockquote", "list"]})
-    rules.at("list", _shallow(list_block), {"alt": ["paragraph", "blockquote"]})
-    rules.at("table", _whole(table), {"alt": ["paragraph"]})
-    parser.core.ruler.after("block", "restrict", _restrict)
-    return parser
-
-
-def _shallow(rule: RuleFuncBlockType) -> RuleFuncBlockType:
-    """As written beyond some depth: the parser would leave out what lies deeper."""
-
-    def bounded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        return state.level < _MAX_DEPTH and rule(state, start, end, silent)
-
-    return bounded
-
-
-def _whole(table: RuleFuncBlockType) -> RuleFuncBlockType:
-    """As written where a row is longer than the first: the parser would leave out its last cells."""
-
-    def complete(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        before = len(state.tokens)
-        if start < state.env.get("as written", 0) or not table(state, start, end, silent):
-            return False
-        content = "".join(token.content for token in state.tokens[before:])
-        if silent or _letters(content) == _letters(state.getLines(start, state.line, 0, False)):
-            return True
-        del state.tokens[before:]
-        state.line, state.env["as written"] = start, state.line
-        return False
-
-    return complete
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text))
-
-
-def _restrict(state: StateCore) -> None:
-    """Headings lower, full lines flowing on, and no attribute that a text chose but the number of a list."""
-    for token in state.tokens:
-        if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1]) + _LOWER)}"
-        elif token.type == "inline":
-            token.content = _FULL_LINE.sub(" ", token.content)
-        elif token.type != "ordered_list_open":
-            token.attrs, token.info = {}, ""
-
 
 OnMessage = Callable[[str], None]
 

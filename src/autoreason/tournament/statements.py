@@ -187,7 +187,7 @@ def candidate(event: events.CandidateReady) -> str:
     return "; ".join((count(event.words, "word"), *notes))
 
 
-_DROPPED = {
+DROPPED = {
     "truncated": "it did not come to an end",
     "refused": "the model refused",
     "empty": "the reply was empty",
@@ -205,7 +205,7 @@ def dropped(event: events.CandidateDropped) -> str:
     detail = violations(event.violations) or event.detail
     if event.reason == "clone" and detail:
         return f"left out: it is {detail}"
-    return f"left out: {_DROPPED[event.reason]}{f' ({detail})' if detail else ''}"
+    return f"left out: {DROPPED[event.reason]}{f' ({detail})' if detail else ''}"
 
 
 def metric(found: Metric, story: Story) -> str:

@@ -1,0 +1,223 @@
+"""The end of a run in three lines, for people: do fresh judges prefer it, why it stopped, what it took.
+
+A fourth line is there only if something must be checked, a fifth only if something went wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autoreason.contract import count_words
+from autoreason.exchange import Spent
+from autoreason.report.numbers import count, money, percent, roughly
+from autoreason.settings import LIMITS
+from autoreason.story import CONFIRMATION, Story
+from autoreason.tournament.evidence import longer_preferred_in
+from autoreason.tournament.statements import violations
+from autoreason.words import numeral
+
+if TYPE_CHECKING:
+    from autoreason import events
+
+_MUCH_LONGER = 1.2
+"""Times the words of the first draft, from which on a taste for length is worth a line."""
+NOT_ASKED = "Whether fresh judges prefer it to {} was not asked{}."
+
+
+def summarize(story: Story, *, run: str, spent: Spent, seconds: float | None) -> list[str]:
+    """The lines of a run that writes a text, finished or not."""
+    name = short_run(run)
+    if story.delivered is None:
+        return [*_paused(story, seconds), took(story, spent, seconds, name)]
+    if not story.passes and story.delivered.ended_by == "contract":
+        return _not_refined(story, spent, seconds, name)
+    return [
+        *_preference(story, story.delivered),
+        took(story, spent, seconds, name),
+        *_warnings(story, story.delivered),
+    ]
+
+
+def short_run(run: str) -> str:
+    """`solar-vole`: a run's name without its day, which finds it as well."""
+    day, _, rest = run.partition("-")
+    return rest if day.isdigit() and rest else run
+
+
+def the_draft(draft: events.DraftReady | None) -> str:
+    """What the result is compared with."""
+    if draft and draft.given:
+        return "your draft"
+    return "the draft it began from" if draft and draft.of > 1 else "the first draft"
+
+
+# ---- what happened, and whether it is preferred -------------------------------------------------
+
+
+def _preference(story: Story, delivered: events.Delivered) -> list[str]:
+    draft, stopped = the_draft(story.draft), _stopped(story, delivered)
+    if delivered.origin == "draft" and story.draft:
+        if delivered.ended_by == "survivals":
+            rounds = count(len(story.trajectory), "round")
+            return [f"You have {draft}: {_nothing_beat(story)} it in {rounds}."]
+        return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
+    return [preference(story, delivered.evidence.preference), stopped]
+
+
+def preference(story: Story, found: events.Preference | None) -> str:
+    """Whether judges who chose nothing prefer the result; never more than their answers show."""
+    draft = the_draft(story.draft)
+    if found is None or not found.judges:
+        why = ""
+        if story.draft and story.draft.violations:
+            why = f": {draft} breaks its limits"
+        elif story.panels.get(CONFIRMATION):
+            why = ", or too few of their answers could be read"
+        return NOT_ASKED.format(draft, why)
+    judges = count(found.judges, "fresh judge")
+    if found.low > 0.5:
+        return f"{found.prefer} of {judges} prefer it to {draft}."
+    if found.high < 0.5:
+        return f"{found.judges - found.prefer} of {judges} prefer {draft} to it."
+    return f"It cannot be told which is preferred: {found.prefer} of {judges} prefer it."
+
+
+def _nothing_beat(story: Story) -> str:
+    slots = {slot for one in story.passes for slot in one.candidates}
+    names = [
+        name for name, there in (("rewrite", slots - {"AB"}), ("merge", slots & {"AB"})) if there
+    ]
+    return f"{' and '.join(f'no {name}' for name in names) or 'nothing'} beat"
+
+
+def _stopped(story: Story, delivered: events.Delivered) -> str:
+    after = f"Stopped after {count(len(story.trajectory), 'round')}"
+    k = story.settings.k if story.settings else 0
+    row = f"{numeral(k)} times in a row" if k > 1 else "once"
+    match delivered.ended_by:
+        case "survivals":
+            return f"{after}: {row} {_nothing_beat(story)} it."
+        case "passes":
+            return f"{after}, the most allowed, before nothing beat it {row}."
+        case "budget" | "allowance":
+            return f"{after}: another would not fit the limits of the run."
+        case "person":
+            return f"{after}: you accepted it as it stands."
+        case "contract":
+            return f"{after}: no text keeps its limits."
+        case _:
+            reason = delivered.reason
+            return f"{after}: {reason}." if story.trajectory else f"Done: {reason}."
+
+
+def _paused(story: Story, seconds: float | None) -> list[str]:
+    where = _round_of(story)
+    text = " This is the text so far." if story.text else ""
+    if story.status == "budget":
+        limit = describe_limit(story)
+        head = f"Paused at your limit{f' of {limit}' if limit else ''}{f', in {where}' if where else ''}.{text}"
+    elif story.status == "stopped":
+        head = f"Stopped{f' in {where}' if where else ''}, as you asked.{text}"
+    else:
+        after = f" after {roughly(seconds)}" if seconds else ""
+        at = f" {where[:1].upper()}{where[1:]}." if where else ""
+        head = f"Paused{after}: {story.reason.rstrip('.')}.{at}"
+    asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if story.passes else []
+    return [head, *asked]
+
+
+def _round_of(story: Story) -> str:
+    if not story.passes:
+        return "" if story.draft is None else "round 1"
+    most = f" of {story.settings.passes}" if story.settings else ""
+    return f"round {story.passes[-1].number}{most}"
+
+
+def describe_limit(story: Story) -> str:
+    """The limit at which a run paused, as it was given."""
+    if story.settings is None or story.limit not in LIMITS:
+        return ""
+    amount = getattr(story.settings.budget, story.limit)
+    if amount is None:
+        return ""
+    match story.limit:
+        case "cost":
+            return money(amount)
+        case "seconds":
+            return roughly(amount)
+        case _:
+            return count(amount, story.limit.removesuffix("s"))
+
+
+def _not_refined(story: Story, spent: Spent, seconds: float | None, name: str) -> list[str]:
+    assert story.delivered is not None
+    drafts = count(max(len(story.drafts), story.draft.of if story.draft else 1), "draft")
+    broken = violations(story.delivered.violations)
+    return [
+        f"Not refined: {drafts}, and none keeps the limits ({broken}).",
+        f"{spending(spent, seconds)} · {name}. This is the draft that comes closest.",
+        "Change the model or the limit.",
+    ]
+
+
+# ---- what it took ------------------------------------------------------------------------------
+
+
+def took(story: Story, spent: Spent, seconds: float | None, name: str) -> str:
+    """`144 → 171 words · limits kept · 62 calls, $0.27, 4 min · solar-vole`."""
+    parts = []
+    if story.text is not None:
+        words, before = count_words(story.text), story.draft.words if story.draft else None
+        change = f"{before:,} → " if before is not None and story.text != _first(story) else ""
+        parts.append(f"{change}{count(words, 'word')}")
+        if story.task and not story.task.contract.empty:
+            parts.append("limits broken" if _broken(story) else "limits kept")
+    return " · ".join([*parts, spending(spent, seconds), name])
+
+
+def spending(spent: Spent, seconds: float | None) -> str:
+    """`62 calls, $0.27, 4 min`."""
+    cost = "cost unknown" if spent.cost is None else money(spent.cost)
+    time = [roughly(seconds)] if seconds is not None else []
+    return ", ".join([count(spent.calls, "call"), cost, *time])
+
+
+def _first(story: Story) -> str | None:
+    return story.draft.text if story.draft else None
+
+
+def _broken(story: Story) -> tuple[object, ...]:
+    assert story.task is not None
+    if story.delivered:
+        return story.delivered.violations
+    return story.task.contract.violations(story.text or "")
+
+
+# ---- what to know besides -----------------------------------------------------------------------
+
+
+def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
+    lines = []
+    found = delivered.evidence.preference
+    fresh = story.panels.get(CONFIRMATION)
+    if found and found.judges and fresh:
+        models = {ballot.model for ballot in fresh.ballots}
+        if len(models) == 1:
+            asked = f"{min(models)}, asked {count(len(fresh.ballots), 'time')}"
+            lines.append(f"All judges are {asked}: no other model was asked.")
+        lines += _length(story)
+    if delivered.violations:
+        texts = story.breaches
+        none = f"; none of {len(texts)} texts kept them all" if texts[1:] and all(texts) else ""
+        lines.append(f"It breaks a limit: {violations(delivered.violations)}{none}.")
+    return lines
+
+
+def _length(story: Story) -> list[str]:
+    if story.draft is None or not story.draft.words:
+        return []
+    more = count_words(story.text or "") / story.draft.words
+    share = longer_preferred_in(story)
+    if more < _MUCH_LONGER or share.low is None or share.low <= 0.5:
+        return []
+    return [f"It is {percent(more - 1)} longer, and these judges like length: see show --evidence."]

@@ -1,0 +1,168 @@
+"""A run told in rounds, for people: what won each, how judges voted, and one judge's own words for why."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from autoreason.report.numbers import count, listed
+from autoreason.tournament.statements import DROPPED, violations
+from autoreason.words import KINDS, SEVERITIES, TextKind, kind_of
+
+if TYPE_CHECKING:
+    from autoreason import events
+    from autoreason.story import RecordedPass, Story
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”)]*\s+|\n+")
+_VERDICT = re.compile(r"^\W*(?:ranking|final ranking|order)\W", re.IGNORECASE)
+_NOUN = r"(?:(?:the\s+)?(?:text|version|candidate|draft|option|response|document|proposal)\s+)?"
+
+
+class Reason(NamedTuple):
+    """What a judge wrote, with what texts are in place of the names this judge knew them by."""
+
+    words: str
+    judge: str
+
+
+class Round(NamedTuple):
+    """One round as people are told of it."""
+
+    number: int
+    kind: TextKind | None
+    """Of the text that won it, where a vote or a rule decided; `kept` where none beat the text so far."""
+    outcome: str
+    """`the rewrite won`, `kept`, `kept, does not count: …`."""
+    votes: str
+    """`3 of 5 judges`, `split 3 to 3`; empty where none voted."""
+    reason: Reason | None
+
+    @property
+    def sentence(self) -> str:
+        """`the rewrite won, 3 of 3 judges`."""
+        return f"{self.outcome}, {self.votes}" if self.votes else self.outcome
+
+
+def rounds_of(story: Story) -> list[Round]:
+    """Every round that is over."""
+    return [_round(one, is_first_draft(one, story)) for one in story.passes if one.decided]
+
+
+def is_first_draft(one: RecordedPass, story: Story) -> bool:
+    """Whether the text so far was still the first draft when the round began."""
+    return story.draft is not None and one.incumbent == story.draft.text
+
+
+def _round(one: RecordedPass, first: bool) -> Round:
+    decided = one.decided
+    assert decided is not None
+    kind: TextKind | None = None
+    if decided.outcome == "inconclusive":
+        outcome = f"undecided: {decided.reason or 'too few votes could be counted'}"
+    elif decided.winner in (None, "A"):
+        kind, outcome = "kept", _kept(decided, one)
+    else:
+        assert decided.winner is not None
+        kind = kind_of(decided.winner, first=first)
+        taken = "was taken without a vote" if decided.outcome == "unjudged" else "won"
+        outcome = f"{KINDS[kind].the} {taken}"
+    return Round(decided.number, kind, outcome, count_votes(one), reason_for(one, first=first))
+
+
+def _kept(decided: events.PassDecided, one: RecordedPass) -> str:
+    if decided.violations:
+        return f"kept, does not count: the text breaks a limit ({violations(decided.violations)})"
+    if decided.outcome == "unconfirmed":
+        return "kept, does not count: no text was ahead"
+    if decided.outcome == "unopposed":
+        return f"kept: {_why_unopposed(one, decided)}"
+    return "kept"
+
+
+def _why_unopposed(one: RecordedPass, decided: events.PassDecided) -> str:
+    reasons = list(dict.fromkeys(DROPPED[each.reason] for each in one.dropped))
+    return f"nothing to compare it with ({'; '.join(reasons) or decided.reason or 'no rewrite'})"
+
+
+def count_votes(one: RecordedPass) -> str:
+    """How many judges put the winner first; where that is no majority, how their first places were split."""
+    firsts = Counter(ballot.ranking[0] for ballot in one.ballots if ballot.ranking)
+    winner = one.decided.winner if one.decided else None
+    if not firsts or winner is None:
+        return ""
+    if 2 * firsts[winner] > firsts.total():
+        return f"{firsts[winner]} of {count(firsts.total(), 'judge')}"
+    return f"split {' to '.join(str(number) for _, number in firsts.most_common())}"
+
+
+def reason_for(one: RecordedPass, *, first: bool) -> Reason | None:
+    """What one judge said for the winner; where the text was kept, against what challenged it."""
+    winner = one.decided.winner if one.decided else None
+    for ballot in one.ballots:
+        if not winner or not ballot.ranking or ballot.ranking[0] != winner:
+            continue
+        about = ballot.ranking[-1] if winner == "A" else winner
+        if said := _sentence_about(ballot, (about, winner)):
+            return Reason(unblind(said, ballot, first=first), ballot.model)
+    return None
+
+
+def _sentence_about(ballot: events.BallotCast, names: Iterable[str]) -> str:
+    """The first sentence that is about one of the texts, the first name first."""
+    labels = dict(zip(ballot.order, ballot.labels, strict=True))
+    sentences = [
+        each.strip()
+        for each in _SENTENCE_END.split(ballot.reasoning)
+        if each.strip() and ">" not in each and not _VERDICT.match(each)
+    ]
+    for name in names:
+        if name not in labels:
+            continue
+        own = re.compile(rf"\b{re.escape(labels[name])}\b")
+        others = [label for label in ballot.labels if label != labels[name]]
+        alone = [each for each in sentences if own.search(each)]
+        without = [each for each in alone if not any(label in each for label in others)]
+        if found := without or alone:
+            return found[0]
+    return ""
+
+
+def unblind(text: str, ballot: events.BallotCast, *, first: bool) -> str:
+    """A judge's words with `the rewrite` and the like in place of the names that this judge was given."""
+    for name, label in zip(ballot.order, ballot.labels, strict=True):
+        text = re.sub(
+            rf"\b{_NOUN}[*_\"“]*\b{re.escape(label)}\b[*_\"”]*",
+            describe_text(name, first=first),
+            text,
+            flags=re.IGNORECASE,
+        )
+    return text[:1].upper() + text[1:]
+
+
+def describe_text(name: str, *, first: bool) -> str:
+    """`the merge` for a slot; of a panel over finished texts `the first draft` and `the result`."""
+    if name in ("A", "B", "AB", "B1", "B2", "B3"):
+        return KINDS[kind_of(name, first=first)].the
+    return "the first draft" if name == "draft" else "the result"
+
+
+def describe_faults(critiques: Sequence[events.CritiqueWritten]) -> str:
+    """`3 faults, 2 serious`."""
+    faults = [fault for each in critiques for fault in each.problems]
+    if not faults:
+        return "a critique in prose" if any(each.prose for each in critiques) else "no fault"
+    serious = sum(SEVERITIES[each.severity] == "serious" for each in faults)
+    return f"{count(len(faults), 'fault')}{f', {serious} serious' if serious else ''}"
+
+
+def judges_named(ballots: Iterable[events.BallotCast]) -> str:
+    """`lark, asked three times`: so many answers of one model are not so many opinions."""
+    asked = Counter(short_name(ballot.model) for ballot in ballots)
+    return listed([f"{name}, asked {count(number, 'time')}" for name, number in asked.items()])
+
+
+def short_name(model: str) -> str:
+    """A model's name without its provider, of one in a file without its folder."""
+    return model.rstrip("/").rpartition("/")[2].removesuffix(".gguf") or model

@@ -1,0 +1,46 @@
+"""What people are told that a text is: the one table of words and marks for terminal, pages and lists."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+TextKind = Literal["draft", "rewrite", "merge", "kept"]
+"""A text as people meet it: what they began with, what competes with it, and what nothing has beaten."""
+
+
+class KindWords(NamedTuple):
+    """A kind of text in words, with a mark, so that nothing rests on its colour."""
+
+    name: str
+    mark: str
+    style: str
+    """Its colour on a terminal."""
+
+    @property
+    def the(self) -> str:
+        """`the rewrite`."""
+        return f"the {self.name}"
+
+
+KINDS: dict[TextKind, KindWords] = {
+    "draft": KindWords("first draft", "○", "bright_black"),
+    "rewrite": KindWords("rewrite", "▲", "green"),
+    "merge": KindWords("merge", "◆", "magenta"),
+    "kept": KindWords("text so far", "■", "blue"),
+}
+
+SEVERITIES = {"critical": "serious", "major": "serious", "minor": "small"}
+"""How bad a fault is that a critic found, in the words people are shown."""
+
+
+def kind_of(slot: str, *, first: bool) -> TextKind:
+    """The kind of a candidate; `first` says that the text so far still is the first draft."""
+    if slot == "A":
+        return "draft" if first else "kept"
+    return "merge" if slot == "AB" else "rewrite"
+
+
+def numeral(number: int) -> str:
+    """Numbers up to nine as words, others in figures."""
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+    return words[number] if number < len(words) else f"{number:,}"
