@@ -190,7 +190,7 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 def _pair_equal(old: Sequence[T], new: Sequence[T]) -> Iterator[tuple[T | None, T | None]]:
     # Frequent blocks, such as empty headings, are no anchors: the matcher would take hours over them.
-    for what, i, j, k, m in SequenceMatcher(None, old, new, autojunk=True).get_opcodes():  # type: ignore[type-var]
+    for what, i, j, k, m in SequenceMatcher(None, old, new, autojunk=True).get_opcodes():
         if what == "equal":
             yield from zip(old[i:j], new[k:m], strict=True)
         else:
