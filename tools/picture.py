@@ -1,69 +1,42 @@
-"""Draws docs/picture.svg: the live view of a real run, caught while a panel is voting.
+"""Makes docs/run-light.png and docs/run-dark.png: the page of the recorded run in examples/, in a real browser.
 
-Usage: python tools/picture.py [BRIEF] [MODEL]
+Usage: python tools/picture.py
 """
 
 from __future__ import annotations
 
-import asyncio
-import sys
+import shutil
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
+from playwright.sync_api import sync_playwright
+from tools.machine import BROWSERS
 
-from autoreason.cli.live import Live
-from autoreason.cli.screen import draw
-from autoreason.events import AnyEvent, BallotCast
 from autoreason.journal import Journal
-from autoreason.prompts import built_in
-from autoreason.run.driver import start
-from autoreason.settings import DEFAULT_MODEL, Models, make_settings
-from autoreason.task import read_task
+from autoreason.run.record import recorded_result
 
 ROOT = Path(__file__).parents[1]
-PICTURE = ROOT / "docs" / "picture.svg"
-WIDTH, HEIGHT = 96, 30
+RECORD = ROOT / "examples" / "bicycle-shop.db"
+SIZE = {"width": 1280, "height": 900}
 
 
 def main() -> None:
-    """Drive a run and keep the last moment at which two of three judges had voted."""
-    brief, model = [
-        *sys.argv[1:],
-        *(str(ROOT / "examples" / "brief.md"), DEFAULT_MODEL)[len(sys.argv) - 1 :],
-    ]
-    live = Live()
-
-    def watch(event: AnyEvent) -> None:
-        live.on_event(event)
-        if isinstance(event, BallotCast) and event.stage != "playoff" and event.seat == 1:
-            take_picture(live)
-
-    settings = make_settings(Models.everywhere(model), seed=1, passes=3, extra_judges=0, playoff=0)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Journal.open(f"{folder}/j.db", create=True) as journal,
-    ):
-        asyncio.run(
-            start(
-                read_task(brief),
-                settings,
-                journal,
-                {
-                    "on_event": watch,
-                    "on_signal": live.on_signal,
-                    "on_started": lambda run: setattr(live, "run", run),
-                },
-                prompts=built_in(small=model == DEFAULT_MODEL),
-            )
-        )
-
-
-def take_picture(live: Live) -> None:
-    """What the screen shows now, as a drawing."""
-    console = Console(record=True, width=WIDTH, height=HEIGHT, force_terminal=True, file=sys.stderr)
-    console.print(draw(live, console))
-    console.save_svg(str(PICTURE), title="autoreason run brief.md")
+    """Take both pictures."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy, page = Path(folder, "run.db"), Path(folder, "run.html")
+        # Opening a journal writes beside it.
+        shutil.copy(RECORD, copy)
+        with Journal.open(copy) as journal:
+            row = journal.find("last")
+            page.write_text(recorded_result(row, journal.story(row.id), journal).to_html(), "utf-8")
+        program = next(filter(None, map(shutil.which, BROWSERS)))
+        with sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+            for scheme in ("light", "dark"):
+                shown = browser.new_page(viewport=SIZE, color_scheme=scheme)
+                shown.goto(page.as_uri())
+                shown.screenshot(path=ROOT / "docs" / f"run-{scheme}.png")
+            browser.close()
 
 
 if __name__ == "__main__":
