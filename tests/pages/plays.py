@@ -115,7 +115,8 @@ def play_events(
     if options["protocol"] == "paper":
         # Its own rules say what it may have.
         options = {name: options[name] for name in ("k", "passes", "protocol")} | changes
-    contract = rng.choice((Contract(), Contract(max_words=60, sections=("Part 1",))))
+    limits = rng.choice((Contract(), Contract(max_words=60, sections=("Part 1",))))
+    contract = Contract() if script else limits
     flaws = options.pop("flaws", rng.choice((0.0, 0.2)))
     script = script or random_script(seed, flaws)
     brief = options.pop("brief", "Write a proposal to the council.")

@@ -7,6 +7,8 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from tests.cli import made_up
 from tests.pages.plays import SEEDS, play_story, random_events, random_story, result_of
 from tests.tournament.stage import USUAL, critique, document, vote
 
@@ -114,8 +116,11 @@ def test_no_text_acts_wherever_it_stands(text: str) -> None:
 
 def test_two_megabytes_are_shown_as_they_are() -> None:
     long = "A sentence of a very long text. " * 65_000
-    script = {**USUAL, "author": document(long), "reviser": document(f"{long} Second.")}
-    page, _ = read(play_story(1, script, brief="Write.", protocol="robust", passes=1, k=1))
+    events = [
+        replace(each, text=f"{long}{at}") if hasattr(each, "text") else each
+        for at, each in enumerate(made_up.whole_run())
+    ]
+    page, _ = read(build_story(events))
     assert page.count(long.strip()) >= 2
     assert "too long to compare" in page
 

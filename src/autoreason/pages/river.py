@@ -14,8 +14,8 @@ from autoreason.story import Story
 from autoreason.words import KINDS, TextKind, kind_of
 
 _SIGNS = re.compile(r"[^\w\s]")
-_MOST_SENTENCES = 4_000
-"""Over all texts, beyond which nothing is traced: a drawing of more says nothing."""
+_MOST_SENTENCES, _LONGEST = 4_000, 1_000_000
+"""Over all texts, and characters of them, beyond which nothing is traced: a drawing of more says nothing."""
 
 
 class Birth(NamedTuple):
@@ -85,6 +85,8 @@ def trace(story: Story) -> River | None:
     texts[0] = ("First draft", 0, story.incumbents[0].text)
     if story.text is not None and story.text != texts[-1][2]:
         texts.append(("Result", texts[-1][1], story.text))
+    if sum(len(text) for *_, text in texts) > _LONGEST:
+        return None
     columns = [Column(name, number, _sentences(text)) for name, number, text in texts]
     if sum(len(each.sentences) for each in columns) > _MOST_SENTENCES:
         return None

@@ -71,9 +71,8 @@ def run_page(
 ) -> str:
     """One self-contained file; `summary` are the lines that end the run, `links` the pages beside it."""
     pieces = Fragments()
-    outcome, *others = [
-        line for line in summary if line != took(story, spent, seconds, short_run(run))
-    ] or [f"Run {run}"]
+    facts = took(story, spent, seconds, short_run(run))
+    outcome, *others = [line for line in summary if line != facts] or [f"Run {run}"]
     views, limits = _views(story, pieces, run), check_limits(story)
     body = _template().render(
         title=page_title(story) or f"Run {run}",
