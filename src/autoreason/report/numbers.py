@@ -163,7 +163,9 @@ def by_chance(result: str, share: float, who: str = "judges") -> str:
 
 def jury(models: Iterable[str]) -> str:
     """`my/model, asked 7 times`: so many judges are not so many opinions; of several models their names."""
-    asked = list(models)
+    from autoreason.settings import short_model
+
+    asked = list(map(short_model, models))
     names = list(dict.fromkeys(asked))
     return listed(names) if names[1:] else f"{names[0]}, asked {count(len(asked), 'time')}"
 

@@ -204,8 +204,12 @@ class ResearchResult(Result):
         first = "gains are against its result; the patch leads from the start of the first run, as it is on disk"
         fork = [("Fork", f"of {self.story.forked_from}; {first}")] if self.story.forked_from else []
         last = Section(sentences=[*ended, ("Took", self.spending), *fork, *self.next_steps()])
-        changes = [Section("What changed", text=self.patch, detail=True)] if self.patch else []
-        return [*self.report.sections(), last, *changes]
+        return [*self.report.sections(), last]
+
+    def page_sections(self) -> list[Section]:
+        patch = [Section("What changed", patch=self.patch)] if self.patch else []
+        ended = Section("Brief", text=self.story.task.brief if self.story.task else "", detail=True)
+        return [*self.report.sections(), *patch, ended]
 
     def to_dict(self) -> dict[str, Any]:
         fields = {"conclusion": self.conclusion, **run_fields(self), "patch": self.patch}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from autoreason.contract import Violation, count_words
 from autoreason.errors import (
@@ -28,17 +28,12 @@ from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.report.numbers import UNKNOWN, count, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
-from autoreason.settings import LIMITS
+from autoreason.settings import LIMITS, short_model
 from autoreason.story import Story
 from autoreason.tournament import statements
 from autoreason.tournament.endings import summarize
 from autoreason.tournament.panel import Metric
 from autoreason.tournament.statements import code_voters, scores
-from autoreason.tournament.voting import SLOT_NAMES, slots_and
-
-if TYPE_CHECKING:
-    from autoreason.report.plot import Plot
-
 
 _INTERRUPTIONS: dict[str, type[Interruption]] = {
     each.status: each
@@ -150,8 +145,7 @@ class Result(Report):
         sections = [Section(sentences=rows)]
         sections += self._brief()
         if decided := passes_of(self.story):
-            table, plot = passes_table(decided), plot_passes(decided)
-            sections.append(Section("Passes", tables=[table], plots=[plot], detail=True))
+            sections.append(Section("Passes", tables=[passes_table(decided)], detail=True))
         if text := self.story.text:
             sections.append(Section("Text", text=text, detail=True))
         return sections
@@ -172,7 +166,8 @@ class Result(Report):
 
     def about(self) -> dict[str, str]:
         models = self.story.settings.models.all() if self.story.settings else ()
-        return {"Run": self.run, "Models": ", ".join(models), "Seed": str(self.seed)}
+        named = ", ".join(map(short_model, models))
+        return {"Run": self.run, "Models": named, "Seed": str(self.seed)}
 
     @property
     def spending(self) -> str:
@@ -323,37 +318,6 @@ def _row(decided: PassDecided) -> tuple[str, ...]:
     return (str(decided.number), won, *judged, f"{decided.words:,}")
 
 
-def plot_passes(passes: Sequence[PassDecided]) -> Plot:
-    from autoreason.report.plot import Chart, Point, Series, colours, plot_charts
-
-    shades = colours(slots_and(_OPEN))
-    bars: dict[str, list[Point | None]] = {name: [] for name in shades}
-    words: list[Point] = []
-    for each in passes:
-        won, margin = each.winner or _OPEN, max(0, each.verdict.margin) if each.verdict else 0
-        about = f"pass {each.number}: {won}, margin {margin}"
-        # A pass without a lead is still there to be seen, as a dot.
-        bars[won] += [Point(each.number, 0), Point(each.number, margin, about), None]
-        words.append(Point(each.number, each.words, f"pass {each.number}: {each.words:,} words"))
-    won_by = [
-        Series(SLOT_NAMES.get(name, name), shades[name], bars[name])
-        for name in shades
-        if bars[name]
-    ]
-    across = passes[0].number - 0.5, passes[-1].number + 0.5
-    most = max(1, *(point.y for bar in bars.values() for point in bar if point))
-    margins = Chart(won_by, "pass", "Margin, in points", x_range=across, y_range=(0, most))
-    longest = max(1, *(point.y for point in words))
-    length = Chart(
-        [Series("", shades["A"], words)],
-        "pass",
-        "Words after the pass",
-        x_range=across,
-        y_range=(0, longest),
-    )
-    return plot_charts("Margin and length, pass by pass", margins, length)
-
-
 def passes_of(story: Story) -> list[PassDecided]:
     return [each.decided for each in story.passes if each.decided]
 
@@ -393,6 +357,12 @@ class StudyResult(Result, Generic[AnyReport]):
         # A certificate's own questions are the brief there.
         brief = [] if isinstance(self.story.job, Certify) else self._brief()
         return [*self.final_report.sections(), last, *brief]
+
+    def page_sections(self) -> Sequence[Section]:
+        if self.final_report is None:
+            return super().page_sections()
+        brief = [] if isinstance(self.story.job, Certify) else self._brief()
+        return [*self.final_report.page_sections(), *brief]
 
     def to_dict(self) -> dict[str, Any]:
         found = self.final_report.run_fields() if self.final_report else {}

@@ -33,7 +33,8 @@ document.addEventListener("keydown", (event) => {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (!tab || !step) return;
   const tabs = all("[role=tab]", /** @type {HTMLElement} */ (tab.parentElement));
-  const next = tabs[(tabs.indexOf(/** @type {HTMLElement} */ (tab)) + step + tabs.length) % tabs.length];
+  const next =
+    tabs[(tabs.indexOf(/** @type {HTMLElement} */ (tab)) + step + tabs.length) % tabs.length];
   choose(next);
   next.focus();
 });
