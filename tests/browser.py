@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from tools.machine import BROWSERS
+from tools.machine import BROWSERS, NODE_MODULES
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 _QUIETLY = (
     "--no-sandbox",
@@ -37,3 +37,19 @@ def browser() -> Iterator[Browser]:
         started = driver.chromium.launch(executable_path=program, args=list(_QUIETLY))
         yield started
         started.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script that finds what keeps people from using a page: axe-core."""
+    script = NODE_MODULES / "axe-core/axe.min.js"
+    if not script.is_file():
+        pytest.skip("needs axe-core: install npm, then `make machine`")
+    return script.read_text("utf-8")
+
+
+def faults(page: Page, axe: str) -> list[str]:
+    """What axe finds on a page, which was opened with `bypass_csp`."""
+    page.add_script_tag(content=axe)
+    found = page.evaluate("axe.run().then(result => result.violations)")
+    return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found]

@@ -95,7 +95,10 @@ class FolderReport(Report):
     def page_sections(self) -> list[Section]:
         """Which texts did best and worst, what can be tested, what to put right; how it was read is folded."""
         charts = [self._chart(title) for title in islice(self.lists, _MAX_NAMED)]
-        best = [Section("Best and worst", charts=charts)] if charts else []
+        hint = (
+            "Nobody decided by lot who gets which text, so these are hints until they are tested."
+        )
+        best = [Section("Best and worst", [("", hint)], charts=charts)] if charts else []
         groups = count(self.paired_groups, "group")
         pairs = f"{count(self.pairs, 'pair')} of texts from {groups} differ beyond their error"
         tested = Section("What can be tested", [("", f"{pairs}; {self._power()}.")])
@@ -121,7 +124,7 @@ class FolderReport(Report):
             scale=None,
             show=(lambda value: f"{value * 100:.3g} %") if numbers.is_share else "{:.4g}".format,
             note=f"The dot is what was seen, the line how far it can be off (95 % for all {numbers.texts:,} texts "
-            "of the list). Nobody decided by lot who gets which text: hints, until they are tested.",
+            "of the list).",
         )._replace(numbers=Table(_RANKING, rows))
 
     def sections(self) -> list[Section]:

@@ -65,6 +65,10 @@ class Chart(NamedTuple):
 
 Verdict = Literal["", "good", "bad", "shown"]
 """What an interval shows: better, worse, a difference that is neither, or nothing."""
+_ROOM = 0.08
+"""Left free beside the ends, so that no line ends at the edge."""
+_FEW = 4
+"""Lines of a chart that may be tall."""
 _TONES = {"good": "rewrite", "bad": "bad", "shown": "kept", "": "draft"}
 
 
@@ -94,7 +98,7 @@ def interval_chart(
     """
     drawn = [each for each in rows if each.found.low is not None and each.found.high is not None]
     ends = [end for each in drawn for end in (each.found.low, each.found.high) if end is not None]
-    low, high = scale or _limits([*ends, middle])
+    low, high = scale or _with_room(*_limits([*ends, middle]))
     across = Scale(low, high, 0.0, 100.0)
     ticks = [low, (low + high) / 2, high] if scale else list(_ticks(ends, low, high, 4))
     numbers = Table(
@@ -112,22 +116,23 @@ def interval_chart(
     )
 
     def on_page() -> str:
-        zero = f"--z:{_inside(across(middle)):.1f}%"
-        parts = [f'<div class="forest" style="{zero}">']
+        zero = f"--middle:{_inside(across(middle)):.1f}%"
+        kind = "forest compact" if len(rows) > _FEW else "forest"
+        parts = [f'<div class="{kind}" style="{zero}">']
         if any(sides):
             left, right = map(in_markup, sides)
-            parts.append(f'<div class="fx"><span>← {left}</span><span>{right} →</span></div>')
+            parts.append(f'<div class="sides"><span>← {left}</span><span>{right} →</span></div>')
         for each in rows:
             label, said = in_markup(each.label), in_markup(each.said)
             parts.append(
-                f'<div class="fr {_TONES[each.verdict]}"><div class="fl"><b>{label}</b>'
+                f'<div class="row {_TONES[each.verdict]}"><div class="label"><b>{label}</b>'
                 f"<span>{said}</span></div>{_bar(each, across)}</div>"
             )
         marks = "".join(
             f'<span style="left:{across(tick):.1f}%">{in_markup(show(tick))}</span>'
             for tick in ticks
         )
-        return "\n".join([*parts, f'<div class="ft" aria-hidden="true">{marks}</div></div>'])
+        return "\n".join([*parts, f'<div class="scale" aria-hidden="true">{marks}</div></div>'])
 
     def draw() -> str:
         x = Scale(low, high, 2.0 * _EDGE, _WIDTH - 2.0 * _EDGE)
@@ -163,17 +168,21 @@ def interval_chart(
 def _bar(row: Interval, across: Scale) -> str:
     found = row.found
     if found.low is None or found.high is None:
-        return '<div class="fb"></div>'
+        return '<div class="bar"></div>'
     start, end = _inside(across(found.low)), _inside(across(found.high))
     dot = (
         ""
         if found.value is None
-        else f'<i class="dt" style="left:{_inside(across(found.value)):.1f}%"></i>'
+        else f'<i class="dot" style="left:{_inside(across(found.value)):.1f}%"></i>'
     )
     return (
-        f'<div class="fb"><i class="ln" style="left:{start:.1f}%;width:{max(end - start, 0.5):.1f}%">'
+        f'<div class="bar"><i class="reach" style="left:{start:.1f}%;width:{max(end - start, 0.5):.1f}%">'
         f"</i>{dot}</div>"
     )
+
+
+def _with_room(low: float, high: float) -> tuple[float, float]:
+    return low - _ROOM * (high - low), high + _ROOM * (high - low)
 
 
 def _inside(place: float) -> float:

@@ -163,9 +163,7 @@ def by_chance(result: str, share: float, who: str = "judges") -> str:
 
 def jury(models: Iterable[str]) -> str:
     """`my/model, asked 7 times`: so many judges are not so many opinions; of several models their names."""
-    from autoreason.settings import short_model
-
-    asked = list(map(short_model, models))
+    asked = list(models)
     names = list(dict.fromkeys(asked))
     return listed(names) if names[1:] else f"{names[0]}, asked {count(len(asked), 'time')}"
 

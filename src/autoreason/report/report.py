@@ -6,39 +6,19 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from autoreason.characters import in_markdown, without_controls
 from autoreason.errors import InvalidInput
+from autoreason.report.section import Section as Section
 from autoreason.report.table import WIDEST, Table, lay_out, wrap
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.text import Text
 
-    from autoreason.report.charts import Chart
-    from autoreason.report.side_by_side import SideBySide
-
 
 NOTHING_KNOWN: Mapping[str, str] = {}
-
-
-class Section(NamedTuple):
-    """One part of a report."""
-
-    title: str = ""
-    sentences: Sequence[tuple[str, str]] = ()
-    """Labels and sentences; a label may be empty."""
-    tables: Sequence[Table] = ()
-    charts: Sequence[Chart] = ()
-    text: str = ""
-    """In Markdown; a terminal shows it as it is, line by line."""
-    detail: bool = False
-    """For pages, where it is folded; on a terminal it would hide the rest."""
-    folded: bool = False
-    """Evidence: folded on a page, and on a terminal as it is."""
-    texts: SideBySide | None = None
-    patch: str = ""
 
 
 class Report:
@@ -145,7 +125,10 @@ class Report:
         """One file for a browser, light or dark as that is set, which needs nothing from any network."""
         from autoreason.report.report_page import report_page
 
-        return report_page(self, self.about() if about is None else about)
+        about = self.about() if about is None else about
+        lines = self.summary()
+        concluded = "" if self.sentence in lines else self.sentence
+        return report_page(self.heading, lines, self.page_sections(), concluded, about)
 
     def page_sections(self) -> Sequence[Section]:
         """What a page shows, which needs no command line."""

@@ -12,7 +12,7 @@ from autoreason.report.page import ASSETS, document
 
 if TYPE_CHECKING:
     from autoreason.report.charts import Chart
-    from autoreason.report.report import Report, Section
+    from autoreason.report.section import Section
 
 _STYLES = (charts.STYLES, ASSETS / "report.css")
 _SCRIPTS = (ASSETS / "report.js",)
@@ -23,17 +23,22 @@ _NOTEBOOK = (
 )
 
 
-def report_page(report: Report, about: Mapping[str, str]) -> str:
-    first, *lines = report.summary()
-    sections = report.page_sections()
+def report_page(
+    heading: str,
+    summary: Sequence[str],
+    sections: Sequence[Section],
+    concluded: str,
+    about: Mapping[str, str],
+) -> str:
+    """One file; `concluded` is the conclusion where the summary says it otherwise."""
+    first, *lines = summary
     opened = [each for each in sections if not (each.detail or each.folded)]
     folded = [each for each in sections if each.detail or each.folded]
     parts = [
-        f'<p class="kick">{in_markup(report.heading)}</p><h1>{in_markup(first)}</h1>',
+        f'<p class="kick">{in_markup(heading)}</p><h1>{in_markup(first)}</h1>',
         *(f'<p class="lead">{in_markup(line)}</p>' for line in lines),
         *(line for at, section in enumerate(opened) for line in _open(section, at)),
     ]
-    concluded = report.sentence if report.sentence not in (first, *lines) else ""
     if folded or concluded:
         parts.append('<section aria-labelledby="evidence"><h2 id="evidence">Evidence</h2>')
         parts += [f"<p>{in_markup(concluded)}</p>"] if concluded else []
@@ -41,7 +46,7 @@ def report_page(report: Report, about: Mapping[str, str]) -> str:
         parts.append("</section>")
     known = " · ".join(f"{name}: {text}" for name, text in about.items())
     parts += [f"<footer>{in_markup(known)}</footer>"] if known else []
-    return document(report.heading, "\n".join(parts), styles=_STYLES, scripts=_SCRIPTS)
+    return document(heading, "\n".join(parts), styles=_STYLES, scripts=_SCRIPTS)
 
 
 def notebook_part(conclusion: str, sections: Sequence[Section]) -> str:
@@ -89,14 +94,11 @@ def _content(section: Section) -> Iterator[str]:
 
 
 def _figure(chart: Chart) -> str:
-    title = in_markup(chart.title)
     numbers = _scrolling(chart.numbers.to_html(), f"{chart.title}: numbers")
-    drawn = chart.html
-    if not chart.on_page:
-        drawn = _scrolling(drawn, chart.title)
-    note = f" {in_markup(chart.note)}" if chart.note else ""
+    drawn = chart.html if chart.on_page else _scrolling(chart.html, chart.title)
+    note = f'<p class="small muted">{in_markup(chart.note)}</p>' if chart.note else ""
     return (
-        f'<figure class="card">{drawn}<figcaption class="small muted"><b>{title}.</b>{note}</figcaption>'
+        f'<figure class="card"><figcaption>{in_markup(chart.title)}</figcaption>{drawn}{note}'
         f'<details class="plain"><summary>Numbers</summary><div>{numbers}</div></details></figure>'
     )
 

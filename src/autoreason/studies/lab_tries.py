@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from autoreason.programs.events import as_code
 from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.side_by_side import SideBySide, Tone, Try, Version
 from autoreason.studies.lab_comparisons import ArmValues, number
@@ -125,7 +126,7 @@ def _version(tried: TriedText) -> Version:
     about = [said, count(tried.words, "word") if tried.words is not None else "", tried.run]
     text = tried.text or ""
     if text and tried.passed is not None:
-        text = f"~~~~~~~~\n{text}\n~~~~~~~~"
+        text = as_code(text)
     return Version(tried.arm, text, cell, " · ".join(filter(None, about)), tone)
 
 

@@ -376,7 +376,7 @@ def _describe_position(found: PanelReport) -> str:
 
 
 def _describe_ballots(found: PanelReport) -> str:
-    of = f", of {jury(found.judges)}" if found.judges else ""
+    of = f", of {jury(map(short_model, found.judges))}" if found.judges else ""
     flipped = "left out because the judge flipped with the order"
     abstained = f"; {found.abstained} {flipped}" if found.abstained else ""
     invalid = count(found.invalid, "invalid ballot") if found.invalid else "no invalid ballots"

@@ -2,7 +2,7 @@
 // Shared by all pages: tabs with arrow keys, and the switch between light and dark. Nothing is computed here.
 
 /** @type {(selector: string, within?: ParentNode) => HTMLElement[]} */
-const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const all = (selector, within = document) => Array.from(within.querySelectorAll(selector));
 
 /** Show one panel of a row of tabs, as the WAI pattern has it. @param {HTMLElement} tab */
 const choose = (tab) => {
