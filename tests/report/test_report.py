@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import Struct
 from rich.console import Console
+from tests.browser import HOSTILE, faults, opened
 from tests.browser import axe as axe
 from tests.browser import browser as browser
-from tests.browser import faults
 
 from autoreason.report.charts import (
     Interval,
@@ -28,7 +28,7 @@ from autoreason.report.table import Column, Table
 from autoreason.stats import Estimate
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
 WIDE = "9" * 30
 OVERLAPS = """() => {
@@ -44,11 +44,6 @@ OVERLAPS = """() => {
   return [...cut, ...onto];
 }"""
 """Texts of the first chart that are cut off or lie on each other."""
-HOSTILE = (
-    "# <script>alert(1)</script>\n\n<svg onload=alert(1)>\u202etxet\u2066 \u200b\u200bz\n\n"
-    "### deep\n\n![x](javascript:alert(1)) [y](http://a.example) </div></main>\n\n"
-    "```\n</pre><script>alert(1)</script>\n```\n"
-)
 
 
 class Sample(Report, Struct, frozen=True):
@@ -161,20 +156,6 @@ def test_a_notebook_gets_the_report_without_a_page_around_it() -> None:
     assert "<html" not in found
     assert "No winner" in found
     assert "<svg" in found
-
-
-def opened(browser: Browser, tmp_path: Path, html: str, **options: Any) -> tuple[Page, list[str]]:
-    """A page of a file, and what it asked for, said or did that it should not have."""
-    path = tmp_path / "report.html"
-    path.write_text(html, "utf-8")
-    page = browser.new_page(bypass_csp=True, **options)
-    noticed: list[str] = []
-    page.on("request", lambda request: noticed.append(request.url))
-    page.on("console", lambda message: noticed.append(message.text))
-    page.on("dialog", lambda dialog: (noticed.append(dialog.message), dialog.dismiss()))
-    page.goto(path.as_uri())
-    assert noticed.pop(0) == path.as_uri()
-    return page, noticed
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from tests.cli import made_up
 from tests.run.solve_runs import SCRIPT, solve_set
 
-from autoreason.characters import in_markup
 from autoreason.errors import AutoreasonError, BudgetReached
 from autoreason.events import PassDecided, RunPaused
 from autoreason.exchange import Spent
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
+from autoreason.report.markdown import render
 from autoreason.report.table import lay_out
 from autoreason.run.products import Solution
 from autoreason.run.result import Result, passes_of, passes_table
@@ -95,7 +95,7 @@ def test_its_page_has_the_brief_and_says_once_what_the_run_took() -> None:
     page = found.to_html()
     assert page.count("40 calls, 12,000 tokens") == 1
     assert found.story.task is not None
-    assert in_markup(found.story.task.brief) in page
+    assert render(found.story.task.brief) in page
 
 
 def test_programs_get_what_every_run_has_and_the_text_with_its_evidence() -> None:

@@ -43,15 +43,11 @@ class SideBySide(NamedTuple):
     noun: str = "try"
 
     def to_html(self) -> str:
-        read = list(self._within_reach())
-        shown = [each for each in read if any(version.text for version in each.versions)]
+        shown = list(self._within_reach())
         numbers = {id(each): at for at, each in enumerate(shown)}
-        parts = ['<div class="side" data-show="text">', *self._matrix(numbers)]
-        if shown:
-            parts += [*self._modes(), *(self._texts(each, at) for at, each in enumerate(shown))]
-        if left := sum(any(version.text for version in each.versions) for each in self.tries):
-            left -= len(shown)
-        if left:
+        parts = ['<div class="side" data-show="text">', *self._matrix(numbers), *self._modes()]
+        parts += (self._texts(each, at) for at, each in enumerate(shown))
+        if left := len(self.tries) - len(shown):
             which = count(left, f"more {self.noun}", f"more {_plural(self.noun)}")
             parts.append(
                 f'<p class="muted">{which}: read the texts in the runs that are named.</p>'
@@ -122,7 +118,7 @@ class SideBySide(NamedTuple):
                     parts.append(
                         f'<div class="doc small" data-view="changes" dir="auto">{changed}</div>'
                     )
-            else:
+            elif any(other.text for other in each.versions):
                 parts.append('<div class="doc small muted">no text</div>')
             parts.append("</div>")
         return "".join([*parts, "</div></div>"])

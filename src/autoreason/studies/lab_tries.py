@@ -92,7 +92,7 @@ def _tried(
         same_as=entry if entry != arm else "",
         passed=solved.passed if solved else None,
         value=result.value,
-        left_out="" if result.finished else result.reason,
+        left_out="" if result.finished else result.reason or result.status,
     )
 
 

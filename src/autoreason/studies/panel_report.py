@@ -214,7 +214,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
 
 def _rankings(found: PanelReport) -> Table:
     """A line for each judge, best on the left."""
-    places = max(len(each.ranking or ()) for each in found.rankings)
+    places = max(1, *(len(each.ranking or ()) for each in found.rankings))
     rows = [
         (
             f"{at}. {short_model(each.model)}",
