@@ -27,7 +27,7 @@ from autoreason.jobs.context import spending
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.settings import LIMITS
+from autoreason.settings import LIMITS, short_model
 from autoreason.story import Story
 from autoreason.tournament import statements
 from autoreason.tournament.endings import summarize
@@ -185,7 +185,8 @@ class Result(Report):
 
     def about(self) -> dict[str, str]:
         models = self.story.settings.models.all() if self.story.settings else ()
-        return {"Run": self.run, "Models": ", ".join(models), "Seed": str(self.seed)}
+        named = ", ".join(map(short_model, models))
+        return {"Run": self.run, "Models": named, "Seed": str(self.seed)}
 
     @property
     def spending(self) -> str:
@@ -351,6 +352,12 @@ class StudyResult(Result, Generic[AnyReport]):
         # A certificate's own questions are the brief there.
         brief = [] if isinstance(self.story.job, Certify) else self._brief()
         return [*self.final_report.sections(), last, *brief]
+
+    def page_sections(self) -> Sequence[Section]:
+        if self.final_report is None:
+            return super().page_sections()
+        brief = [] if isinstance(self.story.job, Certify) else self._brief()
+        return [*self.final_report.page_sections(), *brief]
 
     def to_dict(self) -> dict[str, Any]:
         found = self.final_report.run_fields() if self.final_report else {}
