@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -120,9 +121,10 @@ def play_events(
     flaws = options.pop("flaws", rng.choice((0.0, 0.2)))
     script = script or random_script(seed, flaws)
     brief = options.pop("brief", "Write a proposal to the council.")
-    played = asyncio.run(
-        play(script, brief=brief, contract=contract, models=models, seed=seed, **options)
-    )
+    run = play(script, brief=brief, contract=contract, models=models, seed=seed, **options)
+    # In a thread of its own: a browser has a loop in this one.
+    with ThreadPoolExecutor(1) as pool:
+        played = pool.submit(asyncio.run, run).result()
     assert played.settings is not None
     started = RunStarted(
         task=Task(brief=brief, contract=contract),

@@ -111,6 +111,11 @@ def _longer(own: Cast, before: dict[str, int]) -> Iterator[tuple[Hashable, float
                 yield at, float(words[better] > words[worse])
 
 
+def is_beyond(share: Estimate, chance: float) -> bool:
+    """Whether what chance gives is outside the interval."""
+    return not ((share.low or 0.0) <= chance <= (1.0 if share.high is None else share.high))
+
+
 def _findings(rows: Sequence[JudgeRow]) -> Iterator[str]:
     said = {
         "agrees": ("agrees with the others more than chance", "agrees less than chance"),
@@ -118,12 +123,13 @@ def _findings(rows: Sequence[JudgeRow]) -> Iterator[str]:
         "longer": ("prefers longer texts", "prefers shorter texts"),
     }
     for row in rows:
-        found = []
-        for name, chance in MEASURES:
-            share: Estimate = getattr(row, name)
-            if share.low is not None and share.low > chance:
-                found.append(said[name][0])
-            elif share.high is not None and share.high < chance:
-                found.append(said[name][1])
+        shares: list[tuple[str, float, Estimate]] = [
+            (name, chance, getattr(row, name)) for name, chance in MEASURES
+        ]
+        found = [
+            said[name][(share.value or 0.0) < chance]
+            for name, chance, share in shares
+            if is_beyond(share, chance)
+        ]
         if found:
             yield f"{row.name} {listed(found)}."

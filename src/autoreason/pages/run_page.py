@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import groupby, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from markupsafe import Markup
@@ -16,15 +14,11 @@ from autoreason.characters import in_markup
 from autoreason.contract import HEADING, Contract, count_words, heading_text
 from autoreason.events import BallotCast, CritiqueProblem, Slot
 from autoreason.exchange import Spent
-from autoreason.pages.film import moments
 from autoreason.pages.fragments import Fragments
-from autoreason.pages.judges import JudgeMap, map_judges
-from autoreason.pages.recount import RULES, TIES, WhatIf, recount_all
-from autoreason.pages.river import Birth, River, draw, trace
+from autoreason.pages.views import make_views
 from autoreason.report.changes import share_left
-from autoreason.report.numbers import count, money, percent_interval, shorten
+from autoreason.report.numbers import count, money, shorten
 from autoreason.report.page import document
-from autoreason.stats import Estimate
 from autoreason.stats.shares import sign_test
 from autoreason.story import CONFIRMATION, RecordedPass, Story
 from autoreason.tournament import statements
@@ -38,7 +32,7 @@ from autoreason.tournament.rounds import (
     short_name,
     unblind,
 )
-from autoreason.words import KINDS, SEVERITIES, TextKind, kind_of, numeral
+from autoreason.words import KINDS, SEVERITIES, TextKind, kind_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -73,9 +67,10 @@ def run_page(
     pieces = Fragments()
     facts = took(story, spent, seconds, short_run(run))
     outcome, *others = [line for line in summary if line != facts] or [f"Run {run}"]
-    views, limits = _views(story, pieces, run), check_limits(story)
+    views, limits = make_views(story, pieces, run), check_limits(story)
+    title = page_title(story) or f"Run {run}"
     body = _template().render(
-        title=page_title(story) or f"Run {run}",
+        title=title,
         outcome=outcome,
         lead=others[0] if others else "",
         notes=[line.removesuffix(": see show --evidence.") for line in others[1:]],
@@ -99,7 +94,7 @@ def run_page(
         pieces=pieces,
     )
     return document(
-        page_title(story) or f"Run {run}",
+        title,
         Markup(body),
         styles=[ASSETS / "run.css"],
         scripts=[ASSETS / "run.js"],
@@ -405,204 +400,3 @@ def _evidence(story: Story) -> list[EvidencePart]:
 def _fresh_reasons(story: Story) -> Markup | None:
     panel = story.panels.get(CONFIRMATION)
     return _reasons(panel.ballots, first=True) if panel and panel.ballots else None
-
-
-# ---- the five views -----------------------------------------------------------------------------
-
-
-class Views(NamedTuple):
-    """What the views show; None where a run has nothing for one."""
-
-    film: Sequence[FilmRow]
-    votes: Sequence[BlindRound]
-    river: RiverView | None
-    what_if: WhatIfView | None
-    judges: JudgesView | None
-
-
-class FilmRow(NamedTuple):
-    sentence: str
-    kind: TextKind
-    caption: str
-    fragment: str
-    round: int | None
-    ballots: int
-
-
-class BlindRound(NamedTuple):
-    """Texts to rank before one looks, in an order that says nothing."""
-
-    number: int
-    texts: Sequence[tuple[str, TextKind, str, str]]
-    """Slots, kinds, names and fragments."""
-    said: Mapping[str, str]
-    """By the slot that a reader puts first: how many judges did so."""
-
-
-class RiverView(NamedTuple):
-    sentence: str
-    drawing: Markup
-    sources: Sequence[tuple[TextKind, str, int, int]]
-    blocks: Sequence[tuple[str, Sequence[tuple[Birth, str]]]]
-    gone: Sequence[tuple[str, Sequence[str]]]
-
-
-class WhatIfView(NamedTuple):
-    judges: Sequence[tuple[str, int]]
-    rules: Sequence[str]
-    ties: Sequence[str]
-    ks: Sequence[int]
-    chosen: tuple[int, int, int, int]
-    outcomes: Sequence[Any]
-    places: str
-    """For each choice, in the order of its fields, which of the outcomes it has."""
-
-
-class Interval(NamedTuple):
-    name: str
-    said: str
-    low: float
-    high: float
-    value: float
-
-
-class JudgesView(NamedTuple):
-    findings: Sequence[str]
-    charts: Sequence[tuple[str, float, Sequence[Interval]]]
-    """A title, what chance gives in percent, and a line for each judge."""
-    table: Sequence[tuple[str, ...]]
-
-
-def _views(story: Story, pieces: Fragments, run: str) -> Views:
-    return Views(
-        film=[*_film(story, pieces)],
-        votes=[*_blind_rounds(story, pieces, run)],
-        river=_river_view(river) if (river := trace(story)) else None,
-        what_if=_what_if_view(found) if (found := recount_all(story)) else None,
-        judges=_judges_view(found_judges) if (found_judges := map_judges(story)) else None,
-    )
-
-
-def _film(story: Story, pieces: Fragments) -> Iterator[FilmRow]:
-    for each in moments(story):
-        if each.problems:
-            fragment = pieces.marked(each.text, each.problems)
-        elif each.before is not None and each.before != each.text:
-            fragment = pieces.change(each.before, each.text)
-        else:
-            fragment = pieces.text(each.text)
-        name = KINDS[each.kind].name
-        where = f", round {each.round}" if each.round else ""
-        words = pieces.words(each.text)
-        caption = f"{name[:1].upper()}{name[1:]}{where} · {words}"
-        yield FilmRow(each.sentence, each.kind, caption, fragment, each.round, each.ballots)
-
-
-def _blind_rounds(story: Story, pieces: Fragments, run: str) -> Iterator[BlindRound]:
-    for one in story.passes:
-        verdict, first = one.verdict, is_first_draft(one, story)
-        if verdict is None or one.decided is None:
-            continue
-        slots = sorted(verdict.scores)
-        random.Random(f"{run} {one.number}").shuffle(slots)
-        rankings = [ballot.ranking for ballot in one.ballots if ballot.ranking]
-        said = {}
-        for slot in slots:
-            same = sum(ranking[0] == slot for ranking in rankings)
-            whole = f"{numeral(same)} of {count(len(rankings), 'judge')}"
-            who = "every judge" if same == len(rankings) else whole
-            so = f"So did {who}." if same else "No judge did."
-            name = describe_text(slot, first=first)
-            won = describe_text(str(one.decided.winner), first=first)
-            chose = "" if slot == one.decided.winner else f" The judges together chose {won}."
-            said[slot] = f"You put {name} first. {so}{chose}"
-        texts = [
-            (
-                slot,
-                kind_of(slot, first=first),
-                describe_text(slot, first=first),
-                pieces.text(one.text(slot)),  # type: ignore[arg-type]
-            )
-            for slot in slots
-        ]
-        yield BlindRound(one.number, texts, said)
-
-
-def _river_view(river: River) -> RiverView:
-    result = river.result
-    old = sum(not river.birth(each).number for each in result)
-    verb = "is" if old == 1 else "are"
-    said = f"{numeral(old) if old else 'none'} of the {len(result)} sentences and headings"
-    sentence = f"{said[:1].upper()}{said[1:]} of the result {verb} from the first draft."
-    if alive := sum(river.birth(each).lost for each in result):
-        were, live = ("was", "lives") if alive == 1 else ("were", "live")
-        sentence += (
-            f" {numeral(alive).capitalize()} {were} born in a text that lost, and {live} on."
-        )
-    blocks = []
-    for _, block in groupby(result, key=lambda each: each.block):
-        rows = [*block]
-        runs = [
-            (birth, " ".join(_without_marks(each.text) for each in run))
-            for birth, run in groupby(rows, key=river.birth)
-        ]
-        blocks.append((rows[0].block_kind, runs))
-    return RiverView(
-        sentence=sentence,
-        drawing=Markup(draw(river)),
-        sources=[
-            (each.birth.kind, each.birth.name, each.taken, each.left) for each in river.sources
-        ],
-        blocks=blocks,
-        gone=river.gone,
-    )
-
-
-def _without_marks(text: str) -> str:
-    return text.replace("**", "").replace("__", "").replace("`", "")
-
-
-def _what_if_view(found: WhatIf) -> WhatIfView:
-    names = ["", *(name for name, _ in found.judges)]
-    outcomes = list(dict.fromkeys(found.recounts.values()))
-    places = {each: at for at, each in enumerate(outcomes)}
-    every = product(names, found.rules, TIES, found.ks)
-    chosen = found.recorded
-    return WhatIfView(
-        judges=found.judges,
-        rules=[RULES[rule] for rule in found.rules],
-        ties=TIES,
-        ks=found.ks,
-        chosen=(
-            0,
-            found.rules.index(chosen.rule),
-            TIES.index(chosen.ties),
-            found.ks.index(chosen.k),
-        ),
-        outcomes=outcomes,
-        places=" ".join(str(places[found.recounts[choice]]) for choice in every),  # type: ignore[index]
-    )
-
-
-def _judges_view(found: JudgeMap) -> JudgesView:
-    titles = (
-        ("agrees", "Prefers the same of two texts as another judge", 50.0),
-        ("first_shown", "Puts the text first that it was shown first", 100 / 3),
-        ("longer", "Prefers the longer of two texts", 50.0),
-    )
-    charts = [
-        (title, chance, [_interval(row.name, getattr(row, name)) for row in found.rows])
-        for name, title, chance in titles
-    ]
-    table = [
-        (row.name, str(row.ballots), *(percent_interval(getattr(row, name)) for name, *_ in titles))
-        for row in found.rows
-    ]
-    return JudgesView(found.findings, charts, table)
-
-
-def _interval(name: str, found: Estimate) -> Interval:
-    if found.value is None or found.low is None or found.high is None:
-        return Interval(name, "unknown", 0, 0, -1)
-    ends = (round(100 * each, 1) for each in (found.low, found.high, found.value))
-    return Interval(name, percent_interval(found), *ends)

@@ -21,7 +21,7 @@ const show = (place, name) => {
 };
 
 /** @type {(panel: HTMLElement) => void} */
-const open = (panel) => {
+const openPanel = (panel) => {
   fill(panel);
   if (panel.id === "view-vote" && !ballot.round) startVote();
 };
@@ -29,7 +29,7 @@ const open = (panel) => {
 document.addEventListener("chosen", (event) => {
   const tab = /** @type {HTMLElement} */ (event.target);
   const panel = byId(tab.getAttribute("aria-controls") ?? "");
-  if (panel) open(panel);
+  if (panel) openPanel(panel);
 });
 document.addEventListener(
   "toggle",
@@ -38,7 +38,9 @@ document.addEventListener(
   },
   true,
 );
-for (const place of all("main > section > [data-fill]")) fill(/** @type {Node} */ (place).parentElement ?? document);
+for (const section of all("main > section")) {
+  if (section.querySelector(":scope > [data-fill]")) fill(section);
+}
 
 const copy = byId("copy");
 const source = byId("source");
