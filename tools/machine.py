@@ -9,15 +9,22 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 _PACKAGES = {
     "chromium": (BROWSERS, "pages are tested in a browser"),
     "bubblewrap": (("bwrap",), "programs are jailed in it"),
+    "npm": (("npm",), "scripts are checked with what it fetches"),
     "postgresql": (("pg_ctlcluster", "initdb"), "journals are tested on a server"),
 }
 """Debian's packages, the commands of which one will do, and what for."""
+
+_NODE = Path(__file__).parents[1] / "build/node"
+NODE_MODULES = _NODE / "node_modules"
+_SCRIPT_TOOLS = {"axe-core": "4.14.0", "prettier": "3.10.1", "typescript": "7.0.2"}
+"""What checks pages and scripts, from npm into `build/`, where nothing else sees it."""
 
 
 def missing() -> list[str]:
@@ -44,6 +51,22 @@ def prepare(*, leave: bool) -> None:
         why = _install(packages)
     if why:
         print(f"▸ not on this machine: {reasons}; {why}. Tests that need it are skipped.")
+
+
+def fetch_script_tools() -> None:
+    """Install axe-core, Prettier and TypeScript below `build/`, in these versions; say so where that fails."""
+    wanted = [f"{name}@{version}" for name, version in _SCRIPT_TOOLS.items()]
+    done = _NODE / "installed"
+    if not shutil.which("npm") or (done.is_file() and done.read_text().split() == wanted):
+        return
+    _NODE.mkdir(parents=True, exist_ok=True)
+    print(f"▸ fetching with npm, into build/node: {', '.join(wanted)}", flush=True)
+    options = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts"]
+    if output := _failed_output(["npm", "install", "--prefix", str(_NODE), *options, *wanted]):
+        print(output, file=sys.stderr, flush=True)
+        print("▸ npm failed. Tests that need it are skipped.")
+    else:
+        done.write_text(" ".join(wanted))
 
 
 def _install(packages: list[str]) -> str:
@@ -75,3 +98,5 @@ def _failed_output(command: list[str]) -> str | None:
 
 if __name__ == "__main__":
     prepare(leave="--leave" in sys.argv[1:])
+    if "--leave" not in sys.argv[1:]:
+        fetch_script_tools()

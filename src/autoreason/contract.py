@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
@@ -231,6 +232,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON value")
 
 
+@lru_cache(64)
 def count_words(text: str) -> int:
     return len(word_starts(text))
 

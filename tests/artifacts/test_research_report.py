@@ -280,13 +280,12 @@ def test_kept_changes_are_shown_as_measured_and_shrunken() -> None:
 def test_a_page_has_every_trial_and_a_picture_and_nothing_acts_there() -> None:
     wicked = trial(5, hypothesis="<script>alert(1)</script>")
     page = report_of(*SEARCH, wicked, FRESH, DONE).to_html()
-    assert "Incumbents over evaluations" in page
-    assert "<script>" not in page
+    assert "What was kept, step by step" in page
+    assert "Result against start" in page
+    assert "<script>alert" not in page
     assert page.count("idea") >= 6
     markdown = report_of(*SEARCH, wicked, FRESH, DONE).to_markdown()
-    assert "## Every trial" in markdown
-    for number in ("± 0.0091", "End test, start: 0.702375", "End test, result: 0.725\n"):
-        assert number in markdown, "the numbers behind the plot"
+    assert "± 0.0091" in markdown, "the numbers behind the chart"
 
 
 def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:

@@ -10,11 +10,22 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import Struct
 from rich.console import Console
+from tests.browser import HOSTILE, faults, opened
+from tests.browser import axe as axe
 from tests.browser import browser as browser
 
-from autoreason.report.plot import Chart, Plot, Point, Series, plot_charts
+from autoreason.report.charts import (
+    Interval,
+    Lines,
+    Point,
+    Series,
+    interval_chart,
+    line_chart,
+)
 from autoreason.report.report import Report, Section
+from autoreason.report.side_by_side import SideBySide, Try, Version
 from autoreason.report.table import Column, Table
+from autoreason.stats import Estimate
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -32,26 +43,14 @@ OVERLAPS = """() => {
     .map(other => one.words + ' and ' + other.words));
   return [...cut, ...onto];
 }"""
-"""Texts of the first plot that are cut off or lie on each other."""
-ON_A_PHONE = """() => {
-  const box = document.querySelector('table').parentElement;
-  const marked = getComputedStyle(box).backgroundImage.includes('gradient');
-  box.scrollLeft = 300;
-  const place = element => element.getBoundingClientRect();
-  return [
-    place(document.querySelector('td')).left === place(box).left,
-    box.scrollLeft === 300 && marked,
-    place(document.querySelector('.tree')).width >= 640,
-    place(document.querySelector('dd')).width > 300,
-  ];
-}"""
-"""The first column stays, a box says that it scrolls, a tree keeps its size, and notes have the whole width."""
+"""Texts of the first chart that are cut off or lie on each other."""
 
 
 class Sample(Report, Struct, frozen=True):
     """A small report with everything a report can have."""
 
     cost: Decimal = Decimal("0.5")
+    text: str = HOSTILE
     heading = "A <sample>"
 
     @property
@@ -62,13 +61,20 @@ class Sample(Report, Struct, frozen=True):
         columns = [Column("text", figures=False), *(Column(f"c{at}") for at in range(4))]
         table = Table(columns, [("draft", *[WIDE] * 4)])
         line = Series("<one>", "#0b6e99", [Point(1, 2, "first"), Point(2, 1200, "last")])
-        plot = plot_charts("Dots", Chart([line], "pass", "Words"))
-        tree = Plot("Tree", lambda: '<svg class="tree" viewBox="0 0 640 20"><g/></svg>')
+        dots = line_chart("Words by pass", table, Lines([line], "pass", "Words"))
+        share = Interval("<a> against b", Estimate(0.75, 0.6, 0.9), "75 % (60 to 90): a", "good")
+        votes = interval_chart("Votes", [share], sides=("b", "a"))
         return [
-            Section(tables=[table], plots=[plot, tree]),
+            Section("What came of it", charts=[dots, votes], tables=[table]),
+            Section("Every try", texts=SideBySide([self.a_try("1"), self.a_try("2")], base="one")),
             Section("Notes", [("Agreement", "none \x1b[31mat all"), ("", "A word.")]),
             Section("Fine print", [("", "Only on pages.")], detail=True),
+            Section("Patch", patch=f"-{HOSTILE}\n+new\n"),
         ]
+
+    def a_try(self, name: str) -> Try:
+        texts = {"one": f"{HOSTILE}Try {name}.", "two": f"{self.text}\n\nTry {name}, other words."}
+        return Try("", name, [Version(each, text, "1") for each, text in texts.items()])
 
 
 def on_console(*, terminal: bool, soft_wrap: bool) -> str:
@@ -126,14 +132,23 @@ def test_a_program_gets_plain_values_and_the_conclusion() -> None:
     assert Sample().to_dict() == {
         "conclusion": "no winner: 7 judges see no difference",
         "cost": 0.5,
+        "text": HOSTILE,
     }
 
 
 def test_a_page_in_markdown_names_what_else_is_known() -> None:
-    page = Sample().to_markdown({"Run": "amber-fox"}, {"Dots": "dots.svg"})
+    page = Sample().to_markdown({"Run": "amber-fox"}, {"Words by pass": "words.svg"})
     assert page.startswith("# A &lt;sample>\n\n**No winner")
     assert "- Run: amber-fox" in page
-    assert "![Dots](dots.svg)" in page
+    assert "![Words by pass](words.svg)" in page
+    assert "| <a> against b" not in page
+    assert "against b" in page, "the numbers of a chart"
+
+
+def test_files_are_named_by_what_they_show() -> None:
+    files = Sample().to_files()
+    assert {"words-by-pass.svg", "words-by-pass.csv", "votes.svg", "votes.csv"} <= files.keys()
+    assert "words-by-pass.svg" in files["report.md"]
 
 
 def test_a_notebook_gets_the_report_without_a_page_around_it() -> None:
@@ -144,33 +159,48 @@ def test_a_notebook_gets_the_report_without_a_page_around_it() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_opens_without_a_network_light_and_dark(
-    browser: Browser, tmp_path: Path, scheme: str
+@pytest.mark.parametrize("width", [360, 400, 1280, 2560])
+def test_a_page_fits_acts_on_nothing_and_has_no_faults(
+    browser: Browser, axe: str, tmp_path: Path, scheme: str, width: int
 ) -> None:
-    path = tmp_path / "report.html"
-    path.write_text(Sample().to_html({"Run": "amber-fox"}), "utf-8")
-    page = browser.new_page(color_scheme=scheme)  # type: ignore[arg-type]
-    asked: list[str] = []
-    errors: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: errors.append(message.text))
-    page.goto(path.as_uri())
+    html = Sample().to_html({"Run": "amber-fox"})
+    size = {"width": width, "height": 800}
+    page, noticed = opened(browser, tmp_path, html, color_scheme=scheme, viewport=size)
     background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-    text = page.evaluate("getComputedStyle(document.querySelector('svg text.legend')).fill")
-    assert asked == [path.as_uri()]
-    assert errors == []
-    assert (background == "rgb(255, 255, 255)") == (scheme == "light")
-    assert (text == "rgb(34, 34, 34)") == (scheme == "light")
-    assert page.inner_text(".conclusion") == "No winner: 7 judges see no difference."
-    assert page.inner_text("h1") == "A <sample>"
+    assert (background == "rgb(251, 250, 246)") == (scheme == "light")
+    assert page.inner_text("h1") == "No winner: 7 judges see no difference."
+    assert page.inner_text(".kick") == "A <sample>"
     assert page.text_content("svg text.legend") == "<one>"
-    assert page.text_content("svg > title") == "Dots"
-    assert (
-        page.evaluate("getComputedStyle(document.querySelector('svg text')).userSelect") != "none"
-    )
-    for width in (400, 900):
-        page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate(OVERLAPS) == []
-    page.set_viewport_size({"width": 400, "height": 800})
-    assert page.evaluate(ON_A_PHONE) == [True, True, True, True]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(OVERLAPS) == []
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert faults(page, axe) == []
+    assert noticed == []
     page.close()
+
+
+def test_a_try_is_chosen_and_its_changes_are_shown_with_the_keyboard(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page, noticed = opened(browser, tmp_path, Sample(text="One line.").to_html())
+    assert page.locator("text=Try 1, other words.").first.is_visible()
+    page.get_by_role("button", name="two 2").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("text=Try 1, other words.").first.is_hidden()
+    assert page.locator("text=Try 2, other words.").first.is_visible()
+    assert page.locator("ins:visible").count() == 1, "the line of the patch that is new"
+    page.get_by_role("button", name="What changed since one").press("Enter")
+    assert page.locator("ins:visible").count() > 1
+    assert noticed == []
+    page.close()
+
+
+def test_a_text_of_two_megabytes_opens(browser: Browser, tmp_path: Path) -> None:
+    page, noticed = opened(browser, tmp_path, Sample(text="A long text. " * 160_000).to_html())
+    assert page.inner_text("h1").startswith("No winner")
+    assert noticed == []
+    page.close()
+
+
+def test_a_page_is_small_without_its_texts() -> None:
+    assert len(Sample(text="").to_html().encode()) < 60_000

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from tests.cli import made_up
 from tests.run.solve_runs import SCRIPT, solve_set
 
-from autoreason.characters import in_markup
 from autoreason.errors import AutoreasonError, BudgetReached
 from autoreason.events import PassDecided, RunPaused
 from autoreason.exchange import Spent
@@ -19,9 +18,10 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.report.table import lay_out
 from autoreason.run.products import Solution
-from autoreason.run.result import Result, passes_of, passes_table, plot_passes
+from autoreason.run.result import Result, passes_of
 from autoreason.settings import Budget
 from autoreason.story import Story, build_story
+from autoreason.tournament.statements import passes_table
 
 SLOTS = st.sampled_from(["A", "B", "AB", None])
 
@@ -83,22 +83,6 @@ def test_what_a_run_does_not_have_is_refused_by_what_ended_it() -> None:
         assert result(build_story(opened), status="running", reason="killed").text
 
 
-def test_its_page_has_the_text_a_table_and_a_plot_and_neither_acts() -> None:
-    page = result(story_with("One line.\n\n<script>x</script>\n")).to_html()
-    assert "One line.\n\n&lt;script&gt;" in page
-    assert "<svg" in page
-    assert page.count("<tr>") == 1 + len(build_story(made_up.whole_run()).trajectory)
-    assert "<script>" not in page
-
-
-def test_its_page_has_the_brief_and_says_once_what_the_run_took() -> None:
-    found = result()
-    page = found.to_html()
-    assert page.count("40 calls, 12,000 tokens") == 1
-    assert found.story.task is not None
-    assert in_markup(found.story.task.brief) in page
-
-
 def test_programs_get_what_every_run_has_and_the_text_with_its_evidence() -> None:
     fields = result().to_dict()
     assert list(fields) == [
@@ -118,15 +102,13 @@ def test_however_many_passes_there_were_they_are_one_line(won: list[str]) -> Non
 
 
 @given(st.lists(SLOTS, min_size=1, max_size=60))
-def test_every_pass_is_a_row_and_two_dots(winners: list[str | None]) -> None:
+def test_every_pass_is_a_row(winners: list[str | None]) -> None:
     first = passes_of(build_story(made_up.whole_run()))[0]
     passes: list[PassDecided] = [
         replace(first, number=at, winner=winner, verdict=first.verdict if at % 3 else None)
         for at, winner in enumerate(winners, 1)
     ]
     assert [row[0] for row in passes_table(passes).rows] == [str(each.number) for each in passes]
-    dots = plot_passes(passes).svg.count("<title>pass ")
-    assert dots == 2 * len(passes), "one for the margin, one for the words"
 
 
 async def solve(journal: Journal, problems: int, *strategies: str, **options: Any) -> Solution:

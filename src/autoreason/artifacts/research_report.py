@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import isfinite, sqrt
 from typing import NamedTuple
@@ -28,16 +28,28 @@ from autoreason.artifacts.research_history import (
 )
 from autoreason.artifacts.research_task import Better
 from autoreason.events import FINISHED
+from autoreason.report.charts import (
+    Chart,
+    Interval,
+    Lines,
+    Point,
+    Series,
+    Verdict,
+    colours,
+    interval_chart,
+    line_chart,
+    steps,
+)
 from autoreason.report.numbers import UNKNOWN, count
-from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, figures, words
+from autoreason.stats import Estimate
 from autoreason.story import Story
 from autoreason.tournament.statements import ENDINGS
 
 _REASONS = 4
 """Reasons for refusals that are shown, the most frequent ones."""
-_SERIES = ("kept, with its 95 % interval", "not kept", "end test: start and result")
+_SERIES = ("kept, with its 95 % interval", "not kept")
 _WORSE = "the result is worse than the start, keep that"
 
 
@@ -104,22 +116,36 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
         return tuple(trial for trial in self.trials if trial.status == "kept")
 
     def sections(self) -> list[Section]:
-        sections = [Section(sentences=list(self._summary()))]
+        sections = [Section(sentences=list(self._summary()), folded=True)]
+        if self.gain and isfinite(self.gain.low):
+            sections.append(Section("The end test", charts=[self._end_chart(self.gain)]))
+        if self.trials and self.noise:
+            sections.append(Section("The search", charts=[_search_chart(self, self.noise)]))
         if self.kept:
             table = _kept_table(self.kept, sealed=bool(self.end and self.end.sealed))
             sections.append(Section("Kept changes", tables=[table]))
-        if self.trials and self.noise:
-            means = _end_means(self.end).items()
-            sections.append(
-                Section(
-                    "Every trial",
-                    [(f"End test, {name}", figure(mean)) for name, mean in means],
-                    tables=[_trial_table(self.trials, self.noise.spread)],
-                    plots=[_plot_search(self, self.noise)],
-                    detail=True,
-                )
-            )
         return sections
+
+    def _end_chart(self, found: EndResult) -> Chart:
+        verdict: Verdict = "good" if self.claimed else "bad" if found.worse else ""
+        gain = show_gain(found.gain, found.low, found.high)
+        said = {"good": "a gain is shown", "bad": "worse than the start", "": "no gain is shown"}
+        if found.deterministic:
+            said = said | {"": "not claimed", "good": "the same in every pair"}
+        place = self.end.place if self.end else "fresh evaluations"
+        estimate = Estimate(found.gain, found.low, found.high, n=found.n)
+        means = ", ".join(f"{name} {figure(mean)}" for name, mean in _end_means(self.end).items())
+        fall = f"a fall in {self.metric} counts as a gain; " if self.better == "lower" else ""
+        return interval_chart(
+            "Result against start",
+            [Interval(f"result, on {place}", estimate, f"{gain}: {said[verdict]}", verdict)],
+            sides=("the start is ahead", "the result is ahead"),
+            middle=0.0,
+            scale=None,
+            show=partial(figure, reach=found.high - found.low),
+            note=f"Means of {self.metric}: {means}; {fall}these evaluations decided nothing before. "
+            "The line is where the gain can lie (95 %).",
+        )
 
     def _summary(self) -> Iterator[tuple[str, str]]:
         if self.noise:
@@ -397,8 +423,8 @@ def _reach(spread: float, evaluations: int) -> float:
     return NORMAL * spread / sqrt(evaluations)
 
 
-def _plot_search(report: ResearchReport, noise: NoiseMeasured) -> Plot:
-    """The incumbent's mean with its interval, candidates that were not kept, and the end test."""
+def _search_chart(report: ResearchReport, noise: NoiseMeasured) -> Chart:
+    """The incumbent's mean with its interval, step by step, and candidates that were not kept."""
     at = len(noise.values)
     line = [_Mark(at, mean_of(noise.values), _reach(noise.spread, at))]
     others: list[_Mark] = []
@@ -408,28 +434,26 @@ def _plot_search(report: ResearchReport, noise: NoiseMeasured) -> Plot:
             mark = _Mark(at, trial.mean, _reach(noise.spread, trial.effect.evaluations))
             (line if trial.status == "kept" else others).append(mark)
     last = max(at, report.evaluations) + 1
-    # From each incumbent to the next; then their intervals.
-    steps: list[Point | None] = []
-    for mark, end in zip(line, [*(mark.at for mark in line[1:]), last], strict=True):
-        steps += [Point(mark.at, mark.mean, mark.about), Point(end, mark.mean)]
+    kept = steps([Point(mark.at, mark.mean, mark.about) for mark in line], last)
     for mark in line:
         ends = mark.mean - mark.reach, mark.mean + mark.reach
-        steps += [None, *(Point(mark.at, end) for end in ends)]
-    means = _end_means(report.end).items()
-    tests = [Point(last, mean, f"end test, {name}: {figure(mean)}") for name, mean in means]
-    points = [
-        steps,
-        _alone(Point(each.at, each.mean, each.about) for each in others),
-        _alone(tests),
-    ]
+        kept += [None, *(Point(mark.at, end) for end in ends)]
+    left = [each for mark in others for each in (Point(mark.at, mark.mean, mark.about), None)]
     shades = colours(_SERIES)
-    series = [Series(name, shades[name], each) for name, each in zip(_SERIES, points, strict=True)]
-    heights = [point.y for found in points for point in found if point]
+    series = [
+        Series(name, shades[name], each) for name, each in zip(_SERIES, (kept, left), strict=True)
+    ]
+    heights = [point.y for found in (kept, left) for point in found if point]
     show = partial(figure, reach=max(heights) - min(heights))
     heading = f"{report.metric} ({report.better} is better)"
     # The name of a metric may be longer than the axis.
-    chart = Chart(series, "evaluations", show=show, x_range=(0, last), heading=heading)
-    return plot_charts("Incumbents over evaluations", chart)
+    axes = Lines(series, "evaluations", show=show, x_range=(0, last), heading=heading)
+    return line_chart(
+        "What was kept, step by step",
+        _trial_table(report.trials, noise.spread),
+        axes,
+        note="What is kept was chosen for these numbers, which flatters it; only the end test is claimed.",
+    )
 
 
 def _end_means(end: EndTested | None) -> dict[str, float]:
@@ -437,7 +461,3 @@ def _end_means(end: EndTested | None) -> dict[str, float]:
     values = {"start": end.start, "result": end.result} if end else {}
     known = {name: [each for each in found if each is not None] for name, found in values.items()}
     return {name: mean_of(found) for name, found in known.items() if found}
-
-
-def _alone(dots: Iterable[Point]) -> list[Point | None]:
-    return [each for dot in dots for each in (dot, None)]

@@ -329,6 +329,9 @@ class Journal:
         """What a run has spent so far; a query is not a call."""
         return self._spent(sql.SPENT, (sql.as_list([run]),), run).get(run, Spent())
 
+    def spent_by_role(self, run: str) -> dict[str, Spent]:
+        return self._spent(sql.SPENT_BY_ROLE, (run,), run)
+
     def cells_spent(self, suite: str) -> Spent:
         return self._spent(sql.CELLS_SPENT, (suite,), suite)[""]
 

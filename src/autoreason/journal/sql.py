@@ -179,6 +179,9 @@ SPENT = f"""
     SELECT r.run, {_SUMS} FROM replies AS r
     WHERE r.run {_IN_LIST} AND r.role IN {ROLES} GROUP BY r.run
 """
+SPENT_BY_ROLE = f"""
+    SELECT r.role, {_SUMS} FROM replies AS r WHERE r.run = ? AND r.role IN {ROLES} GROUP BY r.role
+"""
 CELLS_SPENT = f"""
     SELECT '', {_SUMS} FROM replies AS r
     WHERE {_IS_CELL.format(column="r.run", suite="?1")} AND r.role IN {ROLES}

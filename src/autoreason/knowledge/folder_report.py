@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
 from pathlib import Path
+from statistics import fmean
 from typing import Any, ClassVar
 
 import msgspec
@@ -18,12 +19,15 @@ from autoreason.knowledge.folder import FileReading, KnowledgeFolder, read_folde
 from autoreason.knowledge.holdout import MIN_PAIRS, SHOWN, UNTESTED, few_groups
 from autoreason.knowledge.index import Index, IndexedRecord, describe_figure, show_number
 from autoreason.knowledge.predictor import find_testable
-from autoreason.knowledge.standing import MIN_GROUPS, find_standings
+from autoreason.knowledge.standing import MIN_GROUPS, Standing, find_standings
 from autoreason.knowledge.words import lines_to_models
 from autoreason.knowledge_records import Record, RecordKind
+from autoreason.report.charts import Chart, Interval, interval_chart
 from autoreason.report.numbers import count, listed, shorten
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, figures, words
+from autoreason.stats import BEYOND_CHANCE, Estimate
+from autoreason.stats.shares import exact_share
 
 _MAX_NAMED = 5
 """Lists, texts at either end of one, problems and lines that are shown on a terminal."""
@@ -38,6 +42,17 @@ _KINDS: dict[RecordKind, tuple[str, str]] = {
     "style": ("page of style", "pages of style"),
     "feedback": ("page of feedback", "pages of feedback"),
 }
+
+
+class ListNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers behind a list of the best and the worst texts."""
+
+    texts: int
+    mean: float
+    """Of all texts of the list."""
+    is_share: bool
+    results: tuple[Estimate, ...]
+    """Of those shown, in their order; the intervals hold for all texts of the list, so for those picked from them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,6 +83,8 @@ class FolderReport(Report):
     """Pairs on which nothing can be tested: too little is known before them, or a copy of a text is."""
     metrics: tuple[str, ...]
     """What files measure that is not compared with what most records measure."""
+    numbers: dict[str, ListNumbers]
+    """By the title of the list."""
 
     @property
     def conclusion(self) -> str:
@@ -75,20 +92,43 @@ class FolderReport(Report):
         pairs = f"{count(self.pairs, 'pair')} of {count(self.paired_groups, 'group')} can be tested"
         return f"{listed(found) if found else 'no record'} in {self.folder}; {pairs}"
 
+    def page_sections(self) -> list[Section]:
+        """Which texts did best and worst, what can be tested, what to put right; how it was read is folded."""
+        charts = [self._chart(title) for title in islice(self.lists, _MAX_NAMED)]
+        hint = (
+            "Nobody decided by lot who gets which text, so these are hints until they are tested."
+        )
+        best = [Section("Best and worst", [("", hint)], charts=charts)] if charts else []
+        groups = count(self.paired_groups, "group")
+        pairs = f"{count(self.pairs, 'pair')} of texts from {groups} differ beyond their error"
+        tested = Section("What can be tested", [("", f"{pairs}; {self._power()}.")])
+        wrong = [*self.metrics, *self.to_models, *self.problems]
+        more = f"and {len(wrong) - _MAX_NAMED:,} more" if len(wrong) > _MAX_NAMED else ""
+        lines = [("", each) for each in (*wrong[:_MAX_NAMED], more) if each]
+        right = [Section("To put right", lines)] if lines else []
+        read = Section("How it was read", self._sentences(), self._files(), folded=True)
+        return [*best, tested, *right, read]
+
+    def _chart(self, title: str) -> Chart:
+        rows, numbers = self.lists[title], self.numbers[title]
+        return interval_chart(
+            title,
+            [
+                Interval(f"{end}: {text}", found, f"{result}; adjusted for luck {adjusted}")
+                for (end, text, result, adjusted, _), found in zip(
+                    rows, numbers.results, strict=True
+                )
+            ],
+            middle=numbers.mean,
+            middle_label="the mean of the list",
+            scale=None,
+            show=(lambda value: f"{value * 100:.3g} %") if numbers.is_share else "{:.4g}".format,
+            note=f"The dot is what was seen, the line how far it can be off (95 % for all {numbers.texts:,} texts "
+            "of the list).",
+        )._replace(numbers=Table(_RANKING, rows))
+
     def sections(self) -> list[Section]:
-        columns = [*words("file"), *figures("records"), *words("read as")]
-        rows = [
-            (each.file, f"{each.records:,}", _describe_columns(each))
-            for each in self.files
-            if each.columns or each.is_table
-        ]
-        others = [each.file for each in self.files if not (each.columns or each.is_table)]
-        texts = Counter(file.partition("/")[0] for file in others)
-        rows += [
-            (f"{folder}/", f"{number:,}", "text" if number == 1 else "texts")
-            for folder, number in texts.items()
-        ]
-        tables = [Table(columns, rows)] if rows else []
+        tables = self._files()
         lists = [
             Section(title, tables=[Table(_RANKING, rows)])
             for title, rows in islice(self.lists.items(), _MAX_NAMED)
@@ -102,6 +142,21 @@ class FolderReport(Report):
             ),
             *_named("Not used", self.problems),
         ]
+
+    def _files(self) -> list[Table]:
+        columns = [*words("file"), *figures("records"), *words("read as")]
+        rows = [
+            (each.file, f"{each.records:,}", _describe_columns(each))
+            for each in self.files
+            if each.columns or each.is_table
+        ]
+        others = [each.file for each in self.files if not (each.columns or each.is_table)]
+        texts = Counter(file.partition("/")[0] for file in others)
+        rows += [
+            (f"{folder}/", f"{number:,}", "text" if number == 1 else "texts")
+            for folder, number in texts.items()
+        ]
+        return [Table(columns, rows)] if rows else []
 
     def _sentences(self) -> list[tuple[str, str]]:
         counted = [
@@ -206,11 +261,13 @@ def check_knowledge(folder: str | Path) -> FolderReport:
     by_group = Counter(pair.group for pair in found.pairs)
     squares = sum(number**2 for number in by_group.values())
     outcomes = [each for each in content.records if each.result or each.verdict or each.score]
+    ranked = _rank(content)
     return FolderReport(
         folder=content.path,
         digest=content.digest,
         kinds=dict(Counter(record.kind for record in content.records)),
-        lists=_rank(content),
+        lists={title: rows for title, (rows, _) in ranked.items()},
+        numbers={title: numbers for title, (_, numbers) in ranked.items()},
         files=content.files,
         problems=content.problems,
         groups=len({record.group for record in outcomes if record.group}),
@@ -232,10 +289,13 @@ def check_knowledge(folder: str | Path) -> FolderReport:
     )
 
 
-def _rank(content: KnowledgeFolder) -> dict[str, tuple[tuple[str, ...], ...]]:
+def _rank(
+    content: KnowledgeFolder,
+) -> dict[str, tuple[tuple[tuple[str, ...], ...], ListNumbers]]:
     """The best and the worst texts of every list by one metric, by their adjusted results."""
     divided = {each.file for each in content.files if each.divided}
-    lists: dict[tuple[str, str], list[tuple[float, tuple[str, ...]]]] = {}
+    lists: dict[tuple[str, str], list[tuple[float, tuple[str, ...], Standing]]] = {}
+    shares: dict[tuple[str, str], bool] = {}
     for record, standing in find_standings(content.records):
         if (result := record.result) and standing.size > 1:
             group = "" if _file(record) in divided else record.group
@@ -244,14 +304,30 @@ def _rank(content: KnowledgeFolder) -> dict[str, tuple[tuple[str, ...], ...]]:
             basis = f"{value} of {standing.n:,}" if standing.n else value
             order = standing.shrunken * (1 if result.better == "lower" else -1)
             row = (shorten(record.text, _MAX_SHOWN), basis, adjusted, record.when[:10])
-            lists.setdefault((name, result.metric), []).append((order, row))
+            lists.setdefault((name, result.metric), []).append((order, row, standing))
+            shares[name, result.metric] = value.endswith("%")
     found = {}
-    for (name, metric), texts in sorted(lists.items(), key=lambda each: -len(each[1])):
-        size = min(_MAX_NAMED, len(texts) // 2)
-        best = [("best", *row) for _, row in sorted(texts)[:size]]
-        worst = [("worst", *row) for _, row in sorted(texts, reverse=True)[:size]]
-        found[f"{name}: {metric} of {count(len(texts), 'text')}"] = (*best, *worst)
+    for key, texts in sorted(lists.items(), key=lambda each: -len(each[1])):
+        size, n = min(_MAX_NAMED, len(texts) // 2), len(texts)
+        ordered = sorted(texts, key=lambda each: each[:2])
+        ends = [("best", each) for each in ordered[:size]]
+        ends += [("worst", each) for each in ordered[::-1][:size]]
+        numbers = ListNumbers(
+            texts=n,
+            mean=fmean(standing.value for _, _, standing in texts),
+            is_share=shares[key],
+            results=tuple(_estimate(standing, shares[key], n) for _, (_, _, standing) in ends),
+        )
+        title = f"{key[0]}: {key[1]} of {count(n, 'text')}"
+        found[title] = tuple((end, *row) for end, (_, row, _) in ends), numbers
     return found
+
+
+def _estimate(standing: Standing, is_share: bool, texts: int) -> Estimate:
+    if not (is_share and standing.n):
+        return Estimate(standing.value, reason="the number of readers is not known")
+    seen = round(standing.value * standing.n)
+    return exact_share(seen, standing.n, 1 - BEYOND_CHANCE / texts)
 
 
 def _other_metrics(records: Sequence[Record]) -> tuple[str, ...]:

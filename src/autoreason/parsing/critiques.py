@@ -26,11 +26,30 @@ class Prose:
 
     def quotes(self, quote: str) -> bool:
         """Whether a quote is in the text, white space and typography aside; an ellipsis may join two passages."""
-        return _occurs_in(_ELLIPSIS.split(_plain(_LINE_NUMBER.sub("", quote))), self._plain)
+        return bool(self._passages(quote))
+
+    def places(self, quote: str) -> list[tuple[int, int]]:
+        """Where in the text its passages begin and end; empty where it is not in it."""
+        return [
+            (self._positions[start], self._positions[end - 1] + 1)
+            for start, end in self._passages(quote)
+        ]
+
+    def _passages(self, quote: str) -> list[tuple[int, int]]:
+        return _find(_ELLIPSIS.split(_plain(_LINE_NUMBER.sub("", quote))), self._plain)
 
     @cached_property
     def _plain(self) -> str:
         return _plain(self.text)
+
+    @cached_property
+    def _positions(self) -> list[int]:
+        """Where each character of the plain text stands in the text."""
+        kept = [at for at, sign in enumerate(self.text) if sign not in _MARKS]
+        bare = "".join(self.text[at] for at in kept)
+        found = [kept[word.start() : word.end() + 1] for word in re.finditer(r"\S+", bare)]
+        # The white space after a word stands for all that is there; after the last there may be none.
+        return [at for word in found for at in word]
 
 
 class Program:
@@ -41,7 +60,7 @@ class Program:
 
     def quotes(self, quote: str) -> bool:
         parts = [_squeezed(part) for part in _ELLIPSIS.split(_LINE_NUMBER.sub("", quote))]
-        return _occurs_in(parts, self._squeezed)
+        return bool(_find(parts, self._squeezed))
 
     def is_about(self, reply: str) -> bool:
         """Whether a critique is about this program and not about another one.
@@ -86,21 +105,24 @@ def is_code(quote: str) -> bool:
     return bool(_SIGNS.search(bare)) and not _SENTENCE.search(bare)
 
 
-def _occurs_in(parts: list[str], text: str) -> bool:
-    at = 0
+def _find(parts: list[str], text: str) -> list[tuple[int, int]]:
+    """Where the parts are in a text, one after the other; empty where one of them is not."""
+    at, found = 0, []
     parts = [part.strip(" .,;:\"'") for part in parts]
-    parts = [part for part in parts if any(sign.isalnum() for sign in part)]
     for part in parts:
+        if not any(sign.isalnum() for sign in part):
+            continue
         start = text.find(part, at)
         if start < 0:
-            return False
+            return []
         at = start + len(part)
-    return bool(parts)
+        found.append((start, at))
+    return found
 
 
 def _plain(text: str) -> str:
     bare = text.translate(_SAME)
-    return " ".join(re.sub(r"[*_`#]", "", bare).split())
+    return " ".join(bare.translate(_WITHOUT_MARKS).split())
 
 
 def _squeezed(text: str) -> str:
@@ -127,6 +149,8 @@ def _pairs(words: list[str]) -> set[frozenset[str]]:
     return {pair for pair in pairs if len(pair) > 1 and pair - _COMMON}
 
 
+_MARKS = "*_`#"
+_WITHOUT_MARKS = str.maketrans("", "", _MARKS)
 _SHORT, _LONG = 4, 8
 _A_QUOTE, _A_NAME = 3, 3
 _BRIEF = 30

@@ -10,6 +10,8 @@ from autoreason.exchange import Spent
 from autoreason.plugins import short
 from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Trial
 from autoreason.report.numbers import count
+from autoreason.report.report import Section
+from autoreason.report.table import Table, Tone, figures, words
 from autoreason.story import Story
 from autoreason.tournament.statements import ENDINGS, decided, survivals
 
@@ -220,6 +222,44 @@ def solved_rows(event: Solved) -> list[tuple[str, str]]:
         return [*rows, ("Program", "none")]
     tests = (("Public", event.public), ("Private", event.private))
     return rows + [(label, describe_examined(result)) for label, result in tests if result]
+
+
+def program_sections(story: Story, solved: Solved) -> list[Section]:
+    """What was handed in, every attempt at it, and each public test: what a page shows of one problem."""
+    attempts = [
+        (each.stage.replace("/", " "), f"{each.examined.passed} of {each.examined.total}", verdict)
+        for each in examined_in(story)
+        for verdict in [str(each.examined.verdict).replace("_", " ")]
+    ]
+    tests = [
+        (each.number, str(each.verdict).replace("_", " "), f"{each.seconds:.2f} s", _failure(each))
+        for each in (solved.public.trials if solved.public else ())
+    ]
+    found = []
+    if solved.program is not None:
+        found.append(Section("The program", text=as_code(solved.program)))
+    if attempts:
+        columns = [*words("attempt"), *figures("public tests passed"), *words("ended")]
+        table = Table(columns, attempts, tones=_ENDED)
+        found.append(Section("Attempts", [("", f"{solved.reason}.")], [table]))
+    if tests:
+        columns = [*figures("test"), *words("ended"), *figures("took"), *words("what differs")]
+        found.append(Section("Public tests", tables=[Table(columns, tests, tones=_ENDED)]))
+    return found
+
+
+_ENDED: dict[str, Tone] = {"accepted": "good"}
+
+
+def _failure(trial: Trial) -> str:
+    return "" if trial.verdict is CodeVerdict.ACCEPTED else describe_failure(trial)
+
+
+def as_code(program: str) -> str:
+    """A program as a block of Markdown, within a fence that it cannot end."""
+    longest = max(map(len, re.findall("~+", program)), default=0)
+    fence = "~" * max(3, longest + 1)
+    return f"{fence}\n{program.rstrip()}\n{fence}"
 
 
 def describe_level(name: str) -> str:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_core import StateCore
 
-_LOWER = 2
-"""A text's first heading is below the page's own two."""
+_OWN_LEVELS = 2
+"""A text's first heading is below the page's own two, and each at most one level below the one before."""
 _MAX_DEPTH = 16
 _FULL_LINE = re.compile(r"(?<=[^\n]{59}\S) ?\n *")
 """Where a line was broken to fit a window; a shorter one ends because its author meant it."""
@@ -24,8 +24,8 @@ _FULL_LINE = re.compile(r"(?<=[^\n]{59}\S) ?\n *")
 def render(text: str) -> str:
     """Safe HTML: paragraphs, headings, lists, quotes, tables, code and emphasis; links stay as written."""
     html: str = _parser().render(without_controls(text))
-    # In a box of its own: a wide table scrolls, the page does not.
-    return html.replace("<table>", '<div class="wide"><table>').replace(
+    # In a box of its own, which keys reach: a wide table scrolls, the page does not.
+    return html.replace("<table>", '<div class="wide" tabindex="0"><table>').replace(
         "</table>", "</table></div>"
     )
 
@@ -79,9 +79,12 @@ def _letters(text: str) -> str:
 
 def _restrict(state: StateCore) -> None:
     """Headings lower, full lines flowing on, and no attribute that a text chose but the number of a list."""
+    level = _OWN_LEVELS
     for token in state.tokens:
+        if token.type == "heading_open":
+            level = min(6, level + 1, int(token.tag[1]) + _OWN_LEVELS)
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1]) + _LOWER)}"
+            token.tag = f"h{level}"
         elif token.type == "inline":
             token.content = _FULL_LINE.sub(" ", token.content)
         elif token.type != "ordered_list_open":

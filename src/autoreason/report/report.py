@@ -6,120 +6,19 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from autoreason.characters import in_markdown, in_markup, without_controls
+from autoreason.characters import in_markdown, without_controls
 from autoreason.errors import InvalidInput
-from autoreason.report.plot import DARK, LIGHT
+from autoreason.report.section import Section as Section
 from autoreason.report.table import WIDEST, Table, lay_out, wrap
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.text import Text
 
-    from autoreason.report.plot import Plot
-
-
-_STYLE = """\
-.report{--ink:#222;--muted:#666;--line:#ddd;--edge:#0005;--paper:#fff;--good:#2c6e36;--warning:#8a5a00;--bad:#b3261e;
- color:var(--ink);background:var(--paper);font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}
-@media (prefers-color-scheme:dark){.report{--ink:#e6e6e6;--muted:#a0a0a0;--line:#444;--edge:#fff8;--paper:#181818;
- --good:#7cc68a;--warning:#e0b050;--bad:#ff8a80}}
-.report h1,.report h2{line-height:1.2}.report .conclusion{font-size:1.15em;font-weight:600}
-.report .scroll{overflow-x:auto;background:
- linear-gradient(to left,var(--paper) 50%,transparent) right/4rem 100% no-repeat local,
- linear-gradient(to left,var(--edge),transparent) right/1.25rem calc(100% - 4px) no-repeat}
-.report table{border-collapse:collapse;margin:1rem 0;font-size:.9em}
-.report th:first-child,.report td:first-child{position:sticky;left:0;background:var(--paper)}
-.report caption{text-align:left;font-weight:600;padding:.25rem 0}
-.report th,.report td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;
- border-bottom:1px solid var(--line)}
-.report th{color:var(--muted);font-weight:400;vertical-align:bottom}
-.report .figure{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
-.report th.figure{white-space:normal}.report dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem}
-.report dt,.report .muted{color:var(--muted)}.report dd{margin:0}
-.report .text{white-space:pre-wrap;overflow-wrap:anywhere;font:inherit;margin:0}
-.report svg{max-width:100%;height:auto;display:block}.report .tree{max-width:none;min-width:46rem}
-.report rect.paper{fill:none}
-@media (max-width:40rem){.report dl{display:block}.report dd{margin:0 0 .5rem}}
-.report .good{color:var(--good)}.report .warning{color:var(--warning)}.report .bad{color:var(--bad);font-weight:600}
-"""
-_PLOTS = f".report{{{LIGHT}}}@media (prefers-color-scheme:dark){{.report{{{DARK}}}}}"
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_BACKGROUND = "html{background:#fff}@media (prefers-color-scheme:dark){html{background:#181818}}body{margin:0}"
-
-
-def page(
-    heading: str, conclusion: str, sections: Sequence[Section], about: Mapping[str, str]
-) -> str:
-    title = in_markup(heading)
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            f"<title>{title}</title><style>{_BACKGROUND}</style></head>",
-            "<body>",
-            body(conclusion, sections, about, title),
-            "</body></html>\n",
-        ]
-    )
-
-
-def body(
-    conclusion: str, sections: Sequence[Section], about: Mapping[str, str], title: str = ""
-) -> str:
-    parts = [
-        f'<div class="report"><style>{_STYLE}{_PLOTS}</style>',
-        *([f"<h1>{title}</h1>"] if title else []),
-        f'<p class="conclusion">{in_markup(conclusion)}</p>',
-        *(line for section in sections for line in _section(section)),
-        *(["<h2>About</h2>"] if about else []),
-        *_sentences(list(about.items())),
-        "</div>",
-    ]
-    return "\n".join(parts)
-
-
-def _section(section: Section) -> Iterator[str]:
-    if section.title:
-        yield f"<h2>{in_markup(section.title)}</h2>"
-    wide = (*(plot.svg for plot in section.plots), *(each.to_html() for each in section.tables))
-    yield from (f'<div class="scroll">{each}</div>' for each in wide)
-    yield from _sentences(section.sentences)
-    if section.text:
-        yield f'<pre class="text">{in_markup(section.text)}</pre>'
-
-
-def _sentences(rows: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Labelled sentences as a list, others as paragraphs."""
-    labelled = [(in_markup(label), in_markup(text)) for label, text in rows if label]
-    yield from (f"<p>{in_markup(text)}</p>" for label, text in rows if not label)
-    if labelled:
-        yield (
-            "<dl>"
-            + "\n".join(f"<dt>{label}</dt><dd>{text}</dd>" for label, text in labelled)
-            + "</dl>"
-        )
-
 
 NOTHING_KNOWN: Mapping[str, str] = {}
-
-
-class Section(NamedTuple):
-    """One part of a report."""
-
-    title: str = ""
-    sentences: Sequence[tuple[str, str]] = ()
-    """Labels and sentences; a label may be empty."""
-    tables: Sequence[Table] = ()
-    plots: Sequence[Plot] = ()
-    text: str = ""
-    """Shown as it is, line by line."""
-    detail: bool = False
-    """For pages; on a terminal it would hide the rest."""
 
 
 class Report:
@@ -167,18 +66,19 @@ class Report:
         return ()
 
     def to_files(self, about: Mapping[str, str] | None = None) -> dict[str, str]:
-        """All of it as files by name: pages, numbers, tables for a spreadsheet and for LaTeX, and plots."""
+        """All of it as files by name: pages, numbers, tables for a spreadsheet and for LaTeX, and charts."""
         import msgspec
 
         about = self.about() if about is None else about
-        sections = self.sections()
-        plots = {plot.title: plot for section in sections for plot in section.plots}
-        names = {title: f"plot-{at}.svg" for at, title in enumerate(plots, 1)}
+        sections = self.page_sections()
+        charts = {chart.title: chart for section in sections for chart in section.charts}
+        names = {title: f"{_slug(title)}.svg" for title in charts}
         tables = [
             each if each.title else each._replace(title=section.title or self.heading)
             for section in sections
             for each in section.tables
         ]
+        tables += [each.numbers._replace(title=title) for title, each in charts.items()]
         encoded = msgspec.json.Encoder(decimal_format="number").encode(self.to_dict())
         return {
             "report.html": self.to_html(about),
@@ -190,7 +90,7 @@ class Report:
                 for table in [*tables, *self.data()]
                 if table.rows
             },
-            **{names[title]: plot.svg for title, plot in plots.items()},
+            **{names[title]: chart.svg for title, chart in charts.items()},
         }
 
     def run_fields(self) -> dict[str, Any]:
@@ -198,15 +98,17 @@ class Report:
         return {"conclusion": self.conclusion, "report": self}
 
     def to_markdown(
-        self, about: Mapping[str, str] = NOTHING_KNOWN, plots: Mapping[str, str] = NOTHING_KNOWN
+        self, about: Mapping[str, str] = NOTHING_KNOWN, charts: Mapping[str, str] = NOTHING_KNOWN
     ) -> str:
-        """A page in Markdown; `about` is what else is known, `plots` are files of plots by title."""
+        """A page in Markdown; `about` is what else is known, `charts` are files of charts by title."""
         parts = [f"# {in_markdown(self.heading)}", f"**{in_markdown(self.sentence)}**"]
         parts.append("\n".join(f"- {name}: {in_markdown(text)}" for name, text in about.items()))
-        for section in self.sections():
+        for section in self.page_sections():
             parts += [f"## {in_markdown(section.title)}"] if section.title else []
-            drawn = [plot.title for plot in section.plots if plot.title in plots]
-            parts += [f"![{in_markdown(title)}]({plots[title]})" for title in drawn]
+            for chart in section.charts:
+                file = charts.get(chart.title)
+                parts += [f"![{in_markdown(chart.title)}]({file})"] if file else []
+                parts += [f"**{in_markdown(chart.title)}**", chart.numbers.to_markdown()]
             for table in section.tables:
                 parts += [f"**{in_markdown(table.title)}**"] if table.title else []
                 parts += [table.to_markdown()]
@@ -216,16 +118,21 @@ class Report:
                 for label, text in section.sentences
             )
             parts.append(("\n" if labelled else "\n\n").join(sentences))
-            if section.text:
-                # Longer than what could end it within the text.
-                fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", section.text))])
-                parts.append(f"{fence}\n{without_controls(section.text).rstrip()}\n{fence}")
+            parts += map(_fenced, filter(None, (section.text, section.patch)))
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def to_html(self, about: Mapping[str, str] | None = None) -> str:
         """One file for a browser, light or dark as that is set, which needs nothing from any network."""
+        from autoreason.report.report_page import report_page
+
         about = self.about() if about is None else about
-        return page(self.heading, self.sentence, self.sections(), about)
+        lines = self.summary()
+        concluded = "" if self.sentence in lines else self.sentence
+        return report_page(self.heading, lines, self.page_sections(), concluded, about)
+
+    def page_sections(self) -> Sequence[Section]:
+        """What a page shows, which needs no command line."""
+        return self.sections()
 
     def to_text(self, width: int = WIDEST) -> str:
         """The report in plain text."""
@@ -244,7 +151,9 @@ class Report:
 
     def _repr_html_(self) -> str:
         """The report in a notebook."""
-        return body(self.sentence, self.sections(), {})
+        from autoreason.report.report_page import notebook_part
+
+        return notebook_part(self.sentence, self.page_sections())
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """The report on a terminal."""
@@ -267,6 +176,12 @@ class Report:
                 yield from _section_lines(section, width)
 
 
+def _fenced(text: str) -> str:
+    """As it is, within a fence longer than what could end it."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
+    return f"{fence}\n{without_controls(text).rstrip()}\n{fence}"
+
+
 def _slug(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "table"
 
@@ -282,6 +197,9 @@ def plain_values(fields: object) -> dict[str, Any]:
 def _section_lines(section: Section, width: int) -> Iterator[list[tuple[str, str]]]:
     from autoreason.report.table import STYLES
 
+    if not (section.tables or section.sentences or section.text):
+        # Charts and texts side by side are for pages.
+        return
     if section.title:
         yield []
         for words in wrap(without_controls(section.title), min(width, WIDEST)):
@@ -301,7 +219,7 @@ def _section_lines(section: Section, width: int) -> Iterator[list[tuple[str, str
     yield from ([(line, "")] for line in without_controls(section.text).splitlines())
 
 
-_OWN = re.compile(r"report\.(html|md|json|tex)|[a-z0-9-]+\.csv|plot-\d+\.svg")
+_OWN = re.compile(r"report\.(html|md|json|tex)|[a-z0-9-]+\.(csv|svg)")
 
 
 def write_folder(folder: Path, files: Mapping[str, str], runs: Collection[str] = ()) -> None:

@@ -162,13 +162,15 @@ class Table(NamedTuple):
 
     def to_html(self) -> str:
         def heading(column: Column) -> str:
-            kind = ' class="figure"' if column.figures else ""
+            if not column.title:
+                return "<td></td>"
+            kind = ' class="n"' if column.figures else ""
             # The room that the column has on a terminal, too.
             least = f' style="min-width:{column.least}ch"' if column.least else ""
             return f'<th scope="col"{kind}{least}>{in_markup(column.title)}</th>'
 
         def entry(cell: Cell, figure: bool) -> str:
-            names = " ".join(filter(None, ("figure" if figure else "", self._tone(cell))))
+            names = " ".join(filter(None, ("n" if figure else "", self._tone(cell))))
             text = "<br>".join(map(in_markup, _lines_of(cell)))
             return f'<td class="{names}">{text}</td>' if names else f"<td>{text}</td>"
 

@@ -41,6 +41,7 @@ from autoreason.settings import (
     make_settings,
     providers_of,
     read_budget,
+    short_model,
 )
 from autoreason.strategies import job_class
 from autoreason.task import Task
@@ -73,18 +74,24 @@ def reported_result(result: Result, journal: Journal) -> Result:
     return StudyResult(**result_fields(result), final_report=report)
 
 
-def suite_report(row: RunRow, story: Story) -> LabReport:
+def suite_report(row: RunRow, story: Story, journal: Journal) -> LabReport:
     from autoreason.studies.lab_report import lab_report
+    from autoreason.studies.lab_suite import CellQuery
 
     settings = story.settings
     assert settings is not None
     origin = {
         "Run": row.id,
-        "Models": ", ".join(settings.models.all()),
+        "Models": ", ".join(map(short_model, settings.models.all())),
         "Seed": str(settings.seed),
         "Started": f"{row.created.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
     }
-    return lab_report(story, origin)
+    texts = {
+        each.question["cell"]["part"]: each.answer["text"]
+        for each in journal.answers(row.id).values()
+        if each.kind == CellQuery.kind and each.answer.get("text")
+    }
+    return lab_report(story, origin, texts)
 
 
 def _report_of(result: Result, journal: Journal) -> Report:
@@ -100,7 +107,7 @@ def _report_of(result: Result, journal: Journal) -> Report:
 
             return advice_report(result.run, story, spent_by_role(journal, result.run))
         case Lab():
-            return suite_report(journal.row(result.run), story)
+            return suite_report(journal.row(result.run), story, journal)
         case JobType(report=place):
             module, _, name = place.partition(":")
             report: Report = getattr(import_module(module), name)(story)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -96,6 +96,12 @@ class Solution(StudyResult[LabReport]):
         if not self.one:
             return super().sections()
         return [Section(sentences=[*self._tests(), ("Took", self.spending), *self.next_steps()])]
+
+    def page_sections(self) -> Sequence[Section]:
+        if not (self.one and self.solved):
+            return super().page_sections()
+        details = Section("How it was tested", self._tests(), folded=True)
+        return [*events.program_sections(self.story, self.solved[-1]), details, *self._brief()]
 
     def _tests(self) -> list[tuple[str, str]]:
         """The tests of the one problem, what was left out, and the sandbox, as labelled sentences."""
@@ -204,8 +210,11 @@ class ResearchResult(Result):
         first = "gains are against its result; the patch leads from the start of the first run, as it is on disk"
         fork = [("Fork", f"of {self.story.forked_from}; {first}")] if self.story.forked_from else []
         last = Section(sentences=[*ended, ("Took", self.spending), *fork, *self.next_steps()])
-        changes = [Section("What changed", text=self.patch, detail=True)] if self.patch else []
-        return [*self.report.sections(), last, *changes]
+        return [*self.report.sections(), last]
+
+    def page_sections(self) -> list[Section]:
+        patch = [Section("What changed", patch=self.patch)] if self.patch else []
+        return [*self.report.sections(), *patch, *self._brief()]
 
     def to_dict(self) -> dict[str, Any]:
         fields = {"conclusion": self.conclusion, **run_fields(self), "patch": self.patch}

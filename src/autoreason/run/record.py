@@ -112,6 +112,7 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
         story=story,
         seconds=working_time(row.id, journal=journal).seconds,
         journal=journal.place,
+        spent_by_role=journal.spent_by_role(row.id),
     )
 
 

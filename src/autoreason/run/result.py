@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from autoreason.contract import Violation, count_words
 from autoreason.errors import (
@@ -25,20 +25,13 @@ from autoreason.files import Place
 from autoreason.job_types import Certify
 from autoreason.jobs.context import spending
 from autoreason.journal.run_names import is_cell, owning_run
-from autoreason.report.numbers import UNKNOWN, count, percent
+from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.report.table import Table, figures, words
-from autoreason.settings import LIMITS
+from autoreason.settings import LIMITS, short_model
 from autoreason.story import Story
 from autoreason.tournament import statements
 from autoreason.tournament.endings import summarize
 from autoreason.tournament.panel import Metric
-from autoreason.tournament.statements import code_voters, scores
-from autoreason.tournament.voting import SLOT_NAMES, slots_and
-
-if TYPE_CHECKING:
-    from autoreason.report.plot import Plot
-
 
 _INTERRUPTIONS: dict[str, type[Interruption]] = {
     each.status: each
@@ -61,6 +54,8 @@ class Result(Report):
     """How long it was worked on, pauses left out; None where that is not known."""
     journal: Place | None = None
     """The file it is recorded in, or the server."""
+    spent_by_role: Mapping[str, Spent] = field(default_factory=dict)
+    """What it spent on authors, critics, judges and so on."""
 
     @property
     def text(self) -> str:
@@ -150,11 +145,29 @@ class Result(Report):
         sections = [Section(sentences=rows)]
         sections += self._brief()
         if decided := passes_of(self.story):
-            table, plot = passes_table(decided), plot_passes(decided)
-            sections.append(Section("Passes", tables=[table], plots=[plot], detail=True))
+            table = statements.passes_table(decided)
+            sections.append(Section("Passes", tables=[table], detail=True))
         if text := self.story.text:
             sections.append(Section("Text", text=text, detail=True))
         return sections
+
+    def to_html(
+        self, about: Mapping[str, str] | None = None, links: Sequence[tuple[str, str]] = ()
+    ) -> str:
+        if self.story.writes != "text" or self.story.task is None:
+            return super().to_html(about)
+        from autoreason.pages.run_page import run_page
+
+        return run_page(
+            self.story,
+            run=self.run,
+            summary=self.summary(),
+            spent=self.spent,
+            seconds=self.seconds,
+            spent_by_role=self.spent_by_role,
+            about=self.about() if about is None else about,
+            links=links,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         delivered = self.story.delivered
@@ -172,7 +185,8 @@ class Result(Report):
 
     def about(self) -> dict[str, str]:
         models = self.story.settings.models.all() if self.story.settings else ()
-        return {"Run": self.run, "Models": ", ".join(models), "Seed": str(self.seed)}
+        named = ", ".join(map(short_model, models))
+        return {"Run": self.run, "Models": named, "Seed": str(self.seed)}
 
     @property
     def spending(self) -> str:
@@ -299,61 +313,6 @@ class StopSwitch:
         return monotonic() >= self._waits_until
 
 
-_OPEN = "inconclusive"
-
-
-def passes_table(passes: Sequence[PassDecided]) -> Table:
-    measured = figures("margin", "by chance", "ballots", "words")
-    columns = [*figures("pass"), *words("winner", "points"), *measured]
-    return Table(columns, [_row(each) for each in passes])
-
-
-def _row(decided: PassDecided) -> tuple[str, ...]:
-    won, verdict = decided.winner or _OPEN, decided.verdict
-    if verdict is None:
-        judged = (UNKNOWN,) * 4
-    else:
-        margin = "tie" if verdict.tied else str(verdict.margin)
-        judged = (
-            scores(verdict.scores),
-            margin,
-            percent(verdict.chance),
-            " + ".join([str(verdict.ballots), *code_voters(verdict)]),
-        )
-    return (str(decided.number), won, *judged, f"{decided.words:,}")
-
-
-def plot_passes(passes: Sequence[PassDecided]) -> Plot:
-    from autoreason.report.plot import Chart, Point, Series, colours, plot_charts
-
-    shades = colours(slots_and(_OPEN))
-    bars: dict[str, list[Point | None]] = {name: [] for name in shades}
-    words: list[Point] = []
-    for each in passes:
-        won, margin = each.winner or _OPEN, max(0, each.verdict.margin) if each.verdict else 0
-        about = f"pass {each.number}: {won}, margin {margin}"
-        # A pass without a lead is still there to be seen, as a dot.
-        bars[won] += [Point(each.number, 0), Point(each.number, margin, about), None]
-        words.append(Point(each.number, each.words, f"pass {each.number}: {each.words:,} words"))
-    won_by = [
-        Series(SLOT_NAMES.get(name, name), shades[name], bars[name])
-        for name in shades
-        if bars[name]
-    ]
-    across = passes[0].number - 0.5, passes[-1].number + 0.5
-    most = max(1, *(point.y for bar in bars.values() for point in bar if point))
-    margins = Chart(won_by, "pass", "Margin, in points", x_range=across, y_range=(0, most))
-    longest = max(1, *(point.y for point in words))
-    length = Chart(
-        [Series("", shades["A"], words)],
-        "pass",
-        "Words after the pass",
-        x_range=across,
-        y_range=(0, longest),
-    )
-    return plot_charts("Margin and length, pass by pass", margins, length)
-
-
 def passes_of(story: Story) -> list[PassDecided]:
     return [each.decided for each in story.passes if each.decided]
 
@@ -393,6 +352,12 @@ class StudyResult(Result, Generic[AnyReport]):
         # A certificate's own questions are the brief there.
         brief = [] if isinstance(self.story.job, Certify) else self._brief()
         return [*self.final_report.sections(), last, *brief]
+
+    def page_sections(self) -> Sequence[Section]:
+        if self.final_report is None:
+            return super().page_sections()
+        brief = [] if isinstance(self.story.job, Certify) else self._brief()
+        return [*self.final_report.page_sections(), *brief]
 
     def to_dict(self) -> dict[str, Any]:
         found = self.final_report.run_fields() if self.final_report else {}

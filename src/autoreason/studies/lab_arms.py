@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import assignments_of, difficulty_order
+from autoreason.report.charts import Lines, Point, Series, colours, line_chart
 from autoreason.report.numbers import UNKNOWN, count, decimal, interval, percent, percent_interval
-from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
 from autoreason.report.report import Section
 from autoreason.report.table import Figure, Table, figures, words
 from autoreason.stats import Estimate
@@ -335,28 +335,6 @@ def arm_notes(arms: Sequence[LabArm], quality_by: str, clusters: str) -> Iterato
         yield "quality", _QUALITIES[quality_by]  # type: ignore[index]
 
 
-def quality_plot(arms: Sequence[LabArm], quality_by: str, costs: str) -> Plot:
-    """One dot per arm: what it took, and how good it was, on the whole scale so that little looks like little."""
-    unit = "US dollars" if costs == "cost" else "calls"
-    dots = {
-        each.arm: Point(
-            price, each.quality, f"{each.arm}: {each.quality:.2f} for {price:.3g} {unit}"
-        )
-        for each in arms
-        if (price := each.means.get(costs)) is not None and each.quality is not None
-    }
-    shades = colours(list(dots))
-    series = [Series(arm, shades[arm], [dot]) for arm, dot in dots.items()]
-    highest = max((dot.x for dot in dots.values()), default=0.0) or 1.0
-    # Qualities are shares, but for a mean gain.
-    gains = [dot.y for dot in dots.values()] if quality_by == "value" else [1.0]
-    low, high = min(0.0, *gains), max(0.0, *gains)
-    scale = (low, high if high > low else 1.0)
-    about = f"{unit} for a cell, with its draft"
-    chart = Chart(series, about, "Quality", x_range=(0, highest), y_range=scale)
-    return plot_charts("Quality for what it takes", chart)
-
-
 def passes_sections(arms: Sequence[LabArm]) -> Iterator[Section]:
     converged = {each.arm: each.converged_by_pass for each in arms if each.converged_by_pass}
     lengths = {each.arm: each.words_by_pass for each in arms if each.words_by_pass}
@@ -380,7 +358,7 @@ def _by_pass(
         for arm, line in lines.items()
     ]
     numbers = [str(first + n) for n in range(longest)]
-    table = Table([*words("arm"), *figures(*numbers)], rows, title)
+    table = Table([*words("arm"), *figures(*numbers)], rows)
     shades = colours(list(lines))
     highest = max(1.0, *(value for line in lines.values() for value in line))
     series = [
@@ -391,8 +369,8 @@ def _by_pass(
         )
         for arm, line in lines.items()
     ]
-    plot = plot_charts(title, Chart(series, "pass", show=show, y_range=(0, highest)))
-    return Section(heading, plots=[plot], tables=[table], detail=True)
+    axes = Lines(series, "pass", show=show, y_range=(0, highest))
+    return Section(heading, charts=[line_chart(title, table, axes)], detail=True)
 
 
 def failures_section(arms: Sequence[LabArm]) -> Section:

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from math import ceil
 from statistics import fmean, stdev
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.report.numbers import UNKNOWN, count, decimal, money, p_statement, p_value, percent
+from autoreason.report.charts import Chart, Interval, Verdict, interval_chart
+from autoreason.report.numbers import (
+    UNKNOWN,
+    count,
+    decimal,
+    listed,
+    money,
+    p_statement,
+    p_value,
+    percent,
+    percent_interval,
+)
 from autoreason.report.table import Column, Figure, Table, words
 from autoreason.stats import BEYOND_CHANCE, Estimate, Test
 from autoreason.stats.shares import cohens_h, group_values, holm
@@ -415,6 +427,67 @@ def _money(value: float) -> str:
 
 def in_points(size: Estimate | None) -> str:
     return f"{size.value * 100:.0f} points" if size and size.value is not None else UNKNOWN
+
+
+_MORE_IS_BETTER = ("preferred", "converged", "kept_contract", "passed", "recovered", "value")
+
+
+def pair_charts(pairs: Sequence[ArmPair]) -> Iterator[Chart]:
+    """The planned tests, those of one question in one chart, each with its interval."""
+    together: dict[tuple[str, Measure], list[ArmPair]] = {}
+    for each in pairs:
+        together.setdefault((each.question, each.measure), []).append(each)
+    questions = Counter(question for question, _ in together)
+    for (question, measure), found in together.items():
+        title = question if questions[question] == 1 else f"{question} ({measure})"
+        preferred, name = measure == "preferred", measure.replace("_", " ")
+        firsts = {each.first for each in found}
+        first = firsts.pop() if len(firsts) == 1 else "the first"
+        unlike = [each.second for each in found if each.shown != _leaves_out_zero(each)]
+        disagree = (
+            f" Against {listed(unlike)} test and line say different things; the test decides."
+            if unlike
+            else ""
+        )
+        yield interval_chart(
+            title,
+            [_interval(each) for each in found],
+            sides=("judges prefer the other", f"judges prefer {first}")
+            if preferred
+            else (f"less {name}", f"more {name}"),
+            middle=0.5 if preferred else 0.0,
+            scale=(0.0, 1.0) if preferred else (-1.0, 1.0) if measure in SHARES else None,
+            show=percent if preferred else partial(in_units, measure),
+            note=f"The dot is what was seen, the line how far it can be off (95 % for all planned tests).{disagree}",
+        )
+
+
+def _leaves_out_zero(pair: ArmPair) -> bool:
+    low, high = pair.difference.low, pair.difference.high
+    return low is not None and high is not None and (low > 0 or high < 0)
+
+
+def _interval(pair: ArmPair) -> Interval:
+    found, preferred = pair.difference, pair.measure == "preferred"
+    better = pair.measure in _MORE_IS_BETTER
+    verdict: Verdict = ""
+    if pair.shown and found.value:
+        verdict = "shown" if not better else "good" if found.value > 0 else "bad"
+    size = " ".join(difference(pair.measure, found))
+    if preferred:
+        value, low, high = (
+            None if each is None else (1 + each) / 2
+            for each in (found.value, found.low, found.high)
+        )
+        found = replace(found, value=value, low=low, high=high)
+        size = percent_interval(found)
+    said = "not shown"
+    if verdict:
+        ahead, more = pair.ahead, (pair.difference.value or 0.0) > 0
+        said = f"judges prefer {ahead}" if preferred else "more" if more else "less"
+    elif pair.difference.reason:
+        said = f"no interval, {pair.difference.reason}"
+    return Interval(f"{pair.first} against {pair.second}", found, f"{size}: {said}", verdict)
 
 
 def comparisons_table(pairs: Sequence[ArmPair], clusters: str) -> Table:

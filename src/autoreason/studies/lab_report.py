@@ -14,9 +14,9 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import describe_level, program_files
-from autoreason.report.numbers import count, decimal, percent_interval
+from autoreason.report.numbers import count, percent_interval
 from autoreason.report.report import NOTHING_KNOWN, Report, Section
-from autoreason.report.table import Figure, Table, figures, words
+from autoreason.report.table import Table, figures, words
 from autoreason.story import Story
 from autoreason.studies.lab_arms import (
     DifficultyShares,
@@ -27,7 +27,6 @@ from autoreason.studies.lab_arms import (
     failures_section,
     passes_sections,
     quality_measure,
-    quality_plot,
     share,
     shares_by_difficulty,
 )
@@ -41,6 +40,7 @@ from autoreason.studies.lab_comparisons import (
     describe_finding,
     in_points,
     in_units,
+    pair_charts,
     turned,
 )
 from autoreason.studies.lab_suite import (
@@ -57,13 +57,15 @@ from autoreason.studies.lab_suite import (
 from autoreason.studies.lab_trees import (
     TrajectoryTree,
     draw_tree,
-    draw_tree_legend,
     trajectory_trees,
 )
+from autoreason.studies.lab_tries import SuiteTry, find_tries, side_by_side
 from autoreason.studies.panel_report import (
     CountedBallot,
     PanelReport,
+    duel_chart,
     duels,
+    duels_with,
     notes,
     report,
     standings,
@@ -76,7 +78,8 @@ _HEADINGS = {
     "rules": "Rules of research",
     "problems": "Programs",
 }
-_MAX_NAMED, _MAX_LEFT_OUT, _MAX_TREES = 5, 20, 24
+_ARMS = "What each came to, and what it took"
+_MAX_NAMED, _MAX_LEFT_OUT, _MAX_TREES = 5, 20, 6
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
@@ -114,6 +117,8 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     spent: Spent
     trees: tuple[TrajectoryTree, ...]
     """Who won each pass, for every task and every arm that is a tournament."""
+    tries: tuple[SuiteTry, ...] = ()
+    """Every task in every repeat: what each arm delivered, its place with the judges, and its run."""
     clusters: str
     """What was drawn again, and whose signs were flipped: `task`, or `pair`, a task in a repeat by both arms."""
     costs: str
@@ -178,6 +183,16 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     def sections(self) -> list[Section]:
         return [*_results(self), *_details(self)]
 
+    def page_sections(self) -> list[Section]:
+        """The charts that answer what was asked, the texts, what it cost; all else is evidence."""
+        evidence = [
+            each._replace(folded=True, title=each.title or "Method, and what was left out")
+            for each in self.sections()
+            if each.title != _ARMS
+        ]
+        arms = [each for each in self.sections() if each.title == _ARMS]
+        return [*_charts(self), *_tries(self), *arms, *evidence]
+
     def data(self) -> list[Table]:
         rows = [
             (
@@ -192,7 +207,12 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         return [Table(words(*names, "converged"), rows, "trees")]
 
 
-def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabReport:
+def lab_report(
+    story: Story,
+    origin: Mapping[str, str] = NOTHING_KNOWN,
+    texts: Mapping[str, str] = NOTHING_KNOWN,
+) -> LabReport:
+    """The report on what is recorded of a suite; `texts` are those delivered, by the part of their cell."""
     suite = suite_of(story.task)
     assert suite is not None
     finished = sorted(story.of(CellFinished), key=lambda each: each.cell.number)
@@ -216,6 +236,7 @@ def lab_report(story: Story, origin: Mapping[str, str] = NOTHING_KNOWN) -> LabRe
         left_out=tuple(_find_left_out(suite, finished)),
         spent=spent,
         trees=tuple(trajectory_trees(suite, finished)),
+        tries=tuple(find_tries(suite, finished, values, texts)),
         clusters="task" if suite.many_tasks else "pair",
         costs="calls" if spent.cost is None or not spent.cost else "cost",
         quality_by=quality_by,
@@ -361,7 +382,7 @@ def _results(found: LabReport) -> list[Section]:
         parts = [Section("Answers", answers), Section("Comparisons", _columns(found), [table])]
         rows = _method(found)
     about = [*arm_notes(found.arms, found.quality_by, found.clusters), *_research_notes(found)]
-    arms = Section("Arms", about, [arms_table(found.arms, found.quality_by)])
+    arms = Section(_ARMS, about, [arms_table(found.arms, found.quality_by)])
     if found.form == "strategies":
         panels, rows = _panel_section(found)
         parts = [arms, *panels]
@@ -371,6 +392,36 @@ def _results(found: LabReport) -> list[Section]:
     if more := len(found.left_out[_MAX_LEFT_OUT:]):
         rows.append(("Left out", f"and {more} more reasons"))
     return [*parts, *_program_sections(found), Section(sentences=rows)]
+
+
+def _charts(found: LabReport) -> Iterator[Section]:
+    """The one plot that answers the question; of several questions one for each."""
+    if found.cells < found.planned:
+        # Nothing is concluded before all have ended.
+        return
+    panel = next(iter(found.panels.values()), None) if found.form == "strategies" else None
+    if panel:
+        first = found.arms[0].arm
+        if first in panel.names():
+            title = f"{first} against each of the others"
+            chart = duel_chart(panel, title, duels_with(panel, first))
+            yield Section("How often judges prefer it", charts=[chart])
+    elif found.pairs:
+        yield Section("What was asked", charts=list(pair_charts(found.pairs)))
+
+
+def _tries(found: LabReport) -> Iterator[Section]:
+    if not found.tries:
+        return
+    arms = [each.arm for each in found.arms]
+    readable = found.form not in ("problems", "rules")
+    base = next((arm for arm in ("single", arms[-1]) if arm in arms), "") if readable else ""
+    told = {
+        "problems": "✓: the program passes its tests. ",
+        "rules": "The gain of the result on evaluations that decided nothing. ",
+    }.get(found.form, "The number is the place that judges gave a text in its try. ")
+    how = f"{told}Choose one to read it; each names the run that it is from."
+    yield Section("Every try", [("", how)], texts=side_by_side(found.tries, base=base))
 
 
 def _research_notes(found: LabReport) -> Rows:
@@ -473,9 +524,6 @@ def _details(found: LabReport) -> Iterator[Section]:
         # What could be shown is said by the plan, for the tests that were planned.
         rows = [row for row in notes(panel) if row[0] != "Power"]
         yield Section(f"Judges of {arms}", rows, detail=True)
-    if any(each.quality is not None for each in found.arms):
-        plot = quality_plot(found.arms, found.quality_by, found.costs)
-        yield Section("Cost for quality", plots=[plot], detail=True)
     yield from passes_sections(found.arms)
     yield from _trees(found)
     if any(each.of for arm in found.arms for each in arm.failures):
@@ -494,20 +542,9 @@ def _trees(found: LabReport) -> Iterator[Section]:
         "Each line follows the current text from pass to pass; from its end dots lead to the "
         "numbers of its repeats. Lines separate where different candidates won. A win of B adds 1 to the drift "
         "from the first draft, a win of AB 0.5, as in the paper. Lines of equal drift are drawn "
-        "side by side; the table has the numbers. Small circles are candidates that lost; a star "
+        "side by side; the tables have the numbers. Small circles are candidates that lost; a star "
         f"marks convergence.{rest}"
     )
-    rows = [
-        (
-            *(tree.task, tree.arm, ", ".join(map(str, node.ended)), " ".join(node.way)),
-            node.drift,
-            Figure(node.words, decimal(node.words)),
-            f"{len(node.converged)} of {len(node.ended)}",
-        )
-        for tree in shown
-        for node in tree.ways
-    ]
-    measured = figures("drift", "words", "converged")
-    table = Table([*words("task", "arm", "repeats", "winners"), *measured], rows)
-    plots = [draw_tree_legend(shown), *map(draw_tree, shown)]
-    yield Section("Trajectory trees", [("", explained)], [table], plots, detail=True)
+    yield Section(
+        "Trajectory trees", [("", explained)], charts=[*map(draw_tree, shown)], detail=True
+    )

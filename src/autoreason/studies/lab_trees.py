@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from statistics import fmean
 
 from msgspec import Struct
 
 from autoreason.characters import in_markup
-from autoreason.report.numbers import shorten
-from autoreason.report.plot import Plot, colours, draw_legend, frame, label
+from autoreason.report.charts import Chart, colours, draw_legend, frame, label_at
+from autoreason.report.numbers import decimal, shorten
+from autoreason.report.table import Figure, Table, figures, words
 from autoreason.studies.lab_suite import CellFinished, CellResult, Suite
 from autoreason.tournament.voting import SLOT_NAMES, slots_and
 
@@ -88,22 +89,29 @@ _DOT, _LINE, _LONGEST = 7, 14, 24
 """The radius of a winner, the height of a label, and the most characters of its repeats."""
 
 
-def draw_tree(tree: TrajectoryTree) -> Plot:
+def draw_tree(tree: TrajectoryTree) -> Chart:
     """Passes across, more drift from the first draft up; repeats part where different candidates win."""
     title = f"Trajectories of {tree.arm} on {tree.task}"
-    return Plot(title, lambda: _draw(tree, title))
+    rows = [
+        (
+            *(", ".join(map(str, node.ended)), " ".join(node.way), node.drift),
+            Figure(node.words, decimal(node.words)),
+            f"{len(node.converged)} of {len(node.ended)}",
+        )
+        for node in tree.ways
+    ]
+    columns = [*words("repeats", "winners"), *figures("drift", "words", "converged")]
+    return Chart(title, Table(columns, rows), lambda: _draw(tree, title))
 
 
-def draw_tree_legend(trees: Iterable[TrajectoryTree]) -> Plot:
-    slots = {slot for tree in trees for node in tree.nodes for slot in (*node.way, *node.beaten)}
+def _legend(tree: TrajectoryTree, width: int, top: float) -> tuple[list[str], float]:
+    slots = {slot for node in tree.nodes for slot in (*node.way, *node.beaten)}
     named = {
         SLOT_NAMES.get(slot, "undecided"): shade
         for slot, shade in _shades().items()
         if slot in slots
     }
-    title = "Candidates in the trees"
-    parts, height = draw_legend(named, _WIDTH, 0)
-    return Plot(title, lambda: frame(title, _WIDTH, height, parts, "tree"))
+    return draw_legend(named, width, top)
 
 
 def _shades() -> dict[str, str]:
@@ -136,7 +144,7 @@ def _draw(tree: TrajectoryTree, title: str) -> str:
         if not node.way:
             continue
         from_x, from_y = places[node.way[:-1]]
-        dots.append(label(winner, x, y + 3, "mark", "middle"))
+        dots.append(label_at(winner, x, y + 3, "mark", "middle"))
         lines.append(
             f'<path class="line" style="stroke-width:{min(6.0, 1.5 + 0.5 * len(node.repeats)):g};'
             f'color:{shades[winner]}" d="M{from_x:.1f} {from_y:.1f}L{x:.1f} {y:.1f}"/>'
@@ -156,25 +164,31 @@ def _draw(tree: TrajectoryTree, title: str) -> str:
         repeats = shorten(", ".join(map(str, node.ended)), _LONGEST)
         losers += [
             f'<path class="lead" fill="none" d="M{x:.1f} {y:.1f}H{right - 20:.1f}L{right - 4:.1f} {height:.1f}"/>',
-            label(f"{repeats} ★" if node.converged else repeats, right, height + 4),
+            label_at(f"{repeats} ★" if node.converged else repeats, right, height + 4),
         ]
     low, high = min(heights[0], *(y for _, y in places.values())), max(heights[-1], 0)
     high = max([high, *(y for _, y in places.values())])
     bottom = _TOP + high - low + _STEP
     numbers = range(0, longest + 1, -(-longest // 20))
+    width = max(_WIDTH, round(right) + 6 * _LONGEST)
+    legend, end = _legend(tree, width, bottom + _BOTTOM)
     return frame(
         title,
-        max(_WIDTH, round(right) + 6 * _LONGEST),
-        bottom + _BOTTOM,
+        width,
+        end + 4,
         [
-            label(f"{tree.arm}, {tree.task}", 10, 18, "title"),
+            label_at(f"{tree.arm}, {tree.task}", 10, 18, "title"),
             # Without numbers: where ways would lie on each other they are drawn apart.
-            label("more drift ↑", 10, 36, "muted"),
+            label_at("more drift ↑", 10, 36, "muted"),
             f'<g transform="translate(0 {_TOP + _STEP - low:.1f})">',
             *(*losers, *lines, *dots, "</g>"),
-            *(label(str(n), _LEFT + n * across, bottom + 28, "muted", "middle") for n in numbers),
-            label("pass", (_LEFT + right) / 2, bottom + 44, "muted", "middle"),
-            label("repeats", right, bottom + 28, "muted"),
+            *(
+                label_at(str(n), _LEFT + n * across, bottom + 28, "muted", "middle")
+                for n in numbers
+            ),
+            label_at("pass", (_LEFT + right) / 2, bottom + 44, "muted", "middle"),
+            label_at("repeats", right, bottom + 28, "muted"),
+            *legend,
         ],
         "tree",
     )

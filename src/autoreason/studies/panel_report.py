@@ -14,6 +14,7 @@ from autoreason.contract import count_words
 from autoreason.events import BallotCast
 from autoreason.job_types import Judge
 from autoreason.jobs.job import last_panel
+from autoreason.report.charts import Chart, Interval, Verdict, interval_chart
 from autoreason.report.numbers import (
     UNKNOWN,
     agreement,
@@ -32,7 +33,9 @@ from autoreason.report.numbers import (
     positions,
 )
 from autoreason.report.report import Report, Section
+from autoreason.report.side_by_side import SideBySide, Tone, Try, Version
 from autoreason.report.table import Table, figures, words
+from autoreason.settings import short_model
 from autoreason.stats import BEYOND_CHANCE, Estimate, Test, ranks
 from autoreason.stats.ranks import Ranking
 from autoreason.stats.shares import clustered_share, even_share_test, group_values, sign_test
@@ -76,6 +79,11 @@ class EntryDuel(Struct, frozen=True, kw_only=True):
             return None
         return self.second if self.wins > self.losses else self.first
 
+    def is_shown(self, wins_by_chance: float) -> bool:
+        """Whether it is beyond chance, after what a winner takes of the 5 %."""
+        p = self.p_value_adjusted
+        return p is not None and p + wins_by_chance <= BEYOND_CHANCE
+
     def seen_from(self, name: str) -> EntryDuel:
         if name == self.first:
             return self
@@ -91,6 +99,12 @@ class EntryDuel(Struct, frozen=True, kw_only=True):
             losses=self.wins,
             preferred=replace(share, value=value, low=low, high=high),
         )
+
+
+class JudgeRanking(Struct, frozen=True, kw_only=True):
+    model: str
+    ranking: tuple[str, ...] | None
+    """Best first; None where the ballot was not valid."""
 
 
 class PanelReport(Report, Struct, frozen=True, kw_only=True):
@@ -128,6 +142,10 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """Judges saw two texts at a time; the text with the most votes leads."""
     clustered: bool = False
     """What is inferred rests on whole repeats."""
+    texts: dict[str, str] = {}
+    """What was judged, by name; empty where panels of several tries are counted together."""
+    rankings: tuple[JudgeRanking, ...] = ()
+    """What each judge answered, in the order in which they were asked."""
 
     heading = "A blind panel"
 
@@ -139,9 +157,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         losers = [
             duel.behind
             for duel in self.duels
-            if duel.behind is not None
-            and duel.p_value_adjusted is not None
-            and duel.p_value_adjusted + self.wins_by_chance <= BEYOND_CHANCE
+            if duel.behind is not None and duel.is_shown(self.wins_by_chance)
         ]
         lose = describe_losers([name for name in self.names() if name in losers])
         if len(leaders) > 1:
@@ -164,8 +180,50 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     def sections(self) -> list[Section]:
         return [Section(tables=[standings(self), win_matrix(self)]), Section(sentences=notes(self))]
 
+    def page_sections(self) -> list[Section]:
+        leader = self.standings[0].name
+        found = [Section("How judges placed them", charts=[standings_chart(self)])]
+        if self.texts:
+            places = {each.name: at for at, each in enumerate(self.standings, 1)}
+            tones: dict[int, Tone] = {1: "first", 2: "second"}
+            versions = [
+                Version(
+                    each.name,
+                    self.texts[each.name],
+                    str(places[each.name]),
+                    f"place {places[each.name]} · {count(each.words, 'word')}",
+                    tones.get(places[each.name], ""),
+                )
+                for each in self.standings
+                if each.name in self.texts
+            ]
+            texts = SideBySide([Try("", "", versions)], base=leader)
+            found.append(Section("The texts", texts=texts))
+        if self.rankings:
+            found.append(Section("The rankings", tables=[_rankings(self)]))
+        titled = [
+            each._replace(title=each.title or "How it was counted") for each in self.sections()
+        ]
+        every = duel_chart(self, "How often judges prefer one text to another", self.duels)
+        titled.insert(0, Section("All pairs", charts=[every]))
+        return [*found, *(each._replace(folded=True) for each in titled)]
+
     def names(self) -> list[str]:
         return [each.name for each in self.standings]
+
+
+def _rankings(found: PanelReport) -> Table:
+    """A line for each judge, best on the left."""
+    places = max(1, *(len(each.ranking or ()) for each in found.rankings))
+    rows = [
+        (
+            f"{at}. {short_model(each.model)}",
+            *(each.ranking or ("no valid answer",)),
+            *[""] * (places - len(each.ranking or ("",))),
+        )
+        for at, each in enumerate(found.rankings, 1)
+    ]
+    return Table(words("judge", *("best", *[""] * (places - 2), "last")[:places]), rows)
 
 
 def standings(found: PanelReport) -> Table:
@@ -209,12 +267,70 @@ def duels(found: PanelReport, against: str) -> Table:
             p_value(each.test.p_value),
             p_value(each.p_value_adjusted),
         )
-        for duel in found.duels
-        if against in (duel.first, duel.second)
-        for each in [duel.seen_from(against)]
+        for each in duels_with(found, against)
     ]
     heads = ("won", "lost", "preferred (95 % for all pairs)", "p", "p, corrected")
     return Table([*words(f"{against} against"), *figures(*heads)], rows)
+
+
+def duel_chart(found: PanelReport, title: str, pairs: Sequence[EntryDuel]) -> Chart:
+    """How often judges prefer one text to another, with intervals that hold for all pairs."""
+    rows = []
+    for each in pairs:
+        shown = each.is_shown(found.wins_by_chance)
+        verdict: Verdict = "" if not shown else "good" if each.wins > each.losses else "bad"
+        ahead = each.second if each.behind == each.first else each.first
+        said = f"judges prefer {ahead}" if shown else "not shown"
+        if each.preferred.low is None:
+            said = f"{said}; no interval, {each.preferred.reason}"
+        label = f"{each.first} against {each.second}"
+        rows.append(
+            Interval(label, each.preferred, f"{percent_interval(each.preferred)}: {said}", verdict)
+        )
+    firsts = {each.first for each in pairs}
+    first = firsts.pop() if len(firsts) == 1 else "the first"
+    return interval_chart(
+        title,
+        rows,
+        sides=("judges prefer the other", f"judges prefer {first}"),
+        note=f"{_DOT_AND_LINE} for all pairs together). A line that crosses the middle shows nothing."
+        + (
+            " The points say who wins; what that leaves of 5 % is for pairs."
+            if found.chance
+            else ""
+        ),
+    )
+
+
+def standings_chart(found: PanelReport) -> Chart:
+    """What judges gave each text; which of them wins is said by the conclusion alone."""
+    last, rivals = (0, 1) if found.pairwise else (1, len(found.standings) - 1)
+    rows = [
+        Interval(
+            each.name,
+            each.mean_points,
+            f"{interval(each.mean_points)} points" + (": the winner" * (each.name == found.winner)),
+            "good" if each.name == found.winner else "",
+        )
+        for each in found.standings
+    ]
+    return interval_chart(
+        "Points from each judge",
+        rows,
+        sides=("last for all judges", "first for all judges"),
+        middle=last + rivals / 2,
+        middle_label="what a text gets if judges see no difference",
+        scale=(last, last + rivals),
+        show="{:g}".format,
+        note=f"{_DOT_AND_LINE} for all texts together).",
+    )
+
+
+_DOT_AND_LINE = "The dot is what was seen, the line how far it can be off (95 %"
+
+
+def duels_with(found: PanelReport, against: str) -> list[EntryDuel]:
+    return [duel.seen_from(against) for duel in found.duels if against in (duel.first, duel.second)]
 
 
 def notes(found: PanelReport) -> list[tuple[str, str]]:
@@ -260,7 +376,7 @@ def _describe_position(found: PanelReport) -> str:
 
 
 def _describe_ballots(found: PanelReport) -> str:
-    of = f", of {jury(found.judges)}" if found.judges else ""
+    of = f", of {jury(map(short_model, found.judges))}" if found.judges else ""
     flipped = "left out because the judge flipped with the order"
     abstained = f"; {found.abstained} {flipped}" if found.abstained else ""
     invalid = count(found.invalid, "invalid ballot") if found.invalid else "no invalid ballots"
@@ -495,6 +611,8 @@ def panel_report(story: Story) -> PanelReport:
     return replace(
         report(judged, words, ballots, **known),
         violations=broken,
+        texts={entry.name: entry.text for entry in story.task.entries},
+        rankings=tuple(JudgeRanking(model=e.model, ranking=e.ranking) for e in ballots),
         # A suite records the lengths of all arms, also of one whose text is judged under another's name.
         words_before_cut={name: cut_from[name] for name in broken if name in cut_from},
     )

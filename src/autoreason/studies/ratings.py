@@ -34,10 +34,13 @@ from autoreason.studies.rating_packet import (
     HIGHEST,
     LINES,
     LOWEST,
+    BlindTask,
     KeyOpening,
+    NamedTask,
     Packet,
     PacketKey,
     Sheet,
+    check_name,
     lock_packet,
     open_key,
     opening,
@@ -48,6 +51,7 @@ from autoreason.studies.rating_packet import (
 )
 from autoreason.task import read_text
 from autoreason.tournament.evidence import chance_of_margin
+from autoreason.tournament.rounds import describe_text, is_first_draft
 
 Rankings = tuple[tuple[str, ...], ...]
 """How people or a panel ranked the texts of one task, by name and best first."""
@@ -413,6 +417,62 @@ def _compare(
     # A person's pairs are not independent: the interval rests on persons.
     pairs = clustered_share(group_values(agreed), noun="person")
     return AgreementWithPanel(tasks=tuple(tasks), pairs=pairs, tied=tied)
+
+
+class _RankedRound(Struct, forbid_unknown_fields=True):
+    round: int
+    ranking: tuple[str, ...]
+
+
+class PageVotes(Struct, forbid_unknown_fields=True):
+    """What a reader of a run's page ranked before a look at the judges."""
+
+    run: str
+    rater: str
+    saved: datetime
+    rounds: tuple[_RankedRound, ...]
+
+
+def read_votes(path: Path) -> PageVotes:
+    try:
+        votes = msgspec.json.decode(read_text(path, "votes"), type=PageVotes)
+    except msgspec.MsgspecError:
+        raise InvalidInput(f"{path} has no votes saved on the page of a run") from None
+    return votes
+
+
+def votes_report(votes: PageVotes, story: Story) -> RatingsReport:
+    """A reader's rankings of the texts of rounds, beside those of the judges."""
+    judged = {one.number: one for one in story.passes if one.verdict}
+    tasks, named, panel = [], [], []
+    for ranked in votes.rounds:
+        one = judged.get(ranked.round)
+        slots = sorted(one.verdict.scores) if one and one.verdict else []
+        if one is None or sorted(ranked.ranking) != slots:
+            raise InvalidInput(f"run {votes.run} has no round {ranked.round} with these texts")
+        names = {slot: describe_text(slot, first=is_first_draft(one, story)) for slot in slots}
+        if len(set(names.values())) < len(slots):
+            names = {slot: f"{name} {slot}" for slot, name in names.items()}
+        tasks.append(BlindTask(f"Round {ranked.round}", tuple(slots)))
+        named.append(NamedTask("", names))
+        cast = [ballot.ranking for ballot in one.ballots if ballot.ranking]
+        panel.append(tuple(tuple(names[slot] for slot in ranking) for ranking in cast))
+    if not tasks:
+        raise InvalidInput("no round is ranked; rank the texts of one on the page, and save again")
+    seed = story.settings.seed if story.settings else 0
+    packet = Packet(
+        id=votes.run, created=votes.saved, orders_seed=seed, tasks=tuple(tasks), files={}, key=""
+    )
+    sheet = Sheet(check_name(votes.rater), 0, finished=True)
+    sheet.rankings = {at: ranked.ranking for at, ranked in enumerate(votes.rounds)}
+    return ratings_report(
+        packet,
+        PacketKey(packet=votes.run, seed=seed, tasks=tuple(named)),
+        [sheet],
+        KeyOpening(at=votes.saved, ratings={}),
+        digests={},
+        panel=panel,
+    )
 
 
 class _PanelFile(Struct, forbid_unknown_fields=True):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from autoreason.contract import count_words
 from autoreason.keys import PAIR, Key, judge_of
 from autoreason.report.numbers import (
+    UNKNOWN,
     agreement,
     by_chance,
     count,
@@ -20,11 +21,12 @@ from autoreason.report.numbers import (
     percent_range,
     positions,
 )
+from autoreason.report.table import Table, figures, words
 from autoreason.story import CONFIRMATION
 from autoreason.tournament.voting import SLOT_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from autoreason import events
     from autoreason.contract import Contract, Violation
@@ -436,3 +438,24 @@ def _dropped_texts(story: Story) -> list[str]:
         f"{slot} in {number} of {len(story.passes)} passes"
         for slot, number in sorted(found.items())
     ]
+
+
+def passes_table(passes: Sequence[events.PassDecided]) -> Table:
+    measured = figures("margin", "by chance", "ballots", "words")
+    columns = [*figures("pass"), *words("winner", "points"), *measured]
+    return Table(columns, [_pass_row(each) for each in passes])
+
+
+def _pass_row(decided: events.PassDecided) -> tuple[str, ...]:
+    won, verdict = decided.winner or "inconclusive", decided.verdict
+    if verdict is None:
+        judged = (UNKNOWN,) * 4
+    else:
+        margin = "tie" if verdict.tied else str(verdict.margin)
+        judged = (
+            scores(verdict.scores),
+            margin,
+            percent(verdict.chance),
+            " + ".join([str(verdict.ballots), *code_voters(verdict)]),
+        )
+    return (str(decided.number), won, *judged, f"{decided.words:,}")

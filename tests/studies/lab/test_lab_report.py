@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
-from autoreason.report.plot import Chart
 from autoreason.settings import Models, make_settings
 from autoreason.story import Story
-from autoreason.studies.lab_arms import quality_plot
 from autoreason.studies.lab_report import LabReport, lab_report
 from autoreason.studies.lab_suite import (
     CellFinished,
@@ -90,36 +87,6 @@ def test_quality_is_explained_and_an_arm_that_was_judged_elsewhere_has_none() ->
     plain = a_report(replace(suite, comparisons=()), cells)
     assert not plain.quality_by
     assert "quality" not in said(plain)
-
-
-@pytest.mark.parametrize(
-    ("by", "qualities", "scale"),
-    [
-        ("preferred", (0.48, 0.52), (0.0, 1.0)),
-        ("value", (2.0, 2.1), (0.0, 2.1)),
-        ("value", (-0.5, 0.0), (-0.5, 0.0)),
-    ],
-)
-def test_the_plot_of_cost_and_quality_has_the_whole_scale_and_joins_no_arms(
-    by: str,
-    qualities: tuple[float, float],
-    scale: tuple[float, float],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    suite = a_suite()
-    report = a_report(suite, [a_cell(arm, "B", words=9) for arm in suite.arms])
-    arms = [
-        replace(arm, quality=quality, means={"calls": 10.0 + at})
-        for at, (arm, quality) in enumerate(zip(report.arms, qualities, strict=False))
-    ]
-    drawn: list[Chart] = []
-    monkeypatch.setattr(
-        "autoreason.studies.lab_arms.plot_charts", lambda _, chart: drawn.append(chart)
-    )
-    quality_plot(arms, by, "calls")
-    (chart,) = drawn
-    assert chart.y_range == scale
-    assert [len(each.points) for each in chart.series] == [1, 1]
 
 
 def test_drafts_that_are_sampled_are_no_passes() -> None:

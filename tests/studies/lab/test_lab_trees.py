@@ -7,12 +7,7 @@ from xml.etree import ElementTree
 
 from tests.studies.lab.cells import a_cell, a_suite
 
-from autoreason.studies.lab_trees import (
-    TrajectoryTree,
-    draw_tree,
-    draw_tree_legend,
-    trajectory_trees,
-)
+from autoreason.studies.lab_trees import TrajectoryTree, draw_tree, trajectory_trees
 
 CELLS = [
     a_cell("contest", "B AB A A", 1, words_by_pass=(100, 120, 140, 140, 140)),
@@ -58,7 +53,7 @@ def test_every_node_is_a_dot_and_no_two_lie_on_each_other() -> None:
     assert "pass 2: AB; repeats 1, 2; 145 words" in plot.svg
     (many,) = trajectory_trees(a_suite(), [a_cell("contest", "B2 ? " + "AB " * 60)])
     assert "pass 1: B2" in draw_tree(many).svg
-    assert "B2, a revision" in draw_tree_legend([many]).svg
+    assert "B2, a revision" in draw_tree(many).svg
 
 
 def test_no_circle_lies_on_a_label_or_on_the_axis() -> None:

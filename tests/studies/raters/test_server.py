@@ -279,7 +279,7 @@ def test_no_word_is_lost(text: str) -> None:
         ("[us]\n\n[us]: https://a.b", "<p>[us]</p><p>[us]: https://a.b</p>"),
         (
             "| a | b |\n|---|---|\n| 1 | **2** |",
-            '<div class="wide"><table><thead><tr><th>a</th><th>b</th></tr></thead>'
+            '<div class="wide" tabindex="0"><table><thead><tr><th>a</th><th>b</th></tr></thead>'
             "<tbody><tr><td>1</td><td><strong>2</strong></td></tr></tbody></table></div>",
         ),
         ("a\u202eb\u2066c\u200f", "<p>a&lt;U+202E&gt;b&lt;U+2066&gt;c&lt;U+200F&gt;</p>"),

@@ -140,10 +140,21 @@ def report(folder: Path, yes: bool, panels: tuple[str, ...], book: Journal) -> R
 
     A panel is a run of `autoreason judge` over the same files, the run whose texts are rated, or a
     file that ends in .json: {"rankings": [["one.md", "two.md"], …]}, best first.
+
+    In place of a folder, a file of votes saved on the page of a run is compared with its judges.
     """
     from autoreason.studies.rating_packet import opening, read_packet
-    from autoreason.studies.ratings import conclude, panel_of, read_panel
+    from autoreason.studies.ratings import (
+        conclude,
+        panel_of,
+        read_panel,
+        read_votes,
+        votes_report,
+    )
 
+    if folder.is_file():
+        votes = read_votes(folder)
+        return votes_report(votes, book.story(book.find(votes.run).id))
     read_packet(folder)
     rankings = []
     for name in panels:

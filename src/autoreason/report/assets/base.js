@@ -2,7 +2,7 @@
 // Shared by all pages: tabs with arrow keys, and the switch between light and dark. Nothing is computed here.
 
 /** @type {(selector: string, within?: ParentNode) => HTMLElement[]} */
-const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const all = (selector, within = document) => Array.from(within.querySelectorAll(selector));
 
 /** Show one panel of a row of tabs, as the WAI pattern has it. @param {HTMLElement} tab */
 const choose = (tab) => {
@@ -33,7 +33,8 @@ document.addEventListener("keydown", (event) => {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (!tab || !step) return;
   const tabs = all("[role=tab]", /** @type {HTMLElement} */ (tab.parentElement));
-  const next = tabs[(tabs.indexOf(/** @type {HTMLElement} */ (tab)) + step + tabs.length) % tabs.length];
+  const next =
+    tabs[(tabs.indexOf(/** @type {HTMLElement} */ (tab)) + step + tabs.length) % tabs.length];
   choose(next);
   next.focus();
 });

@@ -8,6 +8,7 @@ export const seen = { state: null, sheet: null };
 
 const unsaved = [];
 let sending = false;
+/** @type {(note: string) => void} */
 let moved = () => {};
 
 // What to do when another person has the desk, or no one.
@@ -108,7 +109,7 @@ window.addEventListener("beforeunload", (event) => {
 });
 
 export async function leave() {
-  document.activeElement?.blur();
+  /** @type {HTMLElement | null} */ (document.activeElement)?.blur();
   while (unsaved.length) await new Promise((resolve) => setTimeout(resolve, 50));
   try {
     seen.state = (await ask("/api/leave", {})).answer;

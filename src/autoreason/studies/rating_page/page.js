@@ -27,7 +27,11 @@ function show(note = "") {
 function showWelcome(note) {
   say("");
   const name = make("input", {
-    id: "name", type: "text", required: true, maxlength: seen.state.max_name_length, autocomplete: "name",
+    id: "name",
+    type: "text",
+    required: true,
+    maxlength: seen.state.max_name_length,
+    autocomplete: "name",
   });
   name.value = seen.state.rater ?? "";
   name.readOnly = seen.state.rater !== null;
@@ -43,12 +47,27 @@ function showWelcome(note) {
       show(answer.error);
     }
   };
-  const texts = `${seen.state.texts} texts` + (seen.state.tasks > 1 ? ` for ${seen.state.tasks} tasks` : " for one task");
-  const form = make("form", { class: "begin", onsubmit: begin },
+  const texts =
+    `${seen.state.texts} texts` +
+    (seen.state.tasks > 1 ? ` for ${seen.state.tasks} tasks` : " for one task");
+  const form = make(
+    "form",
+    { class: "begin", onsubmit: begin },
     make("label", { class: "field", for: "name" }, "Your name"),
     make("div", { class: "row" }, name, make("button", { class: "main" }, "Begin")),
-    make("p", { class: "faint" }, "If you have begun before, the same name brings you back to where you were."));
-  fill(true, noteOf(note), make("p", { class: "above" }, texts), prose(seen.state.instructions), form);
+    make(
+      "p",
+      { class: "faint" },
+      "If you have begun before, the same name brings you back to where you were.",
+    ),
+  );
+  fill(
+    true,
+    noteOf(note),
+    make("p", { class: "above" }, texts),
+    prose(seen.state.instructions),
+    form,
+  );
   promote();
 }
 
@@ -68,11 +87,18 @@ function showTaken(note) {
     seen.sheet = seen.state.sheet;
     show();
   };
-  fill(true, noteOf(note),
+  fill(
+    true,
+    noteOf(note),
     heading(`${rater} is rating now`),
-    make("p", {}, `One person rates at a time. This page goes on by itself when ${rater} is done or hands over.`),
+    make(
+      "p",
+      {},
+      `One person rates at a time. This page goes on by itself when ${rater} is done or hands over.`,
+    ),
     make("p", { class: "faint" }, `Last click at ${clock}.`),
-    button(`${rater} has left: free the desk`, clear));
+    button(`${rater} has left: free the desk`, clear),
+  );
   watch();
 }
 
@@ -91,11 +117,13 @@ function watch() {
 }
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest("textarea, input[type=text]");
+  const target = /** @type {Element} */ (event.target);
+  const typing = target.closest("textarea, input[type=text]");
   if (!seen.sheet || typing || event.ctrlKey || event.altKey || event.metaKey) return;
   if (/^[1-5]$/.test(event.key)) {
-    main.querySelector(`fieldset.next input[value="${event.key}"]`)?.click();
-  } else if (event.key === "Enter" && !event.target.closest("button, summary")) {
+    const choice = main.querySelector(`fieldset.next input[value="${event.key}"]`);
+    /** @type {HTMLElement | null} */ (choice)?.click();
+  } else if (event.key === "Enter" && !target.closest("button, summary")) {
     const next = document.getElementById("next");
     if (next) {
       event.preventDefault();

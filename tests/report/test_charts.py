@@ -1,4 +1,4 @@
-"""A plot is the same bytes every time, and holds nothing that acts."""
+"""A chart is the same bytes every time, has its numbers as a table, and holds nothing that acts."""
 
 from __future__ import annotations
 
@@ -8,18 +8,35 @@ from xml.etree import ElementTree
 
 import pytest
 
-from autoreason.report.plot import Chart, Plot, Point, Series, colours, plot_charts
+from autoreason.report.charts import (
+    Chart,
+    Interval,
+    Lines,
+    Point,
+    Series,
+    Verdict,
+    colours,
+    interval_chart,
+    line_chart,
+    steps,
+)
+from autoreason.report.page import ASSETS
+from autoreason.report.table import Table, figures
+from autoreason.stats import Estimate
 
 HEIGHTS = [Point(1, 0.25, "low"), None, Point(2, 0.5), Point(3, 0.75, "high & <wide>")]
 
 
-def a_plot(*points: Point | None, **known: object) -> Plot:
+NUMBERS = Table(figures("height"), [(1.5,)])
+
+
+def a_plot(*points: Point | None, **known: object) -> Chart:
     shades = colours(["one", "two"])
     series = [Series(name, shade, points) for name, shade in shades.items()]
-    return plot_charts("Heights", Chart(series, "pass", **known), Chart(series, "pass"))  # type: ignore[arg-type]
+    return line_chart("Heights", NUMBERS, Lines(series, "pass", **known), Lines(series, "pass"))  # type: ignore[arg-type]
 
 
-def axis(plot: Plot, name: str) -> list[str | None]:
+def axis(plot: Chart, name: str) -> list[str | None]:
     first = next(each for each in ElementTree.fromstring(plot.svg) if each.tag.endswith("}g"))
     return [each.text for each in first if each.get("class") == f"muted {name}"]
 
@@ -66,7 +83,7 @@ def test_small_numbers_are_apart_and_what_is_no_finite_number_is_left_out() -> N
         left = a_plot(Point(1, 1.5, "a dot"), Point(2, height, "none"), Point(nan, 2), Point(3, 2))
         assert left.svg == a_plot(Point(1, 1.5, "a dot"), None, None, Point(3, 2)).svg
         assert a_plot(Point(1, height)).svg.count("no numbers to draw") == 2
-    assert "no numbers to draw" in plot_charts("Empty", Chart([], "pass")).svg
+    assert "no numbers to draw" in line_chart("Empty", NUMBERS, Lines([], "pass")).svg
 
 
 @pytest.mark.parametrize("size", [1e299, 1e160, 1e-160, 1e-290])
@@ -79,4 +96,50 @@ def test_the_largest_and_smallest_numbers_are_drawn_in_their_own_size(size: floa
 
 def test_words_that_no_document_may_have_are_left_out_of_titles_too() -> None:
     for title in ("a\x00b", "a\ud800b"):
-        ElementTree.fromstring(plot_charts("Bad", Chart([], title)).svg.encode())
+        ElementTree.fromstring(line_chart("Bad", NUMBERS, Lines([], title)).svg.encode())
+
+
+def test_every_colour_has_another_one_for_the_dark() -> None:
+    style = (ASSETS / "base.css").read_text("utf-8")
+    for shade in colours([f"arm {at}" for at in range(10)]).values():
+        found = re.fullmatch(r"var\((--plot-\d),(#\w+)\)", shade)
+        assert found
+        assert f"{found[1]}: light-dark({found[2]}, #" in style
+
+
+def test_a_line_of_steps_stays_where_it_is_until_the_next_point() -> None:
+    found = steps([Point(1, 5, "start"), Point(4, 7, "kept")], 9)
+    assert found == [Point(1, 5, "start"), Point(4, 5), Point(4, 7, "kept"), Point(9, 7)]
+
+
+def votes(value: float, low: float | None, high: float | None, verdict: Verdict = "") -> Chart:
+    row = Interval("one & <b>", Estimate(value, low, high), "in words", verdict)
+    return interval_chart("Votes <for> one", [row], sides=("other", "one"))
+
+
+def test_a_dot_has_its_line_and_the_axis_of_a_share_is_whole() -> None:
+    page = votes(0.75, 0.5, 1.0, "good").html
+    assert 'class="row rewrite"' in page
+    assert 'class="reach" style="left:50.0%;width:50.0%"' in page
+    assert 'class="dot" style="left:75.0%"' in page
+    assert re.findall(r">(\d+ %)<", page) == ["0 %", "50 %", "100 %"]
+    assert "--middle:50.0%" in page
+    assert "one &amp; &lt;b&gt;" in page
+
+
+def test_what_has_no_interval_has_words_and_no_dot() -> None:
+    chart = votes(0.75, None, None)
+    assert "in words" in chart.html
+    for drawn in (chart.html, chart.svg):
+        assert 'class="dot"' not in drawn
+        assert "<circle" not in drawn
+    assert "75 %" in chart.numbers.to_text()
+
+
+def test_intervals_of_numbers_have_the_scale_they_need_with_no_difference_on_it() -> None:
+    rows = [Interval("gain", Estimate(0.02, 0.01, 0.03), "+0.02", "good")]
+    page = interval_chart("Gain", rows, middle=0.0, scale=None, show="{:g}".format).html
+    middle = re.search(r"--middle:([\d.]+)%", page)
+    assert middle
+    assert 0 < float(middle[1]) < 20
+    ElementTree.fromstring(interval_chart("Gain", rows, middle=0.0, scale=None).svg)

@@ -1,0 +1,260 @@
+// The page of a run: which part is seen. What is seen was computed when the page was made.
+
+/** @type {(id: string) => HTMLElement | null} */
+const byId = (id) => document.getElementById(id);
+
+/** Put a fragment of the page into every place within `root` that names one.
+ * @param {ParentNode} root */
+const fill = (root) => {
+  for (const place of all("[data-fill]", root)) {
+    show(place, place.dataset.fill ?? "");
+    place.removeAttribute("data-fill");
+  }
+};
+
+/** @param {HTMLElement} place @param {string} name */
+const show = (place, name) => {
+  const template = byId(name);
+  if (template instanceof HTMLTemplateElement) {
+    place.replaceChildren(template.content.cloneNode(true));
+  }
+};
+
+/** @type {(panel: HTMLElement) => void} */
+const openPanel = (panel) => {
+  fill(panel);
+  if (panel.id === "view-vote" && !ballot.round) startVote();
+};
+
+document.addEventListener("chosen", (event) => {
+  const tab = /** @type {HTMLElement} */ (event.target);
+  const panel = byId(tab.getAttribute("aria-controls") ?? "");
+  if (panel) openPanel(panel);
+});
+document.addEventListener(
+  "toggle",
+  (event) => {
+    if (event.target instanceof HTMLDetailsElement && event.target.open) fill(event.target);
+  },
+  true,
+);
+for (const section of all("main > section")) {
+  if (section.querySelector(":scope > [data-fill]")) fill(section);
+}
+
+const copy = byId("copy");
+const source = byId("source");
+if (copy && navigator.clipboard && source instanceof HTMLTemplateElement) {
+  copy.hidden = false;
+  copy.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(source.content.textContent ?? "");
+    copy.textContent = "Copied";
+  });
+}
+
+// ---- film ------------------------------------------------------------------------------------
+
+const slider = /** @type {HTMLInputElement | null} */ (byId("moment"));
+const moments = all("#log li");
+let timer = 0;
+
+const showMoment = () => {
+  if (!slider) return;
+  const at = Number(slider.value);
+  const now = moments[at];
+  const round = now.dataset.round;
+  moments.forEach((each, number) => {
+    const inRound = round ? each.dataset.round === round : number === at;
+    each.hidden = number > at || !inRound;
+    each.classList.toggle("now", number === at);
+  });
+  slider.setAttribute("aria-valuetext", now.textContent ?? "");
+  /** @type {HTMLElement} */ (byId("position")).textContent = `${at + 1} of ${moments.length}`;
+  const mark = document.createElement("span");
+  mark.className = `glyph ${now.dataset.kind}`;
+  mark.setAttribute("aria-hidden", "true");
+  mark.textContent = now.dataset.mark ?? "";
+  const words = document.createElement("b");
+  words.textContent = now.dataset.caption ?? "";
+  byId("film-caption")?.replaceChildren(mark, words);
+  show(/** @type {HTMLElement} */ (byId("film-text")), now.dataset.show ?? "");
+  showVotes(/** @type {HTMLElement} */ (byId("film-votes")), round, Number(now.dataset.ballots));
+};
+
+/** The rankings of a round, as many as were in by then.
+ * @param {HTMLElement} place @param {string | undefined} round @param {number} number */
+const showVotes = (place, round, number) => {
+  place.replaceChildren();
+  const grid = round && number ? document.querySelector(`#r${round} .bal`) : null;
+  if (!grid) return;
+  const copied = /** @type {HTMLElement} */ (grid.cloneNode(true));
+  const label = (copied.getAttribute("aria-label") ?? "").split("; ").slice(0, number);
+  copied.setAttribute("aria-label", label.join("; "));
+  [...copied.children].slice(number + 1).forEach((each) => each.remove());
+  place.append(copied);
+};
+
+const pause = () => {
+  clearInterval(timer);
+  timer = 0;
+  const play = byId("play");
+  if (play) play.textContent = "▶ Play";
+};
+
+if (slider) {
+  slider.addEventListener("input", () => {
+    pause();
+    showMoment();
+  });
+  const play = /** @type {HTMLElement} */ (byId("play"));
+  play.addEventListener("click", () => {
+    if (timer) return pause();
+    if (Number(slider.value) >= moments.length - 1) slider.value = "0";
+    play.textContent = "❚❚ Pause";
+    timer = setInterval(() => {
+      if (Number(slider.value) >= moments.length - 1) return pause();
+      slider.value = String(Number(slider.value) + 1);
+      showMoment();
+    }, 900);
+  });
+  showMoment();
+}
+
+// ---- vote before you look --------------------------------------------------------------------
+
+/** @type {{round: string, votes: Record<string, string[]>}} */
+const ballot = { round: "", votes: {} };
+const PLACES = ["best", "second", "third", "fourth", "fifth"];
+
+const startVote = () => {
+  const choice = /** @type {HTMLSelectElement} */ (byId("vote-round"));
+  ballot.round = choice.value;
+  ballot.votes[ballot.round] ??= [];
+  const place = /** @type {HTMLElement} */ (byId("ballot"));
+  show(place, `v${ballot.round}`);
+  fill(place);
+  showBallot();
+};
+
+/** @returns {HTMLElement[]} */
+const texts = () => all("#ballot [data-slot]");
+
+const showBallot = () => {
+  const picked = ballot.votes[ballot.round];
+  const done = picked.length === texts().length;
+  texts().forEach((text, number) => {
+    const at = picked.indexOf(text.dataset.slot ?? "");
+    const [button, said] = all(".pick, .picked", text);
+    button.hidden = at >= 0;
+    button.textContent = `Text ${number + 1} is ${PLACES[picked.length]}`;
+    said.hidden = at < 0;
+    if (at >= 0) all(".place", text)[0].textContent = `Text ${number + 1}: ${PLACES[at]}`;
+    all(".name", text)[0].hidden = !done;
+  });
+  const [said] = all("#ballot .said");
+  said.hidden = !done;
+  if (done) {
+    const first = texts().find((text) => text.dataset.slot === picked[0]);
+    const votes = document.createElement("div");
+    said.replaceChildren(first?.dataset.said ?? "", votes);
+    showVotes(votes, ballot.round, Infinity);
+    hideRounds(false);
+  }
+  const complete = Object.values(ballot.votes).some((each) => each.length > 1);
+  const save = /** @type {HTMLButtonElement | null} */ (byId("save"));
+  if (save) save.disabled = !complete;
+};
+
+/** @param {HTMLElement | undefined} text */
+const pick = (text) => {
+  const picked = ballot.votes[ballot.round];
+  const slot = text?.dataset.slot;
+  if (!slot || picked.includes(slot)) return;
+  picked.push(slot);
+  const left = texts().filter((each) => !picked.includes(each.dataset.slot ?? ""));
+  if (left.length === 1) picked.push(left[0].dataset.slot ?? "");
+  showBallot();
+};
+
+/** @param {boolean} hidden */
+const hideRounds = (hidden) => {
+  const [story, note, button] = ["story", "hidden-note", "hide"].map(byId);
+  if (!story || !note || !button) return;
+  story.hidden = hidden;
+  note.hidden = !hidden;
+  button.textContent = hidden ? "Show the rounds" : "Judge it yourself first";
+};
+
+const vote = byId("view-vote");
+if (vote) {
+  vote.addEventListener("click", (event) => {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (target.matches(".pick")) {
+      pick(/** @type {HTMLElement} */ (target.parentElement));
+      vote.focus({ preventScroll: true });
+    }
+    if (target.id === "again") {
+      ballot.votes[ballot.round] = [];
+      startVote();
+    }
+    if (target.id === "save") saveVotes();
+  });
+  vote.addEventListener("keydown", (event) => {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (target.matches("select, input") || !/^[1-9]$/.test(event.key)) return;
+    pick(texts()[Number(event.key) - 1]);
+  });
+  byId("vote-round")?.addEventListener("change", startVote);
+  const hide = /** @type {HTMLElement} */ (byId("hide"));
+  hide.hidden = false;
+  hide.addEventListener("click", () => {
+    const hidden = !byId("story")?.hidden;
+    hideRounds(hidden);
+    if (!hidden) return;
+    choose(/** @type {HTMLElement} */ (byId("tab-vote")));
+    byId("closer-h")?.scrollIntoView();
+    vote.focus({ preventScroll: true });
+  });
+}
+
+const saveVotes = () => {
+  const rater = /** @type {HTMLInputElement} */ (byId("rater")).value.trim() || "me";
+  const run = vote?.dataset.run ?? "";
+  const ranked = Object.entries(ballot.votes).filter(([, slots]) => slots.length > 1);
+  const rounds = ranked.map(([round, ranking]) => ({ round: Number(round), ranking }));
+  const saved = JSON.stringify({ run, rater, saved: new Date().toISOString(), rounds }, null, 2);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([saved], { type: "application/json" }));
+  link.download = `votes-${run}.json`;
+  link.click();
+  URL.revokeObjectURL(link.href);
+};
+
+// ---- what if ---------------------------------------------------------------------------------
+
+const whatIf = byId("view-what-if");
+
+const showRecount = () => {
+  if (!whatIf) return;
+  const sizes = (whatIf.dataset.sizes ?? "").split(" ").map(Number);
+  const chosen = all("input:checked", whatIf).map((each) =>
+    Number(/** @type {HTMLInputElement} */ (each).value),
+  );
+  const place = chosen.reduce((sum, value, at) => sum * sizes[at] + value, 0);
+  const number = Number((whatIf.dataset.places ?? "").split(" ")[place]);
+  const outcome = all("#outcomes li")[number];
+  const until = Number(outcome.dataset.until);
+  const parted = outcome.dataset.parted;
+  /** @type {HTMLElement} */ (byId("what-if-said")).textContent = outcome.textContent;
+  for (const row of all("#recount tr")) {
+    const round = Number(row.dataset.round);
+    const after = parted ? (round === until + 1 ? "parted" : "unknown") : "unrun";
+    row.dataset.state = round <= until ? "same" : after;
+    all(".parted", row)[0].textContent = `differs: ${parted}`;
+  }
+};
+
+if (whatIf) {
+  whatIf.addEventListener("change", showRecount);
+  showRecount();
+}

@@ -1,0 +1,135 @@
+"""The judges of a run: how far they agree, and whether place or length sways them; each with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from autoreason.contract import count_words
+from autoreason.events import BallotCast
+from autoreason.report.numbers import listed
+from autoreason.stats import BEYOND_CHANCE, Estimate
+from autoreason.stats.shares import clustered_share, group_values
+from autoreason.story import RecordedPass, Story
+from autoreason.tournament.rounds import short_name
+from autoreason.tournament.voting import pass_size
+
+_THREE = 3
+
+
+class JudgeRow(NamedTuple):
+    """One model that judged, over all rounds."""
+
+    name: str
+    ballots: int
+    agrees: Estimate
+    """How often it prefers the same of two texts as another ranking of the round; chance is a half."""
+    first_shown: Estimate
+    """How often the text that it was shown first is its first; chance is a third, over rounds of three texts."""
+    longer: Estimate
+    """How often it prefers the longer of two texts; chance is a half."""
+
+
+class JudgeMap(NamedTuple):
+    rows: Sequence[JudgeRow]
+    findings: Sequence[str]
+    """What is beyond chance, in sentences; all together are wrong in one run of twenty at most."""
+
+
+MEASURES = (("agrees", 0.5), ("first_shown", 1 / _THREE), ("longer", 0.5))
+
+
+def map_judges(story: Story) -> JudgeMap | None:
+    """The judges of the rounds; None where none ranked anything."""
+    cast = [(one, ballot) for one in story.passes for ballot in one.ballots if ballot.ranking]
+    models = sorted({ballot.model for _, ballot in cast})
+    if not models or story.settings is None:
+        return None
+    # All intervals hold together, so that the one that stands out most may be looked at.
+    confidence = 1 - BEYOND_CHANCE / (len(MEASURES) * len(models))
+    asked = {id(ballot) for one in story.passes for ballot in _asked_in_any_case(one, story)}
+    before = {text: count_words(text) for text in {one.incumbent for one, _ in cast}}
+    rows = []
+    for model in models:
+        own = [(one, ballot) for one, ballot in cast if ballot.model == model]
+        rows.append(
+            JudgeRow(
+                name=short_name(model),
+                ballots=len(own),
+                agrees=_share(_agreements(own, asked), confidence),
+                first_shown=_share(_first_shown(own), confidence),
+                longer=_share(_longer(own, before), confidence),
+            )
+        )
+    return JudgeMap(rows, [*_findings(rows)])
+
+
+def _share(values: Iterator[tuple[Hashable, float]], confidence: float) -> Estimate:
+    return clustered_share(group_values(values), confidence)
+
+
+def _asked_in_any_case(one: RecordedPass, story: Story) -> Sequence[BallotCast]:
+    """The rankings that did not depend on others: who is asked because a vote is close agrees less than chance."""
+    if story.settings is None or one.verdict is None:
+        return ()
+    names = list(one.verdict.scores)
+    wave = pass_size(story.settings, names).first_wave(names, story.settings.voting)
+    return [ballot for ballot in one.ballots if ballot.seat < wave]
+
+
+Cast = Sequence[tuple[RecordedPass, BallotCast]]
+
+
+def _agreements(own: Cast, asked: set[int]) -> Iterator[tuple[Hashable, float]]:
+    for one, ballot in own:
+        if id(ballot) not in asked:
+            continue
+        for other in one.ballots:
+            same_model = other.model == ballot.model
+            # Two answers of one model are compared once.
+            if id(other) not in asked or (same_model and other.seat <= ballot.seat):
+                continue
+            theirs = set(combinations(other.ranking or (), 2))
+            for pair in combinations(ballot.ranking or (), 2):
+                if theirs:
+                    yield one.number, float(pair in theirs)
+
+
+def _first_shown(own: Cast) -> Iterator[tuple[Hashable, float]]:
+    for at, (_, ballot) in enumerate(own):
+        if len(ballot.order) == _THREE and (ranking := ballot.first_ranking):
+            yield at, float(ranking[0] == ballot.order[0])
+
+
+def _longer(own: Cast, before: dict[str, int]) -> Iterator[tuple[Hashable, float]]:
+    for at, (one, ballot) in enumerate(own):
+        words: dict[str, int] = {slot: each.words for slot, each in one.candidates.items()}
+        words["A"] = before[one.incumbent]
+        for better, worse in combinations(ballot.ranking or (), 2):
+            if words[better] != words[worse]:
+                yield at, float(words[better] > words[worse])
+
+
+def is_beyond(share: Estimate, chance: float) -> bool:
+    """Whether what chance gives is outside the interval."""
+    return not ((share.low or 0.0) <= chance <= (1.0 if share.high is None else share.high))
+
+
+def _findings(rows: Sequence[JudgeRow]) -> Iterator[str]:
+    said = {
+        "agrees": ("agrees with the others more than chance", "agrees less than chance"),
+        "first_shown": ("favours the text shown first", "disfavours the text shown first"),
+        "longer": ("prefers longer texts", "prefers shorter texts"),
+    }
+    for row in rows:
+        shares: list[tuple[str, float, Estimate]] = [
+            (name, chance, getattr(row, name)) for name, chance in MEASURES
+        ]
+        found = [
+            said[name][(share.value or 0.0) < chance]
+            for name, chance, share in shares
+            if is_beyond(share, chance)
+        ]
+        if found:
+            yield f"{row.name} {listed(found)}."

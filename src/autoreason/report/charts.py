@@ -1,0 +1,382 @@
+"""Charts of a few kinds with one look: intervals, lines and steps; each has its numbers as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count, groupby
+from math import ceil, floor, log10
+from typing import Literal, NamedTuple
+
+from autoreason.characters import in_markup
+from autoreason.report.numbers import percent, shorten
+from autoreason.report.page import ASSETS, read_asset
+from autoreason.report.table import Figure, Table, figures, words
+from autoreason.stats import Estimate
+
+_SQUARE, _TRIANGLE = "M-4-4H4V4H-4Z", "M0-5L5 4H-5Z"
+_DIAMOND, _CIRCLE = "M0-5.5L5.5 0L0 5.5L-5.5 0Z", "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z"
+_SHADES = (
+    ("#123c73", _SQUARE),
+    ("#1f7a1f", _TRIANGLE),
+    ("#9a35c9", _DIAMOND),
+    ("#5f666f", _CIRCLE),
+    ("#b3530a", _SQUARE),
+    ("#0b7285", _TRIANGLE),
+    ("#a02c1a", _DIAMOND),
+    ("#835000", _CIRCLE),
+    ("#3b5bdb", _SQUARE),
+    ("#a61e6b", _TRIANGLE),
+)
+"""Colours on paper and shapes, so that nothing rests on colour alone; pages have others for the dark."""
+_SHAPES = {f"var(--plot-{at},{light})": shape for at, (light, shape) in enumerate(_SHADES)}
+STYLES = ASSETS / "charts.css"
+_WIDTH, _PLAIN, _LINE, _LETTER, _EDGE = 480, 160, 18, 6.6, 16
+"""Pixels: of a picture, of the height of its axes, of a line of words, of a letter, and at the edges."""
+_MAX_TICKS = 8
+_FLAT = 1e-9
+"""Less of a difference, beside the numbers themselves, is less than a pixel."""
+_LARGEST, _SMALLEST = 1e300, 1e-300
+"""Numbers and differences beyond them cannot be divided."""
+
+
+class Chart(NamedTuple):
+    """A picture of numbers, drawn when it is looked at."""
+
+    title: str
+    """What it shows; its file is named after it."""
+    numbers: Table
+    draw: Callable[[], str]
+    on_page: Callable[[], str] | None = None
+    """Its HTML, where that reads better on a phone than a picture."""
+    note: str = ""
+
+    @property
+    def svg(self) -> str:
+        """A document of its own."""
+        return self.draw()
+
+    @property
+    def html(self) -> str:
+        """The same for a page, which has the styles of all charts."""
+        return self.on_page() if self.on_page else self.svg.replace(_style(), "", 1)
+
+
+# ---- intervals -------------------------------------------------------------------------------
+
+Verdict = Literal["", "good", "bad", "shown"]
+"""What an interval shows: better, worse, a difference that is neither, or nothing."""
+_ROOM = 0.08
+"""Left free beside the ends, so that no line ends at the edge."""
+_FEW = 4
+"""Lines of a chart that may be tall."""
+_TONES = {"good": "rewrite", "bad": "bad", "shown": "kept", "": "draft"}
+
+
+class Interval(NamedTuple):
+    """One line of a chart of intervals; `said` has its numbers and what they show, in words."""
+
+    label: str
+    found: Estimate
+    said: str
+    verdict: Verdict = ""
+
+
+def interval_chart(
+    title: str,
+    rows: Sequence[Interval],
+    *,
+    sides: tuple[str, str] = ("", ""),
+    middle: float = 0.5,
+    middle_label: str = "no difference",
+    scale: tuple[float, float] | None = (0.0, 1.0),
+    show: Callable[[float], str] = percent,
+    note: str = "",
+) -> Chart:
+    """A dot and a line for each, and a dotted line where there is no difference; without an interval, words alone.
+
+    The scale is that of a share, or what the intervals need where it is None.
+    """
+    drawn = [each for each in rows if each.found.low is not None and each.found.high is not None]
+    ends = [end for each in drawn for end in (each.found.low, each.found.high) if end is not None]
+    low, high = scale or _with_room(*_limits([*ends, middle]))
+    across = Scale(low, high, 0.0, 100.0)
+    ticks = [low, (low + high) / 2, high] if scale else list(_ticks(ends, low, high, 4))
+    numbers = Table(
+        [*words("", "shown"), *figures("value", "from", "to")],
+        [
+            (
+                *(each.label, bool(each.verdict)),
+                *(
+                    None if value is None else Figure(value, show(value))
+                    for value in (each.found.value, each.found.low, each.found.high)
+                ),
+            )
+            for each in rows
+        ],
+    )
+
+    def on_page() -> str:
+        zero = f"--middle:{_inside(across(middle)):.1f}%"
+        kind = "forest compact" if len(rows) > _FEW else "forest"
+        parts = [f'<div class="{kind}" style="{zero}">']
+        if any(sides):
+            left, right = map(in_markup, sides)
+            parts.append(f'<div class="sides"><span>← {left}</span><span>{right} →</span></div>')
+        for each in rows:
+            label, said = in_markup(each.label), in_markup(each.said)
+            parts.append(
+                f'<div class="row {_TONES[each.verdict]}"><div class="label"><b>{label}</b>'
+                f"<span>{said}</span></div>{_bar(each, across)}</div>"
+            )
+        marks = "".join(
+            f'<span style="left:{across(tick):.1f}%">{in_markup(show(tick))}</span>'
+            for tick in ticks
+        )
+        return "\n".join([*parts, f'<div class="scale" aria-hidden="true">{marks}</div></div>'])
+
+    def draw() -> str:
+        x = Scale(low, high, 2.0 * _EDGE, _WIDTH - 2.0 * _EDGE)
+        parts, y = [label_at(title, _EDGE, 20, "title")], 44.0
+        if any(sides):
+            parts.append(label_at(f"← {sides[0]}", _EDGE, y, "muted"))
+            parts.append(label_at(f"{sides[1]} →", _WIDTH - _EDGE, y, "muted", "end"))
+            y += _LINE
+        top = y - 8
+        for each in rows:
+            parts += [
+                label_at(each.label, _EDGE, y + 8),
+                label_at(each.said, _EDGE, y + 24, "muted"),
+            ]
+            if each in drawn:
+                ends = [
+                    min(max(x(each_end or 0.0), x.start), x.end)
+                    for each_end in (each.found.low, each.found.value, each.found.high)
+                ]
+                parts += [
+                    f'<path class="reach {_TONES[each.verdict]}" d="M{ends[0]:.1f} {y + 38:.1f}H{ends[2]:.1f}"/>',
+                    f'<circle class="{_TONES[each.verdict]}" cx="{ends[1]:.1f}" cy="{y + 38:.1f}" r="5"/>',
+                ]
+            y += 58
+        parts.append(f'<path class="lead" d="M{x(middle):.1f} {top:.1f}V{y:.1f}"/>')
+        parts += [label_at(show(tick), x(tick), y + 14, "muted", "middle") for tick in ticks]
+        return frame(title, _WIDTH, y + 24, parts)
+
+    about = f"The dotted line: {middle_label}." if middle_label else ""
+    return Chart(title, numbers, draw, on_page, " ".join(filter(None, [note, about])))
+
+
+def _bar(row: Interval, across: Scale) -> str:
+    found = row.found
+    if found.low is None or found.high is None:
+        return '<div class="bar"></div>'
+    start, end = _inside(across(found.low)), _inside(across(found.high))
+    dot = (
+        ""
+        if found.value is None
+        else f'<i class="dot" style="left:{_inside(across(found.value)):.1f}%"></i>'
+    )
+    return (
+        f'<div class="bar"><i class="reach" style="left:{start:.1f}%;width:{max(end - start, 0.5):.1f}%">'
+        f"</i>{dot}</div>"
+    )
+
+
+def _with_room(low: float, high: float) -> tuple[float, float]:
+    return low - _ROOM * (high - low), high + _ROOM * (high - low)
+
+
+def _inside(place: float) -> float:
+    return min(100.0, max(0.0, place))
+
+
+# ---- lines and steps ---------------------------------------------------------------------------
+
+
+class Point(NamedTuple):
+    """A place that a line goes through; with words about it, a dot."""
+
+    x: float
+    y: float
+    about: str = ""
+
+
+class Series(NamedTuple):
+    name: str
+    colour: str
+    points: Sequence[Point | None]
+    """None interrupts the line."""
+
+
+class Lines(NamedTuple):
+    """Axes with what is drawn on them; only a course in time is joined by a line."""
+
+    series: Sequence[Series]
+    x_title: str
+    y_title: str = ""
+    show: Callable[[float], str] = "{:z,.6g}".format
+    names: Mapping[float, str] = {}
+    """Places on the axis across that have names instead of numbers."""
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    """None for what the points need."""
+    heading: str = ""
+    """What the whole is of, above it."""
+
+
+class Scale(NamedTuple):
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+
+def colours(names: Sequence[str]) -> dict[str, str]:
+    known = list(_SHAPES)
+    return {name: known[at % len(known)] for at, name in enumerate(names)}
+
+
+def line_chart(title: str, numbers: Table, *lines: Lines, note: str = "") -> Chart:
+    """Lines beneath each other: no script, no ids, nothing from a network, and always the same bytes."""
+
+    def draw() -> str:
+        parts: list[str] = []
+        top = 0.0
+        for each in lines:
+            drawn, height = _draw(each)
+            parts += [f'<g transform="translate(0 {top:.1f})">', *drawn, "</g>"]
+            top += height
+        return frame(title, _WIDTH, top, parts)
+
+    return Chart(title, numbers, draw, note=note)
+
+
+def steps(points: Sequence[Point], end: float) -> list[Point | None]:
+    """A line that stays where it is until the next point."""
+    found: list[Point | None] = []
+    for point, until in zip(points, [*(each.x for each in points[1:]), end], strict=True):
+        found += [point, Point(until, point.y)]
+    return found
+
+
+def frame(title: str, width: int, height: float, parts: Iterable[str], kind: str = "") -> str:
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:.0f}" '
+        f'viewBox="0 0 {width} {height:.0f}" role="img" class="{f"plot {kind}".rstrip()}">',
+        f"<title>{in_markup(title)}</title>{_style()}",
+        f'<rect class="paper" width="{width}" height="{height:.0f}"/>',
+        *parts,
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _style() -> str:
+    return f"<style>{read_asset(STYLES)}</style>"
+
+
+def label_at(text: str, x: float, y: float, kind: str = "", anchor: str = "") -> str:
+    """A text at a place; what it says acts on no page."""
+    named = f' class="{kind}"' if kind else ""
+    end = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text{named} x="{x:.1f}" y="{y:.1f}"{end}>{in_markup(text)}</text>'
+
+
+def draw_legend(names: Mapping[str, str], width: int, top: float) -> tuple[list[str], float]:
+    """The shape, colour and name of each, side by side, and where the next line begins."""
+    parts: list[str] = []
+    x, y = float(_EDGE), top
+    for name, colour in names.items():
+        room = 30 + _LETTER * len(name)
+        if x > _EDGE and x + room > width:
+            x, y = float(_EDGE), y + _LINE
+        parts += [_dot(x + 4, y + 8, colour), label_at(name, x + 14, y + 12, "legend")]
+        x += room
+    return parts, y + _LINE if names else top
+
+
+def _draw(chart: Lines) -> tuple[list[str], float]:
+    lines = [(each.colour, list(_runs(each.points))) for each in chart.series]
+    points = [point for _, runs in lines for run in runs for point in run]
+    across = chart.x_range or _limits([point.x for point in points])
+    up = chart.y_range or _limits([point.y for point in points])
+    heights = list(_ticks([point.y for point in points], *up, _MAX_TICKS - 2))
+    left = 2 * _EDGE + _LETTER * max((len(chart.show(each)) for each in heights), default=0)
+    top = 8.0 + _LINE * (bool(chart.heading) + bool(chart.y_title)) + 8
+    x = Scale(*across, left, _WIDTH - _EDGE)
+    y = Scale(*up, top + _PLAIN, top)
+    parts = [label_at(chart.heading, _EDGE, 20, "title")] if chart.heading else []
+    if chart.y_title:
+        parts.append(label_at(chart.y_title, _EDGE, top - 12, "muted"))
+    for each in heights:
+        parts.append(f'<path class="grid" d="M{left - 6:.1f} {y(each):.1f}H{_WIDTH - _EDGE}"/>')
+        parts.append(label_at(chart.show(each), left - 10, y(each) + 4, "muted y", "end"))
+    for at, name in _places(chart, [point.x for point in points], across):
+        parts.append(label_at(name, x(at), top + _PLAIN + _LINE, "muted x", "middle"))
+    bottom = top + _PLAIN + 2 * _LINE
+    parts.append(label_at(chart.x_title, (left + _WIDTH - _EDGE) / 2, bottom, "muted", "middle"))
+    for colour, runs in lines:
+        for run in runs:
+            path = "L".join(f"{x(point.x):.1f} {y(point.y):.1f}" for point in run)
+            if run[1:]:
+                parts.append(f'<path class="line" style="color:{colour}" d="M{path}"/>')
+        parts += (
+            _dot(x(point.x), y(point.y), colour, point.about)
+            for run in runs
+            for point in run
+            if point.about
+        )
+    if not points:
+        middle = (left + _WIDTH - _EDGE) / 2
+        parts.append(label_at("no numbers to draw", middle, top + _PLAIN / 2, "", "middle"))
+    names = {each.name: each.colour for each in chart.series if each.name}
+    legend, end = draw_legend(names, _WIDTH, bottom + 8)
+    return [*parts, *legend], end + 8
+
+
+def _runs(points: Sequence[Point | None]) -> Iterator[list[Point]]:
+    """Points that a line joins, without what is not a number."""
+
+    def is_drawn(point: Point | None) -> bool:
+        return point is not None and abs(point.x) < _LARGEST and abs(point.y) < _LARGEST
+
+    for drawn, run in groupby(points, is_drawn):
+        if drawn:
+            yield [point for point in run if point]
+
+
+def _limits(values: Sequence[float]) -> tuple[float, float]:
+    """From the least to the most; around a number that is alone."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if high - low > max(_SMALLEST, _FLAT * max(abs(low), abs(high))):
+        return low, high
+    room = abs(low) / 10 or 1.0
+    return low - room, high + room
+
+
+def _ticks(values: Sequence[float], low: float, high: float, most: int) -> Iterator[float]:
+    """Round numbers; whole ones where there is nothing in between, such as half a pass."""
+    least = 1.0 if values and not any(value % 1 for value in values) else 0.0
+    power = floor(log10(high - low)) - 1
+    steps = (part * 10.0**each for each in count(power) for part in (1, 2, 5))
+    step = next(step for step in steps if step >= least and (high - low) / step <= most)
+    yield from (at * step for at in range(ceil(low / step - _FLAT), floor(high / step + _FLAT) + 1))
+
+
+def _places(
+    chart: Lines, values: Sequence[float], across: tuple[float, float]
+) -> Iterator[tuple[float, str]]:
+    if chart.names:
+        room = int((_WIDTH - 4 * _EDGE) / len(chart.names) / _LETTER)
+        yield from ((at, shorten(name, max(3, room))) for at, name in chart.names.items())
+    else:
+        yield from ((at, f"{at:z,.6g}") for at in _ticks(values, *across, _MAX_TICKS))
+
+
+def _dot(x: float, y: float, colour: str, about: str = "") -> str:
+    shape = _SHAPES.get(colour, _CIRCLE)
+    title = f"<title>{in_markup(about)}</title>" if about else ""
+    place = f'transform="translate({x:.1f} {y:.1f})" d="{shape}"'
+    return f'<path class="dot" style="color:{colour}" {place}>{title}</path>'

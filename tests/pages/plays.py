@@ -1,0 +1,156 @@
+"""Whole runs in memory, of authors, critics and judges who do anything that a model may do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from msgspec.structs import replace
+from tests.tournament.stage import Answer, document, play, shown_texts
+
+from autoreason.contract import Contract
+from autoreason.events import AnyEvent, RunStarted
+from autoreason.exchange import Request, Spent
+from autoreason.run.result import Result
+from autoreason.settings import Models
+from autoreason.story import Story, build_story
+from autoreason.task import Task
+
+JUDGES = ("birds/lark", "birds/heron", "birds/wren")
+SENTENCES = (
+    "We ask for 410 euros.",
+    "The library is closed on Sundays!",
+    "Heating comes **on top**.",
+    "Who pays, and when?",
+    "<script>alert('no')</script> stays a sentence.",
+    "A line with `code` and “quotes” in it.",
+    "Nobody was asked.",
+    "After six months we stop.",
+    "نص من اليمين \u202eevil\u202c.",
+    "Zero\u200bwidth.",
+)
+
+
+def write(rng: random.Random) -> str:
+    """A text of headings, paragraphs and items."""
+    lines = [f"# {rng.choice(('Sunday opening', 'A proposal', 'Nothing <b>bold</b>'))}", ""]
+    for _ in range(rng.randrange(1, 5)):
+        chosen = rng.sample(SENTENCES, rng.randrange(1, 4))
+        shape = rng.randrange(3)
+        lines += [f"## Part {rng.randrange(3)}", ""] if not shape else []
+        lines += [f"- {each}" for each in chosen] if shape == 1 else [" ".join(chosen)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def random_script(seed: int, flaws: float = 0.1) -> dict[str, Answer]:
+    """Anything that may happen; `flaws` is how often an answer cannot be used."""
+    rng = random.Random(seed)
+
+    def flawed(answer: Callable[[Request], str]) -> Answer:
+        return lambda request: "" if rng.random() < flaws else answer(request)
+
+    def criticise(request: Request) -> str:
+        text = next(iter(shown_texts(request).values()), "")
+        lines = [line for line in text.splitlines() if len(line) > 3] or ["nothing"]
+        quotes = [rng.choice(lines), ""]
+        problems = [
+            {
+                "severity": rng.choice(("critical", "major", "minor")),
+                "kind": "quote" if quote else "missing",
+                "quote": quote,
+                "problem": "It is <i>weak</i>.",
+            }
+            for quote in rng.sample(quotes, rng.randrange(3))
+        ]
+        return json.dumps({"problems": problems})
+
+    def judge(request: Request) -> str:
+        labels = [*shown_texts(request)]
+        if not labels:
+            return "I have said it already."
+        rng.shuffle(labels)
+        said = rng.choice(["", f"{labels[0]} is clear. {labels[-1]} is <b>not</b>."])
+        return json.dumps({"reasoning": said, "ranking": " > ".join(labels)})
+
+    return {
+        "author": lambda _: document(write(rng)),
+        "critic": flawed(criticise),
+        "reviser": flawed(lambda _: document(write(rng))),
+        "synthesizer": flawed(lambda _: document(write(rng))),
+        "judge": flawed(judge),
+    }
+
+
+SEEDS = range(20)
+"""Runs of all kinds: with ties, invalid rankings, texts that break limits, several rules, one judge and more."""
+
+
+@cache
+def random_events(seed: int) -> list[AnyEvent]:
+    """The events of a whole run, the start included."""
+    return play_events(seed)
+
+
+def play_events(
+    seed: int, script: Mapping[str, Answer] | None = None, **changes: Any
+) -> list[AnyEvent]:
+    """The same, with a script or settings of one's own."""
+    rng = random.Random(seed)
+    judges = JUDGES[: rng.choice((1, 3))]
+    models = replace(Models.everywhere("birds/author"), judges=judges)
+    options: dict[str, Any] = {
+        "k": rng.choice((1, 2, 3)),
+        "passes": rng.choice((1, 4, 8)),
+        "voting": rng.choice(("borda", "majority", "copeland", "instant_runoff")),
+        "protocol": rng.choice(("robust", "robust", "paper")),
+        "required_lead": rng.choice((1, 1, 2)),
+        "max_judges": 5,
+    } | changes
+    if options["protocol"] == "paper":
+        # Its own rules say what it may have.
+        options = {name: options[name] for name in ("k", "passes", "protocol")} | changes
+    limits = rng.choice((Contract(), Contract(max_words=60, sections=("Part 1",))))
+    contract = Contract() if script else limits
+    flaws = options.pop("flaws", rng.choice((0.0, 0.2)))
+    script = script or random_script(seed, flaws)
+    brief = options.pop("brief", "Write a proposal to the council.")
+    run = play(script, brief=brief, contract=contract, models=models, seed=seed, **options)
+    # In a thread of its own: a browser has a loop in this one.
+    with ThreadPoolExecutor(1) as pool:
+        played = pool.submit(asyncio.run, run).result()
+    assert played.settings is not None
+    started = RunStarted(
+        task=Task(brief=brief, contract=contract),
+        settings=played.settings,
+        prompts={},
+        version="0",
+    )
+    return [started, *played.events]
+
+
+def random_story(seed: int) -> Story:
+    return build_story(random_events(seed))
+
+
+def play_story(seed: int, script: Mapping[str, Answer] | None = None, **changes: Any) -> Story:
+    return build_story(play_events(seed, script, **changes))
+
+
+def result_of(story: Story, **changes: Any) -> Result:
+    fields: dict[str, Any] = {
+        "run": "20261118-amber-fox",
+        "status": story.status,
+        "reason": story.reason or "under way",
+        "spent": Spent(calls=40, input=9000, output=3000, known_cost=Decimal("0.26")),
+        "story": story,
+        "seconds": 192.0,
+        "spent_by_role": {"author": Spent(calls=1), "judge": Spent(calls=39)},
+    }
+    return Result(**(fields | changes))

@@ -1,0 +1,29 @@
+"""The film shows what was known at a moment, and never what came later."""
+
+from __future__ import annotations
+
+import pytest
+from tests.pages.plays import SEEDS, random_events, random_story
+
+from autoreason.pages.film import moments
+from autoreason.story import build_story
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_run_that_goes_on_adds_moments_and_changes_none(seed: int) -> None:
+    events = random_events(seed)
+    whole = moments(build_story(events))
+    for until in range(1, len(events)):
+        so_far = moments(build_story(events[:until]))
+        assert so_far == whole[: len(so_far)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_vote_is_a_moment_and_the_last_is_the_result(seed: int) -> None:
+    story = random_story(seed)
+    film = moments(story)
+    for one in story.passes:
+        in_round = [each for each in film if each.round == one.number]
+        assert max([each.ballots for each in in_round], default=0) == len(one.ballots)
+    if story.delivered:
+        assert film[-1].text == story.delivered.text

@@ -1,0 +1,69 @@
+"""A critic's marks stand at the words it quotes, and a marked text is the text."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.pages.plays import write
+
+from autoreason.events import CritiqueProblem
+from autoreason.pages.fragments import Fragments, find_quotes, mark, render
+from autoreason.parsing.critiques import Prose
+
+MARKS = re.compile(r"</?mark>|(?<=</mark>)<sup>\d+</sup>")
+
+
+def problem(quote: str) -> CritiqueProblem:
+    return CritiqueProblem(severity="major", kind="quote", problem="Weak.", quote=quote)
+
+
+TEXTS = st.one_of(
+    st.integers(0, 1000).map(lambda seed: write(random.Random(seed))),
+    st.text("ab1 .*_`#>-|\n\ufdd0\ufdd1<&", max_size=200),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, st.data())
+def test_a_quote_is_found_where_it_is(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    quote = text[start : data.draw(st.integers(start, len(text)))]
+    prose = Prose(text)
+    assert bool(prose.places(quote)) == prose.quotes(quote)
+    for begin, end in prose.places(quote):
+        assert Prose(text[begin:end]).quotes(text[begin:end])
+        assert Prose(quote).quotes(text[begin:end])
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, st.data())
+def test_without_its_marks_a_marked_text_is_the_text(text: str, data: st.DataObject) -> None:
+    lines = text.splitlines() or [""]
+    quotes = data.draw(st.lists(st.sampled_from(lines), max_size=3))
+    problems = [problem(quote) for quote in quotes]
+    html = str(mark(text, problems))
+    plain = text.replace("\ufdd0", " ").replace("\ufdd1", " ")
+    assert MARKS.sub("", html) == str(render(plain))
+    inside = False
+    for tag in re.findall(r"<[^>]*>", html):
+        assert inside == (tag == "</mark>") if tag.endswith("mark>") else not inside
+        inside = tag == "<mark>"
+
+
+def test_marks_are_numbered_by_problem_and_cross_no_tag() -> None:
+    text = "# Cost\n\n- **Too few.** We count.\n- Staff.\n"
+    problems = [problem("Staff"), problem("Too few. We count.")]
+    assert find_quotes(text, problems) == [(2, 12, 31), (1, 35, 40)]
+    assert "<strong><mark>Too few.</mark></strong><mark> We count</mark><sup>2</sup>" in mark(
+        text, problems
+    )
+
+
+def test_a_piece_that_is_shown_twice_is_made_once() -> None:
+    pieces = Fragments()
+    assert pieces.text("One.") == pieces.text("One.")
+    assert pieces.text("One.") != pieces.change("One.", "Two.")
+    assert len([*pieces]) == 2

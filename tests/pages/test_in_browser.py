@@ -1,0 +1,179 @@
+"""The page of a run in a real browser: its views, by mouse and by keyboard, on real and hostile texts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.browser import HOSTILE, faults, opened
+from tests.browser import axe as axe
+from tests.browser import browser as browser
+from tests.cli import made_up
+from tests.pages.plays import play_story, random_script, result_of
+from tests.tournament.stage import document
+
+from autoreason.events import AnyEvent, RunStarted
+from autoreason.story import Story, build_story
+from autoreason.studies.ratings import read_votes, votes_report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+VIEWS = ("film", "vote", "river", "what-if", "judges")
+SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
+
+
+def whole_story() -> Story:
+    """A run of which every view has something to show."""
+    return play_story(3, random_script(3, flaws=0.0), k=2, passes=4, protocol="robust")
+
+
+def long_story(rounds: int = 100) -> Story:
+    """A hundred rounds, most of which change the text."""
+    started = made_up.STARTED
+    events: list[AnyEvent] = [started, made_up.DRAFTED]
+    for number in range(1, rounds + 1):
+        won = made_up.verdict(3, 9, 6) if number % 3 else made_up.verdict(9, 6, 3)
+        events += made_up.a_pass(number, won.winner, 0, won)  # type: ignore[arg-type]
+    assert isinstance(started, RunStarted)
+    story = build_story(events)
+    assert len(story.passes) == rounds
+    return story
+
+
+def choose(page: Page, view: str) -> None:
+    page.click(f"#tab-{view}")
+    page.wait_for_selector(f"#view-{view}:visible")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_every_view_opens_fits_and_can_be_used_by_everybody(
+    browser: Browser, axe: str, tmp_path: Path, width: int
+) -> None:
+    page, noticed = opened(
+        browser,
+        tmp_path,
+        result_of(whole_story()).to_html(),
+        viewport={"width": width, "height": 800},
+    )
+    assert faults(page, axe) == []
+    for view in VIEWS:
+        choose(page, view)
+        assert page.evaluate(SIDEWAYS) <= 0
+    for view in ("draft", "changes", "sides"):
+        page.click(f"#tab-{view}")
+        assert page.inner_text(f"#text-{view}").strip()
+        assert page.evaluate(SIDEWAYS) <= 0
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert faults(page, axe) == []
+    assert noticed == []
+    page.close()
+
+
+def test_the_film_shows_a_moment_and_what_came_before_it_in_its_round(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page, _ = opened(browser, tmp_path, result_of(whole_story()).to_html())
+    shown = "#log li:visible"
+    assert page.locator(shown).count() == 1
+    page.focus("#moment")
+    moments = page.locator("#log li").count()
+    for at in range(2, moments + 1):
+        page.keyboard.press("ArrowRight")
+        assert page.inner_text("#position") == f"{at} of {moments}"
+        now = page.locator("#log li.now")
+        assert now.inner_text() == page.locator(shown).last.inner_text()
+        votes = page.locator("#film-votes .bal > div").count()
+        assert max(0, votes - 1) == int(now.get_attribute("data-ballots") or 0)
+    assert page.locator("#log li.now").inner_text() == "This is the result."
+    page.close()
+
+
+def test_votes_are_hidden_until_one_has_voted_and_are_saved_for_rate(
+    browser: Browser, tmp_path: Path
+) -> None:
+    story = whole_story()
+    page, _ = opened(browser, tmp_path, result_of(story).to_html())
+    page.click("#hide")
+    assert not page.is_visible("#story")
+    choose(page, "vote")
+    names = page.locator("#ballot .name")
+    assert not names.first.is_visible()
+    page.focus("#view-vote")
+    page.keyboard.press("2")
+    page.keyboard.press("1")
+    assert page.is_visible("#story")
+    assert page.inner_text("#ballot .said").startswith("You put the ")
+    assert names.first.is_visible()
+    with page.expect_download() as download:
+        page.click("#save")
+    saved = tmp_path / "votes.json"
+    download.value.save_as(saved)
+    votes = read_votes(saved)
+    report = votes_report(votes, story)
+    assert votes.run == "20261118-amber-fox"
+    assert report.people[0].name == "me"
+    assert report.panel is not None
+    assert len(json.loads(saved.read_text())["rounds"]) == len(report.tasks) == 1
+    page.close()
+
+
+def test_what_if_shows_rounds_as_recorded_up_to_the_first_difference(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page, _ = opened(browser, tmp_path, result_of(whole_story()).to_html())
+    choose(page, "what-if")
+    assert page.inner_text("#what-if-said").startswith("Nothing changes")
+    for group in ("judge", "rule", "ties", "k"):
+        for choice in page.locator(f"input[name={group}]").all():
+            choice.check()
+            states = [
+                each.get_attribute("data-state") or "" for each in page.locator("#recount tr").all()
+            ]
+            after = [each for each in states if each != "same"]
+            assert states == ["same"] * (len(states) - len(after)) + after
+            assert not after or after[1:] == [{"parted": "unknown"}.get(after[0], "unrun")] * (
+                len(after) - 1
+            )
+    page.close()
+
+
+@pytest.mark.parametrize("seed", [4, 11])
+def test_a_hostile_text_does_nothing(browser: Browser, tmp_path: Path, seed: int) -> None:
+    script = {
+        **random_script(seed, flaws=0.0),
+        "author": document(HOSTILE),
+        "reviser": document(f"{HOSTILE}\n\nMore."),
+    }
+    page, noticed = opened(
+        browser, tmp_path, result_of(play_story(seed, script, brief=HOSTILE)).to_html()
+    )
+    for tab in page.locator("[role=tab]").all():
+        tab.click()
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert noticed == []
+    assert page.locator("main script, main svg:not(.river), main img").count() == 0
+    page.close()
+
+
+def test_a_hundred_rounds_open_at_once(browser: Browser, tmp_path: Path) -> None:
+    page, noticed = opened(browser, tmp_path, result_of(long_story()).to_html())
+    took = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
+    assert page.locator(".round").count() == 100
+    # A second where nothing else runs; a busy machine is given more.
+    assert took < 4_000
+    assert noticed == []
+    page.close()
+
+
+def test_a_run_without_votes_has_only_the_views_it_can_fill(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page, noticed = opened(
+        browser, tmp_path, result_of(play_story(5, strategy="critique_revise")).to_html()
+    )
+    assert page.locator("#tab-vote, #tab-what-if, #tab-judges").count() == 0
+    assert noticed == []
+    page.close()

@@ -1,0 +1,46 @@
+"""Every sentence of a result is traced to the text that has it first."""
+
+from __future__ import annotations
+
+import pytest
+from tests.pages.plays import SEEDS, play_story, random_story
+
+from autoreason.characters import without_controls
+from autoreason.pages.river import draw, trace
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_sentence_is_born_in_a_text_that_has_it_and_in_no_earlier_one(seed: int) -> None:
+    story = random_story(seed)
+    if (river := trace(story)) is None:
+        return
+    texts = {0: [without_controls(story.incumbents[0].text)]}
+    for one in story.passes:
+        texts[one.number] = [without_controls(each.text) for each in one.candidates.values()]
+    for sentence in river.result:
+        birth = river.birth(sentence)
+        assert any(sentence.text in text for text in texts[birth.number])
+        earlier = (
+            text for number, found in texts.items() if number < birth.number for text in found
+        )
+        assert not any(f"\n{sentence.text}\n" in f"\n{text}\n" for text in earlier)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_left_adds_up_and_what_went_is_gone(seed: int) -> None:
+    if (river := trace(random_story(seed))) is None:
+        return
+    assert sum(each.left for each in river.sources) == len(river.result)
+    assert all(0 <= each.left <= each.taken for each in river.sources)
+    after = {column.name: column for column in river.columns}
+    for name, sentences in river.gone:
+        left = [each.text for each in after[name].sentences]
+        assert all(
+            left.count(each) < sentences.count(each) + left.count(each) for each in sentences
+        )
+    bars = draw(river).count("<rect")
+    assert bars == sum(len(each.sentences) for each in river.columns)
+
+
+def test_one_text_has_nowhere_to_come_from() -> None:
+    assert trace(play_story(1, strategy="single")) is None

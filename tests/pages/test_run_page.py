@@ -1,0 +1,168 @@
+"""The page of a run: of every kind of run, with every kind of text, and nothing on it acts."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.cli import made_up
+from tests.pages.plays import SEEDS, play_story, random_events, random_story, result_of
+from tests.tournament.stage import USUAL, critique, document, vote
+
+from autoreason.characters import in_markup
+from autoreason.events import RunPaused
+from autoreason.pages.run_page import check_limits, describe_fresh_judges, page_title
+from autoreason.story import CONFIRMATION, Story, build_story
+
+_EMPTY = ("meta", "input", "br", "hr", "rect", "path")
+
+
+class Reader(HTMLParser):
+    """Reads a page: its headings, what its tags are, and whether they are closed in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.first_heading = ""
+        self.ids: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.ids += [value for name, value in attrs if name == "id" and value]
+        if tag not in _EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in _EMPTY:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "h1" in self.open:
+            self.first_heading += data
+
+
+def read(story: Story, **changes: Any) -> tuple[str, Reader]:
+    page = result_of(story, **changes).to_html()
+    found = Reader(page)
+    assert not found.open
+    assert found.tags.count("script") == 1
+    assert not {name for name in found.attributes if name.startswith("on")}
+    assert len(found.ids) == len(set(found.ids))
+    return page, found
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_page_begins_with_the_outcome_and_is_whole(seed: int) -> None:
+    story = random_story(seed)
+    _, found = read(story)
+    assert found.first_heading == result_of(story).summary()[0]
+
+
+@pytest.mark.parametrize("strategy", ["single", "best_of_n", "critique_revise", "self_refine"])
+def test_runs_of_other_strategies_have_a_page(strategy: str) -> None:
+    story = play_story(5, strategy=strategy, passes=2)
+    page, found = read(story)
+    assert found.first_heading == result_of(story).summary()[0]
+    assert ("view-what-if" in found.ids) == ("How the judges voted" in page)
+
+
+def test_a_run_that_paused_anywhere_has_a_page() -> None:
+    events = random_events(14)
+    paused = RunPaused(status="budget", reason="$1 is spent", limit="cost")
+    for until in range(1, len(events), 5):
+        _, found = read(build_story([*events[:until], paused]))
+        assert found.first_heading.startswith("Paused")
+
+
+HOSTILE = (
+    "</template><script>alert(1)</script>",
+    "<svg onload=alert(1)>",
+    '"><img src=x onerror=alert(1)>',
+    "</script><!--",
+    "{{ 7 * 7 }}{% raw %}",
+    "\u202eright to left\u202c zero\u200bwidth \x00\x1b[31m",
+    "\ufdd0\ufdd1",
+    "",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_acts_wherever_it_stands(text: str) -> None:
+    said = f'{{"reasoning": {json.dumps(text)}, "ranking": ""}}'
+    script = {
+        **USUAL,
+        "author": document(f"# {text}\n\nFirst {text}"),
+        "critic": critique(text or "It lacks an example."),
+        "reviser": document(f"# {text}\n\nSecond {text}"),
+        "synthesizer": document(f"Third {text}\n\n- {text}\n"),
+        "pass/1/judge/0/try/0": said,
+    }
+    page, found = read(
+        play_story(1, script, brief=text or "Write.", protocol="robust"), run=f"run {text}"
+    )
+    assert "alert(1)</script>" not in page
+    assert "<svg onload" not in page
+    assert "<img" not in page
+    assert "\u202e" not in page
+    assert "49" not in found.first_heading
+
+
+def test_two_megabytes_are_shown_as_they_are() -> None:
+    long = "A sentence of a very long text. " * 65_000
+    events = [
+        replace(each, text=f"{long}{at}") if hasattr(each, "text") else each
+        for at, each in enumerate(made_up.whole_run())
+    ]
+    page, _ = read(build_story(events))
+    assert page.count(long.strip()) >= 2
+    assert "too long to compare" in page
+
+
+def test_a_page_without_its_texts_is_small() -> None:
+    story = random_story(3)
+    texts = {story.text or "", *(each.text for each in story.incumbents)}
+    texts |= {each.text for one in story.passes for each in one.candidates.values()}
+    assert len(read(story)[0].encode()) - 12 * sum(map(len, texts)) < 150_000
+
+
+def test_it_says_how_often_coins_agree_only_where_a_split_is_ruled_out() -> None:
+    said = []
+    for prefers in ("Second", "First"):
+        judged = {**USUAL, "judge": vote(prefers, "Third", "First")}
+        story = play_story(1, judged, protocol="robust", k=1, passes=2, confirmation=9)
+        said.append(describe_fresh_judges(story))
+    assert "Tossing coins, judges would agree as much once in 256 times." in said[0]
+    assert said[1] == ""
+
+
+def test_each_limit_is_shown_with_whether_it_is_kept() -> None:
+    for seed in SEEDS:
+        story = random_story(seed)
+        limits = check_limits(story)
+        broken = story.delivered.violations if story.delivered else None
+        if broken is not None:
+            assert sum(not each.kept for each in limits) == len(broken)
+
+
+def test_its_title_is_the_first_heading_of_the_text() -> None:
+    story = random_story(3)
+    assert story.text is not None
+    assert story.text.startswith(f"# {page_title(story)}")
+    assert in_markup(page_title(story)) in read(story)[0]
+
+
+def test_costs_are_shown_by_what_they_were_for() -> None:
+    page, _ = read(random_story(3))
+    assert '<th scope="row">Judges</th><td class="n">39</td>' in page
+
+
+def test_fresh_judges_stand_in_the_evidence_with_their_reasons() -> None:
+    story = next(each for each in map(random_story, SEEDS) if CONFIRMATION in each.panels)
+    assert "What fresh judges said" in read(story)[0]

@@ -1,0 +1,77 @@
+"""The page of every kind of report opens, fits, has no faults and is small, also with texts that try to act."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.artifacts.test_research_report import DONE, FRESH, SEARCH, report_of, trial
+from tests.browser import HOSTILE, faults, opened
+from tests.browser import axe as axe
+from tests.browser import browser as browser
+from tests.knowledge.mailings import EXPORT, write_export
+from tests.programs.solved import assignments, set_report, solved
+from tests.studies.lab.cells import a_cell, a_panel, a_suite
+
+from autoreason.knowledge.folder_report import check_knowledge
+from autoreason.report.report import Report
+from autoreason.story import Story
+from autoreason.studies.lab_report import lab_report
+from autoreason.studies.lab_suite import SuiteWork
+from autoreason.task import Task
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+def a_suite_report(_folder: Path) -> Report:
+    story = Story(task=Task(brief="a suite", work=SuiteWork(suite := a_suite())))
+    cells = [
+        *(
+            a_cell(arm, "B AB A", repeat, task, words=90)
+            for task, repeat, arm in product(suite.tasks, (1, 2, 3), suite.arms)
+        ),
+        *(
+            a_panel("contest revised single", repeat=n, task=t)
+            for t in suite.tasks
+            for n in (1, 2, 3)
+        ),
+    ]
+    for each in cells:
+        story.apply(each)
+    return lab_report(story, {"Run": "amber-fox"}, {f"1/arm/{n}": HOSTILE * n for n in (1, 2, 3)})
+
+
+def records(folder: Path) -> Report:
+    write_export(folder / EXPORT, subjects=60)
+    (folder / "facts.md").write_text(HOSTILE)
+    return check_knowledge(folder)
+
+
+REPORTS: dict[str, Callable[[Path], Report]] = {
+    "suite": a_suite_report,
+    "records": records,
+    "research": lambda _: report_of(*SEARCH, trial(5, hypothesis=HOSTILE), FRESH, DONE),
+    "programs": lambda _: set_report(
+        [solved("p1", program=HOSTILE), solved("p2", private=None)], assignments(2)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+def test_a_page_fits_acts_on_nothing_and_has_no_faults(
+    kind: str, browser: Browser, axe: str, tmp_path: Path
+) -> None:
+    html = REPORTS[kind](tmp_path).to_html()
+    assert len(html.encode()) < 150_000
+    for scheme, width in (("light", 360), ("dark", 1280)):
+        size = {"width": width, "height": 800}
+        page, noticed = opened(browser, tmp_path, html, color_scheme=scheme, viewport=size)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+        assert faults(page, axe) == []
+        assert noticed == []
+        page.close()
