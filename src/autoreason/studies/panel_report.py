@@ -201,12 +201,13 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             found.append(Section("The texts", texts=texts))
         if self.rankings:
             found.append(Section("The rankings", tables=[_rankings(self)]))
-        titled = [
-            each._replace(title=each.title or "How it was counted") for each in self.sections()
-        ]
         every = duel_chart(self, "How often judges prefer one text to another", self.duels)
-        titled.insert(0, Section("All pairs", charts=[every]))
-        return [*found, *(each._replace(folded=True) for each in titled)]
+        counted = [Section("All pairs", charts=[every]), *self.sections()]
+        names = ("All pairs", "Points and votes", "How it was counted")
+        return [
+            *found,
+            *(each._replace(title=n, folded=True) for n, each in zip(names, counted, strict=True)),
+        ]
 
     def names(self) -> list[str]:
         return [each.name for each in self.standings]
