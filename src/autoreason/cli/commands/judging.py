@@ -36,7 +36,7 @@ Exit status: as for `autoreason run`; 0 whatever is advised.
 """
 
 
-@click.command(cls=Command, shares=RECORDED, epilog=_ADVICE)
+@click.command(cls=Command, shares=f"{RECORDED} evidence", epilog=_ADVICE)
 @click.argument("briefs", nargs=-1, metavar="BRIEF")
 @group(
     "The advice",
