@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -86,7 +87,10 @@ def _rounds(story: Story) -> list[_Told]:
         if is_named:
             sentence = sentence.removesuffix(" judges").removesuffix(" judge")
         is_named = is_named or bool(each.votes)
-        said = f"“{each.reason.words}”" if each.reason else ""
+        said = each.reason.words if each.reason else ""
+        if kind and each.kind != "kept":
+            # The line says already which text it is about.
+            said = said.removeprefix(f"T{kind.the[1:]} ")
         mark, style = (kind.mark, kind.style) if kind else ("·", "")
         found.append(_Told(mark, style, f"round {each.number}", sentence, said))
     return found
@@ -100,8 +104,8 @@ def _drafts(story: Story) -> list[_Told]:
             draft.mark,
             draft.style,
             f"draft {number}",
-            numbers.count(count_words(each.text), "word"),
-            "chosen" if story.end and each.name == story.origin else "",
+            numbers.count(count_words(each.text), "word")
+            + (", chosen" if story.end and each.name == story.origin else ""),
         )
         for number, each in enumerate(story.incumbents, 1)
     ]
@@ -115,10 +119,9 @@ def _print_rounds(told: Sequence[_Told], console: Console, width: int) -> None:
     for each in told:
         line = Text.assemble((each.mark, each.style), " ", f"{each.name:<{column}}")
         left = room - max(middle, len(each.sentence) + 2)
-        said = numbers.shorten(without_controls(each.words).rstrip("”"), left - 1)
         if each.words and left >= _LEAST_WORDS:
-            quoted = f"{said}”" if each.words.endswith("”") else each.words
-            line.append(f"{each.sentence:<{middle}}{quoted}")
+            words = textwrap.shorten(without_controls(each.words), left - 2, placeholder=" …")
+            line.append(f"{each.sentence:<{middle}}“{words}”")
         else:
             line.append(numbers.shorten(without_controls(each.sentence), room))
         console.print(line, soft_wrap=True)
