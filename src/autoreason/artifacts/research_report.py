@@ -116,6 +116,8 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
         evaluations = count(self.evaluations, "evaluation")
         lines.append(" · ".join(filter(None, [evaluations, took])))
         warnings = [f"Check it: {text}." for text in (_UNCHECKED,) if text in self.claim]
+        if found and self.claimed:
+            warnings.append(f"{_unseen(found)}.")
         if any(each.shared for each in self.kept):
             warnings.append("Check it: a kept change repeats words of the items; see --evidence.")
         return [*lines, *warnings]
@@ -353,9 +355,7 @@ class _Claim:
             least = figure(found.least, found.least)
             yield f"such a test shows a gain of {least} four times in five"
         if history.claimed and found:
-            rare = f"in fewer than {100 * found.unseen:.0f} % of evaluations"
-            pairs = count(found.n, "pair")
-            yield f"{pairs} would not surely show a result that collapses {rare}"
+            yield _unseen(found)
         if found and found.n < len(end.start):
             missing = count(len(end.start) - found.n, "pair")
             yield f"{missing} left out, because the start gave no number there"
@@ -363,6 +363,11 @@ class _Claim:
             yield f"the sealed set has been opened {end.opened} times"
         if history.research.unchecked:
             yield _UNCHECKED
+
+
+def _unseen(found: EndResult) -> str:
+    rare = f"in fewer than {100 * found.unseen:.0f} % of evaluations"
+    return f"{count(found.n, 'pair')} would not surely show a result that collapses {rare}"
 
 
 def describe_idle(idle: int, used: int, kept: int) -> str:
