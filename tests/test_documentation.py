@@ -213,7 +213,7 @@ def test_the_research_task_that_is_shown_can_be_run(
     ("section", "kinds"),
     [
         ("Numbers", (Estimate, Test, Spent)),
-        ("`run`, `resume`, `fork` and `show --short`", (Evidence, Survival, Preference)),
+        ("`run`, `resume`, `fork` and `show`", (Evidence, Survival, Preference)),
         ("`judge`", (PanelReport, EntryStanding, EntryDuel)),
         ("`judge` of a run", (RejudgeReport, Verdict)),
         ("`certify`", (Certificate, CertificateFinding)),

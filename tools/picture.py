@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import sync_playwright
 from tools.machine import BROWSERS
@@ -17,7 +18,7 @@ from autoreason.run.record import recorded_result
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "examples" / "bicycle-shop.db"
-SIZE = {"width": 1280, "height": 900}
+WIDTH, HEIGHT = 1280, 900
 
 
 def main() -> None:
@@ -26,14 +27,16 @@ def main() -> None:
         copy, page = Path(folder, "run.db"), Path(folder, "run.html")
         # Opening a journal writes beside it.
         shutil.copy(RECORD, copy)
-        with Journal.open(copy) as journal:
+        with Journal.open(copy, create=False) as journal:
             row = journal.find("last")
             page.write_text(recorded_result(row, journal.story(row.id), journal).to_html(), "utf-8")
         program = next(filter(None, map(shutil.which, BROWSERS)))
         with sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-            for scheme in ("light", "dark"):
-                shown = browser.new_page(viewport=SIZE, color_scheme=scheme)
+            schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+            for scheme in schemes:
+                shown = browser.new_page(color_scheme=scheme)
+                shown.set_viewport_size({"width": WIDTH, "height": HEIGHT})
                 shown.goto(page.as_uri())
                 shown.screenshot(path=ROOT / "docs" / f"run-{scheme}.png")
             browser.close()

@@ -189,6 +189,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS), "The most drafts written for that."] = (
         MAX_DRAFTS
     )
+    anyway: Annotated[
+        bool,
+        "Whether a run goes on where no draft keeps a limit of the contract, which else ends it.",
+    ] = False
     rivals: Annotated[
         bool, "Whether a fresh draft opposes A where the critique brings no challenger."
     ] = True

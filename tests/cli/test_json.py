@@ -47,7 +47,7 @@ COMMANDS = {
         "run {brief} {fast} --dry-run --json",
         "judge {brief} a.md b.md -m echo/echo --dry-run --json",
     ],
-    "`run`, `resume`, `fork` and `show --short`": ["show --json", "show --short --json"],
+    "`run`, `resume`, `fork` and `show`": ["show --json", "run {brief} {fast} -q --json"],
     "`judge`": [
         "judge {brief} a.md b.md {judges} --json",
         "judge {brief} a.md b.md {judges} --pairwise --json",

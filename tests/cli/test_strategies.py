@@ -39,8 +39,8 @@ def test_every_strategy_is_run_listed_shown_and_resumed(
     monkeypatch.setenv("COLUMNS", "200")
     assert BRIEF in inside("runs").out
     monkeypatch.delenv("COLUMNS")
-    shown = inside("show")
-    assert shown.status == 0
+    assert inside("show").status == 0
+    shown = inside("show", "--evidence")
     assert strategy == "autoreason" or strategy in shown.out
     assert inside("show", "--text").out == whole.out
     found = inside("show", "--json").json
@@ -82,7 +82,7 @@ def test_a_record_can_be_read_though_its_strategy_is_gone(inside: Inside) -> Non
     assert inside("run", BRIEF, *FAST, "--strategy", "mine.py:Mine").status == 0
     (inside.folder / "mine.py").unlink()
     assert inside("runs").status == inside("show").status == 0
-    assert "mine.py:Mine" in inside("show").out
+    assert "mine.py:Mine" in inside("show", "--evidence").out
     replayed = inside("runs", "check", "last")
     assert replayed.status == 2
     assert "no file" in replayed.sentence

@@ -112,8 +112,8 @@ def test_the_live_view_and_then_the_text(shell: Shell, server: Server, columns: 
         assert "\x1b[?25l" in screen.raw
         assert screen.raw.rstrip().rfind("\x1b[?25h") > screen.raw.rfind("\x1b[?25l")
         assert "─\n# " in screen.text
-        assert "Survival" in screen.text
-        assert "autoreason show" in screen.text
+        assert " calls, " in screen.text
+        assert "autoreason view" in screen.text
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -226,7 +226,7 @@ def test_a_live_run_can_be_accepted(shell: Shell, server: Server) -> None:
         time.sleep(1)
         server.gate.set()
         assert screen.end() == 0
-        assert "Accepted by a person" in screen.text
+        assert "you accepted it as it stands" in " ".join(screen.text.split())
         assert "─\n# " in screen.text
     assert server.asked == 2
 
@@ -234,7 +234,7 @@ def test_a_live_run_can_be_accepted(shell: Shell, server: Server) -> None:
 def test_a_terminal_shows_the_text_without_its_control_characters(shell: Shell) -> None:
     (shell.home / "draft.md").write_text("A \x1b]0;title\x07draft \u202eas told\u2069.")
     assert shell("run", BRIEF, *FAST, "-q", "--draft", "draft.md", "--passes", "1").returncode == 0
-    with terminal(shell, "show", "--pass", "1", NO_PAGER="1") as screen:
+    with terminal(shell, "show", "--round", "1", NO_PAGER="1") as screen:
         assert screen.end() == 0
         assert "\x1b]0;" not in screen.raw
         assert "A ]0;titledraft <U+202E>as told<U+2069>." in screen.text
@@ -253,7 +253,7 @@ def test_what_is_longer_than_a_screen_goes_through_a_pager(shell: Shell) -> None
             assert screen.end() == 0
             return screen.text
 
-    assert "Pass 1" not in on_a_terminal("show")
+    assert "Pass 1" not in on_a_terminal("show", "--evidence")
     assert "Pass 1" in pages.read_text()
     assert "agreement" not in on_a_terminal("audit")
     assert "agreement" in pages.read_text()
@@ -262,6 +262,6 @@ def test_what_is_longer_than_a_screen_goes_through_a_pager(shell: Shell) -> None
     pages.unlink()
     assert '"passes"' in on_a_terminal("show", "--json")
     assert "tides" in on_a_terminal("runs")
-    assert "Pass 1" in on_a_terminal("show", NO_PAGER="1")
-    assert "Pass 1" in shell("show", PAGER=pager).stdout
+    assert "Pass 1" in on_a_terminal("show", "--evidence", NO_PAGER="1")
+    assert "Pass 1" in shell("show", "--evidence", PAGER=pager).stdout
     assert not pages.exists()

@@ -128,9 +128,10 @@ def test_a_terminal_and_a_pipe_get_all_columns_in_lines_that_fit(
     assert shown.count(WIDE) == 4
 
 
-def test_a_program_gets_plain_values_and_the_conclusion() -> None:
+def test_a_program_gets_plain_values_the_conclusion_and_the_summary() -> None:
     assert Sample().to_dict() == {
         "conclusion": "no winner: 7 judges see no difference",
+        "summary": ["No winner: 7 judges see no difference."],
         "cost": 0.5,
         "text": HOSTILE,
     }

@@ -61,7 +61,7 @@ def test_a_run_that_paused_says_how_to_go_on() -> None:
     paused = result(story)
     rows = dict(paused.sections()[0].sentences)
     assert paused.conclusion == "paused at the budget: $1 is spent"
-    assert rows["Resume"] == "autoreason resume amber-fox with a higher --cost-limit"
+    assert rows["Resume"] == "autoreason resume amber-fox --cost-limit 2.2"
     assert "--text" in dict(paused.next_steps())["More"]
     labels = [label for label, _ in paused.sections()[0].sentences]
     assert len(labels) == len(set(labels))
@@ -86,7 +86,7 @@ def test_what_a_run_does_not_have_is_refused_by_what_ended_it() -> None:
 def test_programs_get_what_every_run_has_and_the_text_with_its_evidence() -> None:
     fields = result().to_dict()
     assert list(fields) == [
-        *("conclusion", "run", "status", "reason", "calls", "tokens", "cost", "seed"),
+        *("conclusion", "summary", "run", "status", "reason", "calls", "tokens", "cost", "seed"),
         *("ended_by", "text", "origin", "passes", "evidence", "violations"),
     ]
 

@@ -19,6 +19,7 @@ OTHER: dict[str, Any] = {
     "protocol": "paper",
     "drafts": 2,
     "max_drafts": 3,
+    "anyway": True,
     "rivals": False,
     "candidates": "B",
     "blind_revision": True,

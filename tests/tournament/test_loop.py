@@ -440,6 +440,7 @@ async def test_texts_that_break_as_much_of_the_contract_are_judged() -> None:
         {"judge": vote("Third"), "critic": critique()},
         contract=Contract(must_include=("zebra",)),
         passes=2,
+        max_drafts=1,
     )
     (decided,) = played.decided
     assert (decided.outcome, decided.winner) == ("decided", "AB")
@@ -450,31 +451,40 @@ async def test_texts_that_break_as_much_of_the_contract_are_judged() -> None:
 RISKS = Contract(sections=("Risks",), max_words=900)
 
 
-async def test_a_contract_that_no_text_keeps_ends_the_run_after_one_pass_and_says_which_limit() -> (
-    None
-):
+async def test_a_limit_that_no_draft_keeps_ends_the_run_before_the_first_pass() -> None:
     played = await play(contract=RISKS, k=3)
-    assert played.delivered.status == "capped"
-    assert played.delivered.reason == "none of 12 texts kept the contract: no heading “Risks”"
-    (decided,) = played.decided
-    assert (decided.winner, decided.streak) == ("A", 0)
-    assert [each.rule for each in decided.violations] == ["sections"]
-    assert statements.decided(decided, 3).endswith(
-        "; does not count: breaks the contract (no heading “Risks”)"
-    )
-    # Ten drafts and two challengers, each sent back once; then the judges of one pass.
-    texts = [each for each in played.requests if each.role != "judge"]
-    assert len(texts) == 24
-    assert len(played.requests) <= 30
+    assert (played.delivered.status, played.delivered.ended_by) == ("capped", "contract")
+    assert played.delivered.reason == "none of 10 texts kept the contract: no heading “Risks”"
+    assert played.decided == []
+    # Each is sent back once.
+    assert [each.role for each in played.requests] == ["author"] * 20
     assert played.settings is not None
     task = Task(brief="Write.", contract=RISKS)
     low, *_ = Tournament.fit_plans(Tournament.plans(played.settings), task, played.settings)
     assert sum(low.values()) <= len(played.requests)
 
 
+async def test_it_can_be_refined_anyway() -> None:
+    played = await play(contract=RISKS, anyway=True, passes=2)
+    assert len(played.decided) == 2
+
+
+async def test_a_limit_that_no_text_keeps_ends_the_run_after_one_pass_where_there_is_one_draft() -> (
+    None
+):
+    played = await play(contract=RISKS, k=3, max_drafts=1)
+    assert played.delivered.reason == "none of 3 texts kept the contract: no heading “Risks”"
+    (decided,) = played.decided
+    assert (decided.winner, decided.streak) == ("A", 0)
+    assert [each.rule for each in decided.violations] == ["sections"]
+    assert statements.decided(decided, 3).endswith(
+        "; does not count: breaks the contract (no heading “Risks”)"
+    )
+
+
 async def test_a_contract_that_one_text_keeps_in_the_first_pass_ends_nothing() -> None:
     written = document("# Risks\n\nThird text.")
-    played = await play({"synthesizer": written}, contract=RISKS, k=1)
+    played = await play({"synthesizer": written}, contract=RISKS, k=1, max_drafts=1)
     assert (played.delivered.status, played.delivered.violations) == ("converged", ())
 
 

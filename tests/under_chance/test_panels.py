@@ -32,6 +32,7 @@ Statement = Callable[[PanelReport], bool]
 def wins(found: PanelReport) -> bool:
     """It says that a text wins."""
     assert (found.winner is None) == found.conclusion.startswith("no winner")
+    assert found.summary()[0].startswith("Judges prefer ") == (found.winner is not None)
     return found.winner is not None
 
 
@@ -58,6 +59,8 @@ def leaves_out_no_taste_for_length(found: PanelReport) -> bool:
 
 def claims_something(found: PanelReport) -> bool:
     """The one sentence says that a text wins, or that one loses."""
+    behind = "shown to be behind" in found.summary()[0]
+    assert behind == (" lose" in found.conclusion)
     return wins(found) or " lose" in found.conclusion
 
 

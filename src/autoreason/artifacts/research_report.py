@@ -50,6 +50,7 @@ from autoreason.tournament.statements import ENDINGS
 _REASONS = 4
 """Reasons for refusals that are shown, the most frequent ones."""
 _SERIES = ("kept, with its 95 % interval", "not kept")
+_UNCHECKED = "the evaluator was not checked: the artifact may have written its own score"
 _WORSE = "the result is worse than the start, keep that"
 
 
@@ -110,6 +111,51 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
     @property
     def conclusion(self) -> str:
         return self.claim
+
+    def summary(self, took: str = "") -> list[str]:
+        """What is claimed, what the search tried and saw, and on what it rests."""
+        kept, tried = len(self.kept), count(len(self.trials), "change")
+        means = _end_means(self.end)
+        reach = (self.gain.high - self.gain.low) / 2 if self.gain else 0.0
+        moved = " → ".join(figure(mean, reach) for mean in means.values())
+        ends = f"{self.metric.capitalize()} {moved}. " if len(means) > 1 else ""
+        lines = [self._claimed(), f"{ends}{tried} tried, {kept or 'none'} kept."]
+        saw, found = self.loop_gain, self.gain
+        if saw is not None and found and not self.claimed and saw > found.gain:
+            lines[1] += (
+                f" The search itself saw {self._move(saw)}; that was chosen, do not quote it."
+            )
+        evaluations = count(self.evaluations, "evaluation")
+        lines.append(" · ".join(filter(None, [evaluations, took])))
+        warnings = [f"Check it: {text}." for text in (_UNCHECKED,) if text in self.claim]
+        if found and self.claimed:
+            warnings.append(f"{_unseen(found)}.")
+        if any(each.shared for each in self.kept):
+            warnings.append("Check it: a kept change repeats words of the items; see --evidence.")
+        return [*lines, *warnings]
+
+    def _claimed(self) -> str:
+        """The end test in plain words; where it shows nothing, or rests on few or equal numbers, as it is claimed."""
+        found = self.gain
+        broken = self.end is not None and self.end.broken
+        if found is None or broken or found.deterministic or not isfinite(found.low):
+            claim = self.claim.partition("; ")[0]
+            return f"{claim[:1].upper()}{claim[1:]}."
+        reach = (found.high - found.low) / 2
+        low, high = (self._move(end, reach) for end in (found.low, found.high))
+        size = self._move(found.gain, reach)
+        if found.shown and self.claimed:
+            ends = f"{figure(found.low, reach)} to {figure(found.high, reach)}"
+            return (
+                f"{self.metric.capitalize()} {size} ({ends}), measured on evaluations that decided "
+                "nothing."
+            )
+        verdict = "Worse than the start, which is to be kept" if found.worse else "No gain is shown"
+        return f"{verdict}: {self.metric} {size} ({low} to {high})."
+
+    def _move(self, gain: float, reach: float = 0.0) -> str:
+        falls = (gain > 0) == (self.better == "lower")
+        return f"{'fell' if falls else 'rose'} by {figure(abs(gain), reach or abs(gain))}"
 
     @property
     def kept(self) -> tuple[TrialRow, ...]:
@@ -335,16 +381,19 @@ class _Claim:
             least = figure(found.least, found.least)
             yield f"such a test shows a gain of {least} four times in five"
         if history.claimed and found:
-            rare = f"in fewer than {100 * found.unseen:.0f} % of evaluations"
-            pairs = count(found.n, "pair")
-            yield f"{pairs} would not surely show a result that collapses {rare}"
+            yield _unseen(found)
         if found and found.n < len(end.start):
             missing = count(len(end.start) - found.n, "pair")
             yield f"{missing} left out, because the start gave no number there"
         if end.opened > 1:
             yield f"the sealed set has been opened {end.opened} times"
         if history.research.unchecked:
-            yield "the evaluator was not checked: the artifact may have written its own score"
+            yield _UNCHECKED
+
+
+def _unseen(found: EndResult) -> str:
+    rare = f"in fewer than {100 * found.unseen:.0f} % of evaluations"
+    return f"{count(found.n, 'pair')} would not surely show a result that collapses {rare}"
 
 
 def describe_idle(idle: int, used: int, kept: int) -> str:

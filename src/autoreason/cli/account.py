@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from autoreason.programs.events import ProgramExamined
 
 LIVE, RECORD, FULL = 0, 1, 2
-"""Shown while a run lasts; only by `show`; only by `show --pass`."""
+"""Shown while a run lasts; only by `show --evidence`; only by `show --round`."""
 _SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
 
 

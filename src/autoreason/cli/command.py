@@ -24,6 +24,8 @@ RECORDED = "as_json html progress journal"
 """What every command that records a run shares with all others."""
 REPORT = "as_json html"
 """What every command that prints a report does."""
+SUMMARY = f"{REPORT} evidence"
+"""What every command does that prints the summary of one and records no run, whose `show` has the rest."""
 EXIT_STATUSES = """
 Exit status:
   0    done: a text is delivered, a problem solved, a gain shown
@@ -63,6 +65,11 @@ SHARED = (
         metavar="FILE",
         callback=_check_page,
         help="Also write the report there, as a page for a browser.",
+    ),
+    click.Option(
+        ["--evidence"],
+        is_flag=True,
+        help="All of it, in the words of the paper: votes, intervals, tests, what was left out.",
     ),
     click.Option(
         ["--progress"],

@@ -316,6 +316,7 @@ run_options = group(
     setting("k", "-k", rare=True),
     setting("judges", rare=True),
     setting("protocol", rare=True),
+    setting("anyway", rare=True),
     field_option(Refine, "strategy", metavar="NAME", rare=True),
 )
 panel_judges_option = setting("judges", help="How many judges vote.", usual=str(PANEL_JUDGES))

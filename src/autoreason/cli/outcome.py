@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from autoreason.cli.command import print_message, print_messages, shared, with_f
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import check_folder, write
 from autoreason.report.table import WIDEST, Table, lay_out, wrap
-from autoreason.run.result import ending, how_to_go_on
+from autoreason.run.result import Result, ending, how_to_go_on
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.products import ResearchResult, Solution
     from autoreason.run.research import MeasuredStart
-    from autoreason.run.result import Result
 
 
 EXIT = {
@@ -45,6 +45,10 @@ NO_GAIN = 1
 """Exit status of a finished research run that claims no gain."""
 USABLE = (0, 3)
 """Exit statuses that come with a text on standard output."""
+_LEAD = re.compile(r"\s*(?:(?:[-*+>]|\d{1,3}[.)])\s+)?")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_NARROWEST = 20
+_PAGE = "autoreason view   as a page"
 _BEHIND = "shows no gain, and the result did worse in it than the start, perhaps by chance"
 
 
@@ -96,11 +100,15 @@ def show_answer(answer: Answer) -> None:
 
 
 def show_report(report: Report) -> None:
+    """On standard output: of a report that has a summary only that, unless --evidence asks for all."""
     from autoreason.cli.console import stdout_console
 
     try:
         if shared("as_json"):
             print_json(report.to_dict())
+        elif report.is_summarized and not shared("evidence"):
+            lines = _summary(report) if isinstance(report, Result) else report.summary()
+            print_summary(lines, stdout_console())
         else:
             print_report(report, stdout_console())
     finally:
@@ -113,6 +121,35 @@ def print_report(report: Report, console: Console | None) -> None:
         console.print(report, soft_wrap=True)
     else:
         print(report.to_text(shutil.get_terminal_size().columns), file=sys.stderr)
+
+
+def print_summary(lines: Iterable[str], console: Console | None) -> None:
+    """Wrapped at words; the first line is the one to read."""
+    width = min(WIDEST, console.width if console else shutil.get_terminal_size().columns)
+    for at, line in enumerate(lines):
+        for each in wrap_parts(without_controls(line), width) or [""]:
+            if console:
+                console.print(each, style="" if at else "bold", soft_wrap=True)
+            else:
+                print(each, file=sys.stderr)
+
+
+def wrap_parts(line: str, width: int) -> list[str]:
+    """Lines of whole words; parts that dots join stay whole where they fit."""
+    lines: list[str] = []
+    for part in line.split(" · "):
+        joined = f"{lines[-1]} · {part}" if lines else part
+        if len(joined) <= width:
+            lines[-1:] = [joined]
+        else:
+            lines += wrap(part, width)
+    return lines
+
+
+def _summary(result: Result, where: str = "") -> list[str]:
+    """With the command that opens it as a page."""
+    page = " · autoreason view" if result.finished else ""
+    return result.summary(f"{result.took}{where}{page}")
 
 
 def write_page(report: Report, path: Path | None) -> None:
@@ -129,14 +166,31 @@ def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
-def show_text(text: str, bare: bool = False) -> None:
+def show_text(text: str, bare: bool = False, *, prose: bool = False) -> None:
+    """Raw where it is piped; on a terminal between rules unless `bare`, and `prose` wrapped at words."""
     body = text if text.endswith("\n") else f"{text}\n"
     if sys.stdout.isatty():
+        width = min(WIDEST, shutil.get_terminal_size().columns)
         body = without_controls(body)
-        rule = "─" * min(WIDEST, shutil.get_terminal_size().columns)
+        body = wrap_text(body, width) if prose else body
+        rule = "─" * width
         body = body if bare else f"{rule}\n{body}{rule}\n"
     sys.stdout.write(body)
     sys.stdout.flush()
+
+
+def wrap_text(text: str, width: int) -> str:
+    """Each line of a text in lines of whole words, those of a list below its first word."""
+    lines, in_code = [], False
+    for line in text.splitlines():
+        in_code ^= bool(_FENCE.match(line))
+        if in_code or len(line) <= width or line.startswith("|"):
+            lines.append(line)
+            continue
+        lead = line[: len(line) - len(_LEAD.sub("", line, 1))]
+        first, *others = wrap(line[len(lead) :], max(_NARROWEST, width - len(lead))) or [""]
+        lines += [lead + first, *(" " * len(lead) + each for each in others)]
+    return "\n".join(lines) + "\n"
 
 
 def preview(prepared: PreparedRun[Any], measured: MeasuredStart | None = None) -> int:
@@ -176,11 +230,11 @@ def end_text(result: Result, options: OutputOptions, console: Console | None) ->
         if options.as_json:
             print_json(result.to_dict())
         elif usable and not options.output:
-            show_text(result.text, options.quiet)
+            show_text(result.text, options.quiet, prose=True)
     if not options.quiet:
         # The text is out: a standard error that no one reads is no failure.
         with suppress(OSError):
-            print_report(result, console)
+            print_summary([*result.summary(), *_next_commands(result)], console)
             if options.output and usable:
                 print_message(f"written to {options.output}")
     elif status:
@@ -192,6 +246,14 @@ def end_text(result: Result, options: OutputOptions, console: Console | None) ->
         write_page(result, options.html)
     failed = options.fail_on_contract and not status and result.violations
     return CONTRACT_BROKEN if failed else status
+
+
+def _next_commands(result: Result) -> list[str]:
+    if not result.finished:
+        return []
+    changed = result.story.draft and result.origin != "draft"
+    diff = "autoreason show --diff    what changed        " if changed else ""
+    return ["", f"{diff}{_PAGE}"]
 
 
 @contextmanager
@@ -224,14 +286,15 @@ def end_programs(solution: Solution, options: OutputOptions, console: Console | 
     elif program and not options.output:
         show_text(program, bare=options.quiet)
     elif not solution.one:
-        print_report(solution, stdout_console())
+        print_summary(_summary(solution), stdout_console())
     if options.report and solution.finished:
         write_folder(options.report, solution.to_files())
     if options.quiet:
         _print_problem(solution, options)
     else:
         if solution.one:
-            print_report(solution, console)
+            where = " · solution on standard output" if program and not options.output else ""
+            print_summary(_summary(solution, where), console)
         elif solution.unsolved:
             print_rows([("", f"Not solved: {solution.unsolved}")], console)
         print_rows(_files(solution, options), console)
@@ -287,7 +350,9 @@ def end_files(result: ResearchResult, options: OutputOptions, console: Console |
         show_text(result.patch, bare=options.quiet)
     write_page(result, options.html)
     if not options.quiet:
-        print_report(result, console)
+        print_summary(_summary(result), console)
+        if result.finished and result.patch:
+            print_message(f"to use it: autoreason export {result.run} --patch | git apply")
     else:
         steps = how_to_go_on(result.run, result.story, has_text=False)
         sentence = f"autoreason: {result.conclusion}{f'; {steps}' if status else ''}"

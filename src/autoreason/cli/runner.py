@@ -380,7 +380,7 @@ def follow(book: Journal, run: str, progress: str | None) -> int:
     if story.writes != "text" and (story.end or story.writes == "files"):
         outcome.show_report(reported_result(result, book))
     else:
-        outcome.print_report(result, console)
+        outcome.print_summary(result.summary(), console)
     return 0
 
 

@@ -1,28 +1,33 @@
-"""A recorded run on a terminal: the lines of its account under headings, with labels in a column of their own."""
+"""A recorded run on a terminal: a line for each round, all of its account under headings, and what changed."""
 
 from __future__ import annotations
 
-import re
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
+from autoreason.characters import without_controls
 from autoreason.cli import outcome
 from autoreason.cli.account import FULL, RECORD, Line, tell_all
 from autoreason.cli.console import stdout_console
-from autoreason.cli.lookup import is_contest, when
+from autoreason.cli.lookup import is_contest, is_sampled, when, writes_programs
+from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Lab
 from autoreason.journal.run_names import cell_name
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
+from autoreason.report.changes import compare_texts
 from autoreason.report.table import WIDEST, wrap
 from autoreason.studies.lab_suite import all_cells, suite_of
+from autoreason.tournament.endings import short_run
+from autoreason.tournament.rounds import rounds_of
+from autoreason.words import KINDS
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
@@ -32,13 +37,110 @@ if TYPE_CHECKING:
 
 _LABEL = 13
 _MIN_WIDTH = 20
-_SHORT = 12
-"""Lines of a text that a short account shows."""
+_LEAST_WORDS = 16
+"""Columns below which a judge's words say nothing."""
 _MAX_NAMED = 8
 
 
-def print_run(book: Journal, row: RunRow, result: Result) -> None:
-    """The whole run; of a suite only what it is, because its cells are runs themselves."""
+# ---- a run in one line for each round ----------------------------------------------------------
+
+
+def print_overview(row: RunRow, result: Result) -> None:
+    """What it is, what it came to, and what happened in every round."""
+    console, story = stdout_console(), result.story
+    width = min(console.width, WIDEST)
+    day = row.created.astimezone()
+    title = f"{row.title} · {short_run(row.id)} · {day.day} {day:%b %Y, %H:%M}"
+    is_text = story.writes == "text"
+    lines = result.summary()[: 1 if is_text and result.finished else None]
+    if row.live:
+        lines = [f"Under way; to watch it: autoreason show {short_run(row.id)} --follow"]
+    outcome.print_summary([title, *lines], console)
+    told = _drafts(story) if is_sampled(story) else _rounds(story) if is_text else []
+    if told:
+        console.print()
+        _print_rounds(told, console, width)
+    console.print(f"\n{_more(story)}", soft_wrap=True)
+
+
+class _Told(NamedTuple):
+    """A line of the account."""
+
+    mark: str
+    style: str
+    name: str
+    sentence: str
+    words: str = ""
+    """A judge's."""
+
+
+def _rounds(story: Story) -> list[_Told]:
+    found = []
+    if story.draft:
+        first = KINDS["draft"]
+        size = numbers.count(story.draft.words, "word")
+        found.append(_Told(first.mark, first.style, first.name, size))
+    is_named = False
+    for each in rounds_of(story):
+        kind = KINDS[each.kind] if each.kind else None
+        sentence = each.sentence
+        if is_named:
+            sentence = sentence.removesuffix(" judges").removesuffix(" judge")
+        is_named = is_named or bool(each.votes)
+        said = each.reason.words if each.reason else ""
+        if kind and each.kind != "kept":
+            # The line says already which text it is about.
+            said = said.removeprefix(f"T{kind.the[1:]} ")
+        mark, style = (kind.mark, kind.style) if kind else ("·", "")
+        found.append(_Told(mark, style, f"round {each.number}", sentence, said))
+    return found
+
+
+def _drafts(story: Story) -> list[_Told]:
+    """Of several drafts no one is made from another."""
+    draft = KINDS["draft"]
+    return [
+        _Told(
+            draft.mark,
+            draft.style,
+            f"draft {number}",
+            numbers.count(count_words(each.text), "word")
+            + (", chosen" if story.end and each.name == story.origin else ""),
+        )
+        for number, each in enumerate(story.incumbents, 1)
+    ]
+
+
+def _print_rounds(told: Sequence[_Told], console: Console, width: int) -> None:
+    column = max(len(each.name) for each in told) + 2
+    room = width - column - 2
+    widest = max((len(each.sentence) for each in told if each.words), default=0)
+    middle = min(widest, room - _LEAST_WORDS) + 2
+    for each in told:
+        line = Text.assemble((each.mark, each.style), " ", f"{each.name:<{column}}")
+        left = room - max(middle, len(each.sentence) + 2)
+        if each.words and left >= _LEAST_WORDS:
+            words = textwrap.shorten(without_controls(each.words), left - 2, placeholder=" …")
+            line.append(f"{each.sentence:<{middle}}“{words}”")
+        else:
+            line.append(numbers.shorten(without_controls(each.sentence), room))
+        console.print(line, soft_wrap=True)
+
+
+def _more(story: Story) -> str:
+    options = ["--text"] if story.text or story.writes == "files" else []
+    options += ["--diff"] if story.draft or story.writes == "files" else []
+    if story.passes:
+        options.append(f"--round {story.passes[-1].number}")
+    options += ["--problem ID"] if writes_programs(story) and suite_of(story.task) else []
+    return " · ".join([*options, "--evidence", "--html run.html"])
+
+
+# ---- all of it ---------------------------------------------------------------------------------
+
+
+def print_evidence(book: Journal, row: RunRow, result: Result) -> None:
+    """The whole run, in the letters of the paper; of a suite only what it is: its cells are runs themselves."""
     transcript = Transcript(stdout_console())
     lines = [] if isinstance(result.story.job, Lab) else _read(book, row.id)
     transcript.opening(row, lines, result.story)
@@ -49,27 +151,18 @@ def print_run(book: Journal, row: RunRow, result: Result) -> None:
         transcript.end(row, result)
 
 
-def print_pass(book: Journal, row: RunRow, number: int) -> None:
-    Transcript(stdout_console()).lines(_pass(row, _read(book, row.id), number), FULL)
-
-
-def print_end(book: Journal, row: RunRow, result: Result) -> None:
-    """What was to be written, the beginning of the text, and how the run ended; no pass."""
-    transcript = Transcript(stdout_console())
-    transcript.opening(row, _read(book, row.id), result.story)
-    if result.story.text:
-        transcript.beginning(row, result.story.text)
-    transcript.end(row, result)
+def print_round(book: Journal, row: RunRow, number: int) -> None:
+    Transcript(stdout_console()).lines(_round(row, _read(book, row.id), number), FULL)
 
 
 def print_attempts(book: Journal, row: RunRow, runs: dict[str, str], number: int | None) -> None:
-    """How one problem was worked on, strategy by strategy; with a number, that pass in full."""
+    """How one problem was worked on, strategy by strategy; with a number, that round in full."""
     transcript = Transcript(stdout_console())
     told = {title: _read(book, run) for title, run in runs.items() if book.has(run)}
     if number is not None:
-        told = {title: _pass(row, lines, number, quiet=True) for title, lines in told.items()}
+        told = {title: _round(row, lines, number, quiet=True) for title, lines in told.items()}
         if not any(told.values()):
-            raise InvalidInput(f"run {row.id} has no pass {number} on this problem")
+            raise InvalidInput(f"run {row.id} has no round {number} on this problem")
     for title, lines in told.items():
         if len(told) > 1 and lines:
             transcript.heading(title)
@@ -116,12 +209,12 @@ def _read(book: Journal, run: str) -> list[Line]:
     return tell_all(recorded.event for recorded in book.events(run))
 
 
-def _pass(row: RunRow, lines: list[Line], number: int, *, quiet: bool = False) -> list[Line]:
+def _round(row: RunRow, lines: list[Line], number: int, *, quiet: bool = False) -> list[Line]:
     found = [line for line in lines if line.place == f"pass {number}"]
     if not (found or quiet):
-        passes = len({line.place for line in lines if line.place.startswith("pass ")})
-        there = numbers.count(passes, "pass", "passes")
-        raise InvalidInput(f"run {row.id} has no pass {number}; it has {there}")
+        rounds = len({line.place for line in lines if line.place.startswith("pass ")})
+        there = numbers.count(rounds, "round")
+        raise InvalidInput(f"run {row.id} has no round {number}; it has {there}")
     return found
 
 
@@ -164,13 +257,6 @@ class Transcript:
             else:
                 self._row(line.about, line.text, line.style)
 
-    def beginning(self, row: RunRow, text: str) -> None:
-        lines = text.rstrip("\n").split("\n")
-        head = "\n".join(lines[:_SHORT])[: _SHORT * WIDEST].rstrip()
-        self._quote("text", head)
-        if len(head) < len(text.rstrip()):
-            self._row("", f"… all of it: autoreason show {row.id} --text", "dim")
-
     def end(self, row: RunRow, result: Result) -> None:
         self._print(Text())
         if row.live:
@@ -198,30 +284,27 @@ class Transcript:
         self.console.print(line, soft_wrap=True)
 
 
-_WORD = re.compile(r"\S+[^\S\n]*|\s")
+# ---- what changed ------------------------------------------------------------------------------
+
 _MARKS = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
 _STYLES = {"same": "", "gone": "red strike", "new": "green"}
 
 
-def compare(before: str, after: str) -> list[tuple[str, str]]:
-    """The way from one text to the other: stretches of words that are the `same`, `gone` or `new`."""
-    old, new = _WORD.findall(before), _WORD.findall(after)
-    stretches = []
-    for what, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        gone = [] if what == "equal" else [("gone", "".join(old[i:j]))]
-        stretches += [*gone, ("same" if what == "equal" else "new", "".join(new[k:m]))]
-    return [stretch for stretch in stretches if stretch[1]]
-
-
 def print_changes(before: str, after: str) -> None:
-    """In colour on a terminal that has it, else with marks: [-gone-] and {+new+}."""
+    """In colour on a terminal that has it, else with marks: [-gone-] and {+new+}; wrapped on any terminal."""
     console = stdout_console()
     coloured = console.is_terminal and not console.no_color and console.color_system is not None
     if before == after:
         print("nothing changed: the text is the first draft", file=sys.stderr)
-    changes = Text()
-    for kind, text in compare(before, after):
-        shown = text if coloured else _MARKS[kind].format(text.rstrip())
-        changes.append(shown, style=_STYLES[kind])
-        changes.append("" if coloured else text[len(text.rstrip()) :])
-    console.print(changes, soft_wrap=True, end="" if changes.plain.endswith("\n") else "\n")
+    last = ""
+    for block in compare_texts(before, after):
+        if last and not last == block.kind == "item":
+            console.print()
+        last = block.kind
+        lead = "#" * int(last[1]) + " " if last[0] == "h" else "- " if last == "item" else ""
+        line = Text(lead)
+        for at, change in enumerate(block.changes):
+            line.append(" " if at else "")
+            shown = change.text if coloured else _MARKS[change.kind].format(change.text)
+            line.append(shown, style=_STYLES[change.kind] if coloured else "")
+        console.print(line, soft_wrap=not console.is_terminal)

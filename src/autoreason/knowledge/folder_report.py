@@ -32,6 +32,8 @@ from autoreason.stats.shares import exact_share
 _MAX_NAMED = 5
 """Lists, texts at either end of one, problems and lines that are shown on a terminal."""
 _MAX_SHOWN = 120
+_COLUMN, _MAX_TEXT, _MAX_LINES = 40, 28, 3
+"""Of a summary: columns for the best texts, letters of a text, texts at either end."""
 _DIFFER = 0.3
 """The share of pairs on which judges with and without knowledge usually differ."""
 _RANKING = [*words("", "text"), *figures("result", "adjusted"), *words("when")]
@@ -60,6 +62,7 @@ class FolderReport(Report):
     """What was understood of a folder, and what could be shown with it."""
 
     heading: ClassVar[str] = "A folder of records"
+    is_summarized: ClassVar[bool] = True
     folder: str
     digest: str
     kinds: dict[str, int]
@@ -126,6 +129,30 @@ class FolderReport(Report):
             note=f"The dot is what was seen, the line how far it can be off (95 % for all {numbers.texts:,} texts "
             "of the list).",
         )._replace(numbers=Table(_RANKING, rows))
+
+    def summary(self, took: str = "") -> list[str]:  # noqa: ARG002
+        """What there is, the best and the worst texts of the longest list, and what to put right."""
+        lines = [self.sentence]
+        for title, rows in islice(self.lists.items(), 1):
+            wide = max(len(row[3]) for row in rows)
+            sides = [
+                [
+                    f"  {row[3]:>{wide}}  {shorten(row[1], _MAX_TEXT)}"
+                    for row in rows
+                    if row[0] == side
+                ]
+                for side in ("best", "worst")
+            ]
+            lines.append(f"{shorten(title, _COLUMN - 7)}; best:".ljust(_COLUMN) + "  Worst:")
+            pairs = zip(*(side[:_MAX_LINES] for side in sides), strict=True)
+            lines += [f"{one:<{_COLUMN}}{other}" for one, other in pairs]
+        wrong = [*self.metrics, *self.problems]
+        if self.to_models:
+            wrong.append(f"{count(len(self.to_models), 'line')} that may address a model")
+        if wrong:
+            more = f" · {len(wrong) - 1:,} more: --evidence" if wrong[1:] else ""
+            lines.append(f"To put right: {shorten(wrong[0], _MAX_SHOWN)}{more}")
+        return lines
 
     def sections(self) -> list[Section]:
         tables = self._files()
@@ -233,7 +260,7 @@ class SearchReport(Report):
             {"id": each.record.id, "figure": _figure(each), **msgspec.to_builtins(each.record)}
             for each in self.found
         ]
-        return {"conclusion": self.conclusion, "records": records}
+        return {"conclusion": self.conclusion, "summary": self.summary(), "records": records}
 
 
 def check_knowledge(folder: str | Path) -> FolderReport:

@@ -201,6 +201,12 @@ class PredictorTest(Report):
             return f"not shown: {self.predictor} is {seen}, {rival}{least}"
         return f"{self.predictor} {self.verdict}: {seen}, {rival}"
 
+    is_summarized: ClassVar[bool] = True
+
+    def summary(self, took: str = "") -> list[str]:
+        basis = f"{count(self.pairs, 'pair')} of {count(self.groups, 'group')}"
+        return [self.sentence, " · ".join(filter(None, [basis, took]))]
+
     def names(self) -> Sequence[str]:
         return PREDICTORS
 

@@ -27,15 +27,17 @@ class Report:
     __slots__ = ()
 
     heading: ClassVar[str] = "Report"
+    is_summarized: ClassVar[bool] = False
+    """Whether commands print its summary, and all of it with --evidence."""
 
     @property
     def conclusion(self) -> str:
         """What it comes to, in one sentence."""
         raise NotImplementedError
 
-    def summary(self) -> Sequence[str]:
-        """What a person reads first: up to five lines."""
-        return [self.sentence]
+    def summary(self, took: str = "") -> list[str]:
+        """What a person reads first: up to five lines; `took` is what the run that found it took."""
+        return [self.sentence, *filter(None, [took])]
 
     def sections(self) -> Sequence[Section]:
         """What it rests on, the most important first."""
@@ -59,7 +61,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, the conclusion first."""
-        return {"conclusion": self.conclusion, **plain_values(self)}
+        first = {"conclusion": self.conclusion, "summary": self.summary()}
+        return first | plain_values(self)
 
     def data(self) -> Sequence[Table]:
         """Tables that are too long for a page, which its files have; each with a title."""

@@ -17,10 +17,12 @@ from autoreason.job_types import Solve
 from autoreason.programs import events
 from autoreason.programs.assignment import Assignment, Examined, assignments_of
 from autoreason.programs.events import Solved, solved_in
+from autoreason.report import numbers
 from autoreason.report.report import Section, plain_values
 from autoreason.run.result import Result, StudyResult, ending, run_fields
 from autoreason.studies.lab_report import LabReport, lab_files
 from autoreason.studies.lab_suite import CellFinished, suite_of
+from autoreason.tournament.endings import short_run
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -91,6 +93,16 @@ class Solution(StudyResult[LabReport]):
         if self.one and self.solved:
             return events.describe_ending(self.solved[-1])
         return super().conclusion
+
+    def summary(self, took: str = "") -> list[str]:
+        if not (self.one and self.solved and self.finished):
+            return super().summary(took)
+        lines = events.summarize_solved(self.solved[-1])
+        assert self.story.settings is not None
+        left_out = [self.solved[-1].missing, *self.story.settings.job_as(Solve).broken]
+        wrong = [f"Left out: {'; '.join(filter(None, left_out))}."] if any(left_out) else []
+        unprotected = ["Programs ran without a sandbox."] if self.level == "none" else []
+        return [*lines, took or self.took, *unprotected, *wrong]
 
     def sections(self) -> list[Section]:
         if not self.one:
@@ -204,6 +216,20 @@ class ResearchResult(Result):
     @property
     def conclusion(self) -> str:
         return self.report.conclusion
+
+    def summary(self, took: str = "") -> list[str]:
+        if not self.finished:
+            first, *others = super().summary()
+            nothing = "No end test was made" if self.report.kept else "There is nothing to test"
+            return [first, f"{nothing} yet, so no gain is claimed.", *others]
+        took = took or self.took
+        patch = f" Patch: {numbers.lines(self.patch)}." if self.patch else ""
+        first, second, *others = self.report.summary(took)
+        cut = [
+            f"The search ended early: {each.reason}; autoreason fork {short_run(self.run)} goes on."
+            for each in self.story.of(SearchCut)
+        ]
+        return [first, f"{second}{patch}", *others, *cut]
 
     def sections(self) -> list[Section]:
         ended = [("Ended", self.reason)] if self.finished else []

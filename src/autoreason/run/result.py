@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
-from math import inf
+from math import ceil, inf
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -29,8 +29,7 @@ from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.settings import LIMITS, short_model
 from autoreason.story import Story
-from autoreason.tournament import statements
-from autoreason.tournament.endings import summarize
+from autoreason.tournament import endings, statements
 from autoreason.tournament.panel import Metric
 
 _INTERRUPTIONS: dict[str, type[Interruption]] = {
@@ -128,9 +127,20 @@ class Result(Report):
     def conclusion(self) -> str:
         return ending(self)
 
-    def summary(self) -> list[str]:
+    is_summarized = True
+
+    def summary(self, took: str = "") -> list[str]:  # noqa: ARG002
         """Whether fresh judges prefer it, why it stopped and what it took; then what to check, and what went wrong."""
-        return summarize(self.story, run=self.run, spent=self.spent, seconds=self.seconds)
+        resume = "" if self.finished else resume_command(endings.short_run(self.run), self.story)
+        return endings.summarize(
+            self.story, run=self.run, spent=self.spent, seconds=self.seconds, resume=resume
+        )
+
+    @property
+    def took(self) -> str:
+        """`62 calls, $0.27, 4 min · solar-vole`."""
+        spent = endings.spending(self.spent, self.seconds)
+        return f"{spent} · {endings.short_run(self.run)}"
 
     def sections(self) -> list[Section]:
         rows = self._summary()
@@ -267,28 +277,34 @@ def ending(result: Result) -> str:
 def how_to_go_on(run: str, story: Story, *, has_text: bool, options: str = "") -> str:
     """How to go on with a run that has not ended, within a sentence."""
     text = f", see its text so far with `autoreason show {run} --text`" if has_text else ""
-    command = f"`autoreason resume {owning_run(run)}{options}`"
-    return f"go on with {command}{_with_higher_limit(run, story)}{text}"
+    return f"go on with `{resume_command(run, story)}{options}`{text}"
 
 
 def resume_command(run: str, story: Story) -> str:
-    return f"autoreason resume {owning_run(run)}{_with_higher_limit(run, story)}"
-
-
-def _with_higher_limit(run: str, story: Story) -> str:
-    """Which limit must be higher before a run can go on; those that were set where it is not known."""
+    """The command that goes on, with the limit at which it paused raised by half."""
+    command = f"autoreason resume {owning_run(run)}"
     # The limit of a cell is that of all cells.
     if story.status != "budget" or story.settings is None or is_cell(run):
-        return ""
-    budget = story.settings.budget
-    limits = [story.limit] if story.limit else [each for each in LIMITS if getattr(budget, each)]
-    flags = [f"--{LIMITS[each].replace('_', '-')}" for each in limits]
-    return f" with a higher {' or '.join(flags)}"
+        return command
+    limits = [story.limit] if story.limit else list(LIMITS)
+    amounts = {name: getattr(story.settings.budget, name) for name in limits}
+    raised = (
+        f" --{LIMITS[name].replace('_', '-')} {_raise(name, float(amount))}"
+        for name, amount in amounts.items()
+        if amount is not None
+    )
+    return command + "".join(raised)
+
+
+def _raise(limit: str, amount: float) -> str:
+    if limit == "seconds":
+        return f"{ceil(amount / 40)}m" if amount >= 60 else f"{ceil(amount * 1.5)}s"
+    return f"{float(f'{amount * 1.5:.2g}'):g}" if limit == "cost" else str(ceil(amount * 1.5))
 
 
 def run_fields(result: Result) -> dict[str, Any]:
     names = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
-    return {name: getattr(result, name) for name in names}
+    return {"summary": result.summary()} | {name: getattr(result, name) for name in names}
 
 
 def result_fields(result: Result) -> dict[str, Any]:
@@ -339,6 +355,11 @@ class StudyResult(Result, Generic[AnyReport]):
     def conclusion(self) -> str:
         return self.final_report.conclusion if self.final_report else ending(self)
 
+    def summary(self, took: str = "") -> list[str]:
+        if self.final_report is None:
+            return super().summary()
+        return list(self.final_report.summary(took or self.took))
+
     def names(self) -> Sequence[str]:
         return self.final_report.names() if self.final_report else ()
 
@@ -361,4 +382,5 @@ class StudyResult(Result, Generic[AnyReport]):
 
     def to_dict(self) -> dict[str, Any]:
         found = self.final_report.run_fields() if self.final_report else {}
-        return plain_values({"conclusion": self.conclusion} | run_fields(self) | found)
+        summary = {"summary": self.summary()}
+        return plain_values({"conclusion": self.conclusion} | run_fields(self) | found | summary)

@@ -177,6 +177,7 @@ class WriteOptions(RoleOptions, total=False):
     critic_facts: bool
     drafts: int
     max_drafts: int
+    anyway: bool
     rivals: bool
     passes: int
     single_judge: bool

@@ -337,6 +337,15 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     def conclusion(self) -> str:
         return f"{self.advice}: {self.reason}"
 
+    is_summarized: ClassVar[bool] = True
+
+    def summary(self, took: str = "") -> list[str]:
+        price = f"About {count(self.price.calls, 'call')} for such a brief" if self.price else ""
+        if self.price and self.price.cost is not None:
+            price = f"{price}, {money(self.price.cost)}"
+        lines = [self.sentence, f"Next, {self.command_note}: {self.command}", price, took]
+        return list(filter(None, lines))
+
     def run_fields(self) -> dict[str, Any]:
         names = ("conclusion", "advice", "command")
         return {name: getattr(self, name) for name in names} | {"report": self}

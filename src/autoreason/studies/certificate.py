@@ -21,7 +21,7 @@ from autoreason.job_types import Certify
 from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import Job, Plan
 from autoreason.keys import sub_key
-from autoreason.report.numbers import listed, percent, percent_range
+from autoreason.report.numbers import count, listed, percent, percent_range
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import Protocol, Settings
@@ -266,6 +266,11 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         if self.verdict == "not shown":
             return f"whether the judge is good enough is not known{rest}"
         return f"the judge passed{rest or ' everything'}"
+
+    def summary(self, took: str = "") -> list[str]:
+        asked = f"{self.model}, asked {count(self.ballots + self.invalid, 'time')}"
+        missing = f", {self.invalid} answers could not be read" if self.invalid else ""
+        return [self.sentence, " · ".join(filter(None, [f"{asked}{missing}", took]))]
 
     def run_fields(self) -> dict[str, Any]:
         return {"conclusion": self.conclusion, "verdict": self.verdict, "certificate": self}

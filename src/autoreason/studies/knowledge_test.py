@@ -184,6 +184,10 @@ class KnowledgeReport(Report):
     def conclusion(self) -> str:
         return "; ".join(map(_verdict, self.judges))
 
+    def summary(self, took: str = "") -> list[str]:
+        basis = f"{self.pairs:,} of {count(self.of, 'pair')}, from {count(self.groups, 'group')}"
+        return [self.sentence, " · ".join(filter(None, [basis, took]))]
+
     def sections(self) -> list[Section]:
         rows = [
             (
@@ -245,7 +249,8 @@ class KnowledgeReport(Report):
         return shown if known[1:] else ""
 
     def to_dict(self) -> dict[str, Any]:
-        return {"conclusion": self.conclusion, **msgspec.to_builtins(self)}
+        first = {"conclusion": self.conclusion, "summary": self.summary()}
+        return {**first, **msgspec.to_builtins(self)}
 
 
 def knowledge_report(story: Story) -> KnowledgeReport:

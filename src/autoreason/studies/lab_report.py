@@ -14,9 +14,16 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import describe_level, program_files
-from autoreason.report.numbers import count, percent_interval
+from autoreason.report.numbers import (
+    UNKNOWN,
+    count,
+    listed,
+    percent,
+    percent_interval,
+)
 from autoreason.report.report import NOTHING_KNOWN, Report, Section
 from autoreason.report.table import Table, figures, words
+from autoreason.stats import BEYOND_CHANCE
 from autoreason.story import Story
 from autoreason.studies.lab_arms import (
     DifficultyShares,
@@ -38,6 +45,7 @@ from autoreason.studies.lab_comparisons import (
     compare_recovery,
     comparisons_table,
     describe_finding,
+    difference,
     in_points,
     in_units,
     pair_charts,
@@ -62,6 +70,7 @@ from autoreason.studies.lab_trees import (
 from autoreason.studies.lab_tries import SuiteTry, find_tries, side_by_side
 from autoreason.studies.panel_report import (
     CountedBallot,
+    EntryDuel,
     PanelReport,
     duel_chart,
     duels,
@@ -79,7 +88,7 @@ _HEADINGS = {
     "problems": "Programs",
 }
 _ARMS = "Arms"
-_MAX_NAMED, _MAX_LEFT_OUT, _MAX_TREES = 5, 20, 6
+_MAX_NAMED, _MAX_LEFT_OUT, _MAX_TREES, _MAX_SHOWN = 5, 20, 6, 3
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
@@ -167,6 +176,22 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
             f"{len(shown)} of {count(len(self.pairs), 'planned test')} "
             f"{'shows' if len(shown) == 1 else 'show'} a difference beyond chance"
         )
+
+    def summary(self, took: str = "") -> list[str]:
+        """What is shown, what is not, and on what it rests."""
+        lines, basis = [self.sentence], f"{count(self.tasks, 'task')}, {count(self.cells, 'cell')}"
+        if self.cells == self.planned:
+            panel = next(iter(self.panels.values()), None)
+            if self.form == "strategies" and panel:
+                lines, basis = summarize_panel(panel), _describe_tries(self.judged, panel)
+            elif self.form == "suite" and self.pairs:
+                lines = [self.sentence.replace(" beyond chance", ""), *_pair_lines(self.pairs)]
+            elif self.form == "problems":
+                basis = count(self.tasks, "problem")
+        if self.left_out:
+            number = sum(len(each.items) for each in self.left_out)
+            lines.append(f"{count(number, 'part')} left out: see --evidence.")
+        return [*lines, " · ".join(filter(None, [basis, took]))]
 
     @property
     def winner(self) -> str:
@@ -374,6 +399,52 @@ def _contest(found: LabReport) -> str:
             "four times out of five, and mostly miss a smaller one"
         )
     return f"no {noun} is shown to be better on {where}{could_show}"
+
+
+def summarize_panel(panel: PanelReport) -> list[str]:
+    """The strategy in the lead against every other."""
+    first = panel.standings[0].name
+    against = [duel.seen_from(first) for duel in panel.duels if first in (duel.first, duel.second)]
+    ahead = [
+        each
+        for each in against
+        if each.behind == each.second and (each.p_value_adjusted or 1.0) <= BEYOND_CHANCE
+    ]
+    others = [each for each in against if each not in ahead]
+    open_ = listed([f"{each.second} ({_share(each)})" for each in others]) if others else ""
+    if not ahead and panel.leaders[1:]:
+        return [f"Nothing is shown: {listed(panel.leaders)} are equal."]
+    if not ahead:
+        return [f"Nothing is shown: {first} leads, preferred to {open_}."]
+    shown = listed([f"{each.second}, {percent_interval(each.preferred)}" for each in ahead])
+    rest = [f"Against {open_} nothing is shown."] if open_ else []
+    return [f"Judges prefer {first} to {shown}.", *rest]
+
+
+def _share(duel: EntryDuel) -> str:
+    return UNKNOWN if duel.preferred.value is None else percent(duel.preferred.value)
+
+
+def _describe_tries(judged: int, panel: PanelReport) -> str:
+    one = "; one says nothing of strategies" if judged == 1 else ""
+    return f"{count(judged, 'try', 'tries')}, {count(panel.ballots, 'ranking')}{one}"
+
+
+def _pair_lines(pairs: Sequence[ArmPair]) -> list[str]:
+    """The planned tests, as many as a person reads, in columns."""
+    shown = sorted(pairs, key=lambda each: not each.shown)[:_MAX_SHOWN]
+    cells = [
+        (
+            f"{each.first} against {each.second}",
+            " ".join(difference(each.measure, each.difference)),
+            "shown" if each.shown else "not shown",
+        )
+        for each in shown
+    ]
+    widths = [max(len(row[at]) for row in cells) for at in range(2)]
+    lines = [f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in cells]
+    more = len(pairs) - len(shown)
+    return [*lines, *([f"  and {more} more: see --evidence"] if more else [])]
 
 
 def _results(found: LabReport) -> list[Section]:

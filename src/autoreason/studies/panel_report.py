@@ -153,13 +153,8 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     def conclusion(self) -> str:
         if self.winner:
             return f"{self.winner} wins: {self._lead()}"
-        leaders = _leaders(self.standings, self.pairwise)
-        losers = [
-            duel.behind
-            for duel in self.duels
-            if duel.behind is not None and duel.is_shown(self.wins_by_chance)
-        ]
-        lose = describe_losers([name for name in self.names() if name in losers])
+        leaders = self.leaders
+        lose = describe_losers(self.losers)
         if len(leaders) > 1:
             return f"no winner{lose}: {listed(leaders)} are equal"
         return f"no winner beyond chance{lose}: {leaders[0]} leads, but {self._lead()}"
@@ -176,6 +171,68 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             f"its {count(duel.wins, 'vote')} to {duel.losses} against {second.name} {worth} "
             f"({p_statement(duel.p_value_adjusted)}{pairs})"
         )
+
+    def summary(self, took: str = "") -> list[str]:
+        """Which text judges prefer, how the others stand, and who judged; or what so many judges could show."""
+        names = self.names()
+        lines = [self._preferred()]
+        if self.winner and names[2:]:
+            others = [duel for duel in self.duels if self.winner not in (duel.first, duel.second)]
+            shown = any((duel.p_value_adjusted or 1.0) <= BEYOND_CHANCE for duel in others)
+            rest = "more is in --evidence" if shown else "between these nothing is shown"
+            lines.append(f"Then {', then '.join(names[1:])}; {rest}.")
+        elif not self.winner:
+            lines.append(self._could_show())
+        asked = {*self.judges}
+        all_ = "All judges" if len(asked) == 1 else "Judges"
+        who = f"{all_} are {jury(self.judges)}" if asked else ""
+        return [*lines, " · ".join(filter(None, [who, took]))]
+
+    def _preferred(self) -> str:
+        first, second = self.standings[:2]
+        rankings = count(self.ballots, "ranking")
+        duel = _between(self.duels, first.name, second.name)
+        votes = f"{duel.wins} of {count(duel.wins + duel.losses, 'vote')}"
+        if self.winner:
+            votes = f"{votes} prefer it to {second.name}"
+            firsts = f"{decimal(first.first_places)} of {rankings} put it first"
+            return f"Judges prefer {self.winner}: {votes if self.pairwise else firsts}."
+        if self.leaders[1:]:
+            return f"No text is shown to be preferred: {listed(self.leaders)} are equal."
+        firsts = f"first in {decimal(first.first_places)} of {rankings}"
+        lead = f"with {votes} against {second.name}" if self.pairwise else firsts
+        lose = ""
+        if losers := self.losers:
+            lose = f" {listed(losers)} {'are' if losers[1:] else 'is'} shown to be behind."
+        return f"No text is shown to be preferred: {first.name} leads, {lead}.{lose}"
+
+    def _could_show(self) -> str:
+        from autoreason.stats.power import detectable_share
+
+        now, more = self.detectable, 3 * max(3, len(self.judges))
+        alpha = BEYOND_CHANCE / (len(self.duels) if self.chance is None else 1)
+        later = detectable_share(more, alpha=alpha)
+        size = "nothing" if now.value is None else f"a majority of {percent(now.value)} or more"
+        judges = count(self.ballots, "vote" if self.pairwise else "ranking")
+        raised = ""
+        if later.value is not None and not self.pairwise:
+            raised = f"; --judges {more} can show one of {percent(later.value)}"
+        return f"{judges} can show {size}{raised}."
+
+    @property
+    def leaders(self) -> list[str]:
+        """The text with the most points or votes; several where they are equal."""
+        return _leaders(self.standings, self.pairwise)
+
+    @property
+    def losers(self) -> list[str]:
+        """Texts that are shown to be behind another; 5 % is for these and the winner together."""
+        behind = {
+            duel.behind
+            for duel in self.duels
+            if duel.behind is not None and duel.is_shown(self.wins_by_chance)
+        }
+        return [name for name in self.names() if name in behind]
 
     def sections(self) -> list[Section]:
         return [Section(tables=[standings(self), win_matrix(self)]), Section(sentences=notes(self))]

@@ -5,32 +5,40 @@ A fourth line is there only if something must be checked, a fifth only if someth
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
-from autoreason.report.numbers import count, money, percent, roughly
+from autoreason.report.numbers import count, money, percent, roughly, without_folder
 from autoreason.settings import LIMITS
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.statements import violations
-from autoreason.words import numeral
 
 if TYPE_CHECKING:
     from autoreason import events
 
 _MUCH_LONGER = 1.2
 """Times the words of the first draft, from which on a taste for length is worth a line."""
+_RESUME = re.compile(r"[;,][^;,]*`autoreason resume.*", re.DOTALL)
 NOT_ASKED = "Whether fresh judges prefer it to {} was not asked{}."
 
 
-def summarize(story: Story, *, run: str, spent: Spent, seconds: float | None) -> list[str]:
-    """The lines of a run that writes a text, finished or not."""
+def summarize(
+    story: Story, *, run: str, spent: Spent, seconds: float | None, resume: str = ""
+) -> list[str]:
+    """The lines of a run, finished or not; `resume` is the command that goes on with it."""
     name = short_run(run)
+    if story.end is None:
+        return _paused(story, spent, seconds, name, resume)
     if story.delivered is None:
-        return [*_paused(story, seconds), took(story, spent, seconds, name)]
+        return [
+            f"{story.reason[:1].upper()}{story.reason[1:]}.",
+            f"{spending(spent, seconds)} · {name}",
+        ]
     if not story.passes and story.delivered.ended_by == "contract":
-        return _not_refined(story, spent, seconds, name)
+        return _not_refined(story, story.delivered, f"{spending(spent, seconds)} · {name}")
     return [
         *_preference(story, story.delivered),
         took(story, spent, seconds, name),
@@ -56,12 +64,17 @@ def the_draft(draft: events.DraftReady | None) -> str:
 
 def _preference(story: Story, delivered: events.Delivered) -> list[str]:
     draft, stopped = the_draft(story.draft), _stopped(story, delivered)
-    if delivered.origin == "draft" and story.draft:
-        if delivered.ended_by == "survivals":
-            rounds = count(len(story.trajectory), "round")
-            return [f"You have {draft}: {_nothing_beat(story)} it in {rounds}."]
+    if delivered.origin != "draft" or not story.draft:
+        return [preference(story, delivered.evidence.preference), stopped]
+    if delivered.ended_by == "drafts" and not story.playoff:
+        return [f"You have {draft}, as it was written: {delivered.reason}."]
+    if {*story.trajectory} - {"A", "?"}:
+        return [f"You have {draft}: judges put it before every text that won a round.", stopped]
+    if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
-    return [preference(story, delivered.evidence.preference), stopped]
+    rounds = count(len(story.trajectory), "round")
+    kept = f"You have {draft}: {_nothing_beat(story)} it in {rounds}."
+    return [kept, *([] if delivered.ended_by == "survivals" else [stopped])]
 
 
 def preference(story: Story, found: events.Preference | None) -> str:
@@ -92,38 +105,51 @@ def _nothing_beat(story: Story) -> str:
 
 def _stopped(story: Story, delivered: events.Delivered) -> str:
     after = f"Stopped after {count(len(story.trajectory), 'round')}"
-    k = story.settings.k if story.settings else 0
-    row = f"{numeral(k)} times in a row" if k > 1 else "once"
+    settings = story.settings
+    k = settings.k if settings and settings.job.is_tournament else 0
+    row = f"{k} times in a row" if k > 1 else "once"
     match delivered.ended_by:
-        case "survivals":
+        case "survivals" if k:
             return f"{after}: {row} {_nothing_beat(story)} it."
         case "passes":
-            return f"{after}, the most allowed, before nothing beat it {row}."
+            return f"{after}, the most allowed{f'; it was not yet kept {row}' if k else ''}."
         case "budget" | "allowance":
             return f"{after}: another would not fit the limits of the run."
         case "person":
             return f"{after}: you accepted it as it stands."
         case "contract":
             return f"{after}: no text keeps its limits."
+        case "drafts" if story.playoff:
+            return f"Judges chose it from {count(len(story.incumbents), 'draft')}."
         case _:
             reason = delivered.reason
             return f"{after}: {reason}." if story.trajectory else f"Done: {reason}."
 
 
-def _paused(story: Story, seconds: float | None) -> list[str]:
+def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume: str) -> list[str]:
     where = _round_of(story)
-    text = " This is the text so far." if story.text else ""
+    within = f", in {where}" if where else ""
+    last = [took(story, spent, seconds, name)]
+    last += [f"{resume}   goes on; nothing is paid twice"] if resume else []
     if story.status == "budget":
         limit = describe_limit(story)
-        head = f"Paused at your limit{f' of {limit}' if limit else ''}{f', in {where}' if where else ''}.{text}"
-    elif story.status == "stopped":
-        head = f"Stopped{f' in {where}' if where else ''}, as you asked.{text}"
-    else:
-        after = f" after {roughly(seconds)}" if seconds else ""
-        at = f" {where[:1].upper()}{where[1:]}." if where else ""
-        head = f"Paused{after}: {story.reason.rstrip('.')}.{at}"
-    asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if story.passes else []
-    return [head, *asked]
+        text = " You have the text so far." if story.text else ""
+        head = f"Paused at your limit{f' of {limit}' if limit else ''}{within}.{text}"
+        asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if story.passes else []
+        return [head, *asked, *last]
+    if story.status == "stopped":
+        return [f"Stopped{within.removeprefix(',')}, as you asked.", *last]
+    if story.status == "running":
+        return [f"Not finished{within}: its process ended before it did.", *last]
+    after = f" after {roughly(seconds)}" if seconds else ""
+    at = f" {where[:1].upper()}{where[1:]}." if where else ""
+    goes_on = [f"{resume} goes on"] if resume else []
+    paid = f"{spending(spent, None)}, all kept"
+    return [
+        # Reasons end with the command as well.
+        f"Paused{after}: {_RESUME.sub('', story.reason).rstrip('.')}.{at}",
+        " · ".join([paid, name, *goes_on]),
+    ]
 
 
 def _round_of(story: Story) -> str:
@@ -149,14 +175,16 @@ def describe_limit(story: Story) -> str:
             return count(amount, story.limit.removesuffix("s"))
 
 
-def _not_refined(story: Story, spent: Spent, seconds: float | None, name: str) -> list[str]:
-    assert story.delivered is not None
+def _not_refined(story: Story, delivered: events.Delivered, spending: str) -> list[str]:
     drafts = count(max(len(story.drafts), story.draft.of if story.draft else 1), "draft")
-    broken = violations(story.delivered.violations)
+    broken = delivered.violations
+    which = f"none keeps the limits ({violations(broken)})"
+    if len(broken) == 1 and broken[0].rule == "sections":
+        which = broken[0].message.replace("no heading", "none has a section")
     return [
-        f"Not refined: {drafts}, and none keeps the limits ({broken}).",
-        f"{spending(spent, seconds)} · {name}. This is the draft that comes closest.",
-        "Change the model or the limit.",
+        f"Not refined: {drafts}, {which}.",
+        f"{spending}. This is the draft that comes closest.",
+        "Change the model or the limit; --anyway refines it all the same.",
     ]
 
 
@@ -197,19 +225,21 @@ def _broken(story: Story) -> tuple[object, ...]:
 
 
 def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
-    lines = []
+    lines: list[str] = []
     found = delivered.evidence.preference
     fresh = story.panels.get(CONFIRMATION)
     if found and found.judges and fresh:
         models = {ballot.model for ballot in fresh.ballots}
         if len(models) == 1:
-            asked = f"{min(models)}, asked {count(len(fresh.ballots), 'time')}"
+            asked = f"{without_folder(min(models))}, asked {count(len(fresh.ballots), 'time')}"
             lines.append(f"All judges are {asked}: no other model was asked.")
         lines += _length(story)
     if delivered.violations:
         texts = story.breaches
         none = f"; none of {len(texts)} texts kept them all" if texts[1:] and all(texts) else ""
-        lines.append(f"It breaks a limit: {violations(delivered.violations)}{none}.")
+        broken = f"It breaks a limit: {violations(delivered.violations)}{none}."
+        # Two lines at most, whatever there is to say.
+        lines = [*([" ".join(lines)] if lines else []), broken]
     return lines
 
 

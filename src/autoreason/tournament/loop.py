@@ -71,9 +71,11 @@ def min_plan(settings: Settings) -> Plan:
 
 
 def broken_plan(settings: Settings, *, given: bool) -> Plan:
-    """No text keeps the contract, so that each is sent back and the first pass is the last."""
-    drafts, revisions = 0 if given else settings.max_drafts, len(revisers_by_slot(settings))
-    texts = {"author": drafts, "reviser": revisions, "synthesizer": writes_synthesis(settings)}
+    """No text keeps the contract: each is sent back, and the drafts, or where there is but one a pass, are the end."""
+    if not given and settings.max_drafts > 1:
+        return {"author": CALLS_PER_TEXT * settings.max_drafts}
+    revisions = len(revisers_by_slot(settings))
+    texts = {"author": not given, "reviser": revisions, "synthesizer": writes_synthesis(settings)}
     return {role: CALLS_PER_TEXT * number for role, number in texts.items()}
 
 
@@ -191,7 +193,7 @@ class Tournament(Strategy):
     @classmethod
     def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:
         low, likely, high = super().fit_plans(plans, task, settings)
-        if not task.contract.empty:
+        if not task.contract.empty and not settings.anyway:
             broken = broken_plan(settings, given=task.draft is not None)
             low = min(low, broken, key=lambda plan: sum(plan.values()))
         return low, likely, high

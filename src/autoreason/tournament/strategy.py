@@ -49,7 +49,8 @@ def find_ending(
 
     The paper's runs go on whatever their texts break.
     """
-    if settings.protocol != "paper" and (why := _contract_never_kept(story)):
+    may_end = settings.protocol != "paper" and not settings.anyway
+    if may_end and (why := _contract_never_kept(story, settings)):
         return Ending("contract", why)
     why = _plateau(story, settings, changed)
     return Ending("plateau", why) if why else None
@@ -68,14 +69,16 @@ def _plateau(story: Story, settings: Settings, changed: ShareChanged) -> str:
     return f"a plateau: {which} was at most {percent(share)} of the words"
 
 
-def _contract_never_kept(story: Story) -> str:
-    """Over when, after the drafts and a pass, no text keeps the contract and one of its limits was kept by none.
+def _contract_never_kept(story: Story, settings: Settings) -> str:
+    """Over when no text keeps the contract and one of its limits was kept by none, after all drafts or a pass.
 
     Limits that were each kept by some text may still come together, and a length that some text was half as far from
     may still be reached: on a real model most such runs get there.
     """
     breaches = story.breaches
-    if not any(each.decided and each.decided.winner for each in story.passes) or not all(breaches):
+    tried = len(story.drafts) >= settings.max_drafts > 1
+    tried = tried or any(each.decided and each.decided.winner for each in story.passes)
+    if not tried or not all(breaches):
         return ""
     first, *others = ({_limit(each): each for each in broken} for broken in breaches)
     never = [

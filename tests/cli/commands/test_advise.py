@@ -7,11 +7,11 @@ from tests.cli.inside import Inside
 BRIEF = "Write about tides and boats"
 
 
-def test_advice_ends_with_one_sentence_a_command_and_error_rates(inside: Inside) -> None:
+def test_advice_ends_with_one_sentence_and_a_command_and_has_error_rates(inside: Inside) -> None:
     said = inside("advise", BRIEF, "-m", "echo/echo", "--seed", "1")
     assert said.status == 0
     assert said.out.startswith("One draft: in 3 pilots ")
-    assert "tosses coins" in said.out
+    assert "\nNext, which prints pilot 1: draft: autoreason show " in said.out
     assert said.err.startswith(
         "autoreason: advice takes at most 35 calls; the run it is about takes about 105 calls\n"
     )
@@ -20,8 +20,9 @@ def test_advice_ends_with_one_sentence_a_command_and_error_rates(inside: Inside)
     )
     assert "judge_check, defect" not in said.err
     (run,) = inside.runs()
-    shown = inside("show", run)
+    shown = inside("show", run, "--evidence")
     assert "planted defects" in shown.out
+    assert "tosses coins" in shown.out
     assert inside("runs", "check", run).status == 0
     assert inside("audit", run).status == 0
 
@@ -42,7 +43,7 @@ def test_recorded_runs_are_advice_for_nothing(inside: Inside) -> None:
     said = inside("advise", "--from", *runs)
     assert said.status == 0
     assert "fresh judges prefer the result to the draft" in said.out
-    assert "name all there are" in said.out
+    assert "name all there are" in inside("advise", "--from", *runs, "--evidence").out
     found = inside("advise", "--from", runs[0], "--from", runs[1], "--json").json
     assert len(found["pilots"]) == 2
     assert inside.runs() == runs

@@ -10,11 +10,15 @@ SMALL = ("-m", "echo/echo", "--seed", "7", "--repeats", "2", "--passes", "1", "-
 TWO = ("--strategies", "improve,single")
 
 
-def test_a_comparison_ends_with_tables_and_one_sentence(inside: Inside) -> None:
+def test_a_comparison_ends_with_what_is_shown_and_has_tables(inside: Inside) -> None:
     said = inside("compare", BRIEF, *SMALL, *TWO)
     assert said.status == 0
-    assert "improve against" in said.out
-    assert "No winner" in said.out
+    first, last = said.out.splitlines()
+    assert first == "Nothing is shown: improve and single are equal."
+    assert last.startswith("2 tries, 4 rankings · 8 calls, ")
+    shown = inside("show", "--evidence").out
+    assert "improve against" in shown
+    assert "No winner" in shown
     assert "brief, improve 1: " in said.err
 
 

@@ -56,16 +56,26 @@ def test_no_runs_yet_is_no_mistake(shell: Shell) -> None:
 
 
 def test_show_tells_the_story(finished: Shell) -> None:
-    told = finished("show").stdout
+    title, first, blank, *rounds, end, more = finished("show").stdout.splitlines()
+    assert title.startswith(f"{BRIEF} · ")
+    assert first.endswith(".")
+    assert (blank, end) == ("", "")
+    assert rounds[0].startswith("○ first draft  ")
+    assert [line[2:9] for line in rounds[1:]] == [f"round {n}" for n in range(1, len(rounds))]
+    assert more.endswith(" · --evidence · --html run.html")
+
+
+def test_evidence_is_in_the_letters_of_the_paper(finished: Shell) -> None:
+    told = finished("show", "--evidence").stdout
     for part in ("Pass 1", "critique", "judge 1", "verdict", "Survival", "Agreement", "Took"):
         assert part in told
 
 
-def test_show_one_pass_in_full(finished: Shell) -> None:
-    told = finished("show", "last", "--pass", "1").stdout
+def test_show_one_round_in_full(finished: Shell) -> None:
+    told = finished("show", "last", "--round", "1").stdout
     assert "Pass 1" in told
     assert "── A " in told
-    assert finished("show", "--pass", "99").returncode == 2
+    assert finished("show", "--round", "99").returncode == 2
 
 
 def test_export_refuses_a_folder_in_use(finished: Shell) -> None:
@@ -181,8 +191,9 @@ def test_times_count_every_process_and_no_pause(paused: Shell) -> None:
     hours_later(paused)
     resumed = paused("resume", "--call-limit", "500")
     assert re.search(r"^ 10:\d\d  resumed$", resumed.stderr, re.MULTILINE)
-    assert re.search(r"Took +.*, 10 min \d\d s$", resumed.stderr, re.MULTILINE)
-    assert re.search(r"Took +.*, 10 min \d\d s$", paused("show").stdout, re.MULTILINE)
+    assert re.search(r", 10 min · ", resumed.stderr)
+    shown = paused("show", "--evidence").stdout
+    assert re.search(r"Took +.*, 10 min \d\d s$", shown, re.MULTILINE)
 
 
 def test_a_watcher_sees_when_things_happened(paused: Shell) -> None:
@@ -192,4 +203,4 @@ def test_a_watcher_sees_when_things_happened(paused: Shell) -> None:
     told = paused("show", "--follow", "last", "--progress", "lines").stderr
     assert re.search(r"^  0:00  run ", told, re.MULTILINE)
     assert re.search(r"^ 20:\d\d  resumed$", told, re.MULTILINE)
-    assert re.search(r"Took +.*, 20 min \d\d s$", told, re.MULTILINE)
+    assert ", 20 min · " in told

@@ -22,25 +22,30 @@ def texts(inside: Inside) -> tuple[str, ...]:
     return tuple(inside.write(name, text) for name, text in TEXTS.items())
 
 
-def test_a_panel_ends_with_a_table_and_one_sentence(inside: Inside, texts: tuple[str, ...]) -> None:
+def test_a_panel_ends_with_three_lines_and_its_tables_are_evidence(
+    inside: Inside, texts: tuple[str, ...]
+) -> None:
     said = inside("judge", "Write about tides", *texts, *PANEL)
     assert said.status == 0
-    assert all(name in said.out for name in TEXTS)
-    assert re.search(r"(?m)^(No winner|\w+\.md wins)", said.out)
-    assert "autoreason show" in said.out
+    assert re.match(r"Judges prefer \w+\.md: |No text is shown to be preferred: ", said.out)
+    assert "All judges are echo/echo, asked " in said.out
+    assert said.out.endswith("autoreason view\n")
     assert "judge 1: " in said.err
+    shown = inside("show", "--evidence").out
+    assert all(name in shown for name in TEXTS)
+    assert re.search(r"(?m)^(No winner|\w+\.md wins)", shown)
 
 
 def test_the_report_is_a_page_too_and_the_same_once_more_with_show(
     inside: Inside, texts: tuple[str, ...]
 ) -> None:
     inside("judge", "Write about tides", *texts, *PANEL, "-q", "--html", "one.html")
-    again = inside("show", "--short", "--html", "two.html")
+    again = inside("show", "--html", "two.html")
     one, two = (inside.folder / name for name in ("one.html", "two.html"))
     assert one.read_text("utf-8") == two.read_text("utf-8")
     assert "<h1>" in one.read_text("utf-8")
     assert all(name in one.read_text("utf-8") for name in TEXTS)
-    assert "written to two.html" in again.err
+    assert (again.out, again.err) == ("", "written to two.html\n")
 
 
 def test_pairs_are_judged_in_both_orders(inside: Inside, texts: tuple[str, ...]) -> None:
@@ -103,9 +108,10 @@ def run(inside: Inside) -> str:
 def test_every_decision_is_shown_beside_the_recorded_one(inside: Inside, run: str) -> None:
     said = inside("judge", run, *SMALL_PANEL)
     assert said.status == 0
-    assert "pass 1" in said.out
-    assert "playoff" in said.out
     assert "nother panel would have decided" in said.out
+    shown = inside("show", "--evidence").out
+    assert "pass 1" in shown
+    assert "playoff" in shown
 
 
 @pytest.mark.parametrize("strategy", ["single", "improve"])

@@ -29,9 +29,14 @@ def folder(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_check_shows_what_was_understood_and_what_was_not(inside: Inside, folder: Path) -> None:
-    done = inside("knowledge", "check", "kb")
-    assert done.status == 0
-    assert done.out.startswith("2 outcomes and 1 fact in kb; 0 pairs of 0 groups can be tested.")
+    short = inside("knowledge", "check", "kb")
+    assert short.status == 0
+    first, lists, texts, wrong = short.out.splitlines()
+    assert first == "2 outcomes and 1 fact in kb; 0 pairs of 0 groups can be tested."
+    assert lists.startswith("abril: ")
+    assert texts.split("%")[1].strip().startswith("Última hora")
+    assert wrong == "To put right: mails.csv, line 4: 'viele' is not a number · 1 more: --evidence"
+    done = inside("knowledge", "check", "kb", "--evidence")
     columns = "text: Subject, count: Öffnungen, n: Versendet, group: Kampagne"
     assert columns in " ".join(done.out.split())
     assert "too few to test whether they help" in done.out
@@ -72,7 +77,8 @@ def test_a_predictor_is_tested(inside: Inside) -> None:
     done = inside("knowledge", "test", "kb", "--predictor", "words", "--html", "page.html")
     assert done.status == 0
     assert done.out.startswith("words helps: right on ")
-    assert "placebo: outcomes" in done.out
+    whole = inside("knowledge", "test", "kb", "--predictor", "words", "--evidence")
+    assert "placebo: outcomes" in whole.out
     assert "words helps" in (inside.folder / "page.html").read_text("utf-8")
     found = inside("knowledge", "test", "kb", "--predictor", "length", "--json")
     assert (found.status, found.json["verdict"]) == (1, "harms")

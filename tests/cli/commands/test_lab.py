@@ -18,8 +18,12 @@ def write(inside: Inside, text: str = SUITE) -> str:
 def test_a_suite_is_run_to_its_report(inside: Inside) -> None:
     said = inside("lab", "run", write(inside), *FAST)
     assert said.status == 0
-    assert "Answers" in said.out
-    assert "Does revising help?" in said.out
+    first, *tests, last = said.out.splitlines()
+    assert first == "Nothing is shown in 3 planned tests."
+    assert [line.endswith("  not shown") for line in tests] == [True] * 3
+    assert last.startswith("2 tasks, 20 cells · ")
+    assert last.endswith(" · autoreason view")
+    assert "Does revising help?" in inside("show", "--evidence").out
     assert "20 of 20 cells" in said.err or "tides, single 1: " in said.err
 
 
@@ -44,7 +48,7 @@ def test_a_plan_says_what_it_takes_and_what_it_can_show(inside: Inside) -> None:
 
 def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> None:
     inside("lab", "run", write(inside), *FAST, "-q")
-    assert "Answers" in inside("show").out
+    assert "Answers" in inside("show", "--evidence").out
     folder = tmp_path / "report"
     report = inside("lab", "report", "--to", str(folder))
     assert report.status == 0
@@ -85,7 +89,7 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     assert every.out.splitlines()[-1].partition(": ")[2] == total
     alone = inside("runs", "--suite", name, "-n", "100")
     assert alone.out.splitlines()[-1].partition(": ")[2] == total
-    shown = inside("show", name)
+    shown = inside("show", name, "--evidence")
     assert "Does revising help?" in shown.out
     assert inside("show", f"{name}.0002").status == 0
 
@@ -96,13 +100,13 @@ def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
     assert "autoreason resume" in paused.err
     status = " ".join(inside("show").out.split())
     assert " is paused (budget): " in status
-    assert status.endswith(f"autoreason resume {inside.runs()[0]} with a higher --call-limit")
+    assert status.endswith(f"autoreason resume {inside.runs()[0]} --call-limit 30")
     run = json.loads(inside("show", "--json").out)["run"]
     stopped = inside("tell", f"{run}.0001", "stop")
     assert (stopped.status, "is a cell" in stopped.err) == (2, True)
     ended = inside("resume", "last", "--call-limit", "900")
     assert ended.status == 0
-    assert "Answers" in ended.out
+    assert "2 tasks, 20 cells" in ended.out
 
 
 def test_repeats_are_added(inside: Inside) -> None:
@@ -110,7 +114,8 @@ def test_repeats_are_added(inside: Inside) -> None:
     inside("lab", "run", write(inside, text), *FAST, "-q")
     added = inside("lab", "run", "--more")
     assert added.status == 0
-    assert "by the rule of the suite" in " ".join(added.out.split())
+    shown = inside("show", "--evidence").out
+    assert "by the rule of the suite" in " ".join(shown.split())
     nothing = inside("lab", "run", "--more")
     assert (nothing.status, nothing.out) == (0, "")
     assert "needs no more repeats" in " ".join(nothing.err.split())

@@ -25,7 +25,7 @@ def test_the_text_alone_goes_to_standard_output(shell: Shell) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith("# ")
     assert "pass 1: critique" in done.stderr
-    assert "Took" in done.stderr
+    assert " calls, $0.00, " in done.stderr
     assert shell("show", "--text").stdout == done.stdout
 
 
@@ -84,7 +84,7 @@ def test_a_spent_budget_delivers_the_best_so_far(quick_shell: Shell) -> None:
     assert again.returncode == 3
     for sentence in (done.stderr, again.stderr):
         words = " ".join(sentence.split())
-        assert "with a higher --call-limit" in words
+        assert " --call-limit 6" in words
         assert "--cost-limit" not in words
     more = quick_shell("resume", "--call-limit", "500", "-q")
     assert more.returncode == 0
@@ -96,8 +96,8 @@ def test_a_failing_provider_prints_no_text(quick_shell: Shell, server: Server) -
     done = quick_shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "2")
     assert done.returncode == 4
     assert done.stdout == ""
-    assert "autoreason resume" in done.stderr
-    assert "--text" in done.stderr
+    assert " goes on" in done.stderr
+    assert done.stderr.count("autoreason resume") == 1
     server.broken_from = None
     assert quick_shell("resume", "-q").stdout.startswith("# ")
 
@@ -110,7 +110,7 @@ def test_a_panel_that_cannot_vote_prints_no_text_and_can_go_on(
     done = quick_shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "5")
     assert done.returncode == 5
     assert done.stdout == ""
-    assert "Paused: the panel failed" in done.stderr
+    assert "2 passes in a row were inconclusive" in " ".join(done.stderr.split())
     assert "autoreason resume" in done.stderr
     (row,) = json.loads(quick_shell("runs", "--json").stdout)
     assert (row["status"], row["trajectory"]) == ("panel_failed", ["?", "?"])
@@ -165,8 +165,8 @@ def test_one_judge_by_name_is_announced_run_and_reported_as_no_panel(inside: Ins
     assert f"panel {ONE_VOTE}; a challenger must lead A by 2 points; a playoff" in dry
     assert "after 3 passes in a row that change at most 10 % of the words, after" in dry
     done = inside("run", BRIEF, *FAST, "--set", "single_judge=true", "--progress", "lines")
-    assert " ".join(done.err.split()).count(ONE_VOTE) == 2
-    shown = " ".join(inside("show").out.split())
+    assert " ".join(done.err.split()).count(ONE_VOTE) == 1
+    shown = " ".join(inside("show", "--evidence").out.split())
     assert f"Panel {ONE_VOTE}" in shown
 
 
@@ -374,21 +374,20 @@ def test_a_time_limit_pauses_a_run_and_counts_what_was_worked_before(quick_shell
     done = quick_shell("run", BRIEF, *FAST, "--time-limit", "0.001s")
     assert done.returncode == 3
     # Reached before the first call, or too little of it left for a pass: as fast as the machine is.
-    assert "with a higher --time-limit" in " ".join(done.stderr.split())
+    assert "--time-limit" in " ".join(done.stderr.split())
     again = quick_shell("resume", "-q")
     assert again.returncode == 3, "the limit is over the whole run"
     assert quick_shell("resume", "-q", "--time-limit", "1h").returncode == 0
 
 
-def test_run_and_show_write_the_same_page_and_say_the_same_of_the_end(inside: Inside) -> None:
+def test_run_and_show_write_the_same_page(inside: Inside) -> None:
     ran = inside("run", BRIEF, *FAST, "--html", "run.html")
-    shown = inside("show", "--short", "--html", "show.html")
+    shown = inside("show", "--html", "show.html")
     pages = [(inside.folder / name).read_text("utf-8") for name in ("run.html", "show.html")]
     assert pages[0] == pages[1]
     assert "<svg" in pages[0]
     assert ran.out.strip().splitlines()[0] in pages[0]
-    end = ran.err[ran.err.index("Took") :].splitlines()[:3]
-    assert "\n".join(end) in shown.out
+    assert (shown.out, shown.err) == ("", "written to show.html\n")
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_anything_is_spent(inside: Inside) -> None:

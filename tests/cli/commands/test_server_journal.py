@@ -42,7 +42,9 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 
 def plain(said: str) -> str:
     """What was said, without names of runs, times, sizes and places."""
-    said = re.sub(r"20\d{6}-[a-z]+-[a-z]+|[-0-9]{10}[T ][0-9:.+]+Z?", "…", said)
+    said = re.sub(
+        r"(20\d{6}-|(?<=· )|(?<=resume ))[a-z]+-[a-z]+|[-0-9]{10}[T ][0-9:.+]+Z?", "…", said
+    )
     said = re.sub(r"postgresql://\S+|/\S+journal\.db\S*|\S+-export\S*", "(place)", said)
     return " ".join(re.sub(r"\d+(\.\d+)?(:\d+)? ?(MB|s\b|ms|min)?|[.:]\d+", "#", said).split())
 

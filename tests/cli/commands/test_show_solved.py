@@ -33,7 +33,7 @@ def mended_in_pass_two(request: Request) -> str:
 def test_one_problem_is_told_pass_by_pass(inside: Inside, writes: Script) -> None:
     writes(mended_in_pass_two)
     inside("solve", some(inside, 1), *MODEL, "--strategy", "critique_revise", "-q")
-    said = " ".join(inside("show").out.split())
+    said = " ".join(inside("show", "--evidence").out.split())
     assert "draft 3 lines; wrong answer, 1 of 3 public tests passed; test 2 is the first" in said
     assert "B 3 lines; wrong answer, 2 of 3 public tests passed; test 3 is the first" in said
     assert "B 3 lines; accepted, 3 of 3 public tests" in said
@@ -44,11 +44,11 @@ def test_one_problem_is_told_pass_by_pass(inside: Inside, writes: Script) -> Non
 def test_one_pass_is_told_with_its_programs(inside: Inside, writes: Script) -> None:
     writes(mended_in_pass_two)
     inside("solve", some(inside, 1), *MODEL, "--strategy", "critique_revise", "-q")
-    said = inside("show", "--pass", "2")
+    said = inside("show", "--round", "2")
     assert "Pass 1" not in said.out
     assert program(2, "pass/1/reviser/try/0") in said.out
     assert program(3, "pass/2/reviser/try/0") in said.out
-    assert "has no pass 3 on this problem" in inside("show", "--pass", "3").sentence
+    assert "has no round 3 on this problem" in inside("show", "--round", "3").sentence
 
 
 def test_one_problem_of_a_set_is_told_strategy_by_strategy(inside: Inside, writes: Script) -> None:
@@ -61,18 +61,18 @@ def test_one_problem_of_a_set_is_told_strategy_by_strategy(inside: Inside, write
     alone = inside("show", "--problem", "p2", "--strategy", "critique_revise").out
     assert "attempt 6" not in alone
     assert "Pass 2" in alone
-    assert "Pass 2" in inside("show", "--problem", "p2", "--pass", "2").out
+    assert "Pass 2" in inside("show", "--problem", "p2", "--round", "2").out
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (("--pass", "1"), "is on 3 problems; name one of them with --problem ID"),
+        (("--round", "1"), "is on 3 problems; name one of them with --problem ID"),
         (("--strategy", "single"), "is on 3 problems; name one of them with --problem ID"),
         (("--problem", "p9"), "has no problem 'p9'; there are p1, p2, p3"),
         (("--problem", "p1", "--strategy", "x"), "has no strategy 'x'; there are single"),
-        (("--problem", "p1", "--text"), "--strategy with --pass"),
-        (("--problem", "p1", "--pass", "1"), "has no pass 1 on this problem"),
+        (("--problem", "p1", "--text"), "--strategy with --round"),
+        (("--problem", "p1", "--round", "1"), "has no round 1 on this problem"),
     ],
 )
 def test_what_a_set_cannot_show_is_one_sentence(

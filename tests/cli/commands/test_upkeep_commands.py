@@ -1,4 +1,4 @@
-"""`runs` with its filters, `runs delete`, `runs prune`, `journal`, `doctor --journal` and `show --short`."""
+"""`runs` with its filters, `runs delete`, `runs prune`, `journal` and `doctor --journal`."""
 
 from __future__ import annotations
 
@@ -126,18 +126,6 @@ def test_a_damaged_run_is_named_and_fails_the_check(several: Inside) -> None:
         assert f"the record of {run} in" in said.err
         assert "a text cannot be decoded" in said.err
         assert said.err.count("\n") == 1
-
-
-def test_show_in_short_leaves_the_passes_out(several: Inside) -> None:
-    long, short = several("show", "@3").out, several("show", "@3", "--short").out
-    assert "Pass 1" in long
-    assert "Pass 1" not in short
-    for part in ("status", "── text", "Agreement", "Took"):
-        assert part in short
-    ended = json.loads(several("show", "@3", "--short", "--json").out)
-    assert {"status", "text", "evidence", "cost"} <= set(ended)
-    assert "passes" not in json.dumps(ended["evidence"])
-    assert several("show", "--short", "--text").status == 2
 
 
 @pytest.fixture

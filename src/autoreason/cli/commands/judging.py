@@ -36,7 +36,7 @@ Exit status: as for `autoreason run`; 0 whatever is advised.
 """
 
 
-@click.command(cls=Command, shares=RECORDED, epilog=_ADVICE)
+@click.command(cls=Command, shares=f"{RECORDED} evidence", epilog=_ADVICE)
 @click.argument("briefs", nargs=-1, metavar="BRIEF")
 @group(
     "The advice",
@@ -109,12 +109,12 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> PreparedRun[Any
     """Run a blind panel over texts, or over a run again.
 
     BRIEF is a Markdown file, the text itself, or - for standard input; TEXTS are 2 to 10 files.
-    Every judge sees all texts under names and in an order of its own. The table shows points with
-    intervals, who beats whom, how far judges agree, and what position and length did; one
-    sentence says which text wins, or that none does beyond chance.
+    Every judge sees all texts under names and in an order of its own. The first line says which text
+    judges prefer, or that none is shown to be; `autoreason show --evidence` has points with
+    intervals, who beats whom, how far judges agree, and what position and length did.
 
     With a RUN in place of them no text is written: its passes and its playoff are judged again, and
-    the table says which decisions would have come out otherwise.
+    the evidence says which decisions would have come out otherwise.
 
     \b
       autoreason judge brief.md a.md b.md c.md -m {model}

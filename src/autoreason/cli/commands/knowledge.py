@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.command import RECORDED, REPORT, Answer, Group, print_message, print_messages
+from autoreason.cli.command import (
+    RECORDED,
+    REPORT,
+    SUMMARY,
+    Answer,
+    Group,
+    print_message,
+    print_messages,
+)
 from autoreason.cli.lookup import run_argument
 from autoreason.cli.options import FILE, figure, file, flag, group, option
 from autoreason.errors import InvalidInput
@@ -42,7 +50,7 @@ def knowledge() -> None:
     """
 
 
-@knowledge.command(paged=True, shares=REPORT)
+@knowledge.command(paged=True, shares=SUMMARY)
 @folder_argument
 def check(folder: str) -> tuple[Report, int]:
     """Show the best and worst texts, and what was understood.
@@ -118,7 +126,7 @@ def export(folder: str, target: Path | None) -> None:
     print_messages([f"{number}{where}{note}", *left_out])
 
 
-@knowledge.command(shares=RECORDED)
+@knowledge.command(shares=f"{RECORDED} evidence")
 @folder_argument
 @group(
     "What is tested",

@@ -100,7 +100,7 @@ def solve(problems: Path, **values: Any) -> int:
     them, and they are run once, at the end. Programs are in Python
     and run in a sandbox, or not at all.
 
-    Of one problem the program goes to standard output; a set is a suite and ends with its report: shares
+    Of one problem the program goes to standard output; a set is a suite, whose `show --evidence` has shares
     of problems passed with intervals, paired tests between strategies, and what was left out.
     """
     import asyncio

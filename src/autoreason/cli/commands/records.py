@@ -19,7 +19,6 @@ from autoreason.cli.lookup import (
 from autoreason.cli.options import file, flag, group, option
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Lab
-from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
 
@@ -29,19 +28,15 @@ if TYPE_CHECKING:
     from autoreason.story import Story
 
 
-@click.command(cls=Command, paged=True, shares=f"{RECORDED} book")
+@click.command(cls=Command, paged=True, shares=f"{RECORDED} book evidence")
 @run_argument(required=False)
 @group(
     "What to show",
     option(
-        "--pass N", "One pass, with its texts and the judges' reasons.", name="number", type=int
+        "--round N", "One round, with its texts and the judges' reasons.", name="number", type=int
     ),
-    option("--problem ID", "Of a set of programs, one problem: every attempt, pass by pass."),
+    option("--problem ID", "Of a set of programs, one problem: every attempt, round by round."),
     option("--strategy NAME", "With --problem: what one strategy made of it."),
-    flag(
-        "--short",
-        "Only how it ended: the text or its beginning, the evidence, the cost. Also with --json.",
-    ),
     flag(
         "--text",
         "Only the text, or the files of research: delivered, or standing now.",
@@ -62,7 +57,6 @@ def show(
     number: int | None,
     problem: str | None,
     strategy: str | None,
-    short: bool,
     text_only: bool,
     diff: bool,
     report: Path | None,
@@ -79,23 +73,23 @@ def show(
 
     \b
       autoreason show --text > text.md
-      autoreason show amber-fox --short
-      autoreason show amber-fox --pass 2
+      autoreason show amber-fox --diff
+      autoreason show amber-fox --round 2
       autoreason show amber-fox --problem high-water --strategy tournament
     """
     from autoreason.cli.outcome import show_report
-    from autoreason.cli.transcript import attempts_at, print_attempts, print_pass
+    from autoreason.cli.transcript import attempts_at, print_attempts, print_round
     from autoreason.run.cells import lab_status
     from autoreason.run.record import recorded_result, task_and_settings
 
-    as_json, html = shared("as_json"), shared("html")
+    as_json, html, evidence = (shared(name) for name in ("as_json", "html", "evidence"))
     part = problem is not None or strategy is not None
-    views = (number is not None, text_only, diff, report is not None, follow, as_json)
+    views = (number is not None, text_only, diff, evidence, report is not None, follow, as_json)
     whole = not (part or any(views[:-1]))
-    if sum(views) > 1 or ((short or html) and not whole) or (part and any(views[1:])):
+    if sum(views) > 1 or (html and not whole) or (part and any(views[1:])):
         raise InvalidInput(
-            "--pass, --text, --diff, --report, --follow and --json show different things: give one; "
-            "--short and --html go alone or with --json, --problem and --strategy with --pass"
+            "--round, --text, --diff, --evidence, --report, --follow and --json show different things: "
+            "give one; --html goes alone or with --json, --problem and --strategy with --round"
         )
     if follow:
         from autoreason.cli.runner import follow as follow_run
@@ -114,41 +108,41 @@ def show(
             )
         print_attempts(book, row, attempts_at(row, story, problem, strategy), number)
     elif number is not None:
-        print_pass(book, row, number)
+        print_round(book, row, number)
     elif text_only or diff:
         _show_text(row, story, diff=diff)
     elif isinstance(story.job, Lab) and story.end is None:
         show_report(lab_status(row.id, journal=book))
     else:
-        _show_whole(book, row, result, short=short)
+        _show_whole(book, row, result, evidence=evidence)
     return 0
 
 
-def _show_whole(book: Journal, row: RunRow, result: Result, *, short: bool) -> None:
-    from autoreason.cli.outcome import print_json, show_report, write_page
-    from autoreason.cli.transcript import print_end, print_run
+def _show_whole(book: Journal, row: RunRow, result: Result, *, evidence: bool) -> None:
+    from autoreason.cli.console import stdout_console
+    from autoreason.cli.outcome import print_json, print_report, write_page
+    from autoreason.cli.transcript import print_evidence, print_overview
     from autoreason.run.prepared import reported_result, store_verdict
 
     story, as_json, html = result.story, shared("as_json"), shared("html")
     reported = story.writes != "text" and (
         story.end is not None or bool(solved_in(story)) or story.writes == "files"
     )
-    if not reported:
-        if as_json:
-            print_json(result.to_dict() if short else as_object(row, story))
-        else:
-            (print_end if short else print_run)(book, row, result)
-        write_page(result, html)
-        return
-    if not (as_json or short):
-        print_run(book, row, result)
-        click.echo()
-    # A certificate whose process died before it was kept is kept now.
-    store_verdict(result, lambda line: print_message(f"autoreason: {line}"), if_missing=True)
-    show_report(reported_result(result, book))
-    one = story.task is not None and len(assignments_of(story.task)) == 1
-    if writes_programs(story) and not (as_json or one):
-        print_message(f"one problem, pass by pass: autoreason show {row.id} --problem ID")
+    if reported:
+        # A certificate whose process died before it was kept is kept now.
+        store_verdict(result, lambda line: print_message(f"autoreason: {line}"), if_missing=True)
+        result = reported_result(result, book)
+    if as_json:
+        print_json(result.to_dict() if reported else as_object(row, result))
+    elif evidence:
+        print_evidence(book, row, result)
+        if reported:
+            click.echo()
+            print_report(result, stdout_console())
+    elif html is None:
+        print_overview(row, result)
+    # Last, so that a page that cannot be written takes nothing else with it.
+    write_page(result, html)
 
 
 def _has_solved(story: Story) -> bool:
@@ -192,7 +186,7 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
             why = f"has no text; `autoreason show {row.id}` shows what it has, and --report DIR writes programs"
         raise InvalidInput(f"run {row.id} {why}")
     if not diff:
-        show_text(story.text, bare=True)
+        show_text(story.text, bare=True, prose=story.writes == "text")
     elif story.draft is None:
         raise InvalidInput(f"run {row.id} has no first draft to compare with; see --text")
     else:
@@ -208,10 +202,12 @@ _OF_STORY = (
 )
 
 
-def as_object(row: RunRow, story: Story) -> dict[str, Any]:
+def as_object(row: RunRow, result: Result) -> dict[str, Any]:
+    story = result.story
     return {
         "run": row.id,
         "title": row.title,
+        "summary": result.summary(),
         "status": row.state,
         "reason": story.reason,
         **{name: getattr(row, name) for name in _OF_ROW},

@@ -1,0 +1,202 @@
+"""What commands end with: three lines, a fourth to check, a fifth for what went wrong; on a terminal and piped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from tests.cli.inside import Inside
+
+MODEL = """
+from tests.tournament.stage import critique, document, vote
+from autoreason.errors import ProviderFailed
+from autoreason.testing import ScriptedModel
+
+SCRIPT = {
+    "author": document("First text of them all."),
+    "critic": critique("It lacks an example."),
+    "reviser": lambda request: document(f"Second text, made in {request.key.split('/')[1]}."),
+    "synthesizer": lambda request: document(f"Third text, made in {request.key.split('/')[1]}."),
+    "judge": vote("made in 1.", "First", "Second", "Third"),
+}
+
+def seat(request):
+    return int(request.key.split("/judge/")[1].split("/")[0])
+
+class Model(ScriptedModel):
+    def __init__(self, address):
+        super().__init__(SCRIPT, address=address)
+"""
+OTHERWISE = {
+    "preferred": "",
+    "cannot be told": """
+SCRIPT["confirmation/*"] = lambda r: vote(*["made in 1", "First"][:: 1 if seat(r) % 2 else -1])(r)
+""",
+    "draft preferred": 'SCRIPT["confirmation/*"] = vote("First")',
+    "draft kept": 'SCRIPT["judge"] = vote("First")',
+    "longer": """
+SCRIPT["reviser"] = document("Second text, made in 1. It says very much more than it did.")
+SCRIPT["synthesizer"] = document("Third text.")
+""",
+    "fails": 'SCRIPT["pass/2/*"] = ProviderFailed("my/model answers 429 (too many requests)")',
+}
+RUN = ("run", "Write one sentence", "-m", "model.py:Model/any", "--seed", "7")
+STYLES = re.compile(r"\x1b\[[0-9;]*m")
+Ends = Callable[..., list[str]]
+
+
+@pytest.fixture(params=["piped", "terminal"])
+def ends(request: pytest.FixtureRequest, inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Ends:
+    """A run by such a model: the lines after its account, with one time."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("autoreason.journal.run_names.new_name", lambda _: "20261117-solar-vole")
+    if request.param == "terminal":
+        monkeypatch.setenv("FORCE_COLOR", "1")
+
+    def run(otherwise: str, *options: str, status: int = 0) -> list[str]:
+        inside.write("model.py", MODEL + OTHERWISE[otherwise])
+        said = inside(*RUN, *options, "--progress", "lines")
+        assert said.status == status, said.err
+        shown = STYLES.sub("", said.err)
+        account, lines = [], shown.splitlines()
+        while lines and re.match(r"\s|\d+:\d\d ", lines[0]):
+            account.append(lines.pop(0))
+        assert account
+        assert all(len(line) <= 80 for line in lines)
+        if request.param == "terminal":
+            assert f"\x1b[1m{lines[0]}\x1b[0m" in said.err
+        return [re.sub(r"\b\d+ s\b", "1 s", line) for line in lines]
+
+    return run
+
+
+NEXT = ["", "autoreason show --diff    what changed        autoreason view   as a page"]
+PAGE = ["", "autoreason view   as a page"]
+ONE_MODEL = ["All judges are model.py:Model/any, asked 9 times: no other model was asked."]
+
+
+def test_fresh_judges_prefer_it(ends: Ends) -> None:
+    assert ends("preferred") == [
+        "9 of 9 fresh judges prefer it to the first draft.",
+        "Stopped after 4 rounds: 3 times in a row no rewrite and no merge beat it.",
+        "5 → 5 words · 39 calls, $0.00, 1 s · solar-vole",
+        *ONE_MODEL,
+        *NEXT,
+    ]
+
+
+def test_it_cannot_be_told(ends: Ends) -> None:
+    first, *others = ends("cannot be told")
+    assert first == "It cannot be told which is preferred: 4 of 9 fresh judges prefer it."
+    assert others[-2:] == NEXT
+
+
+def test_fresh_judges_prefer_the_first_draft(ends: Ends) -> None:
+    assert ends("draft preferred")[0] == "9 of 9 fresh judges prefer the first draft to it."
+
+
+def test_the_first_draft_is_the_best_there_is(ends: Ends) -> None:
+    assert ends("draft kept") == [
+        "You have the first draft: no rewrite and no merge beat it in 3 rounds.",
+        "5 words · 19 calls, $0.00, 1 s · solar-vole",
+        *PAGE,
+    ]
+
+
+def test_rounds_are_over_before_it_was_kept_often_enough(ends: Ends) -> None:
+    assert ends("preferred", "--passes", "2")[:2] == [
+        "9 of 9 fresh judges prefer it to the first draft.",
+        "Stopped after 2 rounds, the most allowed; it was not yet kept 3 times in a row.",
+    ]
+
+
+def test_a_limit_is_reached(ends: Ends) -> None:
+    none_after = ("--set", "playoff=0", "--set", "confirmation=0")
+    assert ends("preferred", "--call-limit", "10", *none_after, status=3) == [
+        "Paused at your limit of 10 calls, in round 2 of 15. You have the text so far.",
+        "Whether fresh judges prefer it to the first draft was not asked yet.",
+        "5 → 5 words · 10 calls, $0.00, 1 s · solar-vole",
+        "autoreason resume solar-vole --call-limit 15   goes on; nothing is paid twice",
+    ]
+
+
+def test_no_draft_keeps_the_limits(ends: Ends) -> None:
+    assert ends("preferred", "--section", "Risks") == [
+        "Not refined: 10 drafts, none has a section “Risks”.",
+        "20 calls, $0.00, 1 s · solar-vole. This is the draft that comes closest.",
+        "Change the model or the limit; --anyway refines it all the same.",
+        *PAGE,
+    ]
+
+
+def test_it_is_refined_anyway_and_says_that_it_breaks_a_limit(ends: Ends) -> None:
+    lines = ends("preferred", "--section", "Risks", "--anyway", "--passes", "1")
+    first = "Whether fresh judges prefer it to the draft it began from was not asked: the"
+    assert lines[:2] == [first, "draft it began from breaks its limits."]
+    assert " · limits broken · " in lines[3]
+    assert lines[4] == "It breaks a limit: no heading “Risks”; none of 12 texts kept them all."
+
+
+def test_the_provider_fails(ends: Ends) -> None:
+    assert ends("fails", status=4) == [
+        "Paused after 1 s: my/model answers 429 (too many requests). Round 2 of 15.",
+        "7 calls, $0.00, all kept · solar-vole · autoreason resume solar-vole goes on",
+    ]
+
+
+def test_a_result_much_longer_than_the_draft(ends: Ends) -> None:
+    lines = ends("longer")
+    assert lines[3:5] == [
+        *ONE_MODEL,
+        "It is 160 % longer, and these judges like length: see show --evidence.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "options", "said"),
+    [
+        ("preferred", (), ""),
+        ("fails", (), "autoreason: paused: the provider failed: "),
+        ("preferred", ("--section", "Risks"), "autoreason: the text breaks its contract ("),
+    ],
+)
+def test_where_all_is_quiet_one_line_says_what_went_wrong(
+    inside: Inside, otherwise: str, options: tuple[str, ...], said: str
+) -> None:
+    inside.write("model.py", MODEL + OTHERWISE[otherwise])
+    found = inside(*RUN, *options, "-q")
+    assert found.err.startswith(said)
+    assert len(found.err.splitlines()) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("judge", "lines"),
+    [
+        (
+            "lambda r: vote('gamma', *['alpha', 'beta'][:: 1 if seat(r) % 2 else -1])(r)",
+            [
+                "Judges prefer c.md: 7 of 7 rankings put it first.",
+                "Then b.md, then a.md; between these nothing is shown.",
+            ],
+        ),
+        (
+            "lambda r: vote(*['alpha', 'beta', 'gamma'][seat(r) % 3 :], 'alpha')(r)",
+            [
+                "No text is shown to be preferred: a.md leads, first in 3 of 7 rankings.",
+                "7 rankings can show a majority of 97 % or more; --judges 21 can show one of",
+                "81 %.",
+            ],
+        ),
+    ],
+)
+def test_a_panel_prefers_a_text_or_says_what_so_many_judges_could_show(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch, judge: str, lines: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    inside.write("model.py", f'{MODEL}\nSCRIPT["judge"] = {judge}\n')
+    texts = [inside.write(f"{word[0]}.md", word) for word in ("alpha", "beta")]
+    panel = ("-m", "model.py:Model/any", "--judges", "7", "--seed", "1", "-q")
+    said = inside("judge", "Write", *texts, inside.write("c.md", "gamma"), *panel)
+    assert said.out.splitlines()[: len(lines)] == lines
+    assert "All judges are model.py:Model/any, asked 7 times · 7 calls, " in said.out

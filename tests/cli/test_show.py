@@ -1,0 +1,71 @@
+"""`show`: a run in one line for each round, and what changed in its text."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.inside import Inside
+from tests.cli.test_endings import MODEL, RUN
+
+from autoreason.cli.outcome import wrap_text
+from autoreason.cli.transcript import print_changes
+
+REASONS = """
+import json
+
+def judge(request):
+    answer = json.loads(vote("made in 1.", "First", "Second", "Third")(request))
+    best, *_, worst = answer["ranking"].split(" > ")
+    answer["reasoning"] = f"{best} says in its first sentence what is asked. {worst} is politer and slower."
+    return json.dumps(answer)
+
+SCRIPT["judge"] = judge
+"""
+
+
+@pytest.fixture
+def finished(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Inside:
+    """A run whose first round changed the text."""
+    monkeypatch.setenv("COLUMNS", "80")
+    inside.write("model.py", MODEL + REASONS)
+    assert inside(*RUN, "-q").status == 0
+    return inside
+
+
+def test_each_round_is_a_line_with_one_judges_words_without_the_names_it_knew(
+    finished: Inside,
+) -> None:
+    title, first, _, draft, one, *others, _, more = finished("show").out.splitlines()
+    assert title.startswith("Write one sentence · ")
+    assert first == "9 of 9 fresh judges prefer it to the first draft."
+    assert draft == "○ first draft  5 words"
+    assert one == "◆ round 1      the merge won, 2 of 3 judges  “says in its first sentence what …”"
+    for number, line in enumerate(others, 2):
+        assert line.startswith(f"■ round {number}      kept, 3 of 3 ")
+        assert line.endswith("is politer and slower.”")
+    assert all(len(line) <= 80 for line in (one, *others))
+    assert more == "--text · --diff · --round 4 · --evidence · --html run.html"
+
+
+def test_views_are_given_one_at_a_time(finished: Inside) -> None:
+    for two in (("--text", "--evidence"), ("--round", "1", "--diff"), ("--evidence", "--json")):
+        assert "show different things: give one" in finished("show", *two).sentence
+
+
+def test_what_changed_is_marked_where_there_is_no_colour(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_changes(
+        "# Tides\n\nThe sea is very large and it rises.\n\n- one\n- two\n",
+        "# Tides\n\nThe sea is very large and it falls.\n\n- one\n- two\n- three\n",
+    )
+    assert capsys.readouterr().out == (
+        "# Tides\n\nThe sea is very large and it [-rises.-] {+falls.+}\n\n- one\n- two\n- {+three+}\n"
+    )
+
+
+def test_a_text_is_wrapped_at_words_and_code_and_tables_are_left_alone() -> None:
+    code = f"```\n{'x = 1; ' * 10}\n```\n| {'cell ' * 12}|\n"
+    wrapped = wrap_text(f"# A title\n\n- {'word ' * 12}\n\n{code}", 30)
+    words = "  word word word word word"
+    assert wrapped.startswith(f"# A title\n\n- word word word word word\n{words}\n")
+    assert wrapped.endswith(code)
