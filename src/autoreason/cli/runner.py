@@ -47,6 +47,8 @@ _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 """Variables by which a user says so of what is none."""
 _READ_EVERY = 0.5
 
+Rows = list[tuple[str, str]]
+"""Labels and what they say."""
 Drive = Callable[..., Coroutine[Any, Any, Result]]
 """Drives a run to its end; takes the hooks of a run."""
 
@@ -69,10 +71,12 @@ def start_run(
     values: dict[str, Any],
     notes: list[str] | None = None,
     live: Live | None = None,
+    rows: Rows | None = None,
 ) -> int:
     """Drive a new run to its end, once there is what its models need, and return the exit status.
 
-    `notes` are shown before the first request; `drive` may add to them until then.
+    `notes` and `rows` are shown before the first request; `drive` may add to them until then. Without
+    any, `rows` say what is known of the run as it is prepared.
     """
     require_weights(prepared.settings)
     warn_of_failed_judges(prepared.settings, prepared.prompts)
@@ -80,13 +84,18 @@ def start_run(
     notes += _unused(prepared.settings)
     output = OutputOptions.of(values)
     sent = disclosure(prepared.task, prepared.settings, quiet=output.quiet)
-    rows: list[tuple[str, str]] = []
-    if not output.quiet:
-        from autoreason.cli.announcement import announce
-
-        given = ("model", "given_models", "author_model", "judge_models")
-        rows = announce(prepared, named=any(values.get(name) for name in given))
+    rows = announce_run(prepared, values) if rows is None else rows
     return drive_run(drive, output, rows=rows, notes=notes, sent=sent, live=live)
+
+
+def announce_run(prepared: PreparedRun[Any], values: dict[str, Any]) -> Rows:
+    """Its model, its limits and what to expect; nothing where nothing is shown."""
+    if OutputOptions.of(values).quiet:
+        return []
+    from autoreason.cli.announcement import announce
+
+    given = ("model", "given_models", "author_model", "judge_models")
+    return announce(prepared, named=any(values.get(name) for name in given))
 
 
 def _unused(settings: Settings) -> list[str]:
