@@ -34,6 +34,7 @@ from autoreason.keys import Key, order_by_number
 from autoreason.report import numbers
 from autoreason.report.table import lay_out, wrap
 from autoreason.story import Story
+from autoreason.tournament.rounds import Round, rounds_of
 
 if TYPE_CHECKING:
     from autoreason.studies.lab_job import LabProgress, SuiteCells
@@ -98,6 +99,7 @@ class Live:
         self.event_time: float | None = None
         """When the present event happened, in seconds of work; None is now."""
         self.story = Story()
+        self._rounds: list[Round] = []
         self.calls: dict[str, Call] = {}
         self.batches: dict[str, BatchWaiting] = {}
         self.spent = Spent()
@@ -159,6 +161,14 @@ class Live:
 
     def age(self, call: Call) -> float:
         return self.clock() - call.since
+
+    @property
+    def rounds(self) -> list[Round]:
+        """Every round that is over; told anew only when there is one more."""
+        over = sum(one.decided is not None for one in self.story.passes)
+        if len(self._rounds) != over:
+            self._rounds = rounds_of(self.story)
+        return self._rounds
 
     @property
     def lab(self) -> LabProgress | None:

@@ -17,9 +17,9 @@ from autoreason.cli.progress import describe_progress, describe_spending, descri
 from autoreason.keys import Key
 from autoreason.report.numbers import count, duration, shorten
 from autoreason.report.table import lay_out
-from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
+from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass
 from autoreason.tournament.challengers import MAX_RIVALS
-from autoreason.tournament.rounds import Round, describe_faults, rounds_of
+from autoreason.tournament.rounds import Round, describe_faults
 from autoreason.tournament.voting import writes_synthesis
 from autoreason.words import KINDS
 
@@ -124,7 +124,7 @@ def _rounds_view(live: Live, console: Console, spin: str) -> list[Text]:
     waits = [Text(f"  {batches}", style="yellow")] if batches else []
     below = [*waits, Text(), _last_line(live)]
     room = console.height - len(present) - len(below) - 5 - 2 * live.stopping
-    return [_header(live, console.width), Text(), *_past(live.story, room), *present, *below]
+    return [_header(live, console.width), Text(), *_past(live, room), *present, *below]
 
 
 def _header(live: Live, width: int) -> Text:
@@ -140,8 +140,8 @@ def _header(live: Live, width: int) -> Text:
     return title.append(f" {state}", style="not bold dim")
 
 
-def _past(story: Story, room: int) -> list[Text]:
-    draft = story.draft
+def _past(live: Live, room: int) -> list[Text]:
+    draft = live.story.draft
     if draft is None:
         return []
     kind = KINDS["draft"]
@@ -149,7 +149,7 @@ def _past(story: Story, room: int) -> list[Text]:
     first = Text.assemble(
         (kind.mark, kind.style), f" {name:<{_NAME}}", steps.describe_written(draft)
     )
-    rounds = rounds_of(story)
+    rounds = live.rounds
     shown = rounds[-max(_MIN_ROUNDS, room) :]
     hidden = len(rounds) - len(shown)
     earlier = [Text(f"  {count(hidden, 'earlier round')}", style="dim")] if hidden else []
@@ -195,43 +195,42 @@ def _drafting(live: Live, settings: Settings) -> Step:
     return Step("first draft", "under way", f"{tried}{_describe(live, calls)}")
 
 
+_ROLES = {
+    "critic": ("critic",),
+    "rewrite": ("reviser", "author"),
+    "merge": ("synthesizer",),
+    "judges": ("judge",),
+}
+"""Who is asked in each step of a round."""
+
+
 def _round_steps(live: Live, one: RecordedPass, settings: Settings) -> list[Step]:
-    """In the order in which they are done; what nothing shows to be done or under way is ahead."""
-    place = f"pass/{one.number}/"
-    asked = {
-        name: [call for role in roles for call in _asked(live, role, place)]
-        for name, roles in {
-            "critic": ("critic",),
-            "rewrite": ("reviser", "author"),
-            "merge": ("synthesizer",),
-            "judges": ("judge",),
-        }.items()
-    }
+    """In the order in which they are done; between two calls the next step is on its way."""
+    stage = f"pass/{one.number}"
     found = {
         "critic": _critic(one),
         "rewrite": steps.describe_challengers(one, "B"),
         "merge": steps.describe_challengers(one, "AB"),
-        "judges": _votes(live, place.rstrip("/"), settings.judges),
+        "judges": "",
     }
-    if not writes_synthesis(settings):
-        del found["merge"]
-    begun = [name for name in found if asked[name]]
-    if not begun:
-        # Between two calls the next step is on its way.
-        known = [name for name in found if found[name] and name != "judges"]
-        later = list(found)[list(found).index(known[-1]) + 1 :] if known else list(found)
-        begun = later[:1]
+    names = [name for name in found if name != "merge" or writes_synthesis(settings)]
+    asked = {
+        name: [call for role in _ROLES[name] for call in _asked(live, role, f"{stage}/")]
+        for name in names
+    }
+    last = max((at for at, name in enumerate(names) if found[name]), default=-1)
+    under_way = [name for name in names if asked[name]] or names[last + 1 : last + 2]
+    first = names.index(under_way[0])
     made = []
-    for name, text in found.items():
-        if name in begun:
+    for at, name in enumerate(names):
+        text = _votes(live, stage, settings.judges) if name == "judges" else found[name]
+        if name in under_way:
             doing = text if name == "judges" else _describe(live, asked[name])
-            made.append(Step(name, "under way", doing))
-        elif text and name != "judges":
-            made.append(Step(name, "done", text))
+            # A new draft takes the place of what was left out.
+            before = f"; {text}" if text and name == "rewrite" else ""
+            made.append(Step(name, "under way", f"{doing}{before}"))
         else:
-            passed = list(found).index(name) < list(found).index(begun[0]) if begun else False
-            state: Literal["done", "ahead"] = "done" if passed else "ahead"
-            made.append(Step(name, state, text if name == "judges" else ""))
+            made.append(Step(name, "done" if found[name] or at < first else "ahead", text))
     return made
 
 

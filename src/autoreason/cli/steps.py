@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from autoreason import events
 from autoreason.cli.lookup import is_sampled
 from autoreason.keys import judge_of
-from autoreason.report.numbers import count, lines, listed
+from autoreason.report.numbers import count, lines
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament.rounds import Round, describe_faults, rounds_of
 from autoreason.tournament.statements import DROPPED, violations
@@ -181,7 +181,8 @@ def _vote(event: events.BallotCast, story: Story) -> str:
     if story.writes or event.stage.startswith(("pass", "playoff")):
         return ""
     judge, swapped = judge_of(event.stage, event.seat)
-    who = f"judge {judge}{', order reversed' if swapped else ''}"
+    place = "" if event.stage == "panel" else f"{_name_panel(event.stage)}: "
+    who = f"{place}judge {judge}{', order reversed' if swapped else ''}"
     if event.ranking is None:
         return f"{who}: no ranking that can be counted"
     return f"{who}: {', then '.join(map(in_words, event.ranking))}"
@@ -195,8 +196,12 @@ def _chosen(event: events.PlayoffDecided, story: Story) -> str:
     return f"{winner} is chosen among {count(len(event.texts), 'text')}"
 
 
+def _name_panel(stage: str) -> str:
+    return _STAGES.get(stage) or in_words(stage.replace("/", " "))
+
+
 def _panel(event: events.PanelDecided) -> str:
-    stage = name_stage(event.stage.split("/"))
+    stage = _name_panel(event.stage)
     if event.verdict is None:
         return f"{stage}: too few rankings could be read"
     if event.stage == CONFIRMATION:
@@ -213,14 +218,14 @@ def _decided(one: Round) -> str:
 
 def describe_challengers(one: RecordedPass, *slots: str) -> str:
     """What became of the texts of these slots in a round, in few words; empty where nothing did yet."""
-    ready = [
-        describe_written(each)
-        for slot, each in one.candidates.items()
-        if slot.rstrip("123") in slots
-    ]
+    ready = [each for each in one.candidates.values() if each.slot.rstrip("123") in slots]
     dropped = [
-        describe_dropped(each)
+        each
         for each in one.dropped
         if each.slot.rstrip("123") in slots and each.slot not in one.candidates
     ]
-    return listed([*ready, *dropped]) if ready or dropped else ""
+    told = [describe_written(each) for each in ready]
+    if dropped:
+        several = f"{numeral(len(dropped))} " if len(dropped) > 1 else ""
+        told.append(f"{several}{describe_dropped(dropped[-1])}")
+    return "; ".join(told)
