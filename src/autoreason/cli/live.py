@@ -45,7 +45,6 @@ CELL = "cell"
 """The kind of query that a cell of a suite is."""
 LAST_WAIT = 10.0
 """Seconds that replies under way are waited for after Ctrl-C."""
-_TAIL = 240
 _CHARACTERS_PER_WORD = 6
 """Good enough to show that something moves; what counts is what the provider reports."""
 _NO_REPLY = (Outcome.TIMEOUT, Outcome.PROVIDER_ERROR, Outcome.OVER_BUDGET)
@@ -62,7 +61,6 @@ class Call:
     """Empty where no model is asked."""
     since: float
     characters: int = 0
-    tail: str = ""
     trouble: str = ""
     """Why it is sent again; empty where it is not."""
     again_at: float = 0.0
@@ -126,7 +124,6 @@ class Live:
             case TextArrived():
                 if call := self.calls.get(signal.key):
                     call.characters += len(signal.text)
-                    call.tail = (call.tail + signal.text)[-_TAIL:]
                     call.trouble = ""
             case CallStarted():
                 self.calls[signal.key] = Call(signal.key, signal.role, signal.model, self.clock())

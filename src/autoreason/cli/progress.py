@@ -124,8 +124,10 @@ def _of_suite(live: Live, lab: LabProgress) -> tuple[str, list[str]]:
     head = _HEADS.get(suite.form) or f"lab {suite.name}"
     compared = suite.form == "strategies"
     done = _try(live, suite, lab) if compared else _count_texts(live, suite, lab)
+    # Drafts are quick and contests are not: the pace is known once one of each is done.
+    paced = lab.done * len(suite.tasks) * suite.repeats >= lab.total
     seconds = lab.seconds_left or 0.0
-    left = f"about {roughly(seconds)} left" if seconds >= 1 else ""
+    left = f"about {roughly(seconds)} left" if paced and seconds >= 1 else ""
     failed = f"{lab.left_out} left out" if lab.left_out else ""
     missing = f"{lab.missing} not in this journal" if lab.missing else ""
     share = percent(lab.done / lab.total) if lab.total else ""
