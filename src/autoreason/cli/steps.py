@@ -17,7 +17,6 @@ from autoreason.words import KINDS, kind_of, numeral
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from autoreason.contract import Violation
 
 _ROLES = {
     "author": "writer",
@@ -161,12 +160,8 @@ def describe_critique(event: events.CritiqueWritten) -> str:
 def describe_tries(drafts: Sequence[events.DraftWritten], most: int) -> str:
     """`try 4 of at most 10; three broke a limit (over 230 words)`."""
     broken = [each.violations for each in drafts if each.violations]
-    why = f"; {numeral(len(broken))} broke a limit ({_limits(broken)})" if broken else ""
+    why = f"; {numeral(len(broken))} broke a limit ({violations(broken[-1])})" if broken else ""
     return f"try {min(len(drafts) + 1, most)} of at most {most}{why}"
-
-
-def _limits(broken: Sequence[tuple[Violation, ...]]) -> str:
-    return violations(broken[-1])
 
 
 def _draft(event: events.DraftReady, story: Story) -> str:
