@@ -22,7 +22,7 @@ demo: $(READY) ## Fetch the embedded model and refine the example brief with it
 	@echo "▸ the embedded model"
 	@$(BIN)/autoreason models pull
 	@echo "▸ a tournament over examples/brief.md"
-	@$(BIN)/autoreason run examples/brief.md --passes 2 --set extra_judges=0 --set playoff=0 --set confirmation=3
+	@$(BIN)/autoreason run examples/brief.md --rounds 2 --set extra_judges=0 --set playoff=0 --set confirmation=3
 
 test: bytecode lint machine ## Run every check: format, lint, types, tests
 	@echo "▸ tests"

@@ -179,7 +179,7 @@ class Research(JobType, frozen=True, kw_only=True, tag="research"):
     evaluations: Annotated[
         int,
         Meta(ge=MIN_EVALUATIONS, le=100_000),
-        "Evaluations in all: noise floor, races, playoff and end test.",
+        "Evaluations in all: noise, search, finalists and end test.",
     ] = 200
     rule: Annotated[
         RuleName,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import click
@@ -9,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from tests.cli.inside import Inside
 
-from autoreason.cli.group import cli
+from autoreason.cli.group import OTHERS, SECTIONS, cli
 from autoreason.settings import SETTING_DOCS
 
 
@@ -58,6 +59,38 @@ def test_the_surface_can_be_learned() -> None:
     assert options <= 330
 
 
+def test_the_first_screen_shows_what_people_want_to_do_and_names_the_rest() -> None:
+    screen = CliRunner().invoke(cli, ["--help"], terminal_width=80).output
+    assert CliRunner().invoke(cli, [], terminal_width=80).output == screen
+    assert len(screen.splitlines()) <= 36
+    assert sum(map(len, SECTIONS.values())) <= 10
+    assert f"Others: {', '.join(OTHERS)}" in " ".join(screen.split())
+
+
+EXPERTS = ("audit", "certify", "lab", "rate", "runs", "simulate", "export", "show")
+"""Commands about the method itself, whose help may speak of its parts."""
+OUR_WORDS = re.compile(
+    r"\b(AB|(?<!could )pass|passes|ballots?|surviv\w+|playoff|incumbents?|contract|synthes\w+|challengers?)\b"
+)
+
+
+@pytest.mark.parametrize(
+    "path", [each for each in pages(cli) if each[:1] not in {(x,) for x in EXPERTS}]
+)
+def test_help_has_words_that_people_know(path: tuple[str, ...]) -> None:
+    printed = CliRunner().invoke(cli, [*path, "--help"], terminal_width=80).output
+    assert [line for line in printed.splitlines() if OUR_WORDS.search(line)] == []
+
+
+def test_a_former_name_of_an_option_still_works_and_is_not_shown(inside: Inside) -> None:
+    told = ("run", "Write.", "-m", "echo/echo", "--dry-run", "--json")
+    for name in ("--rounds", "--passes"):
+        assert inside(*told, name, "3").json["settings"]["passes"] == 3
+    printed = CliRunner().invoke(cli, ["run", "--help-all"], terminal_width=80).output
+    assert "--rounds N" in printed
+    assert "--passes" not in printed
+
+
 def test_help_of_a_run_fits_on_a_screen_and_all_of_it_is_one_option_away() -> None:
     short = CliRunner().invoke(cli, ["run", "--help"], terminal_width=80).output
     assert len(short.splitlines()) <= 40
@@ -67,7 +100,7 @@ def test_help_of_a_run_fits_on_a_screen_and_all_of_it_is_one_option_away() -> No
     assert run is not None
     for param in run.params:
         if isinstance(param, click.Option):
-            assert max(param.opts, key=len) in everything
+            assert param.opts[-1 if len(param.opts[0]) == 2 else 0] in everything
     assert "Exit status:" in everything
 
 
@@ -104,7 +137,7 @@ def test_what_all_commands_share_may_stand_anywhere_and_is_refused_where_it_mean
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("pases=3", "unknown setting `pases`; did you mean --passes?"),
+        ("pases=3", "unknown setting `pases`; did you mean --rounds?"),
         ("zzz=3", "unknown setting `zzz`; known are strategy, "),
         ("k", "'k' sets nothing; write it like k=3"),
         ("k=many", "-k is 'many'; give a whole number"),

@@ -1,12 +1,14 @@
-"""What a person sees of a run while it lasts: the account, what is under way, lines that fit."""
+"""What a person sees of a run while it lasts: each round, what is under way, lines that fit."""
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from decimal import Decimal
 from io import StringIO
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 from tests.artifacts.knob import research_settings, research_task
 from tests.artifacts.test_research_report import FRESH, NOISE, trial
@@ -14,12 +16,9 @@ from tests.cli import made_up
 
 from autoreason.artifacts.research_history import FinalistsMeasured
 from autoreason.cli.live import Live, Plain
+from autoreason.cli.progress import describe_spending
 from autoreason.cli.screen import Screen, draw
-from autoreason.events import (
-    JobFinished,
-    PassStarted,
-    RunStarted,
-)
+from autoreason.events import BallotCast, DraftWritten, PassStarted, RunStarted
 from autoreason.exchange import (
     BatchWaiting,
     CallEnded,
@@ -31,6 +30,7 @@ from autoreason.exchange import (
     TextArrived,
     Usage,
 )
+from autoreason.settings import Budget
 
 
 class Clock:
@@ -72,40 +72,47 @@ def test_calls_under_way_are_named_by_what_they_are_for() -> None:
         live.on_signal(CallStarted(f"pass/3/judge/{seat}/try/0", "judge", "m"))
     live.on_signal(ended("pass/3/judge/1/try/0"))
     live.on_signal(CallStarted("draft/try/0", "author", "m"))
-    names = ["draft, author", "pass 3, 2 judges", "pass 3, synthesizer"]
+    names = ["first draft, writer", "round 3, 2 judges", "round 3, merge"]
     assert sorted(live.under_way()) == names
 
 
 def test_a_retry_is_in_sight_until_text_arrives() -> None:
     live = in_pass_three()
     live.on_signal(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
-    live.on_signal(CallRetried("pass/3/synthesizer/try/0", "overloaded", 4))
-    assert live.calls["pass/3/synthesizer/try/0"].trouble == "overloaded; again in 4 s"
+    live.on_signal(CallRetried("pass/3/synthesizer/try/0", "the provider is busy (429)", 12))
+    (call,) = live.calls.values()
+    assert call.waiting(live.clock() + 2) == "waiting 10 s: the provider is busy (429)"
+    assert call.waiting(live.clock() + 12) == "asked again: the provider is busy (429)"
     live.on_signal(TextArrived("pass/3/synthesizer/try/0", "x"))
-    assert live.calls["pass/3/synthesizer/try/0"].trouble == ""
+    assert call.waiting(live.clock()) == ""
 
 
-def test_money_tokens_and_calls_add_up() -> None:
+def spent(live: Live) -> list[str]:
+    """What it has cost, of its limits."""
+    return describe_spending(live.story, live.spent)
+
+
+def test_money_and_calls_add_up() -> None:
     live = in_pass_three()
     live.on_signal(ended("a"))
     live.on_signal(ended("b"))
-    assert live.progress()[-1] == "2 of 120 calls · 300 tokens · $0.02 of $1.50"
+    assert spent(live) == ["$0.02 of $1.50", "2 of 120 calls"]
 
 
 def test_a_call_of_unknown_price_is_never_free() -> None:
     live = in_pass_three()
     live.on_signal(ended("a", None))
-    assert "cost unknown of $1.50" in live.progress()[-1]
+    assert spent(live)[0] == "cost unknown of $1.50"
     live.on_signal(ended("b"))
-    assert "$0.01 of $1.50 and 1 call of unknown price" in live.progress()[-1]
+    assert spent(live)[0] == "$0.01 of $1.50 and 1 call of unknown price"
 
 
-def test_the_view_says_what_would_end_the_run() -> None:
-    live = in_pass_three()
-    assert live.progress()[0] == "A needs 1 more survival, pass 3 of 15"
-    fresh = Live(clock=Clock())
-    fresh.on_event(made_up.STARTED)
-    assert fresh.progress()[0] == "A needs 2 survivals in a row, at most 15 passes"
+def test_calls_are_counted_where_nothing_costs_anything() -> None:
+    live = Live(clock=Clock())
+    free = replace(made_up.SETTINGS, budget=Budget())
+    live.on_event(replace(made_up.STARTED, settings=free))
+    live.on_signal(ended("a", "0"))
+    assert spent(live) == ["1 call"]
 
 
 def test_a_batch_is_shown_until_it_has_ended() -> None:
@@ -152,15 +159,79 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert all(len(line) <= width for line in seen(busy(), terminal(width)))
 
 
-def test_the_view_shows_trajectory_steps_and_limits() -> None:
-    text = "\n".join(seen(busy(), terminal(100)))
-    assert "amber-fox  A one-page proposal for the town's new library" in text
-    assert "pass 1: AB wins, A 6 · AB 8 · B 4" in text
-    assert "pass 3: critique: 2 problems: 1 critical, 1 minor" in text
-    assert "and so the river is where it belongs" in text
-    assert "A needs 1 more survival, pass 3 of 15" in text
-    assert "1 of 120 calls · 150 tokens · $0.01 of $1.50" in text
-    assert "Ctrl-C again ends at once" in text
+def test_the_view_is_a_line_for_each_round_and_the_steps_of_the_present_one() -> None:
+    live = busy()
+    live.stopping = False
+    assert seen(live, terminal()) == [
+        "A one-page proposal for the… $0.01 of $1.50 · 1 of 120 calls · 0:00 · round 3/15",
+        "",
+        "○ first draft     11 words",
+        "◆ round 1         the merge won, 2 of 3 judges",
+        "■ round 2         kept, split 2 to 1",
+        "  round 3",
+        "    ✓ critic      2 faults, 1 serious: “build a library”",
+        "    ✓ rewrite     9 words; put right once, to keep the limits",
+        "    ⠋ merge       6 words …",
+        "    ⠋ judges      0 of 6; waiting 4 s: overloaded",
+        "",
+        "Kept 1 time in a row; at 2 it stops. Ctrl-C stops it cleanly.",
+    ]
+    live.stopping = True
+    assert "Ctrl-C again ends at once" in " ".join(" ".join(seen(live, terminal())).split())
+
+
+def test_a_round_is_given_in_the_words_of_a_judge() -> None:
+    live = Live(clock=Clock())
+    live.on_event(made_up.STARTED)
+    live.on_event(made_up.DRAFTED)
+    *before, decided = made_up.a_pass(1, "AB", 0, made_up.verdict(6, 8, 4))
+    for event in before:
+        is_vote = isinstance(event, BallotCast)
+        live.on_event(replace(event, reasoning="Q says who pays. R rambles.") if is_vote else event)
+    live.on_event(decided)
+    assert "◆ round 1         the merge won     “The merge says who pays.”" in seen(
+        live, terminal()
+    )
+
+
+def test_something_always_moves() -> None:
+    live = Live(clock=Clock())
+    live.on_event(made_up.STARTED)
+    moving = []
+    for event in made_up.whole_run()[1:-1]:
+        live.on_event(event)
+        moving.append(any("⠋" in line for line in seen(live, terminal())))
+    assert all(moving)
+
+
+def test_what_was_left_out_and_why_is_said() -> None:
+    live = Live(clock=Clock())
+    live.on_event(made_up.STARTED)
+    for number in (1, 2, 3):
+        live.on_event(DraftWritten(number=number, text="…", words=612, violations=made_up.BROKEN))
+    live.on_signal(CallStarted("drafts/4/try/0", "author", "m"))
+    assert (
+        "⠋ first draft     try 4 of at most 10; three broke a limit (612 words, at most …"
+        in seen(live, terminal())
+    )
+    live.on_event(replace(made_up.DRAFTED, violations=made_up.BROKEN))
+    live.on_event(PassStarted(number=1, words=9))
+    live.on_event(made_up.LOST)
+    live.on_signal(CallStarted("pass/1/draft/1/try/0", "author", "m"))
+    text = "\n".join(seen(live, terminal(100)))
+    assert "✓ merge       left out: it breaks a limit (612 words, at most 500 allowed)" in text
+    assert "⠋ rewrite     new draft, try 2 of at most 4" in text
+    assert "The text so far breaks a limit; until one keeps them, no round counts." in text
+
+
+def test_after_the_rounds_the_last_vote_and_the_fresh_judges_are_shown() -> None:
+    live = Live(clock=Clock())
+    for event in made_up.whole_run()[:-2]:
+        live.on_event(event)
+    text = "\n".join(seen(live, terminal()))
+    assert "⠋ last vote       7 of 7" in text
+    assert "· fresh judges    0 of 9" in text
+    assert "The rounds are over." in text
 
 
 def test_a_long_run_stays_within_the_height() -> None:
@@ -173,8 +244,8 @@ def test_a_long_run_stays_within_the_height() -> None:
     live.on_event(PassStarted(number=41, words=9))
     lines = seen(live, terminal(80, 24))
     assert len(lines) < 24
-    assert any("earlier" in line for line in lines)
-    assert any(line.startswith("pass 40: ") for line in lines)
+    assert any("earlier rounds" in line for line in lines)
+    assert any(line.startswith("◆ round 40 ") for line in lines)
 
 
 def test_the_screen_is_given_back_clean() -> None:
@@ -191,20 +262,25 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     out = StringIO()
     view = Plain(Live("amber-fox", clock=Clock()), out)
-    events = made_up.whole_run()
-    for event in events:
+    for event in made_up.whole_run():
         view.on_event(event)
     lines = out.getvalue().splitlines()
-    assert len(lines) == len(events)
-    assert lines[0].endswith(
-        "A one-page proposal for the town's new library · anthropic/claude-sonnet-4 · robust · seed 4711"
+    assert lines[:6] == [
+        "0:00 A one-page proposal for the town's new library · amber-fox",
+        "0:00 first draft: 11 words",
+        "0:00 round 1: critic: 2 faults, 1 serious (1 left out: quotes what is not in the text)",
+        "0:00 round 1: rewrite: 9 words; put right once, to keep the limits",
+        "0:00 round 1: merge: 6 words",
+        "0:00 round 1: the merge won: first for 2 of 3 judges",
+    ]
+    assert lines[-2:] == [
+        "0:00 round 3: kept: split 2 to 1",
+        "0:00 last vote: the merge of round 1 is chosen among 2 texts",
+    ]
+    words = re.findall(r"\w+", out.getvalue())
+    assert {"A", "B", "AB", "pass", "ballot", "panel", "playoff"} & {*words} == {"A"}, (
+        "of the title"
     )
-    assert lines[1].endswith("draft: written, 11 words")
-    assert any("pass 1: critique: 2 problems" in line for line in lines)
-    assert any("pass 1: revision B: 9 words; repaired" in line for line in lines)
-    assert any("pass 1: judge 2: A > AB > B" in line for line in lines)
-    assert any("playoff: pass 1 AB wins" in line for line in lines)
-    assert lines[-1].endswith("converged: A survived 2 passes in a row; delivered is pass 1 AB")
 
 
 def test_what_was_told_before_a_resume_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,21 +292,21 @@ def test_what_was_told_before_a_resume_is_not_told_again(monkeypatch: pytest.Mon
     for event in made_up.a_pass(1, "AB", 0, made_up.verdict(6, 8, 4)):
         view.on_event(event)
     lines = out.getvalue().splitlines()
-    assert "seed 4711" in lines[0]
-    assert "critique" in lines[1]
+    assert "new library" in lines[0]
+    assert "critic" in lines[1]
 
 
 def test_long_silence_is_broken() -> None:
     clock, out = Clock(), StringIO()
     view = Plain(Live(clock=clock), out)
     view.on_signal(CallStarted("pass/1/judge/1/try/0", "judge", "m"))
-    view.on_signal(TextArrived("pass/1/judge/1/try/0", "x" * 400))
+    view.on_signal(TextArrived("pass/1/judge/1/try/0", "x" * 600))
     clock.now += 10
     view.refresh()
     assert out.getvalue() == ""
     clock.now += 6
     view.refresh()
-    assert "still at work: pass 1, judge for 16 s, about 100 tokens so far" in out.getvalue()
+    assert "still at work: round 1, judge for 16 s, about 100 words so far" in out.getvalue()
     view.refresh()
     assert len(out.getvalue().splitlines()) == 1
 
@@ -240,7 +316,7 @@ def test_trouble_is_worth_a_line() -> None:
     view = Plain(Live(clock=Clock()), out)
     view.on_signal(CallStarted("pass/1/critic/0/try/0", "critic", "m"))
     view.on_signal(CallRetried("pass/1/critic/0/try/0", "overloaded", 2.5))
-    assert "pass 1 critic 1 try 1: overloaded; asking again in 2.5 s" in out.getvalue()
+    assert "round 1, critic: overloaded; asked again in 2.5 s" in out.getvalue()
 
 
 RESEARCH_STARTED = RunStarted(
@@ -256,23 +332,18 @@ def drawn(live: Live) -> str:
     return out.getvalue()
 
 
-def test_the_live_view_shows_trials_counts_and_evaluations_under_way() -> None:
+def test_research_is_one_line_with_what_is_not_proven_yet() -> None:
     live = Live("amber-fox", clock=lambda: 100.0)
     live.on_event(RESEARCH_STARTED)
     live.on_signal(QueryStarted("start/evaluation/0", "evaluation"))
-    assert "measuring the start" in drawn(live)
-    assert "start, evaluation" in drawn(live)
+    assert "research  0 of 60 evaluations · measuring the start · 0 calls" in drawn(live)
     live.on_signal(QueryEnded("start/evaluation/0"))
-    for event in (NOISE, trial(1, "kept"), trial(2, incumbent=1)):
+    for event in (NOISE, trial(1, "kept"), trial(2, incumbent=1), trial(3, incumbent=1)):
         live.on_event(event)
     live.on_signal(CallStarted("trial/3/proposer/try/0", "author", "a/b"))
-    live.on_signal(QueryStarted("trial/4/evaluation/0", "evaluation"))
-    shown = drawn(live)
-    assert "trial 1 kept" in shown
-    assert "1 kept of 2 proposals; trial 2 dropped: -0.010" in shown
-    assert "trial 3, author" in shown
-    assert "trial 4, evaluation" in shown
-    assert "13 of 60 evaluations, 1 of 25 proposals in a row not kept" in " ".join(shown.split())
+    shown = " ".join(drawn(live).split())
+    assert "score 0.7000 → 0.7200 so far (unproven) · 1 kept of 3" in shown
+    assert "the last 2 not kept, at 25 it stops" in shown
 
 
 def test_each_event_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,13 +353,11 @@ def test_each_event_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = trial(2, "refused", reason="it was tried before")
     for event in (RESEARCH_STARTED, NOISE, trial(1, "kept"), refused, PLAYOFF, FRESH):
         view.on_event(event)
-    view.on_event(JobFinished(reason="60 evaluations used", origin="trial 2"))
-    lines = [line.strip().partition("  ")[2] for line in out.getvalue().splitlines()]
+    lines = [line.partition(" ")[2] for line in out.getvalue().splitlines()]
     assert lines[1:] == [
-        "noise floor: 5 evaluations of the start: 0.7000 on average, spread 0.0080, 2 s each",
+        "noise: 5 evaluations of the start: 0.7000 on average, spread 0.0080, 2 s each",
         "trial 1 kept: +0.020 (0.008 to 0.032), 3 evaluations; idea 1",
         "trial 2 refused: it was tried before; idea 2",
-        "playoff: trial 1 chosen, by 4 fresh evaluations each: the start 0.7000, trial 1 0.7200",
+        "finalists: trial 1 chosen, by 4 fresh evaluations each: the start 0.7000, trial 1 0.7200",
         "end test: 8 pairs on fresh evaluations",
-        "done: 60 evaluations used; delivered is trial 2",
     ]

@@ -106,7 +106,7 @@ def slow(server: Server) -> tuple[str, ...]:
 @pytest.mark.parametrize("columns", [40, 80])
 def test_the_live_view_and_then_the_text(shell: Shell, server: Server, columns: int) -> None:
     with terminal(shell, *slow(server), columns=columns) as screen:
-        screen.wait_for("draft, author")
+        screen.wait_for("first draft")
         server.gate.set()
         assert screen.end() == 0
         assert "\x1b[?25l" in screen.raw
@@ -119,7 +119,7 @@ def test_the_live_view_and_then_the_text(shell: Shell, server: Server, columns: 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_once_stops_cleanly(shell: Shell, server: Server, number: signal.Signals) -> None:
     with terminal(shell, *slow(server)) as screen:
-        screen.wait_for("author")
+        screen.wait_for("first draft")
         while not server.asked:
             time.sleep(0.02)
         screen.process.send_signal(number)
@@ -165,7 +165,7 @@ def test_nothing_is_waited_for_before_a_run_has_begun(shell: Shell, server: Serv
 
 def test_twice_ends_at_once(shell: Shell, server: Server) -> None:
     with terminal(shell, *slow(server)) as screen:
-        screen.wait_for("author")
+        screen.wait_for("first draft")
         while not server.asked:
             time.sleep(0.02)
         screen.process.send_signal(signal.SIGINT)
@@ -182,7 +182,7 @@ def test_twice_ends_at_once(shell: Shell, server: Server) -> None:
 
 def test_a_second_terminal_watches_steers_and_stops(shell: Shell, server: Server) -> None:
     with terminal(shell, *slow(server)) as screen:
-        screen.wait_for("author")
+        screen.wait_for("first draft")
         while not server.asked:
             time.sleep(0.02)
         (row,) = json.loads(shell("runs", "--json").stdout)
@@ -191,9 +191,9 @@ def test_a_second_terminal_watches_steers_and_stops(shell: Shell, server: Server
         assert busy.returncode == 2
         assert busy.stderr.count("\n") == 1
         guided = shell("tell", row["run"], "mind the tides")
-        assert "next pass" in guided.stderr
+        assert "next round" in guided.stderr
         with terminal(shell, "show", "--follow") as other:
-            other.wait_for("author")
+            other.wait_for("first draft")
             assert "stops" in shell("tell", "stop").stderr
             time.sleep(1)
             server.gate.set()
@@ -204,11 +204,11 @@ def test_a_second_terminal_watches_steers_and_stops(shell: Shell, server: Server
 
 def test_a_watcher_may_leave(shell: Shell, server: Server) -> None:
     with terminal(shell, *slow(server)) as screen:
-        screen.wait_for("author")
+        screen.wait_for("first draft")
         while not server.asked:
             time.sleep(0.02)
         with terminal(shell, "show", "--follow") as other:
-            other.wait_for("author")
+            other.wait_for("first draft")
             other.process.send_signal(signal.SIGINT)
             assert other.end() == 130
             assert "no longer watching" in other.text
@@ -220,7 +220,7 @@ def test_a_watcher_may_leave(shell: Shell, server: Server) -> None:
 def test_a_live_run_can_be_accepted(shell: Shell, server: Server) -> None:
     server.held_from = 2
     with terminal(shell, *slow(server)) as screen:
-        screen.wait_for("pass 1")
+        screen.wait_for("round 1")
         screen.wait_for("critic")
         assert "ends with what it has now" in shell("tell", "accept").stderr
         time.sleep(1)

@@ -113,7 +113,7 @@ RULES = Contract(max_words=500)
         (statements.ballot(made_up.ballot("pass/1", 0, "B", "A", "AB")), "judge 1: B > A > AB"),
         (
             statements.dropped(made_up.LOST),
-            "left out: it breaks the contract (612 words, at most 500 allowed)",
+            "left out: it breaks a limit (612 words, at most 500 allowed)",
         ),
         (
             statements.critique(made_up.critique(1)),

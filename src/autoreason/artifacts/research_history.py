@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from math import floor, inf, isfinite, log10
 from statistics import mean
@@ -105,7 +105,7 @@ class NoiseMeasured(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        return f"noise floor: {self.describe()}"
+        return f"noise: {self.describe()}"
 
 
 class TrialDecided(Event, frozen=True, kw_only=True):
@@ -191,7 +191,7 @@ class FinalistsMeasured(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        return f"playoff: {self.describe()}"
+        return f"finalists: {self.describe()}"
 
 
 class EndTested(Event, frozen=True, kw_only=True):
@@ -385,29 +385,25 @@ class ResearchProgress:
         self._history = ResearchHistory(story)
         self._terms = story.settings.job_as(Research)
 
-    def stage(self, asked: Collection[str]) -> str:
-        """What is going on, by the first words of the keys under way."""
-        if self._history.noise is None:
-            return "noise floor"
-        if "end" in asked or self._history.end:
-            return "end test"
-        return "playoff" if "playoff" in asked or self._history.playoff else "search"
-
-    @property
-    def so_far(self) -> str:
-        """Trials and kept changes, and what the last one came to."""
-        history = self._history
+    def parts(self, asked: Collection[str]) -> Iterator[str]:
+        """What is going on by the first words of the keys under way, and how far it is."""
+        history, research = self._history, self._history.research
+        yield f"{history.evaluations:,} of {count(self._terms.evaluations, 'evaluation')}"
         if history.noise is None:
-            return "measuring the start"
-        kept = f"{len(history.kept)} kept of {count(len(history.trials), 'proposal')}"
-        last = history.trials[-1] if history.trials else None
-        return f"{kept}; trial {last.number} {last.decision}" if last else kept
-
-    @property
-    def needs(self) -> str:
-        history = self._history
+            yield "measuring the start"
+            return
+        if "end" in asked or history.end:
+            yield "end test"
+        elif "playoff" in asked or history.playoff:
+            yield "finalists measured again"
+        gain = history.loop_gain
+        if gain is not None:
+            start = mean(history.values_of(0).values() or history.noise.values)
+            now, reach = start + research.sign * gain, history.spread
+            yield f"{research.metric} {figure(start, reach)} → {figure(now, reach)} so far (unproven)"
+        yield f"{len(history.kept)} kept of {len(history.trials)}"
         kept = [at for at, trial in enumerate(history.trials, 1) if trial.status == "kept"]
         # Those under way when patience ended are decided, too.
         idle = min(len(history.trials) - (kept[-1] if kept else 0), self._terms.patience)
-        used = f"{history.evaluations:,} of {count(self._terms.evaluations, 'evaluation')}"
-        return f"{used}, {idle} of {self._terms.patience} proposals in a row not kept"
+        if idle > 1:
+            yield f"the last {idle} not kept, at {self._terms.patience} it stops"

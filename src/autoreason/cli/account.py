@@ -1,4 +1,4 @@
-"""A run told in lines: the one place with words for what happens, whichever view shows them."""
+"""The record of a run told in lines, in the words of the method: letters, passes and ballots."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason import events
 from autoreason.cli.lookup import is_contest, is_sampled
-from autoreason.jobs.context import count_within, show_cost, show_tokens
 from autoreason.keys import is_in_pass
 from autoreason.report import numbers
-from autoreason.settings import Budget
-from autoreason.story import CONFIRMATION, Story
+from autoreason.story import Story
 from autoreason.tournament import statements
 
 if TYPE_CHECKING:
-    from autoreason.exchange import Spent
     from autoreason.programs.events import ProgramExamined
 
 LIVE, RECORD, FULL = 0, 1, 2
@@ -227,42 +224,9 @@ def _examined(event: ProgramExamined) -> str:
     return f"{told}; test {failed.number}{f': {reason}' if reason else ' is the first'}"
 
 
-# ---- how far it is -----------------------------------------------------------------------------
-
-
 def describe_method(story: Story) -> str:
     settings = story.settings
     if settings is None:
         return ""
     how = settings.protocol if is_contest(story) else settings.job.label
     return f"{', '.join(settings.models.all())} · {how} · seed {settings.seed}"
-
-
-def describe_needs(story: Story, stages: Iterable[str]) -> str:
-    settings = story.settings
-    last = story.playoff_ballots or CONFIRMATION in story.panels
-    if settings is None or story.end or last or {"playoff", CONFIRMATION} & {*stages}:
-        return ""
-    if settings.job.name == "single":
-        return "one draft"
-    if is_sampled(story):
-        from autoreason.strategies import sample_count
-
-        return f"a panel chooses one of {sample_count(settings)} drafts"
-    ends, left = [], settings.k - story.streak
-    if is_contest(story) and story.incumbent and not story.incumbent.keeps_contract:
-        ends = ["A breaks the contract"]
-    elif is_contest(story) and left > 0:
-        more = "more survival" if story.streak else "survival"
-        ends = [f"A needs {numbers.count(left, more)}{' in a row' if left > 1 else ''}"]
-    if story.passes:
-        ends.append(f"pass {story.passes[-1].number} of {settings.passes}")
-    else:
-        ends.append(f"at most {numbers.count(settings.passes, 'pass', 'passes')}")
-    return ", ".join(ends)
-
-
-def describe_spending(story: Story, spent: Spent) -> str:
-    limits = story.settings.budget if story.settings else Budget()
-    calls = count_within(spent.calls, limits.calls, "call")
-    return f"{calls} · {show_tokens(spent, limits.tokens)} · {show_cost(spent, limits.cost)}"

@@ -33,8 +33,8 @@ Exit status:
   2    something given cannot be used; nothing was written
   3    a limit is reached; the best text so far is on standard output
   4    the provider failed, or the metric or evaluator
-  5    the panel failed: too few valid ballots, pass after pass
-  6    the text breaks its contract (with --fail-on-contract); of research,
+  5    judges failed: too few rankings could be read, round after round
+  6    the text breaks a limit (with --fail-on-contract); of research,
        the start has no number or breaks a guard
   7    the journal could not be written, such as on a full disk
   130  stopped
@@ -310,19 +310,19 @@ class Command(click.Command):
         takes_settings = any(each.name == "changes" for each in self.params)
         if whole and takes_settings:
             sections["Settings, for --set NAME=VALUE"] = list(self._settings())
+        everywhere = [each for each in SHARED if each.name in self._understood]
+        if whole and everywhere:
+            told = (each.get_help_record(ctx) for each in everywhere)
+            sections["As in other commands"] = [record for record in told if record]
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
-        names = [
-            f"{each.opts[0]} {each.metavar}" if each.metavar else each.opts[0]
-            for each in SHARED
-            if each.name in self._understood
-        ]
-        notes = [f"Also: {', '.join(names)}"] if names else []
+        names = [f"{each.opts[0]} {each.metavar or ''}".strip() for each in everywhere]
+        notes = [f"Also: {', '.join(names)}"] if names and not whole else []
         if not whole and (self._rare or self.details):
-            others = f"{len(self._rare)} more options" if self._rare else "more"
-            others += ", and every setting for --set NAME=VALUE" if takes_settings else ""
-            notes.append(f"All: --help-all ({others})")
+            others = f"{len(self._rare)} other options" if self._rare else "more"
+            settings = ", and every setting of the method" if takes_settings else ""
+            notes.append(f"--help-all: {others}{settings}")
         if notes:
             formatter.write_paragraph()
             for note in notes:

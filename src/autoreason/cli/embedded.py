@@ -9,17 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from autoreason.errors import InvalidInput
-from autoreason.models import examples
 from autoreason.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from autoreason.models.local import DownloadProgress, ModelFile
     from autoreason.settings import Settings
 
-NOTE = (
-    f"{DEFAULT_MODEL} is a very small model, there so that everything works offline; "
-    f"for better results choose another, such as -m {examples.MODEL} or -m {examples.LOCAL}"
-)
 _ENGINE = "xllamacpp"
 _SIZE = "about 100 MB"
 _MEGABYTE = 1_000_000
@@ -39,10 +34,6 @@ def weights_state() -> Weights:
     if not is_pulled():
         return Weights(False, f"weights not here ({_SIZE})", "autoreason models pull")
     return Weights(True, f"weights ready ({weights_path().stat().st_size // _MEGABYTE} MB)")
-
-
-def model_notes(settings: Settings) -> list[str]:
-    return [NOTE] if DEFAULT_MODEL in settings.models.all() else []
 
 
 def require_weights(settings: Settings) -> None:

@@ -12,40 +12,41 @@ from autoreason.models.examples import with_examples
 from autoreason.version import __version__
 
 SECTIONS = {
-    "Write": {
-        "run": "Write a text and refine it until no revision beats it.",
+    "Write a text": {
+        "run": "Write a text and improve it until no rewrite beats it.",
         "resume": "Go on with a run that paused or was killed.",
-        "fork": "Start a new run from a text of an old one.",
-        "tell": "Guide, accept or stop a run from another terminal.",
     },
-    "Write programs": {
-        "solve": "Write programs for problems with tests, and score them.",
-        "problems": "Show, convert and check sets of problems.",
-    },
-    "Research": {"research": "Improve a program, config or prompt against a score."},
-    "See what happened": {
-        "runs": "List runs and take care of the journal they are in.",
+    "See what came of it": {
         "show": "Show what happened in a run, or follow it live.",
-        "export": "Write a run into files: a folder, a patch, pairs.",
+        "runs": "List runs and take care of the journal they are in.",
     },
-    "Compare and study": {
-        "advise": "Should a brief be run at all, and how?",
-        "judge": "Run a blind panel over texts, or over a run again.",
-        "compare": "Compare strategies from one draft: does refining help?",
-        "certify": "Measure a judge before it is trusted.",
-        "audit": "Say what a record is worth, without calling a model.",
-        "rate": "Let people rate texts blind, and count what they say.",
-        "simulate": "Try protocols in worlds where the truth is known.",
-        "lab": "Run experiments: tasks by arms, planned and reported.",
+    "Choose": {
+        "judge": "Which text is best? Fresh judges rank them blind.",
+        "compare": "Does refining help? Compare ways to write a text.",
     },
-    "Learn from outcomes": {"knowledge": "Check, search, test and add to records of your own."},
-    "Set up": {
-        "models": "Show providers, keys and local models; list and pull.",
-        "prompts": "Show the prompts and their variables, or export them.",
-        "doctor": "Check this machine and say how to fix it.",
+    "Programs, scores and records": {
+        "solve": "Write programs for problems with tests, and score them.",
+        "research": "Improve a program, config or prompt against a score.",
+        "knowledge": "Check, search, test and add to records of your own.",
     },
 }
-"""Every command and the first sentence of its help, so that a list of them loads none."""
+"""What the first screen shows, and the first sentence of its help, so that a list of them loads none."""
+OTHERS = {
+    "advise": "Should a brief be run at all, and how?",
+    "tell": "Guide, accept or stop a run from another terminal.",
+    "fork": "Start a new run from a text of an old one.",
+    "export": "Write a run into files: a folder, a patch, pairs.",
+    "rate": "Let people rate texts blind, and count what they say.",
+    "certify": "Measure a judge before it is trusted.",
+    "audit": "Say what a record is worth, without calling a model.",
+    "lab": "Run experiments: tasks by arms, planned and reported.",
+    "simulate": "Try the rules in worlds where the truth is known.",
+    "problems": "Show, convert and check sets of problems.",
+    "models": "Show providers, keys and local models; list and pull.",
+    "prompts": "Show the prompts and their variables, or export them.",
+    "doctor": "Check this machine and say how to fix it.",
+}
+"""The commands that it only names."""
 _MODULES = {
     **dict.fromkeys(("run", "resume", "fork", "tell"), "writing"),
     **dict.fromkeys(("solve", "problems"), "programs"),
@@ -55,7 +56,7 @@ _MODULES = {
     **dict.fromkeys(("models", "prompts", "doctor"), "setup"),
 }
 """Where commands are that have no module of their own."""
-_NAMES = [name for section in SECTIONS.values() for name in section]
+_NAMES = [*(name for section in SECTIONS.values() for name in section), *OTHERS]
 
 
 class LazyGroup(click.Group):
@@ -89,7 +90,16 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         for title, commands in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl(list(commands.items()))
+                formatter.write_dl([(f"{name:<9}", text) for name, text in commands.items()])
+        formatter.write_paragraph()
+        formatter.write_text(f"Others: {', '.join(OTHERS)}")
+        formatter.write_text(
+            "Of each: autoreason COMMAND --help, and --help-all for the rest of it"
+        )
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Those that most commands share are told by each of them."""
+        self.format_commands(ctx, formatter)
 
 
 def _show_result(found: Any, values: dict[str, Any]) -> int:
@@ -116,7 +126,6 @@ def _show_result(found: Any, values: dict[str, Any]) -> int:
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Every command explains itself: autoreason COMMAND --help",
 )
 @click.version_option(
     __version__, prog_name="autoreason", message="%(prog)s %(version)s", help="Print the version."
@@ -124,16 +133,16 @@ def _show_result(found: Any, values: dict[str, Any]) -> int:
 @click.pass_context
 @with_examples
 def cli(ctx: click.Context, /, **_: object) -> None:
-    """Make a draft as good as a model can make it, and know when to stop.
+    """Write a text, and improve it until nothing beats it.
 
-    In each pass the text as it stands (A) meets a revision made against a critique (B) and a
-    synthesis of both (AB); fresh judges rank the three blind. A run ends when A survives three times
-    in a row; then a panel picks the text to deliver, and fresh judges compare it with the first draft.
+    In each round a critic names faults, and a rewrite and a merge compete with the text so far; judges
+    who do not know which is which rank them. It stops once the text was kept three times in a row.
+    Then fresh judges compare it with the first draft.
 
     \b
       autoreason run "Write a toast for my sister's wedding"
       autoreason run brief.md -m {model} > text.md
-      cat brief.md | autoreason run - --cost-limit 0.50 | pandoc -o text.docx
+      autoreason run brief.md --cost-limit 0.50 | pandoc -o text.docx
     """
     ctx.obj = _show_result
 

@@ -1,11 +1,11 @@
-"""A run at this moment: what is told of it, what is under way and what it took; and the views of it."""
+"""A run at this moment: its story, what is under way and what it took; and the views that show it in lines."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,8 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
 from autoreason.characters import without_controls
-from autoreason.cli import account
-from autoreason.cli.account import LIVE, Line, tell
+from autoreason.cli.steps import describe_step, name_role, name_stage
 from autoreason.events import LIFECYCLE, AnyEvent, RunStarted
 from autoreason.exchange import (
     BatchWaiting,
@@ -33,8 +32,9 @@ from autoreason.job_types import Lab
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import Key, order_by_number
 from autoreason.report import numbers
-from autoreason.report.table import wrap
+from autoreason.report.table import lay_out, wrap
 from autoreason.story import Story
+from autoreason.tournament.rounds import Round, rounds_of
 
 if TYPE_CHECKING:
     from autoreason.studies.lab_job import LabProgress, SuiteCells
@@ -45,8 +45,7 @@ CELL = "cell"
 """The kind of query that a cell of a suite is."""
 LAST_WAIT = 10.0
 """Seconds that replies under way are waited for after Ctrl-C."""
-_TAIL = 240
-_CHARACTERS_PER_TOKEN = 4
+_CHARACTERS_PER_WORD = 6
 """Good enough to show that something moves; what counts is what the provider reports."""
 _NO_REPLY = (Outcome.TIMEOUT, Outcome.PROVIDER_ERROR, Outcome.OVER_BUDGET)
 _WITHIN = ("try", "evaluation", "judge")
@@ -62,19 +61,29 @@ class Call:
     """Empty where no model is asked."""
     since: float
     characters: int = 0
-    tail: str = ""
     trouble: str = ""
+    """Why it is sent again; empty where it is not."""
+    again_at: float = 0.0
 
     @property
     def stage(self) -> str:
-        """`draft`, `pass 3` or `playoff`."""
+        """`first draft`, `round 3` or `last vote`."""
         steps = Key.parse(self.key).steps[:2]
         end = next((at for at, step in enumerate(steps) if step in _WITHIN), 2)
-        return " ".join(steps[:end])
+        return name_stage(steps[:end])
 
     @property
-    def tokens(self) -> int:
-        return self.characters // _CHARACTERS_PER_TOKEN
+    def words(self) -> int:
+        return self.characters // _CHARACTERS_PER_WORD
+
+    def waiting(self, now: float) -> str:
+        """`waiting 12 s, the provider is busy (429)`; empty where nothing keeps it."""
+        if not self.trouble:
+            return ""
+        left = max(0.0, self.again_at - now)
+        return (
+            f"waiting {left:.0f} s: {self.trouble}" if left >= 1 else f"asked again: {self.trouble}"
+        )
 
 
 class Live:
@@ -88,7 +97,7 @@ class Live:
         self.event_time: float | None = None
         """When the present event happened, in seconds of work; None is now."""
         self.story = Story()
-        self.lines: list[Line] = []
+        self._rounds: list[Round] = []
         self.calls: dict[str, Call] = {}
         self.batches: dict[str, BatchWaiting] = {}
         self.spent = Spent()
@@ -104,11 +113,10 @@ class Live:
         self.stopping = False
         """Whether nothing new starts, because a person asked for that."""
 
-    def on_event(self, event: AnyEvent) -> list[Line]:
-        """Take in an event; the lines that say it."""
-        said = [line for line in tell(event, self.story) if line.depth == LIVE]
-        self.lines += said
-        return said
+    def on_event(self, event: AnyEvent) -> str:
+        """Take in an event; the line that says it."""
+        self.story.apply(event)
+        return describe_step(event, self.story)
 
     def on_signal(self, signal: Signal) -> None:
         """Take in a signal. Called for every chunk of every reply, so it only counts."""
@@ -116,13 +124,12 @@ class Live:
             case TextArrived():
                 if call := self.calls.get(signal.key):
                     call.characters += len(signal.text)
-                    call.tail = (call.tail + signal.text)[-_TAIL:]
                     call.trouble = ""
             case CallStarted():
                 self.calls[signal.key] = Call(signal.key, signal.role, signal.model, self.clock())
             case CallRetried():
                 if call := self.calls.get(signal.key):
-                    call.trouble = f"{signal.reason}; again in {numbers.duration(signal.wait)}"
+                    call.trouble, call.again_at = signal.reason, self.clock() + signal.wait
             case BatchWaiting():
                 self.batches[signal.batch] = signal
             case CallEnded():
@@ -153,6 +160,14 @@ class Live:
         return self.clock() - call.since
 
     @property
+    def rounds(self) -> list[Round]:
+        """Every round that is over; told anew only when there is one more."""
+        over = sum(one.decided is not None for one in self.story.passes)
+        if len(self._rounds) != over:
+            self._rounds = rounds_of(self.story)
+        return self._rounds
+
+    @property
     def lab(self) -> LabProgress | None:
         """How far a suite is; None of any other run."""
         if not isinstance(self.story.job, Lab):
@@ -175,16 +190,19 @@ class Live:
         return cell.name if (cell := self.cells.get(part)) else part.replace("/", " ")
 
     def under_way(self) -> dict[str, list[Call]]:
-        """Calls by what they are for: `pass 3, 2 judges`, `draft, author`, or the name of a cell."""
+        """Calls by what they are for: `round 3, 2 judges`, `first draft, writer`, or the name of a cell."""
         groups: dict[tuple[str, str], list[Call]] = {}
-        for key, call in sorted(self.calls.items(), key=lambda each: order_by_number(each[0])):
-            part = Key.parse(key).part
-            place = self.describe_part(str(part)) if part else call.stage
-            groups.setdefault((place, "" if part else call.role), []).append(call)
-        return {
-            ", ".join(filter(None, (place, _count(role, len(calls))))): calls
-            for (place, role), calls in groups.items()
-        }
+        for _, call in sorted(self.calls.items(), key=lambda each: order_by_number(each[0])):
+            groups.setdefault(self._purpose(call), []).append(call)
+        return {_named(*purpose, len(calls)): calls for purpose, calls in groups.items()}
+
+    def name_call(self, call: Call) -> str:
+        return _named(*self._purpose(call))
+
+    def _purpose(self, call: Call) -> tuple[str, str]:
+        """For what it is asked, and who; a cell is enough."""
+        part = Key.parse(call.key).part
+        return (self.describe_part(str(part)), "") if part else (call.stage, name_role(call.role))
 
     def batch_progress(self) -> str:
         """How far the batches are that are waited for; empty where there are none."""
@@ -205,24 +223,10 @@ class Live:
         wait = f"waiting at most {LAST_WAIT:g} s for {replies} already asked for"
         return f"Stopping: {wait}; Ctrl-C again ends at once"
 
-    def progress(self) -> list[str]:
-        story, lab = self.story, self.lab
-        so_far = needs = ""
-        if story.writes == "files":
-            from autoreason.artifacts.research_history import ResearchProgress
 
-            research = ResearchProgress(story)
-            so_far, needs = research.so_far, research.needs
-        elif lab:
-            needs = lab.remaining
-        elif story.writes == "text":
-            needs = account.describe_needs(story, [call.stage for call in self.calls.values()])
-        spent = account.describe_spending(story, lab.spent if lab else self.spent)
-        return [line for line in (self.batch_progress(), so_far, needs, spent) if line]
-
-
-def _count(role: str, number: int) -> str:
-    return role if number == 1 or not role else numbers.count(number, role)
+def _named(place: str, role: str, number: int = 1) -> str:
+    who = numbers.count(number, role) if role and number > 1 else role
+    return ", ".join(filter(None, (place, who)))
 
 
 class View:
@@ -250,6 +254,9 @@ class View:
     def print_note(self, line: str) -> None:
         """Print one line that stays."""
 
+    def print_rows(self, rows: Sequence[tuple[str, str]]) -> None:
+        """Print labels with what is known before the first call."""
+
     def refresh(self) -> None:
         """Show the present state."""
 
@@ -258,7 +265,6 @@ HEARTBEAT = 15.0
 """Seconds without a line after which one is printed."""
 _BATCH_HEARTBEAT = 600.0
 """The same while batches are waited for."""
-_INDENT = " " * len("  0:00  ")
 _MAX_NAMED = 9
 
 
@@ -275,13 +281,14 @@ class Plain(View):
         self.printed_at = live.clock()
 
     def on_event(self, event: AnyEvent) -> None:
-        lines = self.live.on_event(event)
+        line = self.live.on_event(event)
         if self.skip and not isinstance(event, LIFECYCLE):
             self.skip -= 1
             return
-        name = f"run {self.live.run}: " if isinstance(event, RunStarted) else ""
-        for line in lines:
-            self.print_note(f"{name}{line}")
+        if isinstance(event, RunStarted):
+            line = f"{line} · {self.live.run}" if self.live.run else line
+        if line:
+            self.print_note(line)
 
     def on_signal(self, signal: Signal) -> None:
         """Count along; only trouble, and how far batches are, is worth a line."""
@@ -290,12 +297,10 @@ class Plain(View):
         if isinstance(signal, BatchWaiting):
             if (progress := self.live.batch_progress()) not in ("", before):
                 self.print_note(progress)
-        elif isinstance(signal, CallRetried):
-            key = Key.parse(Key.parse(signal.key).for_readers())
-            part = [self.live.describe_part(str(key.part))] if key.part else []
-            who = " ".join((*part, *key.steps))
+        elif isinstance(signal, CallRetried) and signal.key in self.live.calls:
             wait = numbers.duration(signal.wait)
-            self.print_note(f"{who}: {signal.reason}; asking again in {wait}")
+            name = self.live.name_call(self.live.calls[signal.key])
+            self.print_note(f"{name}: {signal.reason}; asked again in {wait}")
 
     def on_stop(self) -> None:
         super().on_stop()
@@ -303,8 +308,16 @@ class Plain(View):
 
     def print_note(self, line: str) -> None:
         minutes, seconds = divmod(int(self.live.elapsed), 60)
-        text = f"{minutes:3}:{seconds:02}  {without_controls(line)}"
-        text = "\n".join(wrap(text, shutil.get_terminal_size().columns, _INDENT))
+        time = f"{minutes}:{seconds:02} "
+        text = f"{time}{without_controls(line)}"
+        self._print("\n".join(wrap(text, shutil.get_terminal_size().columns, " " * len(time))))
+
+    def print_rows(self, rows: Sequence[tuple[str, str]]) -> None:
+        width = shutil.get_terminal_size().columns
+        for label, text in lay_out(rows, width):
+            self._print(f"{label}{without_controls(text)}")
+
+    def _print(self, text: str) -> None:
         # The reader may have left; the run goes on.
         with suppress(OSError):
             print(text, file=self.out, flush=True)
@@ -319,8 +332,8 @@ class Plain(View):
             groups = list(self.live.under_way().items())
             parts = []
             for name, calls in groups[:_MAX_NAMED]:
-                tokens = sum(call.tokens for call in calls)
-                arrived = f", about {numbers.count(tokens, 'token')} so far" if tokens else ""
+                words = sum(call.words for call in calls)
+                arrived = f", about {numbers.count(words, 'word')} so far" if words else ""
                 eldest = max(map(self.live.age, calls))
                 parts.append(f"{name} for {numbers.duration(eldest)}{arrived}")
             if len(groups) > _MAX_NAMED:

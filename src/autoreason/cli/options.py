@@ -122,9 +122,13 @@ class GroupedOption(click.Option):
         usual: str = "",
         brief: str = "",
         rare: bool = False,
+        former: str = "",
         **attrs: Any,
     ) -> None:
-        super().__init__(*args, **attrs)
+        declared, *others = args
+        super().__init__([*declared, *filter(None, [former])], *others, **attrs)
+        self.former = former
+        """A name that it had, which still works and is not shown."""
         self.heading = heading
         self.usual = usual
         """The default as help shows it, unless the command changes a recorded run."""
@@ -144,7 +148,8 @@ class GroupedOption(click.Option):
             "Repeatable." if self.multiple and not in_brief else "",
             f"[default: {usual}]" if usual else "",
         )
-        return record[0], " ".join(filter(None, parts))
+        names = record[0].replace(f", {self.former}", "") if self.former else record[0]
+        return names, " ".join(filter(None, parts))
 
 
 def group(heading: str, *options: Spec) -> Wrap:
@@ -230,7 +235,7 @@ server_option = setting(
     metavar="[PROVIDER=]URL",
     multiple=True,
     callback=_read_servers,
-    brief="A server to ask instead of the provider's own.",
+    brief="A server of your own.",
 )
 batch_option = setting("batch", rare=True)
 
@@ -239,8 +244,8 @@ _who = partial(_model, "author", "-m, --model", usual=DEFAULT_MODEL)
 _judges = partial(_model, "judges", "--judge-model", name="judge_models", multiple=True)
 models_options = group(
     "Models",
-    _who(help="Who plays every role, as provider/model.", brief="Who plays every role."),
-    _judges(brief="Who judges instead; several make a mixed panel."),
+    _who(help="Who writes and judges, as provider/model.", brief="Who writes and judges."),
+    _judges(brief="Who judges instead; repeat for a mixed jury."),
     server_option,
     batch_option,
 )
@@ -251,7 +256,7 @@ role_models_options = group(
 judges_options = group(
     "Models",
     _who(help="Who judges, as provider/model."),
-    _judges(help="Several of these make a mixed panel."),
+    _judges(help="Several of these make a mixed jury."),
     server_option,
     batch_option,
 )
@@ -261,22 +266,33 @@ research_models_options = group(
     _judges(help="Judges to ask where the task has `judge` and the score does not decide."),
     server_option,
 )
-facts_option = file("--facts", "What is true: writers and judges rely on it.")
+facts_option = file("--facts", "What is true; writers and judges keep to it.")
 text_options = group("Start from", file("--draft", "A text of yours to improve."), facts_option)
 contract_options = group(
-    "Contract, checked by code in every text (or at the top of the brief)",
-    _contract("min_words", brief="The fewest words."),
-    _contract("max_words", brief="The most words."),
-    _contract("sections", "--section HEADING", name="sections", multiple=True),
-    _contract("must_include", multiple=True, metavar="TEXT", brief="A text, or /regex/."),
-    _contract("must_not_include", multiple=True, metavar="TEXT", brief="A text, or /regex/."),
+    "Limits on the text (also at the top of the brief)",
+    _contract("max_words", brief="The most words; --min-words for the fewest."),
+    _contract("min_words", rare=True),
+    _contract(
+        "sections",
+        "--section HEADING",
+        name="sections",
+        multiple=True,
+        brief="Must be there; repeatable.",
+    ),
+    _contract(
+        "must_include",
+        multiple=True,
+        metavar="TEXT",
+        brief="Words, or /regex/; also --must-not-include.",
+    ),
+    _contract("must_not_include", multiple=True, metavar="TEXT", rare=True),
     _contract("format", rare=True),
     _contract("checks", "--check FILE.py:NAME", name="checks", multiple=True, rare=True),
 )
-_LIMITS = "Limits over the whole run, resumes included"
+_LIMITS = "Limits on the run, resumes included"
 limit_options = group(
     _LIMITS,
-    _limit("cost", metavar="USD", brief="Stop before more is spent."),
+    _limit("cost", metavar="USD", brief="Stop before this is spent."),
     _limit("tokens", rare=True),
     _limit("calls", rare=True),
     _limit(
@@ -310,7 +326,12 @@ asking_options = group(_ASKED, effort_option, _prompts, seed_option, set_option)
 """Where texts are written."""
 asking_judges_options = group(_ASKED, effort_option, own_prompts_option, seed_option, set_option)
 """Where they are not: judges, programs and artifacts have no prompts in few words."""
-passes_option = group(_LIMITS, setting("passes"))
+passes_option = group(
+    _LIMITS,
+    setting(
+        "passes", "--rounds N", name="passes", former="--passes", help="At most this many rounds."
+    ),
+)
 run_options = group(
     "The method",
     setting("k", "-k", rare=True),
@@ -322,10 +343,10 @@ run_options = group(
 panel_judges_option = setting("judges", help="How many judges vote.", usual=str(PANEL_JUDGES))
 output_options = group(
     "Result",
-    file("-o, --output", "Write the text there, not to standard output."),
+    file("-o, --output", "Write the text there."),
     flag(
         "--fail-on-contract",
-        "Exit status 6 where the text breaks its contract; it is written all the same.",
+        "Exit status 6 where the text breaks a limit; it is written all the same.",
         rare=True,
     ),
 )

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from autoreason.cli import lookup, outcome
 from autoreason.cli.command import print_message, print_messages, with_flags
-from autoreason.cli.embedded import model_notes, require_weights
+from autoreason.cli.embedded import require_weights
 from autoreason.cli.live import CELL, LAST_WAIT, Call, Live, View
 from autoreason.cli.outcome import OutputOptions
 from autoreason.events import LIFECYCLE
@@ -47,6 +47,8 @@ _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 """Variables by which a user says so of what is none."""
 _READ_EVERY = 0.5
 
+Rows = list[tuple[str, str]]
+"""Labels and what they say."""
 Drive = Callable[..., Coroutine[Any, Any, Result]]
 """Drives a run to its end; takes the hooks of a run."""
 
@@ -69,18 +71,31 @@ def start_run(
     values: dict[str, Any],
     notes: list[str] | None = None,
     live: Live | None = None,
+    rows: Rows | None = None,
 ) -> int:
     """Drive a new run to its end, once there is what its models need, and return the exit status.
 
-    `notes` are shown before the first request; `drive` may add to them until then.
+    `notes` and `rows` are shown before the first request; `drive` may add to them until then. Without
+    any, `rows` say what is known of the run as it is prepared.
     """
     require_weights(prepared.settings)
     warn_of_failed_judges(prepared.settings, prepared.prompts)
     notes = [] if notes is None else notes
-    notes += [*model_notes(prepared.settings), *_unused(prepared.settings)]
+    notes += _unused(prepared.settings)
     output = OutputOptions.of(values)
     sent = disclosure(prepared.task, prepared.settings, quiet=output.quiet)
-    return drive_run(drive, output, notes=notes, sent=sent, live=live)
+    rows = announce_run(prepared, values) if rows is None else rows
+    return drive_run(drive, output, rows=rows, notes=notes, sent=sent, live=live)
+
+
+def announce_run(prepared: PreparedRun[Any], values: dict[str, Any]) -> Rows:
+    """Its model, its limits and what to expect; nothing where nothing is shown."""
+    if OutputOptions.of(values).quiet:
+        return []
+    from autoreason.cli.announcement import announce
+
+    given = ("model", "given_models", "author_model", "judge_models")
+    return announce(prepared, named=any(values.get(name) for name in given))
 
 
 def _unused(settings: Settings) -> list[str]:
@@ -172,6 +187,7 @@ def drive_run(
     drive: Drive,
     output: OutputOptions,
     *,
+    rows: Sequence[tuple[str, str]] = (),
     notes: Sequence[str] = (),
     sent: Sequence[str] = (),
     live: Live | None = None,
@@ -179,8 +195,8 @@ def drive_run(
 ) -> int:
     """Drive a run from here to its end, show it meanwhile, and return the exit status.
 
-    `notes` are shown before the first request; so is `sent`, what leaves this machine, also where all else is
-    quiet. `live` has what was done before, of a run that goes on.
+    `rows` and `notes` are shown before the first request; so is `sent`, what leaves this machine, also
+    where all else is quiet. `live` has what was done before, of a run that goes on.
     """
     console = None
     # What goes to a file needs no console.
@@ -194,6 +210,7 @@ def drive_run(
     warnings: list[str] = []
 
     def announce() -> None:
+        view.print_rows(rows)
         for line in notes:
             view.print_note(line)
         for line in sent:

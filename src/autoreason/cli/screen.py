@@ -1,26 +1,40 @@
-"""The live view of a run on a terminal: what has happened, above what is under way."""
+"""The redrawn view of a run on a terminal: what came of each round, what is under way, what it waits for."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich.console import Console, Group
 from rich.live import Live as Redrawn
 from rich.text import Text
 
-from autoreason.characters import without_controls
-from autoreason.cli.account import Line, describe_method
+from autoreason.cli import steps
 from autoreason.cli.live import Call, Live, View
-from autoreason.report import numbers
-from autoreason.tournament import statements
+from autoreason.cli.lookup import is_contest
+from autoreason.cli.progress import describe_progress, describe_spending, describe_time
+from autoreason.keys import Key
+from autoreason.report.numbers import count, duration, shorten
+from autoreason.report.table import lay_out
+from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass
+from autoreason.tournament.challengers import MAX_RIVALS
+from autoreason.tournament.rounds import Round, describe_faults
+from autoreason.tournament.voting import writes_synthesis
+from autoreason.words import KINDS
+
+if TYPE_CHECKING:
+    from autoreason.settings import Settings
 
 _SPIN, _PLAIN_SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
 _SPINS_A_SECOND = 5
-_NOISE = re.compile(r'[\s{}\[\]"\\]+')
-_MIN_LINES = 3
-_MAX_GROUPS = 12
-_LEAST_TAIL = 10
+_MIN_ROUNDS = 2
+_NAME = 16
+"""Columns of a round's name."""
+_OUTCOME = 18
+"""Columns of what came of it, beside a judge's words."""
+_STEP = 12
+_QUOTE = 60
 
 
 class Screen(View):
@@ -49,6 +63,10 @@ class Screen(View):
     def print_note(self, line: str) -> None:
         self.console.print(Text(line, style="dim"))
 
+    def print_rows(self, rows: Sequence[tuple[str, str]]) -> None:
+        for label, text in lay_out(rows, self.console.width):
+            self.console.print(Text.assemble((label, "dim"), text))
+
     def on_stop(self) -> None:
         super().on_stop()
         self.refresh()
@@ -60,80 +78,253 @@ class Screen(View):
 
 
 def draw(live: Live, console: Console) -> Group:
-    width = console.width
-    notice = (
-        list(Text(live.waiting(), style="yellow").wrap(console, width)) if live.stopping else []
-    )
-    above = _header(live, width)
-    room = console.height - len(above) - len(notice) - _MIN_LINES
-    below = _bar(live, width, room, console.options.ascii_only)
-    # A line for those that are not shown, and the one the cursor stands on.
-    past = _past(live, max(_MIN_LINES, room - len(below) + _MIN_LINES - 2))
-    lines = [*above, *past, *below]
+    plain = console.options.ascii_only
+    spins = _PLAIN_SPIN if plain else _SPIN
+    spin = spins[int(live.clock() * _SPINS_A_SECOND) % len(spins)]
+    story = live.story
+    rounds = story.settings is not None and story.writes == "text" and is_contest(story)
+    lines = _rounds_view(live, console, spin) if rounds else _one_line(live, console, spin)
+    notice: list[Text] = []
+    if live.stopping:
+        notice = [*Text(live.waiting(), style="yellow").wrap(console, console.width)]
     for line in lines:
-        line.truncate(width, overflow="ellipsis")
+        line.truncate(console.width, overflow="ellipsis")
         line.no_wrap = True
     return Group(*lines, *notice)
 
 
-def _header(live: Live, width: int) -> list[Text]:
-    task, settings = live.story.task, live.story.settings
-    if task is None or settings is None:
-        return [Text("autoreason  opening…", style="dim")]
-    top = Text.assemble(("autoreason", "bold"), "  ", (live.run, "cyan"), "  ", task.title)
-    clock = numbers.duration(live.elapsed) if live.elapsed >= 1 else ""
-    about = Text(describe_method(live.story))
-    about.truncate(max(0, width - len(clock) - 1), overflow="ellipsis", pad=True)
-    about.append(f" {clock}")
-    about.stylize("dim")
-    single = [Text(statements.ONE_VOTE, style="dim")] if settings.judges == 1 else []
-    return [top, about, *single, Text()]
+def _one_line(live: Live, console: Console, spin: str) -> list[Text]:
+    """What has no rounds of its own to show: how far it is, and what it waits for."""
+    line = Text.assemble((spin, "cyan"), " ", describe_progress(live))
+    return [*line.wrap(console, console.width), *_waits(live)]
+
+
+def _waits(live: Live) -> list[Text]:
+    waiting = dict.fromkeys(
+        filter(None, (call.waiting(live.clock()) for call in live.calls.values()))
+    )
+    lines = [*list(waiting)[:1], live.batch_progress()]
+    return [Text(f"  {line}", style="yellow") for line in lines if line]
+
+
+# ---- a text, round by round ------------------------------------------------------------------
+
+
+class Step(NamedTuple):
+    """Something that is done in a round, or before or after all of them."""
+
+    name: str
+    state: Literal["done", "under way", "ahead"]
+    text: str
+
+
+def _rounds_view(live: Live, console: Console, spin: str) -> list[Text]:
+    present = [*_present(live, spin)]
+    batches = live.batch_progress()
+    waits = [Text(f"  {batches}", style="yellow")] if batches else []
+    below = [*waits, Text(), _last_line(live)]
+    room = console.height - len(present) - len(below) - 5 - 2 * live.stopping
+    return [_header(live, console.width), Text(), *_past(live, room), *present, *below]
+
+
+def _header(live: Live, width: int) -> Text:
+    story, settings = live.story, live.story.settings
+    assert settings is not None
+    assert story.task is not None
+    parts = [*describe_spending(story, live.spent), describe_time(story, live.elapsed)]
+    if story.passes:
+        parts.append(f"round {story.passes[-1].number}/{settings.passes}")
+    state = " · ".join(parts)
+    title = Text(story.task.title, style="bold")
+    title.truncate(max(0, width - len(state) - 1), overflow="ellipsis", pad=True)
+    return title.append(f" {state}", style="not bold dim")
 
 
 def _past(live: Live, room: int) -> list[Text]:
-    """What has happened: of passes and panels that have ended how they ended, and the present one whole."""
-    present = live.lines[-1].place if live.lines else ""
-    shown: list[Line] = []
-    hidden = 0
-    for line in reversed(live.lines):
-        whole = line.place == present or line.kind == "verdict"
-        if not (whole if line.place else line.about):
-            continue
-        if len(shown) == room:
-            hidden += 1
+    draft = live.story.draft
+    if draft is None:
+        return []
+    kind = KINDS["draft"]
+    name = "your draft" if draft.given else kind.name
+    first = Text.assemble(
+        (kind.mark, kind.style), f" {name:<{_NAME}}", steps.describe_written(draft)
+    )
+    rounds = live.rounds
+    shown = rounds[-max(_MIN_ROUNDS, room) :]
+    hidden = len(rounds) - len(shown)
+    earlier = [Text(f"  {count(hidden, 'earlier round')}", style="dim")] if hidden else []
+    return [first, *earlier, *map(_round, shown)]
+
+
+def _round(one: Round) -> Text:
+    mark, style = (KINDS[one.kind].mark, KINDS[one.kind].style) if one.kind else ("?", "yellow")
+    line = Text.assemble((mark, style), f" {f'round {one.number}':<{_NAME}}")
+    if one.reason is None:
+        return line.append(one.sentence)
+    return line.append(f"{one.outcome:<{_OUTCOME}}").append(f"“{one.reason.words}”", style="dim")
+
+
+def _present(live: Live, spin: str) -> Iterable[Text]:
+    story, settings = live.story, live.story.settings
+    assert settings is not None
+    if story.end:
+        return
+    if story.draft is None:
+        yield _step_line(_drafting(live, settings), spin, _NAME)
+    elif story.passes and story.passes[-1].decided is None:
+        yield Text(f"  round {story.passes[-1].number}")
+        for step in _round_steps(live, story.passes[-1], settings):
+            yield Text("    ").append_text(_step_line(step, spin, _STEP))
+    elif after := _after_rounds(live, settings):
+        for step in after:
+            yield _step_line(step, spin, _NAME)
+    else:
+        yield _step_line(Step(f"round {len(story.passes) + 1}", "under way", ""), spin, _NAME)
+
+
+def _step_line(step: Step, spin: str, width: int) -> Text:
+    mark = {"done": ("✓", "green"), "under way": (spin, "cyan"), "ahead": ("·", "dim")}[step.state]
+    return Text.assemble(mark, f" {step.name:<{width}}", step.text)
+
+
+def _drafting(live: Live, settings: Settings) -> Step:
+    story, calls = live.story, _asked(live, "author")
+    if DRAFTS in story.panels or _asked(live, "judge"):
+        return Step("choice of draft", "under way", _votes(live, DRAFTS, settings.judges))
+    tried = f"{steps.describe_tries(story.drafts, settings.max_drafts)}; " if story.drafts else ""
+    return Step("first draft", "under way", f"{tried}{_describe(live, calls)}")
+
+
+_ROLES = {
+    "critic": ("critic",),
+    "rewrite": ("reviser", "author"),
+    "merge": ("synthesizer",),
+    "judges": ("judge",),
+}
+"""Who is asked in each step of a round."""
+
+
+def _round_steps(live: Live, one: RecordedPass, settings: Settings) -> list[Step]:
+    """In the order in which they are done; between two calls the next step is on its way."""
+    stage = f"pass/{one.number}"
+    found = {
+        "critic": _critic(one),
+        "rewrite": steps.describe_challengers(one, "B"),
+        "merge": steps.describe_challengers(one, "AB"),
+        "judges": "",
+    }
+    names = [name for name in found if name != "merge" or writes_synthesis(settings)]
+    asked = {
+        name: [call for role in _ROLES[name] for call in _asked(live, role, f"{stage}/")]
+        for name in names
+    }
+    last = max((at for at, name in enumerate(names) if found[name]), default=-1)
+    under_way = [name for name in names if asked[name]] or names[last + 1 : last + 2]
+    first = names.index(under_way[0])
+    made = []
+    for at, name in enumerate(names):
+        text = _votes(live, stage, settings.judges) if name == "judges" else found[name]
+        if name in under_way:
+            doing = text if name == "judges" else _describe(live, asked[name])
+            # A new draft takes the place of what was left out.
+            before = f"; {text}" if text and name == "rewrite" else ""
+            made.append(Step(name, "under way", f"{doing}{before}"))
         else:
-            shown.append(line)
-    earlier = [Text(f"{hidden:,} earlier", style="dim")] if hidden else []
-    return [*earlier, *(Text(str(line), style=line.style) for line in reversed(shown))]
+            made.append(Step(name, "done" if found[name] or at < first else "ahead", text))
+    return made
 
 
-def _bar(live: Live, width: int, room: int, plain: bool) -> list[Text]:
-    spins = _PLAIN_SPIN if plain else _SPIN
-    spin = spins[int(live.clock() * _SPINS_A_SECOND) % len(spins)]
-    groups = list(live.under_way().items())
-    progress = [Text(line, style="dim") for line in live.progress()]
-    most = min(_MAX_GROUPS, max(_MIN_LINES, room - len(progress)))
-    lines = []
-    for name, calls in groups[:most]:
-        line = Text.assemble((spin, "cyan"), f" {name}  ", _describe(live, calls))
-        tail = _tail(calls[0], width - line.cell_len - 2)
-        lines.append(line.append(f"  {tail}" if tail else "", style="dim italic"))
-    if len(groups) > most:
-        lines.append(Text(f"  and {len(groups) - most:,} more"))
-    return [*lines, Text(), *progress]
+def _critic(one: RecordedPass) -> str:
+    if not one.critiques:
+        return ""
+    if len(one.critiques) == 1 and not one.critiques[0].problems:
+        return steps.describe_critique(one.critiques[0])
+    faults = [fault for each in one.critiques for fault in each.problems]
+    worst = shorten(faults[0].quote or faults[0].problem, _QUOTE) if faults else ""
+    return f"{describe_faults(one.critiques)}{f': “{worst}”' if worst else ''}"
+
+
+def _rounds_over(live: Live) -> bool:
+    story, settings = live.story, live.story.settings
+    assert settings is not None
+    if story.end or story.playoff_ballots or CONFIRMATION in story.panels:
+        return True
+    asked = _asked(live, "judge", "playoff") or _asked(live, "judge", CONFIRMATION)
+    capped = bool(story.passes and story.passes[-1].decided)
+    capped = capped and (story.streak >= settings.k or len(story.passes) >= settings.passes)
+    return bool(asked) or capped
+
+
+def _after_rounds(live: Live, settings: Settings) -> list[Step]:
+    """The last vote over all texts that stood, and the fresh judges."""
+    if not _rounds_over(live):
+        return []
+    voted = live.story.playoff is not None or CONFIRMATION in live.story.panels
+    made = []
+    if settings.playoff:
+        votes = _votes(live, "playoff", settings.playoff)
+        made.append(Step("last vote", "done" if voted else "under way", votes))
+    if settings.confirmation:
+        state: Literal["under way", "ahead"] = "under way" if voted or not made else "ahead"
+        votes = _votes(live, CONFIRMATION, settings.confirmation)
+        made.append(Step("fresh judges", state, votes))
+    return made
+
+
+def _votes(live: Live, stage: str, usual: int) -> str:
+    waits = _waiting(live, _asked(live, "judge", stage))
+    return "; ".join(filter(None, (_judges(live, stage, usual), waits)))
+
+
+def _judges(live: Live, stage: str, usual: int) -> str:
+    """`2 of 3`: how many rankings there are, of as many as were asked for so far."""
+    story = live.story
+    if stage.startswith("pass/"):
+        ballots = story.passes[-1].ballots
+    elif stage == "playoff":
+        ballots = story.playoff_ballots
+    else:
+        ballots = story.panels[stage].ballots if stage in story.panels else []
+    seats = {each.seat for each in ballots}
+    asked = {Key.parse(call.key).number("judge") for call in _asked(live, "judge", stage)}
+    return f"{len(ballots)} of {max(usual, len(seats | asked))}"
+
+
+def _asked(live: Live, role: str, under: str = "") -> list[Call]:
+    return [call for key, call in live.calls.items() if call.role == role and key.startswith(under)]
 
 
 def _describe(live: Live, calls: list[Call]) -> str:
-    age = numbers.duration(max(map(live.age, calls)))
-    if trouble := next((call.trouble for call in calls if call.trouble), ""):
-        return f"{age}  {trouble}"
-    tokens = sum(call.tokens for call in calls)
-    return f"{age}  ~{tokens:,} tokens" if tokens else age
-
-
-def _tail(call: Call, room: int) -> str:
-    """The end of what a model is writing; of an answer in JSON, of the value that is being written."""
-    tail = _NOISE.sub(" ", without_controls(call.tail.rpartition('": "')[2])).strip()
-    if room <= _LEAST_TAIL:
+    """How far texts are that are being written, why again, and what they wait for."""
+    if not calls:
         return ""
-    return tail if len(tail) < room else f"…{tail[-(room - 1) :]}"
+    call, words = calls[0], sum(each.words for each in calls if each.role != "critic")
+    written = f"{count(words, 'word')} …" if words else duration(max(map(live.age, calls)))
+    return "; ".join(filter(None, (_again(call), _waiting(live, calls) or written)))
+
+
+def _again(call: Call) -> str:
+    """Why a text is asked for again, which its key says."""
+    key = Key.parse(call.key)
+    if key.number("pass") is not None and (number := key.number("draft")) is not None:
+        return f"new draft, try {number + 1} of at most {MAX_RIVALS}"
+    if "repair" in key.steps:
+        return "again: it broke a limit"
+    if "rewrite" in key.steps:
+        return "again: it gave away how it was written"
+    return "again: the first answer could not be used" if key.number("try") else ""
+
+
+def _waiting(live: Live, calls: list[Call]) -> str:
+    return next(filter(None, (call.waiting(live.clock()) for call in calls)), "")
+
+
+def _last_line(live: Live) -> Text:
+    story, settings = live.story, live.story.settings
+    assert settings is not None
+    if _rounds_over(live):
+        return Text("The rounds are over.", style="dim")
+    if story.incumbent and not story.incumbent.keeps_contract:
+        return Text("The text so far breaks a limit; until one keeps them, no round counts.")
+    stops = f"at {settings.k} it stops. Ctrl-C stops it cleanly."
+    return Text(f"Kept {count(story.streak, 'time')} in a row; {stops}", style="dim")

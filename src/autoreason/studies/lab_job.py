@@ -17,7 +17,7 @@ from autoreason.job_types import Lab
 from autoreason.jobs.context import amount_spent, run_in_windows, use_in_order
 from autoreason.jobs.job import Job, panel_attempts
 from autoreason.keys import attempt_stage
-from autoreason.report.numbers import count, duration
+from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.studies.lab_suite import (
@@ -210,12 +210,6 @@ class LabProgress(NamedTuple):
             f"{self.done:,} of {count(self.total, 'cell')} done{failed}{missing}, "
             f"{self.running} running, {self.left:,} left"
         )
-
-    @property
-    def remaining(self) -> str:
-        """The same, and about how long the rest takes at the same pace."""
-        seconds = self.seconds_left
-        return self.so_far + (f", about {duration(seconds)} left" if seconds is not None else "")
 
     @property
     def seconds_left(self) -> float | None:

@@ -177,7 +177,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """What people call it: `letter, tournament 2`."""
-        panel = "panel over " if self.kind == PANEL else ""
+        panel = "judges of " if self.kind == PANEL else ""
         arms = DRAFT if self.kind == DRAFT else "/".join(self.arms)
         return f"{panel}{self.task}, {arms} {self.repeat}"
 
@@ -261,10 +261,12 @@ class CellFinished(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        status = self.result.status if self.result.finished else "left out"
-        what = f"{status}, {self.result.reason}"
+        words = self.result.words
+        what = "done" if words is None else count(words, "word")
         if self.result.solved:
             what = describe_solved(self.result.solved)
+        elif not self.result.finished:
+            what = f"left out: {self.result.reason}"
         return f"{self.cell.name}: {what}"
 
     def without_sentences(self) -> CellFinished:

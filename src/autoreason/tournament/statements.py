@@ -193,13 +193,13 @@ DROPPED = {
     "truncated": "it did not come to an end",
     "refused": "the model refused",
     "empty": "the reply was empty",
-    "clone": "it is the same text as another candidate",
-    "contract": "it breaks the contract",
+    "clone": "it is the same as another text",
+    "contract": "it breaks a limit",
     "tests": "it does not pass more public tests",
-    "metric": "the metric calls it worse than A",
+    "metric": "the metric calls it worse than the text so far",
     "number": "the metric gives it no number",
     "added": "it says more than the two texts it is made of",
-    "unlisted": "it was written for the synthesis alone",
+    "unlisted": "it was written for the merge alone",
 }
 
 

@@ -131,8 +131,8 @@ def test_guidance_that_may_come_too_late_is_said_to(paused: Shell, number: int, 
         journal.append(run, PassStarted(number=number, words=3))
     with Journal.open(str(paused.journal), create=False) as journal, journal.lock(run):
         sent = paused("tell", "last", "mind the end").stderr
-    assert "the critic of the next pass will read it" in sent
-    assert ("unless this pass is the last" in sent) == late
+    assert "the critic of the next round will read it" in sent
+    assert ("unless this round is the last" in sent) == late
 
 
 def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
@@ -190,7 +190,7 @@ def hours_later(shell: Shell) -> None:
 def test_times_count_every_process_and_no_pause(paused: Shell) -> None:
     hours_later(paused)
     resumed = paused("resume", "--call-limit", "500")
-    assert re.search(r"^ 10:\d\d  resumed$", resumed.stderr, re.MULTILINE)
+    assert re.search(r"^10:\d\d goes on$", resumed.stderr, re.MULTILINE)
     assert re.search(r", 10 min · ", resumed.stderr)
     shown = paused("show", "--evidence").stdout
     assert re.search(r"Took +.*, 10 min \d\d s$", shown, re.MULTILINE)
@@ -201,6 +201,6 @@ def test_a_watcher_sees_when_things_happened(paused: Shell) -> None:
     assert paused("resume", "--call-limit", "500", "-q").returncode == 0
     hours_later(paused)
     told = paused("show", "--follow", "last", "--progress", "lines").stderr
-    assert re.search(r"^  0:00  run ", told, re.MULTILINE)
-    assert re.search(r"^ 20:\d\d  resumed$", told, re.MULTILINE)
+    assert re.search(r"^0:00 Write about tides", told, re.MULTILINE)
+    assert re.search(r"^20:\d\d goes on$", told, re.MULTILINE)
     assert ", 20 min · " in told

@@ -74,7 +74,7 @@ def test_a_run_prints_a_patch_and_a_claim_and_leaves_the_files_alone(
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("diff --git a/knob.py b/knob.py\n")
     assert "-    return 0.0\n" in done.stdout
-    assert "noise floor: 3 evaluations of the start: " in done.stderr
+    assert "noise: 3 evaluations of the start: " in done.stderr
     assert "trial 1 kept: +0.5" in done.stderr
     end = one_line(done.stderr)
     assert "measured on evaluations that decided nothing. Score " in end

@@ -310,7 +310,7 @@ def test_ctrl_c_and_resume_lose_nothing_and_pay_for_nothing_twice(
     server.held_from = 8
     model = ("-m", "test/slow", "--base-url", server.url)
     with terminal(shell, "solve", str(path), *model, "--calls", "4", "--seed", "7") as screen:
-        screen.wait_for("cells done")
+        screen.wait_for("of 3 programs")
         while server.asked < 8:
             time.sleep(0.02)
         screen.process.send_signal(signal.SIGINT)

@@ -105,7 +105,7 @@ def read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedRu
     option("--seed", "The seed of all random draws.", type=click.IntRange(0), default=1),
 )
 def simulate(**values: Any) -> Report:
-    """Try protocols in worlds where the truth is known.
+    """Try the rules in worlds where the truth is known.
 
     A world says how revisions move the quality of a text and what judges see of it: their noise, the
     taste they share, and what position, newness and length are worth to them. No role in it knows

@@ -91,7 +91,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
 @click.argument("brief", metavar="BRIEF|RUN", shell_complete=complete_run)
 @click.argument("texts", nargs=-1, type=FILE)
 @group(
-    "The panel",
+    "The judges",
     options.panel_judges_option,
     flag("--pairwise", "All pairs in both orders; a judge who flips with the order abstains."),
     flag(
@@ -106,15 +106,15 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
 @options.dry_run_option
 @with_examples
 def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> PreparedRun[Any]:
-    """Run a blind panel over texts, or over a run again.
+    """Which text is best? Fresh judges rank them blind.
 
     BRIEF is a Markdown file, the text itself, or - for standard input; TEXTS are 2 to 10 files.
     Every judge sees all texts under names and in an order of its own. The first line says which text
-    judges prefer, or that none is shown to be; `autoreason show --evidence` has points with
-    intervals, who beats whom, how far judges agree, and what position and length did.
+    judges prefer, or that none is shown to be; `autoreason show --evidence` has who beats whom, how
+    far judges agree, and what position and length did.
 
-    With a RUN in place of them no text is written: its passes and its playoff are judged again, and
-    the evidence says which decisions would have come out otherwise.
+    With a RUN in place of them no text is written: its rounds are judged again, and the evidence says
+    which decisions would have come out otherwise.
 
     \b
       autoreason judge brief.md a.md b.md c.md -m {model}
@@ -139,7 +139,7 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> PreparedRun[Any
 
 
 _COMPARISON = """\
-The first strategy named sets the budget; the others may spend as much, and begin another pass
+The first strategy named sets the budget; the others may spend as much, and begin another round
 only if one as expensive as their most expensive still fits. In each repeat all begin from the same draft.
 """
 
@@ -161,7 +161,7 @@ only if one as expensive as their most expensive still fits. In each repeat all 
     field_option(SuiteMatch, "amount", "--allowance N"),
     option(
         "--panel N",
-        "Judges of the panel over what is delivered.",
+        "Judges who rank what is delivered.",
         name="panel_judges",
         type=int,
         usual=str(PANEL_JUDGES),
@@ -170,11 +170,11 @@ only if one as expensive as their most expensive still fits. In each repeat all 
 @options.studying_options
 @with_examples
 def compare(brief: str, **values: Any) -> PreparedRun[Any]:
-    """Compare strategies from one draft: does refining help?
+    """Does refining help? Compare ways to write a text.
 
-    Every strategy begins from the same draft, keeps the same contract and spends as much as the
-    others; a blind panel ranks what they deliver. The table shows points with intervals, paired
-    tests, what each took, and one sentence: which wins, or that none does beyond chance.
+    Every strategy begins from the same draft, keeps the same limits and spends as much as the
+    others; judges who do not know which is which rank what they deliver. The first sentence says
+    which is preferred, or that none is shown to be.
 
     \b
       autoreason compare brief.md -m {local} --dry-run
@@ -227,7 +227,7 @@ def certify(model: str, **values: Any) -> PreparedRun[Any]:
     MODEL is asked 168 questions whose answers are known: texts with a planted defect, identical
     texts, padded ones, and texts and records that tell it how to rank. The result is kept, and listed by
     `autoreason models --certificates`. A run warns when it seats a judge that failed, and asks one that
-    failed on planted defects or valid ballots in fewer words; what is not shown changes nothing.
+    failed on planted defects or readable rankings in fewer words; what is not shown changes nothing.
 
     \b
       autoreason certify {local}

@@ -107,12 +107,13 @@ def solve(problems: Path, **values: Any) -> int:
 
     from autoreason.cli import arguments
     from autoreason.cli.outcome import preview
-    from autoreason.cli.runner import start_run
+    from autoreason.cli.runner import Rows, announce_run, start_run
     from autoreason.files import check_output
     from autoreason.report.report import check_folder
     from autoreason.run.solve import open_problems, prepare_solve
 
     notes: list[str] = []
+    rows: Rows = []
     chosen = arguments.run_options("solve", values)
     prepared = prepare_solve(**chosen)
     check_output(values["output"])
@@ -129,10 +130,11 @@ def solve(problems: Path, **values: Any) -> int:
                 notes.extend(_left_out(run, values))
                 if values["unsafe"]:
                     notes.append("no sandbox: what the model writes can do whatever you can")
+                rows.extend(announce_run(run, values))
                 return await run.run_async(**hooks)
 
         if not values["dry_run"]:
-            return start_run(drive, prepared, values, notes)
+            return start_run(drive, prepared, values, notes, rows=rows)
         run = asyncio.run(read())
         print_messages(_left_out(run, values))
         return preview(run)

@@ -93,7 +93,7 @@ def research(given: tuple[str, ...], **values: Any) -> PreparedRun[Any] | tuple[
     """Improve a program, config or prompt against a score.
 
     TASK is a Markdown file that names the artifact and its evaluator. A model proposes changes,
-    one at a time; each is measured a few times against the incumbent with the same seeds and
+    one at a time; each is measured a few times against the best so far with the same seeds and
     items, and kept or dropped. At the end the result meets the start on evaluations that decided
     nothing, or on sealed items, and only that number is claimed. The files on disk are never
     touched: the result goes to standard output as a patch, or with -o into a folder.

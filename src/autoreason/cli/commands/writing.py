@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _EXAMPLES = fill_examples("""\
 autoreason run "Explain tides to a ten-year-old" --max-words 200
 autoreason run brief.md -m {model} --cost-limit 3
-autoreason run brief.md -m {local} --draft mine.md -o text.md
+autoreason run brief.md -m {local} --draft mine.md
+Goes on after a kill or a limit: autoreason resume. Nothing is paid twice.
 """)
 _DETAILS = fill_examples("""\
 More examples:
@@ -30,7 +31,7 @@ More examples:
   autoreason run brief.md --set style=holistic --set tie_order='A>B>AB'
   autoreason run brief.md --strategy best_of_n --set strategy_options.n=4
 
-A brief may begin with its contract:
+A brief may begin with the limits on its text:
   ---
   max_words: 500
   sections: [Risks, Cost]
@@ -66,7 +67,7 @@ From a delivered text `autoreason fork` goes on.
     ),
     option(
         "--predictor-seat tested|yes|no",
-        "Whether a predictor fitted on your outcomes has one ballot on every panel but the confirmation; "
+        "Whether a predictor fitted on your outcomes has a vote in every round and in the last vote; "
         "tested: where `autoreason knowledge test --predictor` says that it helps.",
         usual="tested",
         rare=True,
@@ -87,8 +88,8 @@ From a delivered text `autoreason fork` goes on.
     option("--metric-better higher|lower", "Which numbers are better.", usual="higher", rare=True),
     option(
         "--metric-role guard|judge",
-        "As a guard, what it calls worse than A, beyond its noise, does not become a candidate; as a judge, "
-        "it has one ballot on every panel but the confirmation.",
+        "As a guard, it keeps out what it calls worse than the text so far, beyond its noise; as a judge, "
+        "it has a vote in every round and in the last vote.",
         usual="guard",
         rare=True,
     ),
@@ -96,10 +97,10 @@ From a delivered text `autoreason fork` goes on.
 @options.output_options
 @options.dry_run_option
 def run(brief: str, **values: Any) -> PreparedRun[Any]:
-    """Write a text and refine it until no revision beats it.
+    """Write a text and improve it until no rewrite beats it.
 
-    BRIEF is a Markdown file, the text itself, or - for standard input. The text alone goes to
-    standard output, everything else to standard error.
+    BRIEF is a Markdown file, the text itself, or - for standard input. The text goes to standard
+    output or to -o, everything else to the screen.
     """
     from autoreason.cli import arguments
     from autoreason.files import check_output
@@ -129,8 +130,7 @@ def resume(run: str | None, book: Journal, **values: Any) -> int:
       autoreason resume
       autoreason resume amber-fox --cost-limit 5
 
-    Exit status: as for the command that began the run; 6 where the text breaks its contract, with
-    --fail-on-contract, or where the start of research has no number or breaks a guard.
+    Exit status: as for the command that began the run.
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import resume_run
@@ -147,9 +147,10 @@ def resume(run: str | None, book: Journal, **values: Any) -> int:
 @group(
     "Start from",
     option(
-        "--pass N",
-        "The text that stood after pass N; 0 is the draft. [default: the text delivered]",
+        "--round N",
+        "The text that stood after round N; 0 is the first draft. [default: the text delivered]",
         name="at_pass",
+        former="--pass",
         type=int,
     ),
 )
@@ -165,11 +166,11 @@ def resume(run: str | None, book: Journal, **values: Any) -> int:
 def fork(run: str, at_pass: int | None, **values: Any) -> PreparedRun[Any]:
     """Start a new run from a text of an old one.
 
-    The brief, the contract and the settings are those of RUN, apart from the options given here. A
+    The brief, its limits and the settings are those of RUN, apart from the options given here. A
     fork of a research run starts from its result's files.
 
     \b
-      autoreason fork amber-fox --pass 2 -m {model}
+      autoreason fork amber-fox --round 2 -m {model}
       autoreason fork amber-fox --max-words 300
       autoreason fork calm-otter --set evaluations=400
     """
@@ -196,7 +197,7 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
     """Guide, accept or stop a run from another terminal.
 
     RUN defaults to the live one. MESSAGE is stop, accept, or guidance: a text, or - for standard
-    input, that reaches the critic of the next pass, or the next proposal, once.
+    input, that reaches the critic of the next round, or the next proposal, once.
 
     accept ends the run with the text or the files it has now; research that is accepted makes no
     end test, so nothing is claimed of it. stop ends it cleanly; it can be resumed. After both,
@@ -226,12 +227,12 @@ def _guide(book: Journal, run: str | None, text: str) -> str:
     book.command(row.id, "guide", guidance)
     research = book.story(row.id).writes == "files"
     if not row.live:
-        first = "proposal" if research else "pass"
+        first = "proposal" if research else "round"
         again = f"kept for the first new {first} after `autoreason resume {row.id}`"
         return f"{row.id} is {row.state}; {again}"
-    reader = "next proposal" if research else "critic of the next pass"
+    reader = "next proposal" if research else "critic of the next round"
     may_be_last = not research and _may_be_last(book.story(row.id))
-    return f"{row.id}: the {reader} will read it{', unless this pass is the last' * may_be_last}"
+    return f"{row.id}: the {reader} will read it{', unless this round is the last' * may_be_last}"
 
 
 def _accept(book: Journal, run: str | None) -> str:

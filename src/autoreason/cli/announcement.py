@@ -1,0 +1,173 @@
+"""What is said before the first call: the model, the limits on the text as understood, and what to expect."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from msgspec.structs import replace
+
+from autoreason.events import FINISHED
+from autoreason.job_types import Lab, Research
+from autoreason.models import examples
+from autoreason.report.numbers import count, money, percent, roughly
+from autoreason.settings import DEFAULT_MODEL, Models, Settings
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from autoreason.contract import Contract
+    from autoreason.run.estimate import Span
+    from autoreason.run.lab import PreparedLab
+    from autoreason.run.prepared import PreparedRun
+
+_OFFLINE = "small offline model: results are poor, nothing is sent or paid."
+_GOOD = (examples.MODEL, examples.OTHER)
+"""What is named to someone who has a key for its provider."""
+_PACED_BY = 10
+"""Calls from which on an earlier run says how long a call takes."""
+
+
+def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]]:
+    """Rows with labels; `named` says that a model was chosen."""
+    rows = []
+    settings = prepared.settings
+    if DEFAULT_MODEL in settings.models.all():
+        rows.append(("Model", _OFFLINE if named else f"{_OFFLINE} {_suggest(prepared)}"))
+    if settings.job.writes == "text":
+        rows.append(("Limits", describe_limits(prepared.task.contract)))
+    if settings.judges == 1 and settings.job.is_tournament:
+        rows.append(("Judges", "one in each round; one vote is no evidence: rounds show nothing"))
+    expected = describe_expected(_expect(prepared), settings, _find_pace(prepared))
+    return [*rows, ("Expect", expected)] if expected else rows
+
+
+# ---- what to expect ----------------------------------------------------------------------------
+
+
+class Expected(NamedTuple):
+    """What a run takes; None is not known."""
+
+    calls: Span[int] | None
+    cost: Span[Decimal] | None
+    reasoning: Decimal | None = None
+    """What reasoning may cost on top."""
+    paid: float = 1.0
+    """How much of it the limits pay for."""
+
+
+def _expect(prepared: PreparedRun[Any]) -> Expected:
+    if isinstance(prepared.settings.job, Lab):
+        plan = cast("PreparedLab", prepared).plan()
+        return Expected(plan.calls, plan.cost, paid=plan.share_paid)
+    found = prepared.estimate()
+    reasoning = found.reasoning_cost.likely if found.reasoning_cost else None
+    return Expected(found.calls, found.cost, reasoning, found.paid.likely)
+
+
+def describe_expected(
+    expected: Expected, settings: Settings, seconds_per_call: float | None = None
+) -> str:
+    """One likely figure, and one that is never passed; what is not known is left out."""
+    calls, cost = expected.calls, expected.cost
+    likely = []
+    if calls:
+        likely.append(count(calls.likely, "call"))
+        if cost and cost.likely:
+            likely.append(_dollars(cost.likely))
+        if seconds_per_call and (seconds := calls.likely * seconds_per_call) >= 1:
+            likely.append(roughly(seconds))
+    about = f"about {', '.join(likely)}" if likely else ""
+    if expected.reasoning:
+        about += f", and up to {_dollars(expected.reasoning)} more for reasoning"
+    most = _most(expected, settings)
+    never = f"never more than {' or '.join(most)}" if most else ""
+    short = f"your limit pays for {percent(expected.paid)} of it" if expected.paid < 1 else ""
+    # Replies under way are waited for, so that a time is not never passed.
+    limit = settings.budget.seconds
+    late = f"nothing new is begun after {roughly(limit)}" if limit is not None else ""
+    return "; ".join(filter(None, (about, short, never, late)))
+
+
+def _most(expected: Expected, settings: Settings) -> list[str]:
+    """The limits that were given, without any the most calls that it can make."""
+    budget, most = settings.budget, []
+    if budget.cost is not None:
+        most.append(money(budget.cost))
+    if budget.tokens is not None:
+        most.append(count(budget.tokens, "token"))
+    if budget.calls is not None:
+        most.append(count(budget.calls, "call"))
+    elif not most and expected.calls:
+        most.append(count(expected.calls.high, "call"))
+    if isinstance(settings.job, Research):
+        most.append(count(settings.job.evaluations, "evaluation"))
+    return most
+
+
+def _dollars(amount: Decimal) -> str:
+    return money(round(amount, 2) if amount * 100 >= 1 else amount)
+
+
+def _find_pace(prepared: PreparedRun[Any]) -> float | None:
+    """Seconds for each call in the newest finished run of the same kind with the same models."""
+    from autoreason.errors import AutoreasonError
+    from autoreason.run.record import use_journal, working_time
+
+    settings = prepared.settings
+    if isinstance(settings.job, Lab):
+        # Calls of cells run side by side, as many as there is room for.
+        return None
+    used = (settings.job.name, *settings.models.all())
+    # A journal that cannot be read is refused by the run itself, with what to do about it.
+    try:
+        with use_journal(prepared.hooks.get("journal")) as journal:
+            for row in journal.iter_runs(FINISHED, uses=used, page=1):
+                if row.spent.calls < _PACED_BY:
+                    return None
+                return working_time(row.id, journal=journal).seconds / row.spent.calls
+    except AutoreasonError:
+        pass
+    return None
+
+
+# ---- the text and its model --------------------------------------------------------------------
+
+
+def describe_limits(contract: Contract) -> str:
+    """`at most 230 words · sections Cost, Risks · not “innovative”`."""
+    parts = []
+    if contract.min_words and contract.max_words:
+        parts.append(f"{contract.min_words:,} to {contract.max_words:,} words")
+    elif contract.min_words:
+        parts.append(f"at least {count(contract.min_words, 'word')}")
+    elif contract.max_words:
+        parts.append(f"at most {count(contract.max_words, 'word')}")
+    if contract.sections:
+        section = "section" if len(contract.sections) == 1 else "sections"
+        parts.append(f"{section} {', '.join(contract.sections)}")
+    parts += [f"has {_quoted(each)}" for each in contract.must_include]
+    parts += [f"not {_quoted(each)}" for each in contract.must_not_include]
+    parts += [f"format {contract.format}"] if contract.format else []
+    parts += [f"check {each.rpartition(':')[2]}" for each in contract.checks]
+    return " · ".join(parts) or "none; --max-words, --section and others are checked by a program"
+
+
+def _quoted(item: str) -> str:
+    is_pattern = len(item) > 2 and item.startswith("/") and item.endswith("/")
+    return item if is_pattern else f"“{item}”"
+
+
+def _suggest(prepared: PreparedRun[Any]) -> str:
+    """The option for a stronger model, of a provider that there is a key for, and what it would cost."""
+    from autoreason.models.providers import PROVIDERS
+
+    what = "a good text" if prepared.settings.job.writes == "text" else "good results"
+    for model in _GOOD:
+        variables = PROVIDERS[model.partition("/")[0]].key_variables
+        if found := next((name for name in variables if os.environ.get(name, "").strip()), ""):
+            settings = replace(prepared.settings, models=Models.everywhere(model))
+            cost = _expect(replace(prepared, settings=settings)).cost
+            price = f" (about {_dollars(cost.likely)})" if cost else ""
+            return f"{found} is set; for {what} add -m {model}{price}"
+    return f"For {what} add -m {examples.MODEL} or -m {examples.LOCAL}"

@@ -1,0 +1,167 @@
+"""How far a run is, in one line: what is done of how much, how long it may take, and what it has cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autoreason.cli.lookup import is_sampled
+from autoreason.job_types import Judge, JudgePairs, Lab, Solve
+from autoreason.jobs.context import count_within, show_cost, show_tokens
+from autoreason.keys import Key, order_by_number
+from autoreason.report.numbers import count, percent, roughly
+from autoreason.settings import Budget
+from autoreason.story import Story
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from autoreason.cli.live import Live
+    from autoreason.exchange import Spent
+    from autoreason.studies.lab_job import LabProgress
+    from autoreason.studies.lab_suite import Cell, Suite
+
+_HEADS = {"strategies": "compare", "problems": "solve", "rules": "research"}
+_ARMS = {"autoreason": "refining", "single": "one draft"}
+
+
+def describe_progress(live: Live) -> str:
+    """`compare  try 5 of 12 · refining, round 3 · 41 % · about 6 min left · $2.94 of $10.00`."""
+    story = live.story
+    if story.settings is None:
+        return "autoreason  opening …"
+    head, parts = story.settings.job.label.replace("_", " "), [*_steps(live)]
+    if isinstance(story.job, Lab) and (lab := live.lab):
+        head, parts = _of_suite(live, lab)
+        return _joined(head, [*parts, *describe_spending(story, lab.spent)])
+    if story.writes in ("files", "programs"):
+        head = "research" if story.writes == "files" else "solve"
+    return _joined(head, [*parts, *describe_spending(story, live.spent)])
+
+
+def _joined(head: str, parts: list[str]) -> str:
+    return f"{head}  {' · '.join(filter(None, parts))}"
+
+
+def describe_spending(story: Story, spent: Spent) -> list[str]:
+    """What was spent of what may be: the cost where anything costs, calls where nothing does or they are limited."""
+    limits = story.settings.budget if story.settings else Budget()
+    parts = []
+    costs = limits.cost is not None or spent.known_cost or spent.unpriced
+    if costs:
+        parts.append(show_cost(spent, limits.cost))
+    own_limit = story.settings is not None and isinstance(story.settings.job, Solve)
+    if limits.calls is not None or not (costs or own_limit):
+        parts.append(count_within(spent.calls, limits.calls, "call"))
+    if limits.tokens is not None:
+        parts.append(show_tokens(spent, limits.tokens))
+    return parts
+
+
+def describe_time(story: Story, seconds: float) -> str:
+    """`1:12`, `1:12 of 30 min`."""
+    limit = story.settings.budget.seconds if story.settings else None
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}:{rest:02}{f' of {roughly(limit)}' if limit else ''}"
+
+
+# ---- kinds of jobs -----------------------------------------------------------------------------
+
+
+def _steps(live: Live) -> Iterator[str]:
+    story, settings = live.story, live.story.settings
+    assert settings is not None
+    if story.writes == "files":
+        from autoreason.artifacts.research_history import ResearchProgress
+
+        yield from ResearchProgress(story).parts({Key.parse(each).head for each in live.calls})
+    elif isinstance(settings.job, Solve):
+        yield from _of_problem(live, settings.job)
+    elif story.writes == "text":
+        yield _of_text(story)
+    elif isinstance(settings.job, Judge):
+        votes = sum(len(panel.ballots) for panel in story.panels.values())
+        texts = len(story.task.entries) if story.task else 0
+        both = texts * (texts - 1) if isinstance(settings.job, JudgePairs) else 1
+        yield f"{votes} of {count(settings.judges * both, 'ranking')}"
+    else:
+        votes = sum(len(panel.ballots) for panel in story.panels.values())
+        yield count(votes, "ranking") if votes else ""
+    if not (story.writes == "files" or isinstance(settings.job, Lab)):
+        yield describe_time(story, live.elapsed)
+
+
+def _of_text(story: Story) -> str:
+    """The other strategies: rounds that nobody judges, or drafts of which one is chosen."""
+    assert story.settings is not None
+    if story.draft is None:
+        return "first draft"
+    if is_sampled(story):
+        from autoreason.strategies import sample_count
+
+        if story.playoff_ballots:
+            return "last vote"
+        number = sample_count(story.settings)
+        return f"draft {min(len(story.passes) + 1, number)} of {number}"
+    return f"round {len(story.passes) or 1} of at most {story.settings.passes}"
+
+
+def _of_problem(live: Live, terms: Solve) -> Iterator[str]:
+    from autoreason.programs.events import examined_in
+
+    tried = examined_in(live.story)
+    yield count(len(tried), "program")
+    if tried:
+        best = max((each.examined for each in tried), key=lambda found: found.passed)
+        yield f"best so far passes {best.passed} of {count(best.total, f'{best.which} test')}"
+    yield f"{live.spent.calls} of at most {count(terms.calls, 'call')}"
+
+
+def _of_suite(live: Live, lab: LabProgress) -> tuple[str, list[str]]:
+    from autoreason.studies.lab_suite import suite_of
+
+    suite = suite_of(live.story.task)
+    assert suite is not None
+    head = _HEADS.get(suite.form) or f"lab {suite.name}"
+    compared = suite.form == "strategies"
+    done = _try(live, suite, lab) if compared else _count_texts(live, suite, lab)
+    # Drafts are quick and contests are not: the pace is known once one of each is done.
+    paced = lab.done * len(suite.tasks) * suite.repeats >= lab.total
+    seconds = lab.seconds_left or 0.0
+    left = f"about {roughly(seconds)} left" if paced and seconds >= 1 else ""
+    failed = f"{lab.left_out} left out" if lab.left_out else ""
+    missing = f"{lab.missing} not in this journal" if lab.missing else ""
+    share = percent(lab.done / lab.total) if lab.total else ""
+    return head, [*done, share, failed, missing, left]
+
+
+def _try(live: Live, suite: Suite, lab: LabProgress) -> list[str]:
+    """The first try that is under way, and what is done for it."""
+    order = sorted(live.calls, key=order_by_number)
+    under_way = [(cell, key) for key in order if (cell := live.cells.get(Key.parse(key).group))]
+    if not under_way:
+        return [count(suite.repeats, "try", "tries")] if lab.done < lab.total else []
+    # Steps of a cell say more than that it is under way.
+    cell, key = min(
+        under_way, key=lambda each: (each[0].repeat, each[0].number, each[1].count("/") < 5)
+    )
+    return [f"try {cell.repeat} of {suite.repeats}", _describe_cell(cell, Key.parse(key))]
+
+
+def _describe_cell(cell: Cell, key: Key) -> str:
+    if cell.kind != "arm":
+        return "first draft" if cell.kind == "draft" else "judges"
+    round_number = key.number("pass")
+    name = _ARMS.get(cell.arms[0], cell.arms[0].replace("_", " "))
+    return f"{name}, round {round_number}" if round_number is not None else name
+
+
+def _count_texts(live: Live, suite: Suite, lab: LabProgress) -> list[str]:
+    arms = sum(cell.kind == "arm" for cell in live.cells.values())
+    what = "run" if any(each.job for each in suite.tasks.values()) else "text"
+    what = "program" if suite.form == "problems" else what
+    if arms == lab.total:
+        return [f"{lab.done:,} of {count(arms, what)}"]
+    from autoreason.studies.lab_suite import CellFinished
+
+    ended = sum(each.cell.kind == "arm" for each in live.story.of(CellFinished))
+    return [f"{ended:,} of {count(arms, what)}"]

@@ -1,0 +1,226 @@
+"""What happens in a run, a line for each step, in the words people know."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from autoreason import events
+from autoreason.cli.lookup import is_sampled
+from autoreason.keys import judge_of
+from autoreason.report.numbers import count, lines
+from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
+from autoreason.tournament.rounds import Round, describe_faults, rounds_of
+from autoreason.tournament.statements import DROPPED, violations
+from autoreason.words import KINDS, kind_of, numeral
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_ROLES = {
+    "author": "writer",
+    "reviser": "rewrite",
+    "synthesizer": "merge",
+    "judge": "judge",
+    "examination": "test run",
+}
+_STAGES = {
+    "draft": "first draft",
+    DRAFTS: "choice of a draft",
+    "playoff": "last vote",
+    CONFIRMATION: "fresh judges",
+    "panel": "all rankings",
+}
+_IN_RECORD = re.compile(r"\bpass (\d+)(?: (A|AB|B\d?)\b)?")
+
+
+def describe_step(event: events.AnyEvent, story: Story) -> str:
+    """The line that says an event which its story has; empty where another line says more, or the end does."""
+    match event:
+        case events.RunStarted():
+            return story.task.title if story.task else ""
+        case events.RunResumed():
+            return "goes on"
+        case events.DraftWritten():
+            return f"draft {event.number}: {_written(event, story)}"
+        case events.DraftReady():
+            return _draft(event, story)
+        case events.DraftFailed():
+            return f"first draft: none ({event.reason}: {event.detail})"
+        case events.BallotCast():
+            return _vote(event, story)
+        case events.PlayoffDecided():
+            return f"last vote: {_chosen(event, story)}"
+        case events.PanelDecided():
+            return _panel(event)
+        case events.PassStarted() | events.RunPaused() | events.Delivered() | events.JobFinished():
+            return ""
+    return _round_step(event, story)
+
+
+def _round_step(event: events.AnyEvent, story: Story) -> str:
+    number = getattr(event, "number", None)
+    place = _sample(number, story) if is_sampled(story) else f"round {number}"
+    match event:
+        case events.PromptsShortened():
+            return f"{place}: models are asked in fewer words from here on: {event.reason}"
+        case events.GuidanceGiven():
+            return f"{place}: from you: {event.text}"
+        case events.CritiqueWritten():
+            return f"{place}: {'limits' if event.by_code else 'critic'}: {describe_critique(event)}"
+        case events.CandidateReady():
+            return f"{place}{_name_text(event, story)}: {_written(event, story)}"
+        case events.CandidateDropped():
+            return f"{place}{_name_text(event, story)}: {describe_dropped(event)}"
+        case events.PassDecided():
+            return "" if is_sampled(story) else f"{place}: {_decided(rounds_of(story)[-1])}"
+    return in_words(event.line)
+
+
+def _sample(number: int | None, story: Story) -> str:
+    from autoreason.strategies import sampled_draft
+
+    return sampled_draft(story, number or 0)
+
+
+def _name_text(event: events.CandidateReady | events.CandidateDropped, story: Story) -> str:
+    """`: rewrite`, `: merge`; `: new draft` where one takes the place of a rewrite that came to no vote."""
+    if is_sampled(story):
+        return ""
+    one, fresh = story.passes[-1], getattr(event, "fresh", False)
+    if event.slot == "B" and "B" not in one.candidates:
+        fresh = [each.slot for each in one.dropped].count("B") > 1
+    return f": {'new draft' if fresh else name_slot(event.slot)}"
+
+
+def name_slot(slot: str) -> str:
+    number = slot.lstrip("AB")
+    return f"{KINDS[kind_of(slot, first=False)].name}{f' {number}' if number else ''}"
+
+
+def name_stage(steps: Sequence[str]) -> str:
+    """What calls with a key of these steps are for: `round 3`, `first draft`, `fresh judges`."""
+    match steps:
+        case ["pass", number, *_]:
+            return f"round {number}"
+        case [stage, *_] if stage in _STAGES:
+            return _STAGES[stage]
+        case [stage, number, *_] if number.isdecimal() and stage != "judge":
+            return f"{stage} {number}"
+        case [stage, *_]:
+            return stage
+    return ""
+
+
+def name_role(role: str) -> str:
+    return _ROLES.get(role, role)
+
+
+def in_words(record: str) -> str:
+    """A line of the record in the words people know: `the merge of round 3` for `pass 3 AB`."""
+    return _IN_RECORD.sub(
+        lambda found: f"{f'the {name_slot(found[2])} of ' if found[2] else ''}round {found[1]}",
+        record,
+    )
+
+
+def describe_written(event: events.CandidateReady | events.DraftWritten | events.DraftReady) -> str:
+    """`138 words`, and what is to be known of them."""
+    notes = [count(event.words, "word")]
+    if event.violations:
+        notes.append(f"breaks a limit: {violations(event.violations)}")
+    elif getattr(event, "repaired", False):
+        notes.append("put right once, to keep the limits")
+    return "; ".join(notes)
+
+
+def _written(event: events.CandidateReady | events.DraftWritten, story: Story) -> str:
+    return lines(event.text) if story.writes == "programs" else describe_written(event)
+
+
+def describe_dropped(event: events.CandidateDropped) -> str:
+    detail = violations(event.violations) or ("" if event.reason == "clone" else event.detail)
+    return f"left out: {DROPPED[event.reason]}{f' ({detail})' if detail else ''}"
+
+
+def describe_critique(event: events.CritiqueWritten) -> str:
+    if event.by_code:
+        return f"{len(event.problems)} broken, found by a program"
+    if not event.readable:
+        return "the answer could not be read"
+    reasons = (
+        (event.dropped, "quotes what is not in the text"),
+        (event.miscited, "cites what is not in the records"),
+    )
+    left_out = "; ".join(f"{number} left out: {why}" for number, why in reasons if number)
+    return f"{describe_faults([event])}{f' ({left_out})' if left_out else ''}"
+
+
+def describe_tries(drafts: Sequence[events.DraftWritten], most: int) -> str:
+    """`try 4 of at most 10; three broke a limit (over 230 words)`."""
+    broken = [each.violations for each in drafts if each.violations]
+    why = f"; {numeral(len(broken))} broke a limit ({violations(broken[-1])})" if broken else ""
+    return f"try {min(len(drafts) + 1, most)} of at most {most}{why}"
+
+
+def _draft(event: events.DraftReady, story: Story) -> str:
+    if story.writes == "programs":
+        return f"first draft: {lines(event.text)}"
+    chosen = f"; number {event.number} of {event.of} drafts" if event.of > 1 else ""
+    return f"{'your' if event.given else 'first'} draft: {describe_written(event)}{chosen}"
+
+
+def _vote(event: events.BallotCast, story: Story) -> str:
+    """A ranking of texts that were given; how those of a round were ranked is said once, at its end."""
+    if story.writes or event.stage.startswith(("pass", "playoff")):
+        return ""
+    judge, swapped = judge_of(event.stage, event.seat)
+    place = "" if event.stage == "panel" else f"{_name_panel(event.stage)}: "
+    who = f"{place}judge {judge}{', order reversed' if swapped else ''}"
+    if event.ranking is None:
+        return f"{who}: no ranking that can be counted"
+    return f"{who}: {', then '.join(map(in_words, event.ranking))}"
+
+
+def _chosen(event: events.PlayoffDecided, story: Story) -> str:
+    if event.winner is None:
+        return "too few rankings could be read; the last text stays"
+    winner = "the first draft" if event.winner == "draft" else in_words(event.winner)
+    winner = winner.replace("round", "draft") if is_sampled(story) else winner
+    return f"{winner} is chosen among {count(len(event.texts), 'text')}"
+
+
+def _name_panel(stage: str) -> str:
+    return _STAGES.get(stage) or in_words(stage.replace("/", " "))
+
+
+def _panel(event: events.PanelDecided) -> str:
+    stage = _name_panel(event.stage)
+    if event.verdict is None:
+        return f"{stage}: too few rankings could be read"
+    if event.stage == CONFIRMATION:
+        return f"{stage}: {count(event.verdict.ballots, 'ranking')}"
+    return f"{stage}: {'a tie' if event.verdict.tied else f'{event.verdict.winner} leads'}"
+
+
+def _decided(one: Round) -> str:
+    if not one.votes:
+        return one.outcome
+    votes = one.votes if one.votes.startswith("split") else f"first for {one.votes}"
+    return f"{one.outcome}{';' if ':' in one.outcome else ':'} {votes}"
+
+
+def describe_challengers(one: RecordedPass, *slots: str) -> str:
+    """What became of the texts of these slots in a round, in few words; empty where nothing did yet."""
+    ready = [each for each in one.candidates.values() if each.slot.rstrip("123") in slots]
+    dropped = [
+        each
+        for each in one.dropped
+        if each.slot.rstrip("123") in slots and each.slot not in one.candidates
+    ]
+    told = [describe_written(each) for each in ready]
+    if dropped:
+        several = f"{numeral(len(dropped))} " if len(dropped) > 1 else ""
+        told.append(f"{several}{describe_dropped(dropped[-1])}")
+    return "; ".join(told)

@@ -1,0 +1,114 @@
+"""What is said before the first call: the model, the limits as understood, and what to expect."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from tests.cli.conftest import BRIEF
+from tests.cli.inside import Inside
+
+from autoreason.cli.announcement import Expected, announce, describe_expected, describe_limits
+from autoreason.contract import Contract
+from autoreason.job_types import Research
+from autoreason.models import examples
+from autoreason.run.estimate import Span
+from autoreason.run.refine import refine
+from autoreason.settings import Budget, Models, make_settings
+
+CALLS = Span(20, 60, 430)
+COST = Span(Decimal("0.1"), Decimal("0.304"), Decimal("2.2"))
+USUAL = Expected(CALLS, COST)
+MODELS = Models.everywhere("a/b")
+
+
+def expect(expected: Expected = USUAL, pace: float | None = None, **limits: Any) -> str:
+    """The line for a run with these limits."""
+    settings = make_settings(MODELS, 1, budget=Budget(**limits))
+    return describe_expected(expected, settings, pace)
+
+
+def test_one_figure_is_likely_and_one_is_never_passed() -> None:
+    assert expect(pace=4.0, cost=3) == "about 60 calls, $0.30, 4 min; never more than $3.00"
+    assert expect() == "about 60 calls, $0.30; never more than 430 calls"
+    assert expect(calls=100, tokens=9000).endswith("never more than 9,000 tokens or 100 calls")
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    assert expect(Expected(CALLS, None)) == "about 60 calls; never more than 430 calls"
+    assert expect(Expected(None, None)) == ""
+    assert expect(Expected(None, None), cost=3) == "never more than $3.00"
+
+
+def test_a_limit_of_time_is_not_called_one_that_is_never_passed() -> None:
+    assert expect(seconds=1800) == (
+        "about 60 calls, $0.30; never more than 430 calls; nothing new is begun after 30 min"
+    )
+
+
+def test_a_limit_that_is_too_small_and_reasoning_are_named() -> None:
+    few = Expected(CALLS, COST, paid=0.4)
+    assert "; your limit pays for 40 % of it; never more than $0.10" in expect(few, cost=0.1)
+    reasoning = Expected(CALLS, COST, reasoning=Decimal("1.5"))
+    assert expect(reasoning).startswith("about 60 calls, $0.30, and up to $1.50 more for reasoning")
+
+
+def test_evaluations_of_research_are_a_limit_too() -> None:
+    settings = make_settings(MODELS, 1, job=Research(evaluations=50))
+    told = describe_expected(Expected(CALLS, None), settings)
+    assert told == "about 60 calls; never more than 430 calls or 50 evaluations"
+
+
+@pytest.mark.parametrize(
+    ("contract", "said"),
+    [
+        (Contract(max_words=230), "at most 230 words"),
+        (Contract(min_words=100, max_words=1200), "100 to 1,200 words"),
+        (
+            Contract(min_words=9, sections=("Cost", "Risks"), must_not_include=("innovative",)),
+            "at least 9 words · sections Cost, Risks · not “innovative”",
+        ),
+        (
+            Contract(sections=("Cost",), must_include=("/[0-9]+ euros/",), format="markdown"),
+            "section Cost · has /[0-9]+ euros/ · format markdown",
+        ),
+    ],
+)
+def test_limits_are_repeated_as_understood(contract: Contract, said: str) -> None:
+    assert describe_limits(contract) == said
+    assert describe_limits(Contract()).startswith("none; ")
+
+
+def test_a_key_without_a_model_is_told_what_a_good_text_costs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "made-up")
+    prepared = refine.prepare(BRIEF, model="local/smollm2", seed=1)
+    told = dict(announce(prepared, named=False))["Model"]
+    assert told.startswith("small offline model: results are poor, nothing is sent or paid. ")
+    assert f"ANTHROPIC_API_KEY is set; for a good text add -m {examples.MODEL} (about $" in told
+    assert "made-up" not in told
+    assert dict(announce(prepared, named=True))["Model"].endswith("nothing is sent or paid.")
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    assert examples.LOCAL in dict(announce(prepared, named=False))["Model"]
+
+
+def test_a_run_says_its_limits_and_what_to_expect_first(inside: Inside) -> None:
+    run = ("run", BRIEF, "-m", "echo/echo", "--rounds", "1", "--max-words", "200")
+    first, second, third = inside(*run).err.splitlines()[:3]
+    assert first.split(maxsplit=1) == ["Limits", "at most 200 words"]
+    assert second.startswith("Expect ")
+    assert "never more than" in second
+    assert third.startswith("0:00 ")
+    assert "Expect" not in inside(*run, "-q").err
+
+
+def test_an_earlier_run_says_how_long_it_takes(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = ("run", BRIEF, "-m", "echo/echo", "--rounds", "2")
+    assert " min;" not in inside(*run).err
+    monkeypatch.setattr("autoreason.run.record.WorkingTime.seconds", 600.0)
+    assert " min;" in inside(*run).err
