@@ -25,8 +25,9 @@ SECTIONS = {
     "Research": {"research": "Improve a program, config or prompt against a score."},
     "See what happened": {
         "runs": "List runs and take care of the journal they are in.",
+        "view": "Open the page of a run, or a list of runs, in a browser.",
         "show": "Show what happened in a run, or follow it live.",
-        "export": "Write a run into files: a folder, a patch, pairs.",
+        "export": "Write runs into files: a folder, a site, a patch, pairs.",
     },
     "Compare and study": {
         "advise": "Should a brief be run at all, and how?",
