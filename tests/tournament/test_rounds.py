@@ -12,7 +12,7 @@ from autoreason.tournament.rounds import short_name
     [
         ("anthropic/claude-sonnet-5-5", "claude-sonnet-5-5"),
         ("local//home/ada/models/tern.gguf", "tern"),
-        ("/home/ada/work/mine.py:Patient/x", "mine.py:Patient/x"),
+        ("/home/ada/mine.py:Patient/x", "mine.py:Patient/x"),
         ("odd/", "odd"),
     ],
 )
