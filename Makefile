@@ -9,6 +9,8 @@ READY := $(VENV)/.ready
 DOCS := $(VENV)/.docs-installed
 # Half of the tests wait most of the time: for limits to pass, for processes to end, for pages to load.
 WORKERS := -n 3 --dist worksteal
+# A run that a model of this size can end by itself within two minutes.
+SHORT := --prompts src/autoreason/prompts/short --passes 2 --set k=1 --set extra_judges=0 --set playoff=0 --set confirmation=3 --seed 2
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
 	--allow-unsafe --strip-extras --no-emit-options
 
@@ -18,11 +20,13 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgra
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) ## Fetch the embedded model and refine the example brief with it
+demo: $(READY) ## Fetch the embedded model, refine an example brief with it and show the page of that run
 	@echo "▸ the embedded model"
 	@$(BIN)/autoreason models pull
-	@echo "▸ a tournament over examples/brief.md"
-	@$(BIN)/autoreason run examples/brief.md --rounds 2 --set extra_judges=0 --set playoff=0 --set confirmation=3
+	@echo "▸ a run of examples/brief.md: it ends when neither a rewrite nor a merge wins a round"
+	@$(BIN)/autoreason run examples/brief.md $(SHORT)
+	@echo "▸ the page of this run"
+	@$(BIN)/autoreason view last
 
 test: bytecode lint machine ## Run every check: format, lint, types, tests
 	@echo "▸ tests"

@@ -60,7 +60,7 @@ def _grow(kind: str, sizes: tuple[int, ...]) -> Iterator[Measure]:
             status = partial(lab_status, asyncio.run(_fill(journal, sizes[0])))
         works: dict[str, Callable[..., object]] = {**_WORKS, "`show` of a suite": status}
         for before, size in pairwise((sizes[0], *sizes)):
-            _multiply(url, before // sizes[0], size // sizes[0])
+            multiply(url, before // sizes[0], size // sizes[0])
             if server:
                 # As it does by itself a minute later.
                 server.execute("VACUUM ANALYZE", database="growth")
@@ -113,14 +113,14 @@ _TABLES = {
         "title, status, {age}, updated, version, search, uses",
     ),
     "texts": ("run", "digest, text", ""),
-    "events": ("run", "seq, type, version, at, payload", ""),
+    "events": ("run", "seq, type, at, payload", ""),
     "asked": ("run", f"key, {_CALL}", ""),
     "replies": ("run", f"key, {_CALL}, outcome, {_SUMS}, request, reply", ""),
 }
 _AGE = "CASE WHEN n % 2 = 0 THEN '2020' ELSE '2030' END || substr(created, 5)"
 
 
-def _multiply(url: str, copies: int, wanted: int) -> None:
+def multiply(url: str, copies: int, wanted: int) -> None:
     """Copy every run under other names, within the database."""
     if wanted <= copies:
         return

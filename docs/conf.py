@@ -39,38 +39,41 @@ CONTENTS = """
 
 ```{toctree}
 :hidden:
-:caption: Write
+:caption: The path
 
-docs/method
-docs/models
-docs/prompts
-docs/knowledge
+docs/writing
+docs/judging
+docs/comparing
 docs/programs
 docs/research
+docs/knowledge
+docs/laboratory
+docs/reference
+docs/method
 ```
 
 ```{toctree}
 :hidden:
-:caption: Know
+:caption: More on it
 
+docs/models
 docs/advice
-docs/studies
-docs/laboratory
+docs/prompts
+docs/extending
+docs/json
+docs/scale
+docs/sandbox
+```
+
+```{toctree}
+:hidden:
+:caption: What it rests on
+
 docs/evidence
 docs/protocol
 docs/real-models
 paper/README
-```
-
-```{toctree}
-:hidden:
-:caption: Build on it
-
-docs/reference
-docs/json
-docs/extending
-docs/scale
-docs/sandbox
+docs/benchmarks
 ```
 
 ```{toctree}
@@ -79,7 +82,6 @@ docs/sandbox
 
 docs/architecture
 docs/glossary
-docs/benchmarks
 docs/dependencies
 CONTRIBUTING
 SECURITY

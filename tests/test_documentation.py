@@ -168,8 +168,8 @@ async def test_the_strategy_for_programs_that_is_shown_can_be_run(tmp_path: Path
 
 
 def test_every_key_of_front_matter_is_in_the_table() -> None:
-    page = (ROOT / "docs" / "method.md").read_text("utf-8")
-    table = page.partition("## Scope contract")[2].partition("\n\nKeys stand")[0]
+    page = (ROOT / "docs" / "writing.md").read_text("utf-8")
+    table = page.partition("## Limits")[2].partition("\n\nA text that")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert [key for row in rows for key in re.findall(r"`(\w+)`", row)] == list(FRONT_MATTER)
 

@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from tools.readme import with_addresses
+
 from autoreason.version import __version__
 
 ROOT = Path(__file__).parents[1]
@@ -23,3 +25,19 @@ def test_every_supported_python_is_tested() -> None:
     tested = (ROOT / ".github" / "workflows" / "test.yml").read_text("utf-8")
     assert PROJECT["requires-python"] == f">={listed[0]}"
     assert all(f'"{each}"' in tested for each in listed)
+
+
+def test_the_readme_leads_from_a_package_index_to_the_repository() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    there = with_addresses(text, "https://host/ada/autoreason", "v1.0.0")
+    assert "(https://host/ada/autoreason/blob/v1.0.0/docs/writing.md#limits)" in there
+    assert "(https://host/ada/autoreason/raw/v1.0.0/docs/picture.svg)" in there
+    links = re.findall(r"\]\((.*?)\)", there)
+    assert links
+    assert [each for each in links if not each.startswith("https://")] == []
+    # Where nobody knows the repository, no link leads nowhere.
+    assert "](" not in with_addresses(text, "", "v1.0.0")
+
+
+def test_the_readme_is_read_in_a_minute() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 80

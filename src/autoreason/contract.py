@@ -19,7 +19,7 @@ from autoreason.plugins import absolute, load_function, short
 HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
 """A heading's marks and the rest of its line; what closes it is removed by `heading_text`."""
 _UNDERLINED = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:={2,}|-{2,})[ \t]*$", re.MULTILINE)
-_CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
+CODE_BLOCK = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"^[ \t>#*-]*\d{1,3}[.)](?=\s)|(\S+)", re.MULTILINE)
 """The number of an item or a heading; or else, as a group, what may be a word."""
 _PASSAGE = re.compile(r"[^\n]*?(?:[.!?](?=\s)|(?=\n)|\Z)")
@@ -196,7 +196,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return missing + unwanted
 
     def _layout(self, text: str) -> list[_Breach]:
-        prose = _CODE.sub("", text) if self.sections else ""
+        prose = CODE_BLOCK.sub("", text) if self.sections else ""
         marked = (heading_text(found[2]) for found in HEADING.finditer(prose))
         written = [*marked, *_UNDERLINED.findall(prose)]
         headings = {_plain_heading(heading) for heading in written}

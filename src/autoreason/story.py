@@ -37,7 +37,7 @@ from autoreason.events import (
 from autoreason.job_types import AnyJob, Product
 from autoreason.keys import is_in_pass, pass_key
 from autoreason.settings import Settings
-from autoreason.task import Task
+from autoreason.task import Task, find_title
 
 CONFIRMATION = "confirmation"
 """The stage of the panel that compares what is delivered with the first draft."""
@@ -166,6 +166,12 @@ class Story:
         if self.end:
             return self.end.origin
         return self.chosen.name if self.chosen else ""
+
+    @property
+    def title(self) -> str:
+        """The heading of its text; of one without, the first words of the brief."""
+        written = find_title(self.text) if self.writes == "text" and self.text else ""
+        return written or (self.task.title if self.task else "")
 
     @property
     def confirmation(self) -> Confirmation | None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from autoreason.characters import without_controls
-from autoreason.contract import Contract
+from autoreason.contract import CODE_BLOCK, HEADING, Contract, heading_text
 from autoreason.errors import InvalidInput
 from autoreason.fields import check_call, check_fields, make_struct
 from autoreason.files import open_input
@@ -25,6 +25,7 @@ FRONT_MATTER = (*(name for name in Contract.__struct_fields__ if name != "checks
 _LISTS = ("sections", "must_include", "must_not_include")
 _TEXT_ENDINGS = (".md", ".markdown", ".txt")
 _MAX_NAME = 255
+_MAX_TITLE = 60
 _MAX_FILE_SIZE = 20_000_000
 
 
@@ -64,8 +65,19 @@ class Task(Struct, frozen=True, kw_only=True):
     def title(self) -> str:
         """The first words of the brief, for lists."""
         line = next((line for line in self.brief.splitlines() if line.strip()), "")
-        line = without_controls(line).strip().lstrip("# ").strip()
-        return line if len(line) <= 60 else line[:59].rstrip() + "…"
+        return _as_title(line.strip().lstrip("# "))
+
+
+def find_title(text: str) -> str:
+    """The heading that a text begins with, or else its first of the highest kind; empty where there is none."""
+    begins = HEADING.match(text.lstrip("\n"))
+    found = begins or re.search(r"^()# +(.*)$", CODE_BLOCK.sub("", text), re.MULTILINE)
+    return _as_title(re.sub(r"[*_`]", "", heading_text(found[2]))) if found else ""
+
+
+def _as_title(line: str) -> str:
+    line = without_controls(line).strip()
+    return line if len(line) <= _MAX_TITLE else line[: _MAX_TITLE - 1].rstrip() + "…"
 
 
 def read_task(

@@ -59,6 +59,7 @@ def test_a_run_into_a_file_loads_nothing_that_only_others_need() -> None:
         "rich",
         "scipy",
         "tomllib",
+        "webbrowser",
         "xllamacpp",
         "yaml",
         "zipfile",
@@ -71,6 +72,7 @@ def test_commands_find_what_they_need_in_a_process_of_their_own(shell: Shell) ->
     for command in (
         *(
             "runs",
+            "view --no-browser",
             "show",
             "audit",
             "export last --pairs -",

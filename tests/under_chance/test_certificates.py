@@ -15,7 +15,7 @@ from autoreason.exchange import Request
 from autoreason.stats.shares import clustered_share
 from autoreason.studies import certificate as rules
 
-PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
+PAGE = Path(__file__).parents[2] / "docs" / "judging.md"
 PAIRS = [16, 24]
 
 

@@ -17,6 +17,7 @@ SECTIONS = {
         "resume": "Go on with a run that paused or was killed.",
     },
     "See what came of it": {
+        "view": "Open the page of a run, or a list of runs, in a browser.",
         "show": "Show what happened in a run, or follow it live.",
         "runs": "List runs and take care of the journal they are in.",
     },
@@ -35,7 +36,7 @@ OTHERS = {
     "advise": "Should a brief be run at all, and how?",
     "tell": "Guide, accept or stop a run from another terminal.",
     "fork": "Start a new run from a text of an old one.",
-    "export": "Write a run into files: a folder, a patch, pairs.",
+    "export": "Write runs into files: a folder, a site, a patch, pairs.",
     "rate": "Let people rate texts blind, and count what they say.",
     "certify": "Measure a judge before it is trusted.",
     "audit": "Say what a record is worth, without calling a model.",

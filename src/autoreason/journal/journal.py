@@ -338,6 +338,12 @@ class Journal:
     def set_status(self, run: str, status: Status) -> None:
         self._get_writer().send(run, lambda link: link.execute(sql.SET_STATUS, (status, run)))
 
+    def set_title(self, run: str, title: str) -> None:
+        """Name a run after what it wrote; searches still find what it was called before."""
+        title = codec.write_text(title)
+        values = (title, f"{title}\n".casefold(), run, title)
+        self._get_writer().send(run, lambda link: link.execute(sql.SET_TITLE, values))
+
     def lock(self, run: str) -> AbstractContextManager[None]:
         """Lock a run for writing; `RunLocked` names the process that has it locked already."""
         commit_now = partial(self._get_writer().commit_now, "")

@@ -48,7 +48,6 @@ def select_runs(
         row
         for row in takewhile(lambda row: since is None or row.created >= since, rows)
         if (until is None or row.created < until)
-        and (search is None or search.casefold() in f"{row.title}\n{row.id}".casefold())
         and (
             not states
             or row.state in states

@@ -46,6 +46,12 @@ def document(
     )
 
 
+def link_to(page: str, url: str, name: str) -> str:
+    """A page with one more link at its top."""
+    brand = "<b>autoreason</b>"
+    return page.replace(brand, f'{brand}<a href="{in_markup(url)}">{in_markup(name)}</a>', 1)
+
+
 @cache
 def read_asset(path: Path) -> str:
     """A style or a script of ours."""

@@ -287,6 +287,7 @@ class _Drive(Struct, frozen=True):
             job.story.apply(end)
         else:
             self.journal.set_status(self.run, end.status)
+        self.journal.set_title(self.run, job.story.title)
         self.journal.take_command(self.run)
 
     def _pause(self, paused: RunPaused) -> None:

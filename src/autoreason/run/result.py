@@ -120,7 +120,7 @@ class Result(Report):
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        title = self.story.task.title.rstrip(".") if self.story.task else ""
+        title = self.story.title.rstrip(".")
         return f"{title}: run {self.run}" if title else f"Run {self.run}"
 
     @property

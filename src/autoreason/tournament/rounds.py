@@ -164,5 +164,8 @@ def judges_named(ballots: Iterable[events.BallotCast]) -> str:
 
 
 def short_name(model: str) -> str:
-    """A model's name without its provider, of one in a file without its folder."""
+    """A model's name without its provider; of one in a file, or made by code in one, without its folder."""
+    folder, own, name = model.partition(".py:")
+    if own:
+        return f"{folder.rpartition('/')[2]}{own}{name}"
     return model.rstrip("/").rpartition("/")[2].removesuffix(".gguf") or model

@@ -39,10 +39,11 @@ def test_runs_are_listed(finished: Shell) -> None:
     (row,) = json.loads(finished("runs", "--json").stdout)
     listed = finished("runs").stdout
     assert row["run"] in listed
-    assert BRIEF in " ".join(listed.split())
+    assert row["title"].split()[0] in listed
     heading, line, *_, total = listed.splitlines()
-    assert "passes  winners" in heading
-    assert f"  {row['passes']}  {' '.join(row['trajectory'])}  " in line
+    assert "outcome" in heading
+    marks = {"A": "■", "B": "▲", "AB": "◆"}
+    assert f"  {''.join(marks[won] for won in row['trajectory'])}  " in line
     assert row["status"] in ("converged", "capped")
     assert len(row["trajectory"]) == row["passes"]
     assert total.startswith(f"1 run: {row['calls']} calls, ")
@@ -167,9 +168,9 @@ def test_a_damaged_run_does_not_hide_the_others(finished: Shell) -> None:
         journal.append("29991231-bad-run", PassStarted(number=1, words=3))
     done = finished("runs")
     assert done.returncode == 0
-    assert "damaged" in done.stdout
-    assert BRIEF in " ".join(done.stdout.split())
+    assert "Damaged" in done.stdout
     torn, whole = json.loads(finished("runs", "--json").stdout)
+    assert whole["title"].split()[0] in done.stdout
     assert (torn["status"], torn["trajectory"]) == ("damaged", None)
     assert whole["trajectory"]
     shown = finished("show", "bad-run")

@@ -101,7 +101,7 @@ def test_runs_says_what_was_solved_of_what_there_is(
     inside("solve", some(inside, 3), *MODEL, "--repeats", "2", "-q")
     monkeypatch.setenv("COLUMNS", "200")
     _, line, _ = inside("runs").out.splitlines()
-    assert "  -  solved 4 of 6  " in line
+    assert "  solved 4 of 6  " in line
     assert "solve: " not in line
     (found,) = inside("runs", "--json").json
     assert (found["solved"], found["to_solve"], found["passes"]) == (4, 6, None)

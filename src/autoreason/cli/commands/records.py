@@ -14,6 +14,7 @@ from autoreason.cli.lookup import (
     find_run,
     find_text_runs,
     run_argument,
+    warn_left_out,
     writes_programs,
 )
 from autoreason.cli.options import file, flag, group, option
@@ -221,7 +222,7 @@ def as_object(row: RunRow, result: Result) -> dict[str, Any]:
 _pairs = group(
     "Pairs for preference tuning",
     file("--pairs FILE", "Write what judges preferred there; - is standard output."),
-    flag("--all", "Of every run in the journal.", name="every"),
+    flag("--all", "Of every run in the journal; also with --site.", name="every"),
     option(
         "--min-agreement SHARE",
         "Least share of judges who prefer the chosen text, such as 0.6. [default: any majority]",
@@ -237,6 +238,7 @@ _pairs = group(
 @click.argument("given", nargs=-1, metavar="[RUN]... [FOLDER]", shell_complete=complete_run)
 @group(
     "Files",
+    file("--site DIR", "Write a list of runs and a page for each there, for any web server."),
     flag("--force", "Write into a folder that is not empty."),
     flag("--patch", "Print what a research run changed, for `git apply`."),
     option(
@@ -246,16 +248,20 @@ _pairs = group(
 @_pairs
 def export(
     given: tuple[str, ...],
+    site: Path | None,
     force: bool,
     patch: bool,
     branch: str | None,
     book: Journal,
     **pairs: Any,
 ) -> None:
-    """Write a run into files: a folder, a patch, pairs.
+    """Write runs into files: a folder, a site, a patch, pairs.
 
     Brief, settings and prompts, every text, critique and ballot by pass, every call as it was
     made, the final text and run.json: files that can be read without autoreason.
+
+    With --site, index.html lists the runs named (or --all) and those whose pages are in DIR already;
+    each has its page at runs/NAME.html, and writing it again replaces it.
 
     With --patch and --branch, FOLDER is the task's folder, by default the current one. Neither
     touches the files there; a branch needs the artifact at HEAD as it was at the start.
@@ -268,6 +274,7 @@ def export(
 
     \b
       autoreason export amber-fox ./amber-fox
+      autoreason export --site public --all
       autoreason export amber-fox --pairs pairs.jsonl
       autoreason export --all --min-agreement 0.6 --chat --pairs - > pairs.jsonl
       autoreason export amber-fox --patch | git apply
@@ -276,8 +283,13 @@ def export(
     from autoreason.artifacts.research_history import ResearchHistory
     from autoreason.run.export import commit_result, export, make_result_patch
 
-    if patch + bool(branch) + force + bool(pairs["pairs"]) > 1:
-        raise InvalidInput("--patch, --branch, --pairs and --force exclude each other; choose one")
+    if patch + bool(branch) + force + bool(pairs["pairs"]) + bool(site) > 1:
+        raise InvalidInput(
+            "--site, --patch, --branch, --pairs and --force exclude each other; choose one"
+        )
+    if site:
+        _write_site(book, given, site, pairs)
+        return
     if pairs["pairs"]:
         _write_pairs(book, given, pairs)
         return
@@ -298,6 +310,23 @@ def export(
     found = ResearchHistory(book.story(row.id)).end_result
     if found is not None and found.worse:
         print_message("the end test found this result worse than the start; keep that")
+
+
+def _write_site(book: Journal, runs: tuple[str, ...], folder: Path, values: dict[str, Any]) -> None:
+    from autoreason.cli.console import ProgressLine
+    from autoreason.run.site import write_site
+
+    every = values.pop("every")
+    if shared("as_json") or any(values.values()):
+        raise InvalidInput("--json and what chooses pairs go with --pairs FILE; leave them out")
+    if every == bool(runs):
+        raise InvalidInput("name the runs of the site, or give --all for every one")
+    rows = book.runs(None) if every else [book.find(name) for name in runs]
+    with ProgressLine("pages") as progress:
+        site = write_site(folder, rows, book, progress)
+    for run, why in site.left_out.items():
+        warn_left_out(run, why)
+    print_message(f"{numbers.count(site.pages, 'page')} and a list written to {site.listing}")
 
 
 def _write_pairs(book: Journal, runs: tuple[str, ...], values: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.jobs.context import spending
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
-from autoreason.tournament import statements
+from autoreason.words import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _LEAST_TITLE = 20
-_SHOWN = 6
+_SHOWN = 8
 _deleting = group(
     "How", flag("--yes", "Do not ask."), flag("--dry-run", "Only say what would be deleted.")
 )
@@ -76,10 +76,10 @@ def runs() -> None:
 def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
     """List the runs in the journal, newest first, and what they cost.
 
-    Winners are those of the last passes: A is the text that stood, B a revision, AB a synthesis, ?
-    a pass that decided nothing. Runs that write programs say what they solved of what there is to
-    solve, problems times strategies times repeats. A live run is under way now; a killed one can be
-    resumed.
+    Preferred means that fresh judges prefer the text to the first draft. Rounds are marked by what
+    won them: ▲ a rewrite, ◆ a merge, ■ the text so far, which was kept, ? nothing. Runs that write
+    programs say what they solved of what there is to solve, problems times strategies times repeats.
+    An interrupted run can be resumed. `autoreason view` shows the same in a browser.
     """
     from autoreason.journal.listing import select_runs
 
@@ -166,6 +166,7 @@ def _needed_by(book: Journal, row: RunRow, beside: Collection[str]) -> str | Non
 
 
 def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool) -> Answer:
+    from autoreason.cli.commands.view import forget_page
     from autoreason.journal.journal import continued_error
     from autoreason.journal.run_names import owning_run
 
@@ -189,6 +190,7 @@ def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool) -> A
     if not dry_run:
         for row in sorted(rows, key=lambda row: row.created, reverse=True):
             book.delete_run(row.id)
+            forget_page(row.id)
     done = f"{number} {'would be deleted' if dry_run else 'deleted'}"
     return Answer({"deleted": not dry_run, "runs": [row.id for row in rows]}, notes=[done])
 
@@ -336,8 +338,12 @@ def _progress_line(what: str = "") -> ProgressLine:
 
 
 def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
+    from autoreason.pages.listed import describe_run
+
     solved, kept = _score(story)
     text = story if solved is None and kept is None else None
+    listed = describe_run(row, story, "")
+    fresh = story.delivered.evidence.preference if story and story.delivered else None
     return {
         "run": row.id,
         "created": row.created,
@@ -353,7 +359,13 @@ def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
         "calls": row.spent.calls,
         "tokens": row.spent.tokens,
         "cost": row.spent.cost,
-        "title": row.title,
+        "cost_limit": listed.cost_limit,
+        "title": listed.title,
+        "outcome": listed.outcome,
+        "fresh_judges": fresh,
+        "words_before": listed.words_before,
+        "words": listed.words,
+        "limits": listed.limits,
         "forked_from": row.forked_from,
     }
 
@@ -375,42 +387,39 @@ def _score(story: Story | None) -> tuple[tuple[int, int] | None, tuple[int, int]
 
 
 def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
-    from autoreason.events import FINISHED
-    from autoreason.journal.listing import STATES
-    from autoreason.report.table import Column, Table, Tone
+    from autoreason.pages.listed import OUTCOMES
+    from autoreason.report.table import Column, Table
 
-    tones: dict[str, Tone] = dict.fromkeys(STATES, "warning")
-    tones.update(dict.fromkeys(FINISHED, "good"), live="muted")
     columns = [
         Column("run", figures=False),
-        Column("when", figures=False, spare=1),
-        Column("status", figures=False),
-        Column("passes", spare=4),
-        Column("winners", figures=False),
-        Column("calls", spare=2),
+        Column("when", figures=False, spare=2, least=11),
+        Column("outcome", figures=False),
+        Column("rounds", figures=False),
+        Column("words", figures=False, spare=1),
         Column("cost", spare=3),
         Column("title", figures=False, least=_LEAST_TITLE),
     ]
-    return Table(columns, [_cells(row, story) for row, story in found], tones=tones)
+    rows = [_cells(row, story) for row, story in found]
+    return Table(columns, rows, tones=dict(OUTCOMES.values()))
 
 
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
-    value = _as_object(row, story)
-    passes, progress = "-", "-"
-    if value["to_solve"] is not None:
-        progress = f"solved {value['solved']} of {value['to_solve']}"
-    elif value["trials"] is not None:
-        progress = f"kept {value['kept']} of {value['trials']}"
+    from autoreason.pages.listed import OUTCOMES, describe_length, describe_run
+
+    listed, (solved, kept) = describe_run(row, story, ""), _score(story)
+    if solved is not None:
+        progress = f"solved {solved[0]} of {solved[1]}"
+    elif kept is not None:
+        progress = f"kept {kept[0]} of {kept[1]}"
     else:
-        won = value["trajectory"] or ()
-        passes, progress = f"{len(won):,}", statements.winners(won, _SHOWN) or "-"
+        marks = [KINDS[kind].mark if kind else "?" for kind in listed.rounds]
+        progress = f"{'…' if marks[_SHOWN:] else ''}{''.join(marks[-_SHOWN:])}"
     return (
         row.id,
         when(row.created),
-        value["status"],
-        passes,
-        progress,
-        f"{row.spent.calls:,}",
+        OUTCOMES[listed.outcome][0],
+        progress or "-",
+        describe_length(listed) or "-",
         numbers.money(row.spent.cost),
-        describe_title(row.title, story),
+        describe_title(listed.title, story),
     )

@@ -1,0 +1,165 @@
+"""What a list says of a run: its outcome in words, its rounds, words, limits and money."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from autoreason.contract import count_words
+from autoreason.job_types import Lab
+from autoreason.tournament.endings import summarize
+from autoreason.words import TextKind, kind_of
+
+if TYPE_CHECKING:
+    from autoreason.journal import RunRow
+    from autoreason.report.table import Tone
+    from autoreason.story import Story
+
+# fmt: off
+Outcome = Literal[
+    "preferred", "cannot be told", "draft preferred", "draft kept", "not asked", "accepted", "done",
+    "running", "interrupted", "damaged",
+    "limit reached", "stopped", "judges failed", "provider failed", "metric failed",
+]
+# fmt: on
+OUTCOMES: dict[Outcome, tuple[str, Tone]] = {
+    "preferred": ("Preferred", "good"),
+    "cannot be told": ("Cannot be told", "muted"),
+    "draft preferred": ("Draft preferred", "warning"),
+    "draft kept": ("Draft kept", "muted"),
+    "not asked": ("Done, not asked", "muted"),
+    "accepted": ("Accepted by you", "muted"),
+    "done": ("Done", "muted"),
+    "running": ("Running", "good"),
+    "interrupted": ("Interrupted", "warning"),
+    "damaged": ("Damaged", "bad"),
+    "limit reached": ("Paused at a limit", "warning"),
+    "stopped": ("Stopped by you", "warning"),
+    "judges failed": ("Judges failed", "bad"),
+    "provider failed": ("Provider failed", "bad"),
+    "metric failed": ("Metric failed", "bad"),
+}
+"""What people read of each, and how it is meant."""
+_PAUSED: dict[str, Outcome] = {
+    "live": "running",
+    "killed": "interrupted",
+    "budget": "limit reached",
+    "stopped": "stopped",
+    "panel_failed": "judges failed",
+    "provider_failed": "provider failed",
+    "metric_failed": "metric failed",
+}
+Kind = Literal["text", "program", "research", "comparison", "judging"]
+
+
+class ListedRun(NamedTuple):
+    """A run in a list."""
+
+    run: str
+    title: str
+    kind: Kind
+    outcome: Outcome
+    line: str
+    """The first line of its ending, or how far it is."""
+    rounds: tuple[TextKind | None, ...]
+    """What won each round; None where a round decided nothing."""
+    words_before: int | None
+    """Of the first draft."""
+    words: int | None
+    """Of the result, or the text so far."""
+    limits: Literal["kept", "broken"] | None
+    """None where the text has none, or there is no text."""
+    cost: Decimal | None
+    cost_limit: Decimal | None
+    created: datetime
+
+
+def describe_run(row: RunRow, story: Story | None, line: str | None = None) -> ListedRun:
+    """What a list says; `story` is None where the record is damaged, `line` the ending of what is no text."""
+    text = story.text if story and story.writes == "text" else None
+    draft = story.draft if story and text is not None else None
+    settings = story.settings if story else None
+    return ListedRun(
+        run=row.id,
+        title=(story.title if story else "") or row.title,
+        kind=_kind(story),
+        outcome=_outcome(row, story),
+        line=_line(row, story) if line is None else line,
+        rounds=_rounds(story) if story else (),
+        words_before=draft.words if draft else None,
+        words=None if text is None else count_words(text),
+        limits=_limits(story, text) if story and text is not None else None,
+        cost=row.spent.cost,
+        cost_limit=settings.budget.cost if settings else None,
+        created=row.created,
+    )
+
+
+def describe_length(run: ListedRun) -> str:
+    """`144 → 171`, `31` where it did not change; empty where there is no text."""
+    if run.words is None:
+        return ""
+    changed = run.words_before is not None and run.words_before != run.words
+    return f"{f'{run.words_before:,} → ' if changed else ''}{run.words:,}"
+
+
+def _kind(story: Story | None) -> Kind:
+    if story and isinstance(story.job, Lab):
+        return "comparison"
+    kinds: dict[str | None, Kind] = {"text": "text", "programs": "program", "files": "research"}
+    return kinds.get(story.writes if story else "text", "judging")
+
+
+def _outcome(row: RunRow, story: Story | None) -> Outcome:
+    if story is None:
+        return "damaged"
+    if row.state in _PAUSED:
+        return _PAUSED[row.state]
+    delivered = story.delivered
+    if delivered is None or story.writes != "text":
+        return "done"
+    if delivered.ended_by == "person":
+        return "accepted"
+    if delivered.origin == "draft" and story.draft:
+        return "draft kept"
+    found = delivered.evidence.preference
+    if found is None or not found.judges:
+        return "not asked"
+    if found.low > 0.5:
+        return "preferred"
+    return "draft preferred" if found.high < 0.5 else "cannot be told"
+
+
+def _line(row: RunRow, story: Story | None) -> str:
+    if story is None:
+        return "Its record cannot be read."
+    if row.state in ("live", "killed"):
+        if story.passes:
+            return f"In round {story.passes[-1].number}."
+        return "In round 1." if story.draft else "Nothing is written yet."
+    if story.writes == "text":
+        return summarize(story, run=row.id, spent=row.spent, seconds=None)[0]
+    return story.reason[:1].upper() + story.reason[1:]
+
+
+def _rounds(story: Story) -> tuple[TextKind | None, ...]:
+    if story.writes != "text" or not (story.job and story.job.is_tournament):
+        return ()
+    return tuple(
+        _winner(one.decided.winner or "A") if one.decided.outcome != "inconclusive" else None
+        for one in story.passes
+        if one.decided
+    )
+
+
+def _winner(slot: str) -> TextKind:
+    return kind_of(slot, first=False)
+
+
+def _limits(story: Story, text: str) -> Literal["kept", "broken"] | None:
+    if story.task is None or story.task.contract.empty:
+        return None
+    if story.delivered:
+        return "broken" if story.delivered.violations else "kept"
+    return "broken" if story.task.contract.violations(text) else "kept"

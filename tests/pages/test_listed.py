@@ -1,0 +1,75 @@
+"""What a list says of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.pages.listing import asked, listed, row, told
+from tests.run.runs import open_journal, start_run
+
+from autoreason.contract import Violation
+from autoreason.pages.listed import OUTCOMES, Outcome, describe_length, describe_run
+from autoreason.tournament.endings import preference
+
+
+def test_a_run_is_named_after_what_it_wrote_and_counted_as_its_limits_are() -> None:
+    found = describe_run(row(), told(asked(9, 9)))
+    assert (found.title, found.outcome) == ("Sunday opening", "preferred")
+    assert found.line == "9 of 9 fresh judges prefer it to the first draft."
+    # Neither `#` nor `-` is a word.
+    assert (found.words_before, found.words) == (6, 11)
+    assert describe_length(found) == "6 → 11"
+    assert (found.limits, str(found.cost), str(found.cost_limit)) == ("kept", "0.27", "3.00")
+
+
+@pytest.mark.parametrize("judges", range(10))
+def test_the_word_for_what_fresh_judges_said_is_that_of_the_ending(judges: int) -> None:
+    for prefer in range(judges + 1):
+        story = told(asked(prefer, judges) if judges else None)
+        assert story.delivered
+        said = preference(story, story.delivered.evidence.preference)
+        of = f"of {judges} fresh judge{'s' if judges != 1 else ''} prefer"
+        expected: dict[Outcome, bool] = {
+            "preferred": f"{prefer} {of} it to" in said and "cannot" not in said,
+            "draft preferred": f"{judges - prefer} {of} the first draft" in said,
+            "cannot be told": "cannot be told" in said,
+            "not asked": "was not asked" in said,
+        }
+        assert [word for word, true in expected.items() if true] == [
+            describe_run(row(), story).outcome
+        ]
+
+
+def test_what_was_not_judged_is_not_called_preferred() -> None:
+    assert describe_run(row(), told(asked(9, 9), ended_by="person")).outcome == "accepted"
+    assert describe_run(row(), told(origin="draft")).outcome == "draft kept"
+    assert describe_run(row(), None).outcome == "damaged"
+    story = told()
+    story.end = None
+    states: dict[str, Outcome] = {"running": "interrupted", "budget": "limit reached"}
+    for status, outcome in states.items():
+        story.status = status  # type: ignore[assignment]
+        found = describe_run(row(status=status), story)
+        assert (found.outcome, found.words) == (outcome, 6)
+    assert describe_run(row(status="running", live=True), story).line == "In round 1."
+    assert {name for name, _ in OUTCOMES.values()} >= {"Preferred", "Cannot be told"}
+
+
+def test_limits_are_broken_where_one_is() -> None:
+    broken = (Violation("max_words", "11 words, at most 5 allowed"),)
+    assert describe_run(row(), told(violations=broken)).limits == "broken"
+    assert describe_length(listed(words_before=None, words=1_200)) == "1,200"
+    assert describe_length(listed(words=None)) == ""
+
+
+async def test_a_recorded_run_has_its_rounds_and_keeps_both_of_its_names(tmp_path: Path) -> None:
+    with open_journal(tmp_path) as journal:
+        result = await start_run(journal)
+        found = describe_run(journal.row(result.run), journal.outline(result.run))
+        marks = {"A": "kept", "B": "rewrite", "AB": "merge"}
+        assert found.rounds == tuple(marks[won] for won in result.story.trajectory)
+        assert found.title == journal.row(result.run).title
+        assert result.text.startswith(f"# {found.title}\n")
+        for words in (found.title, "coffee machine"):
+            assert [each.id for each in journal.iter_runs(search=words)] == [result.run]
