@@ -158,3 +158,8 @@ def test_settings_record_whose_server_a_url_is() -> None:
     assert made.base_url == {"acme": "http://h/v1"}
     changed = msgspec.structs.replace(made, models=Models.everywhere("openai/y"))
     assert (made.server_of("acme/z"), changed.server_of("openai/y")) == ("http://h/v1", None)
+
+
+def test_a_limit_in_money_that_no_json_can_carry_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="`cost` is too large"):
+        Budget(cost=Decimal("1e999"))

@@ -104,6 +104,10 @@ class Models(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(filter(None, addresses)))
 
 
+_MOST_DOLLARS = 10**12
+"""More than JSON can count to the cent in."""
+
+
 class Budget(Struct, frozen=True, kw_only=True):
     """Hard limits over the whole run, resumes included; None is no limit."""
 
@@ -130,6 +134,8 @@ class Budget(Struct, frozen=True, kw_only=True):
         cost: object = self.cost
         if isinstance(cost, int | float):
             msgspec.structs.force_setattr(self, "cost", Decimal(str(cost)))
+        if self.cost is not None and self.cost > _MOST_DOLLARS:
+            raise InvalidInput("`cost` is too large; give less")
 
 
 LIMITS = {

@@ -271,10 +271,12 @@ def _forked_task(
 def _text(story: Story, run: str, at_pass: int | None) -> str:
     if at_pass is None and isinstance(story.job, Advise) and story.text:
         return story.text
+    if not story.incumbents:
+        raise InvalidInput(f"run {run} has no text to start from; name a run that wrote one")
     decided = sum(p.decided is not None for p in story.passes)
-    if not story.incumbents or (at_pass is not None and not 0 <= at_pass <= decided):
+    if at_pass is not None and not 0 <= at_pass <= decided:
         raise InvalidInput(
-            f"run {run} has no text after pass {at_pass or 0}; it has {decided} decided passes"
+            f"run {run} has no text after pass {at_pass}; it has {decided} decided passes"
         )
     if at_pass is None:
         return story.text or ""

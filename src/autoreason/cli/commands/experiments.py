@@ -82,16 +82,14 @@ def read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedRu
     "Protocols and worlds",
     option(
         "--world NAME|FILE",
-        "A built-in world or a YAML file. Repeatable. [default: every built-in world]",
+        "A built-in world or a YAML file. [default: every built-in world]",
         name="worlds",
         multiple=True,
     ),
-    option(
-        "--protocol paper|robust", "Repeatable. [default: both]", name="protocols", multiple=True
-    ),
+    option("--protocol paper|robust", "[default: both]", name="protocols", multiple=True),
     option(
         "--set NAME=VALUE",
-        "Also play the last protocol with this changed, such as k=3. Repeatable.",
+        "Also play the last protocol with this changed, such as k=3.",
         name="changes",
         multiple=True,
     ),
