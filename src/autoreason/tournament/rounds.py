@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from autoreason.story import RecordedPass, Story
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”)]*\s+|\n+")
+_LABEL = re.compile(r"^\W*(?:reasons?|reasoning|analysis|explanation)\W*:\W*", re.IGNORECASE)
 _VERDICT = re.compile(r"^\W*(?:ranking|final ranking|order)\W", re.IGNORECASE)
 _NOUN = r"(?:(?:the\s+)?(?:text|version|candidate|draft|option|response|document|proposal)\s+)?"
 
@@ -113,7 +114,7 @@ def _sentence_about(ballot: events.BallotCast, names: Iterable[str]) -> str:
     """The first sentence that is about one of the texts, the first name first."""
     labels = dict(zip(ballot.order, ballot.labels, strict=True))
     sentences = [
-        each.strip()
+        _LABEL.sub("", each.strip())
         for each in _SENTENCE_END.split(ballot.reasoning)
         if each.strip() and ">" not in each and not _VERDICT.match(each)
     ]
