@@ -134,7 +134,7 @@ class Budget(Struct, frozen=True, kw_only=True):
         cost: object = self.cost
         if isinstance(cost, int | float):
             msgspec.structs.force_setattr(self, "cost", Decimal(str(cost)))
-        if self.cost is not None and self.cost > _MOST_DOLLARS:
+        if self.cost is not None and self.cost.is_finite() and self.cost > _MOST_DOLLARS:
             raise InvalidInput("`cost` is too large; give less")
 
 
