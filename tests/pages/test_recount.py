@@ -20,6 +20,7 @@ def test_the_recorded_rules_change_nothing(seed: int) -> None:
         recount = found.recounts[found.recorded]
         assert recount.sentence.startswith("Nothing changes")
         assert recount.until == len(story.trajectory)
+        assert not recount.more + recount.fewer
 
 
 def winner(one: RecordedPass, choice: Choice, settings: Settings, models: int) -> str:

@@ -19,6 +19,7 @@ from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.exchange import Query, Request
 from autoreason.jobs.context import JobContext
 from autoreason.knowledge_records import Knowledge, PredictorSeat
+from autoreason.pages.judges import map_judges
 from autoreason.report import numbers
 from autoreason.settings import Models, Protocol, Settings, make_settings
 from autoreason.story import CONFIRMATION, Story
@@ -277,6 +278,19 @@ def test_judges_who_rank_at_random_prefer_the_longer_text_half_of_the_time() -> 
         )
         assert at_most(outside, len(shares), 0.05)
     assert near([longer_preferred_in(each).value or 0 for each in of_any_length()], 0.5)
+
+
+@pytest.mark.parametrize("models", [1, 3])
+def test_hardly_anything_is_said_of_judges_who_rank_at_random(models: int) -> None:
+    findings = 0
+    for story in of_any_length():
+        for one in story.passes:
+            one.ballots = [
+                replace(each, model=f"random/{each.seat % models}") for each in one.ballots
+            ]
+        found = map_judges(story)
+        findings += bool(found and found.findings)
+    assert at_most(findings, len(of_any_length()), 0.05)
 
 
 def test_of_a_mixed_jury_it_is_said_that_only_other_models_do_not_share_its_taste() -> None:

@@ -37,7 +37,26 @@ class JudgeMap(NamedTuple):
     """What is beyond chance, in sentences; all together are wrong in one run of twenty at most."""
 
 
-MEASURES = (("agrees", 0.5), ("first_shown", 1 / _THREE), ("longer", 0.5))
+class Measure(NamedTuple):
+    """Something that is asked of every judge."""
+
+    name: str
+    """Of the field of `JudgeRow`."""
+    chance: float
+    more: str
+    less: str
+
+
+MEASURES = (
+    Measure("agrees", 0.5, "agrees with the others more than chance", "agrees less than chance"),
+    Measure(
+        "first_shown",
+        1 / _THREE,
+        "favours the text shown first",
+        "disfavours the text shown first",
+    ),
+    Measure("longer", 0.5, "prefers longer texts", "prefers shorter texts"),
+)
 
 
 def map_judges(story: Story) -> JudgeMap | None:
@@ -117,19 +136,11 @@ def is_beyond(share: Estimate, chance: float) -> bool:
 
 
 def _findings(rows: Sequence[JudgeRow]) -> Iterator[str]:
-    said = {
-        "agrees": ("agrees with the others more than chance", "agrees less than chance"),
-        "first_shown": ("favours the text shown first", "disfavours the text shown first"),
-        "longer": ("prefers longer texts", "prefers shorter texts"),
-    }
     for row in rows:
-        shares: list[tuple[str, float, Estimate]] = [
-            (name, chance, getattr(row, name)) for name, chance in MEASURES
-        ]
-        found = [
-            said[name][(share.value or 0.0) < chance]
-            for name, chance, share in shares
-            if is_beyond(share, chance)
-        ]
+        found = []
+        for name, chance, more, less in MEASURES:
+            share: Estimate = getattr(row, name)
+            if is_beyond(share, chance):
+                found.append(more if (share.value or 0.0) > chance else less)
         if found:
             yield f"{row.name} {listed(found)}."

@@ -48,6 +48,10 @@ class Recount(NamedTuple):
     """The last round that is as recorded; the one after it parted or was never run."""
     parted: str = ""
     """What would have won the round in which it parts from the record; empty where it does not."""
+    more: tuple[int, ...] = ()
+    """Rounds in which the text stays as recorded and has one more in its row than it had."""
+    fewer: tuple[int, ...] = ()
+    """The same with one fewer."""
 
 
 class WhatIf(NamedTuple):
@@ -150,27 +154,35 @@ def _goes_on(found: _Decision, decided: PassDecided) -> bool:
 
 def _follow(story: Story, decisions: Sequence[_Decision], k: int) -> Recount:
     row, rounds = 0, len(story.trajectory)
+    more: list[int] = []
+    fewer: list[int] = []
+
+    def ends(sentence: str, until: int, parted: str = "") -> Recount:
+        return Recount(sentence, until, parted, tuple(more), tuple(fewer))
+
     for one, found in zip(story.passes, decisions, strict=False):
         assert one.decided is not None
         if not _goes_on(found, one.decided):
             winner = describe_text(found.winner or "A", first=is_first_draft(one, story))
             parted = f"{winner} would have stayed" if not found.winner else f"{winner} would win"
-            return Recount(
+            return ends(
                 f"It would have parted from the record in round {one.number}: {parted}. "
                 "What follows is unknown and is not made up.",
                 one.number - 1,
-                parted=winner,
+                winner,
             )
         if found.winner == "A" and not one.decided.violations:
             row += found.counts
         elif found.winner:
             row = 0
+        if found.counts != one.decided.survived:
+            (more if found.counts else fewer).append(one.number)
         if row >= k and one.number < rounds:
-            return Recount(_stopped(story, one.number, rounds), one.number)
+            return ends(_stopped(story, one.number, rounds), one.number)
     ended_itself = story.delivered is not None and story.delivered.ended_by == "survivals"
     if row >= k or not ended_itself:
-        return Recount("Nothing changes: the same text after the same rounds.", rounds)
-    return Recount("The same text, but it would have gone on: what comes next is unknown.", rounds)
+        return ends("Nothing changes: the same text after the same rounds.", rounds)
+    return ends("The same text, but it would have gone on: what comes next is unknown.", rounds)
 
 
 def _stopped(story: Story, number: int, rounds: int) -> str:

@@ -136,8 +136,10 @@ def _sentences(text: str) -> list[Sentence]:
 
 # ---- drawn --------------------------------------------------------------------------------------
 
-_WIDTH, _TOP, _BAR, _GAP = 132, 26, 52, 2
-"""Of a column with its bands, of the names above, of a bar, and between two bars."""
+_WIDE, _LEAST, _MOST = 900, 132, 420
+"""Of the drawing, and of a column with its bands at least and at most."""
+_TOP, _BAR, _GAP = 26, 56, 2
+"""Of the names above, of a bar, and between two bars."""
 _HEIGHT = 330
 _ONE_BY_ONE = 600
 """Sentences up to which each has a bar of its own; beyond, neighbours of one birth share one."""
@@ -148,10 +150,11 @@ def draw(river: River) -> str:
     most = max(1, *(len(each.sentences) for each in river.columns))
     line = (_HEIGHT - _TOP) / most
     alone = sum(len(each.sentences) for each in river.columns) <= _ONE_BY_ONE
-    width = _WIDTH * (len(river.columns) - 1) + _BAR + 50
+    step = round(min(_MOST, max(_LEAST, _WIDE / len(river.columns))))
+    width = step * (len(river.columns) - 1) + _BAR + 40
     parts = []
     for at, column in enumerate(river.columns):
-        x = at * _WIDTH
+        x = at * step
         after = river.columns[at + 1].sentences if at + 1 < len(river.columns) else None
         there = {each.key: place for place, each in enumerate(after or ())}
         for rows in _runs(column.sentences, river, there, alone=alone):
@@ -164,7 +167,7 @@ def draw(river: River) -> str:
                 continue
             lands = there.get(column.sentences[rows[0]].key)
             y2 = None if lands is None else _TOP + lands * line
-            parts.append(_band(kind, x + _BAR, x + _WIDTH, (y, y2), height))
+            parts.append(_band(kind, x + _BAR, x + step, (y, y2), height))
         parts.append(f'<text x="{x}" y="14">{in_markup(column.name)}</text>')
     about = (
         "Sentences of the text after each round that changed it, by where they were first written"

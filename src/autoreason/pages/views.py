@@ -196,7 +196,7 @@ _SWAYED = {
 
 def _judges_view(found: JudgeMap) -> JudgesView:
     charts = []
-    for name, chance in MEASURES:
+    for name, chance, *_ in MEASURES:
         rows = []
         for row in found.rows:
             share: Estimate = getattr(row, name)

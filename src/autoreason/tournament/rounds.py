@@ -133,12 +133,14 @@ def _sentence_about(ballot: events.BallotCast, names: Iterable[str]) -> str:
 def unblind(text: str, ballot: events.BallotCast, *, first: bool) -> str:
     """A judge's words with `the rewrite` and the like in place of the names that this judge was given."""
     for name, label in zip(ballot.order, ballot.labels, strict=True):
-        text = re.sub(
-            rf"\b{_NOUN}[*_\"“]*\b{re.escape(label)}\b[*_\"”]*",
-            describe_text(name, first=first),
-            text,
-            flags=re.IGNORECASE,
-        )
+        known = rf"(?P<before>^|[.!?]\s+|\n)?\b{_NOUN}[*_\"“]*\b{re.escape(label)}\b[*_\"”]*"
+        means = describe_text(name, first=first)
+
+        def named(found: re.Match[str], means: str = means) -> str:
+            before = found["before"]
+            return means if before is None else f"{before}{means[:1].upper()}{means[1:]}"
+
+        text = re.sub(known, named, text, flags=re.IGNORECASE)
     return text[:1].upper() + text[1:]
 
 

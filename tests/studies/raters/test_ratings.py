@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.cli import made_up
 from tests.studies.raters.conftest import LETTER, Study
 
 from autoreason.errors import InvalidInput
+from autoreason.story import build_story
 from autoreason.studies.rating_packet import (
     LINES,
     CommentClick,
@@ -20,7 +22,15 @@ from autoreason.studies.rating_packet import (
     opening,
     unseal,
 )
-from autoreason.studies.ratings import Rankings, RatingsReport, TextStanding, conclude, read_panel
+from autoreason.studies.ratings import (
+    Rankings,
+    RatingsReport,
+    TextStanding,
+    conclude,
+    read_panel,
+    read_votes,
+    votes_report,
+)
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -174,3 +184,21 @@ def test_a_panel_is_read_from_a_file_and_what_is_not_one_is_refused(tmp_path: Pa
         path.write_text(contents)
         with pytest.raises(InvalidInput, match="names of texts, best first"):
             read_panel(path)
+
+
+def test_votes_saved_on_the_page_of_a_run_are_compared_with_its_judges(tmp_path: Path) -> None:
+    story = build_story(made_up.whole_run())
+    path = tmp_path / "votes.json"
+    votes = '{"run": "amber-fox", "rater": "Me", "saved": "2026-05-01T12:00:00Z", "rounds": [%s]}'
+    path.write_text(votes % '{"round": 1, "ranking": ["AB", "B", "A"]}')
+    report = votes_report(read_votes(path), story)
+    assert report.tasks[0].rankings == (("the merge", "the rewrite", "the first draft"),)
+    assert report.panel is not None
+    assert report.panel.tasks[0].judges == 3
+    for wrong in ('{"round": 9, "ranking": ["A", "B"]}', '{"round": 1, "ranking": ["A", "B"]}', ""):
+        path.write_text(votes % wrong)
+        with pytest.raises(InvalidInput, match="round"):
+            votes_report(read_votes(path), story)
+    path.write_text("[]")
+    with pytest.raises(InvalidInput, match="no votes"):
+        read_votes(path)

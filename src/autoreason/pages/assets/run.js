@@ -249,7 +249,10 @@ const showRecount = () => {
   for (const row of all("#recount tr")) {
     const round = Number(row.dataset.round);
     const after = parted ? (round === until + 1 ? "parted" : "unknown") : "unrun";
-    row.dataset.state = round <= until ? "same" : after;
+    const counted = (outcome.dataset.more ?? "").split(" ").includes(String(round));
+    const uncounted = (outcome.dataset.fewer ?? "").split(" ").includes(String(round));
+    const same = counted ? "more" : uncounted ? "fewer" : "same";
+    row.dataset.state = round <= until ? same : after;
     all(".parted", row)[0].textContent = `differs: ${parted}`;
   }
 };
