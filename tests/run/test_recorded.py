@@ -253,6 +253,7 @@ async def test_a_replay_is_a_report(journal: Journal) -> None:
     assert result.run in replayed._repr_html_()
     assert replayed.to_dict() == {
         "conclusion": replayed.conclusion,
+        "summary": replayed.summary(),
         "run": result.run,
         "events": replayed.events,
         "difference": None,

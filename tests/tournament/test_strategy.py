@@ -255,7 +255,7 @@ async def test_a_revision_that_changes_nothing_is_replaced_whatever_the_author()
 async def test_a_limit_that_no_revision_keeps_is_a_weakness_that_no_critic_has_to_show() -> None:
     long = " ".join(["word"] * 60)
     fresh = {"pass/1/draft/0/try/0": "Short at last."}
-    played = await told({"author": long, "reviser": long, **fresh})
+    played = await told({"author": long, "reviser": long, **fresh}, max_drafts=1)
     assert not [r for r in played.asked("critic") if r.key.startswith("pass/1/")]
     (shortened,) = played.of(PromptsShortened)
     reason = "it cannot put right what breaks the contract"

@@ -122,9 +122,8 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
         lines = [self._claimed(), f"{ends}{tried} tried, {kept or 'none'} kept."]
         saw, found = self.loop_gain, self.gain
         if saw is not None and found and not self.claimed and saw > found.gain:
-            lines[1] += (
-                f" The search itself saw {self._move(saw)}; that was chosen, do not quote it."
-            )
+            size = f"a {'fall' if self._falls(saw) else 'rise'} of {figure(abs(saw), abs(saw))}"
+            lines[1] += f" The search itself saw {size}; that was chosen, do not quote it."
         evaluations = count(self.evaluations, "evaluation")
         lines.append(" · ".join(filter(None, [evaluations, took])))
         warnings = [f"Check it: {text}." for text in (_UNCHECKED,) if text in self.claim]
@@ -154,8 +153,11 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
         return f"{verdict}: {self.metric} {size} ({low} to {high})."
 
     def _move(self, gain: float, reach: float = 0.0) -> str:
-        falls = (gain > 0) == (self.better == "lower")
-        return f"{'fell' if falls else 'rose'} by {figure(abs(gain), reach or abs(gain))}"
+        size = figure(abs(gain), reach or abs(gain))
+        return f"{'fell' if self._falls(gain) else 'rose'} by {size}"
+
+    def _falls(self, gain: float) -> bool:
+        return (gain > 0) == (self.better == "lower")
 
     @property
     def kept(self) -> tuple[TrialRow, ...]:

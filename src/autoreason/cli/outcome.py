@@ -351,7 +351,7 @@ def end_files(result: ResearchResult, options: OutputOptions, console: Console |
     write_page(result, options.html)
     if not options.quiet:
         print_summary(_summary(result), console)
-        if result.finished and result.patch:
+        if result.patch and (result.improved or result.status == "accepted"):
             print_message(f"to use it: autoreason export {result.run} --patch | git apply")
     else:
         steps = how_to_go_on(result.run, result.story, has_text=False)

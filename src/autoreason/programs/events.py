@@ -216,30 +216,36 @@ def describe_ending(event: Solved) -> str:
     return f"{ending}: {event.reason}"
 
 
-def summarize_solved(event: Solved) -> list[str]:
+def summarize_solved(event: Solved, examined: Sequence[ProgramExamined] = ()) -> list[str]:
     """Which tests the program for one problem passes, and on what the first failure was."""
     public, private = event.public, event.private
     attempts = count(event.attempts, "attempt")
     if event.program is None:
         return [f"Not solved: {event.reason}."]
-    passes = [
-        f"{f'all {each.total}' if each.passed == each.total else f'{each.passed} of {each.total}'} "
-        f"{each.which} tests"
-        for each in (public, private)
-        if each
-    ]
-    tests = " and ".join(passes)
-    failed = next((each.failed for each in (public, private) if each and each.failed), None)
+    tests = " and ".join(_passes(each) for each in (public, private) if each)
+    # The score has verdicts alone; what failed is known of the public tests.
+    seen = [each.examined for each in examined if each.program == event.program]
+    failed = next((each.failed for each in seen if each.failed), None)
     if not tests:
         return [f"Not tested: there are no tests for this problem. {attempts}."]
     if not _is_solved(event):
         last = f"It fails test {failed.number}: {describe_failure(failed)}." if failed else ""
         best = f"the best of {attempts}" if event.attempts > 1 else "the program"
-        return [f"Not solved: {best} passes {tests}.", *filter(None, [last])]
+        return [f"Not solved: {best} {tests}.", *filter(None, [last])]
     if private is None:
-        return [f"Passes {tests}; there are no private ones, so more is not known.", f"{attempts}."]
+        return [f"P{tests[1:]}; there are no private ones, so more is not known.", f"{attempts}."]
     _, _, besides = event.reason.partition("; ")
-    return [f"Solved: passes {tests}.", f"{'; '.join(filter(None, [attempts, besides]))}."]
+    return [f"Solved: {tests}.", f"{'; '.join(filter(None, [attempts, besides]))}."]
+
+
+def _passes(examined: Examined) -> str:
+    tests = f"{examined.which} tests"
+    if examined.passed == examined.total:
+        return f"passes all {examined.total} {tests}"
+    if 0 < examined.run < examined.total:
+        # The first failure ended it, so that of the others nothing is known.
+        return f"fails {examined.which} test {examined.run} of {examined.total}"
+    return f"passes {examined.passed} of {examined.total} {tests}"
 
 
 def solved_rows(event: Solved) -> list[tuple[str, str]]:

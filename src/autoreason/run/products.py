@@ -97,7 +97,8 @@ class Solution(StudyResult[LabReport]):
     def summary(self, took: str = "") -> list[str]:
         if not (self.one and self.solved and self.finished):
             return super().summary(took)
-        lines = events.summarize_solved(self.solved[-1])
+        examined = events.examined_in(self.story)
+        lines = events.summarize_solved(self.solved[-1], examined)
         assert self.story.settings is not None
         left_out = [self.solved[-1].missing, *self.story.settings.job_as(Solve).broken]
         wrong = [f"Left out: {'; '.join(filter(None, left_out))}."] if any(left_out) else []

@@ -47,7 +47,8 @@ def test_the_program_alone_goes_to_standard_output(inside: Inside) -> None:
     assert said.out == program(3, "draft/try/0") + "\n"
     end = " ".join(said.err.split())
     assert (
-        "Solved: passes all 3 public tests and all 4 private tests. 6 attempts; no two of 6" in end
+        "Solved: passes all 3 public tests and passes all 4 private tests. 6 attempts; no two of 6"
+        in end
     )
     assert "6 calls, " in end
     assert "solution on standard output" in end

@@ -188,7 +188,7 @@ def test_a_study_concludes_which_protocol_delivers_the_best_text() -> None:
     assert few.conclusion.startswith("no protocol delivers a better text")
     alone = study("paper")
     assert alone.conclusion.startswith("paper delivers quality ")
-    assert list(alone.to_dict()) == ["conclusion", "plan", "worlds", "cells"]
+    assert list(alone.to_dict()) == ["conclusion", "summary", "plan", "worlds", "cells"]
     assert "the first draft has quality 0" in alone.to_text()
 
 
