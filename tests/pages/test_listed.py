@@ -8,8 +8,9 @@ import pytest
 from tests.pages.listing import asked, listed, row, told
 from tests.run.runs import open_journal, start_run
 
-from autoreason.contract import Violation
+from autoreason.contract import Contract, Violation
 from autoreason.pages.listed import OUTCOMES, Outcome, describe_length, describe_run
+from autoreason.task import Task
 from autoreason.tournament.endings import preference
 
 
@@ -61,6 +62,17 @@ def test_limits_are_broken_where_one_is() -> None:
     assert describe_run(row(), told(violations=broken)).limits == "broken"
     assert describe_length(listed(words_before=None, words=1_200)) == "1,200"
     assert describe_length(listed(words=None)) == ""
+
+
+def test_a_check_that_is_gone_hides_no_run() -> None:
+    story = told()
+    story.task = Task(brief="Open on Sundays?", contract=Contract(checks=("gone.py:check",)))
+    story.end, story.status = None, "budget"
+    found = describe_run(row(status="budget"), story)
+    assert (found.limits, found.line) == (
+        "kept",
+        "Paused at your limit, in round 1. This is the text so far.",
+    )
 
 
 async def test_a_recorded_run_has_its_rounds_and_keeps_both_of_its_names(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def describe_run(row: RunRow, story: Story | None, line: str | None = None) -> L
         rounds=_rounds(story) if story else (),
         words_before=draft.words if draft else None,
         words=None if text is None else count_words(text),
-        limits=_limits(story, text) if story and text is not None else None,
+        limits=_limits(story) if story and text is not None else None,
         cost=row.spent.cost,
         cost_limit=settings.budget.cost if settings else None,
         created=row.created,
@@ -157,9 +157,10 @@ def _winner(slot: str) -> TextKind:
     return kind_of(slot, first=False)
 
 
-def _limits(story: Story, text: str) -> Literal["kept", "broken"] | None:
+def _limits(story: Story) -> Literal["kept", "broken"] | None:
+    """As it was recorded: a check of the user's own may be gone by now."""
     if story.task is None or story.task.contract.empty:
         return None
     if story.delivered:
         return "broken" if story.delivered.violations else "kept"
-    return "broken" if story.task.contract.violations(text) else "kept"
+    return "kept" if story.chosen and story.chosen.keeps_contract else "broken"
