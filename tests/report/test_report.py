@@ -205,7 +205,7 @@ def test_a_text_of_two_megabytes_opens(browser: Browser, tmp_path: Path) -> None
 
 def test_a_page_has_no_commands_and_no_columns_of_a_terminal() -> None:
     class Ended(Sample, frozen=True):
-        def summary(self) -> list[str]:
+        def summary(self, took: str = "") -> list[str]:  # noqa: ARG002
             return [
                 "Judges prefer a to b.",
                 "  a against b   75 %   shown",
