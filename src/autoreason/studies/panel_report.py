@@ -101,6 +101,11 @@ class EntryDuel(Struct, frozen=True, kw_only=True):
         )
 
 
+class JudgedText(Struct, frozen=True, kw_only=True):
+    name: str
+    text: str
+
+
 class JudgeRanking(Struct, frozen=True, kw_only=True):
     model: str
     ranking: tuple[str, ...] | None
@@ -142,8 +147,8 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     """Judges saw two texts at a time; the text with the most votes leads."""
     clustered: bool = False
     """What is inferred rests on whole repeats."""
-    texts: dict[str, str] = {}
-    """What was judged, by name; empty where panels of several tries are counted together."""
+    texts: tuple[JudgedText, ...] = ()
+    """What was judged; none where panels of several tries are counted together."""
     rankings: tuple[JudgeRanking, ...] = ()
     """What each judge answered, in the order in which they were asked."""
 
@@ -243,19 +248,20 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         if self.texts:
             places = {each.name: at for at, each in enumerate(self.standings, 1)}
             tones: dict[int, Tone] = {1: "first", 2: "second"}
+            texts = {each.name: each.text for each in self.texts}
             versions = [
                 Version(
                     each.name,
-                    self.texts[each.name],
+                    texts[each.name],
                     str(places[each.name]),
                     f"place {places[each.name]} · {count(each.words, 'word')}",
                     tones.get(places[each.name], ""),
                 )
                 for each in self.standings
-                if each.name in self.texts
+                if each.name in texts
             ]
-            texts = SideBySide([Try("", "", versions)], base=leader)
-            found.append(Section("The texts", texts=texts))
+            beside = SideBySide([Try("", "", versions)], base=leader)
+            found.append(Section("The texts", texts=beside))
         if self.rankings:
             found.append(Section("The rankings", tables=[_rankings(self)]))
         every = duel_chart(self, "How often judges prefer one text to another", self.duels)
@@ -669,7 +675,7 @@ def panel_report(story: Story) -> PanelReport:
     return replace(
         report(judged, words, ballots, **known),
         violations=broken,
-        texts={entry.name: entry.text for entry in story.task.entries},
+        texts=tuple(JudgedText(name=e.name, text=e.text) for e in story.task.entries),
         rankings=tuple(
             JudgeRanking(model=without_folder(e.model), ranking=e.ranking) for e in ballots
         ),
