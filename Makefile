@@ -35,7 +35,8 @@ coverage: $(READY) machine ## Run the tests and show which lines and branches no
 bytecode: $(READY)
 	@$(BIN)/pytest --collect-only -p no:cacheprovider >/dev/null 2>&1 &
 
-# A browser, bubblewrap and PostgreSQL; without them the tests that need them are skipped. MACHINE=no installs none.
+# A browser, bubblewrap and PostgreSQL, and with npm what checks scripts, into build/node; without them the tests that
+# need them are skipped. MACHINE=no installs none.
 machine:
 	@$(PYTHON) tools/machine.py $(if $(filter no,$(MACHINE)),--leave)
 

@@ -16,7 +16,6 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 _PACKAGES = {
     "chromium": (BROWSERS, "pages are tested in a browser"),
     "bubblewrap": (("bwrap",), "programs are jailed in it"),
-    "npm": (("npm",), "scripts are checked with what it fetches"),
     "postgresql": (("pg_ctlcluster", "initdb"), "journals are tested on a server"),
 }
 """Debian's packages, the commands of which one will do, and what for."""

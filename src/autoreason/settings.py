@@ -21,7 +21,7 @@ from autoreason.fields import (
     read_docs,
 )
 from autoreason.job_types import AnyJob, JobType, Refine
-from autoreason.plugins import absolute, is_own, short
+from autoreason.plugins import absolute, is_own
 
 Protocol = Literal["robust", "paper"]
 Candidates = Literal["B+AB", "B", "AB"]
@@ -407,12 +407,6 @@ def provider_of(address: str) -> str:
     """The provider that an address names; for a model of the user's own `file.py:Name`."""
     own = _OWN_MODEL.fullmatch(address)
     return own[1] if own else address.partition("/")[0]
-
-
-def short_model(address: str) -> str:
-    """An address for people: a model of one's own without the folder that its file is in."""
-    own = _OWN_MODEL.fullmatch(address)
-    return f"{short(own[1])}/{own[2]}" if own else address
 
 
 def _absolute_address(address: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -200,6 +201,27 @@ def test_a_text_of_two_megabytes_opens(browser: Browser, tmp_path: Path) -> None
     assert page.inner_text("h1").startswith("No winner")
     assert noticed == []
     page.close()
+
+
+def test_a_page_has_no_commands_and_no_columns_of_a_terminal() -> None:
+    class Ended(Sample, frozen=True):
+        def summary(self, took: str = "") -> list[str]:  # noqa: ARG002
+            return [
+                "Judges prefer a to b.",
+                "  a against b   75 %   shown",
+                "Check it: it repeats words of the items; see --evidence.",
+                "3 parts left out: see --evidence.",
+                "It ended early: the budget; autoreason fork fox goes on.",
+            ]
+
+    page = Ended(text="").to_html()
+    told = re.findall(r'<p class="lead">(.*?)</p>', page)
+    assert told == [
+        "Check it: it repeats words of the items.",
+        "3 parts left out.",
+        "It ended early: the budget.",
+    ]
+    assert "<h1>Judges prefer a to b.</h1>" in page
 
 
 def test_a_page_is_small_without_its_texts() -> None:

@@ -241,7 +241,8 @@ def program_sections(story: Story, solved: Solved) -> list[Section]:
     if attempts:
         columns = [*words("attempt"), *figures("public tests passed"), *words("ended")]
         table = Table(columns, attempts, tones=_ENDED)
-        found.append(Section("Attempts", [("", f"{solved.reason}.")], [table]))
+        reason = f"{solved.reason[:1].upper()}{solved.reason[1:]}."
+        found.append(Section("Attempts", [("", reason)], [table]))
     if tests:
         columns = [*figures("test"), *words("ended"), *figures("took"), *words("what differs")]
         found.append(Section("Public tests", tables=[Table(columns, tests, tones=_ENDED)]))

@@ -129,8 +129,10 @@ def interval_chart(
                 f"<span>{said}</span></div>{_bar(each, across)}</div>"
             )
         marks = "".join(
-            f'<span style="left:{across(tick):.1f}%">{in_markup(show(tick))}</span>'
+            f'<span style="left:{at:.1f}%;--by:{_inside(at) if scale else 50:.0f}%">'
+            f"{in_markup(show(tick))}</span>"
             for tick in ticks
+            for at in [across(tick)]
         )
         return "\n".join([*parts, f'<div class="scale" aria-hidden="true">{marks}</div></div>'])
 

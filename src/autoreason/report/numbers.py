@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -161,9 +162,14 @@ def by_chance(result: str, share: float, who: str = "judges") -> str:
     return f"{who} ranking at random give {result} {percent(share)} of the time"
 
 
+def without_folder(model: str) -> str:
+    """A model's name; of one in a file of the user's own without the folder."""
+    return re.sub(r"^.*/(?=[^/]+\.(?:py:|gguf))", "", model)
+
+
 def jury(models: Iterable[str]) -> str:
     """`my/model, asked 7 times`: so many judges are not so many opinions; of several models their names."""
-    asked = list(models)
+    asked = list(map(without_folder, models))
     names = list(dict.fromkeys(asked))
     return listed(names) if names[1:] else f"{names[0]}, asked {count(len(asked), 'time')}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ _NOTEBOOK = (
 )
 
 
+_COMMAND = re.compile(r"(?:; | · )[^;·]*(?:--\w+|\bautoreason \w+)[^;·]*|[:;] see --\w+")
+
+
 def report_page(
     heading: str,
     summary: Sequence[str],
@@ -31,7 +35,7 @@ def report_page(
     about: Mapping[str, str],
 ) -> str:
     """One file; `concluded` is the conclusion where the summary says it otherwise."""
-    first, *lines = summary
+    first, *lines = _without_commands(summary)
     opened = [each for each in sections if not (each.detail or each.folded)]
     folded = [each for each in sections if each.detail or each.folded]
     parts = [
@@ -47,6 +51,14 @@ def report_page(
     known = " · ".join(f"{name}: {text}" for name, text in about.items())
     parts += [f"<footer>{in_markup(known)}</footer>"] if known else []
     return document(heading, "\n".join(parts), styles=_STYLES, scripts=_SCRIPTS)
+
+
+def _without_commands(lines: Sequence[str]) -> Iterator[str]:
+    """The lines without columns and without commands, which are for terminals; a page has the same below."""
+    for line in lines:
+        told = _COMMAND.sub("", line)
+        if "  " not in told.strip() and not line.startswith("  "):
+            yield told if told == line or told.endswith(".") else f"{told}."
 
 
 def notebook_part(conclusion: str, sections: Sequence[Section]) -> str:

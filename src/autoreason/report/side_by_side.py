@@ -45,7 +45,9 @@ class SideBySide(NamedTuple):
     def to_html(self) -> str:
         shown = list(self._within_reach())
         numbers = {id(each): at for at, each in enumerate(shown)}
-        parts = ['<div class="side" data-show="text">', *self._matrix(numbers), *self._modes()]
+        parts = ['<div class="side" data-show="text">']
+        # Of a single try the texts say all that the matrix would.
+        parts += [*(self._matrix(numbers) if self.tries[1:] else ()), *self._modes()]
         parts += (self._texts(each, at) for at, each in enumerate(shown))
         if left := len(self.tries) - len(shown):
             which = count(left, f"more {self.noun}", f"more {_plural(self.noun)}")

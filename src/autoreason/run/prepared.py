@@ -27,6 +27,7 @@ from autoreason.models.budget import require_prices
 from autoreason.models.pool import ModelPool, require_batches
 from autoreason.models.providers import rates
 from autoreason.prompts import PromptSet, load
+from autoreason.report.numbers import without_folder
 from autoreason.report.report import Report
 from autoreason.run.driver import start
 from autoreason.run.estimate import RunEstimate, estimate_run, text_tokens, unseen_tokens
@@ -41,7 +42,6 @@ from autoreason.settings import (
     make_settings,
     providers_of,
     read_budget,
-    short_model,
 )
 from autoreason.strategies import job_class
 from autoreason.task import Task
@@ -82,7 +82,7 @@ def suite_report(row: RunRow, story: Story, journal: Journal) -> LabReport:
     assert settings is not None
     origin = {
         "Run": row.id,
-        "Models": ", ".join(map(short_model, settings.models.all())),
+        "Models": ", ".join(map(without_folder, settings.models.all())),
         "Seed": str(settings.seed),
         "Started": f"{row.created.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
     }

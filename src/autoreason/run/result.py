@@ -25,9 +25,9 @@ from autoreason.files import Place
 from autoreason.job_types import Certify
 from autoreason.jobs.context import spending
 from autoreason.journal.run_names import is_cell, owning_run
-from autoreason.report.numbers import count
+from autoreason.report.numbers import count, without_folder
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.settings import LIMITS, short_model
+from autoreason.settings import LIMITS
 from autoreason.story import Story
 from autoreason.tournament import statements
 from autoreason.tournament.endings import summarize
@@ -185,7 +185,7 @@ class Result(Report):
 
     def about(self) -> dict[str, str]:
         models = self.story.settings.models.all() if self.story.settings else ()
-        named = ", ".join(map(short_model, models))
+        named = ", ".join(map(without_folder, models))
         return {"Run": self.run, "Models": named, "Seed": str(self.seed)}
 
     @property

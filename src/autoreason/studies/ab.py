@@ -20,6 +20,7 @@ from autoreason.files import open_input, write
 from autoreason.knowledge.standing import find_standings
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 from autoreason.parsing.documents import same_text
+from autoreason.report.charts import Interval, Verdict, interval_chart
 from autoreason.report.numbers import (
     UNKNOWN,
     count,
@@ -323,6 +324,32 @@ class AbReport(Report):
             again = f"; {self.replaced:,} of an earlier report replaced" if self.replaced else ""
             sentences.append(("Records", f"{self.appended:,} appended to the folder{again}"))
         return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
+
+    def page_sections(self) -> list[Section]:
+        if self.is_unequal:
+            return self.sections()
+        control = next(arm.name for arm in self.arms if arm.code == self.control)
+        verdicts: dict[str, Verdict] = {"better": "good", "worse": "bad"}
+        rows = [
+            Interval(
+                shorten(arm.text, _SHOWN),
+                arm.difference,
+                f"{points(arm.difference)} points: {arm.verdict}",
+                verdicts.get(arm.verdict, ""),
+            )
+            for arm in self.arms
+            if arm.difference
+        ]
+        chart = interval_chart(
+            f"Points over {control}",
+            rows,
+            sides=(f"{control} does better", "the text does better"),
+            middle=0.0,
+            scale=None,
+            show=lambda value: f"{value * 100:+.3g}",
+            note="The lines hold however often you look, for all texts together (95 %).",
+        )
+        return [Section("What the test shows", charts=[chart]), *self.sections()]
 
     @property
     def _split(self) -> str:

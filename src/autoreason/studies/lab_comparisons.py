@@ -440,7 +440,7 @@ def pair_charts(pairs: Sequence[ArmPair]) -> Iterator[Chart]:
     questions = Counter(question for question, _ in together)
     for (question, measure), found in together.items():
         title = question if questions[question] == 1 else f"{question} ({measure})"
-        preferred, name = measure == "preferred", measure.replace("_", " ")
+        preferred = measure == "preferred"
         firsts = {each.first for each in found}
         first = firsts.pop() if len(firsts) == 1 else "the first"
         unlike = [each.second for each in found if each.shown != _leaves_out_zero(each)]
@@ -452,14 +452,21 @@ def pair_charts(pairs: Sequence[ArmPair]) -> Iterator[Chart]:
         yield interval_chart(
             title,
             [_interval(each) for each in found],
-            sides=("judges prefer the other", f"judges prefer {first}")
-            if preferred
-            else (f"less {name}", f"more {name}"),
+            sides=_sides(measure, first),
             middle=0.5 if preferred else 0.0,
             scale=(0.0, 1.0) if preferred else (-1.0, 1.0) if measure in SHARES else None,
             show=percent if preferred else partial(in_units, measure),
             note=f"The dot is what was seen, the line how far it can be off (95 % for all planned tests).{disagree}",
         )
+
+
+def _sides(measure: Measure, first: str) -> tuple[str, str]:
+    if measure == "preferred":
+        return "judges prefer the other", f"judges prefer {first}"
+    if measure in _MORE_IS_BETTER:
+        return "the other is ahead", f"{first} is ahead"
+    name = measure.replace("_", " ")
+    return f"less {name}", f"more {name}"
 
 
 def _leaves_out_zero(pair: ArmPair) -> bool:

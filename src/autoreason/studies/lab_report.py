@@ -78,7 +78,7 @@ _HEADINGS = {
     "rules": "Rules of research",
     "problems": "Programs",
 }
-_ARMS = "What each came to, and what it took"
+_ARMS = "Arms"
 _MAX_NAMED, _MAX_LEFT_OUT, _MAX_TREES = 5, 20, 6
 
 
@@ -190,7 +190,14 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
             for each in self.sections()
             if each.title != _ARMS
         ]
-        arms = [each for each in self.sections() if each.title == _ARMS]
+        arms = [
+            each._replace(
+                title="What each came to, and what it took",
+                tables=[table._replace(title=_ARMS) for table in each.tables],
+            )
+            for each in self.sections()
+            if each.title == _ARMS
+        ]
         return [*_charts(self), *_tries(self), *arms, *evidence]
 
     def data(self) -> list[Table]:

@@ -13,7 +13,7 @@ from autoreason.report.charts import Chart, colours, draw_legend, frame, label_a
 from autoreason.report.numbers import decimal, shorten
 from autoreason.report.table import Figure, Table, figures, words
 from autoreason.studies.lab_suite import CellFinished, CellResult, Suite
-from autoreason.tournament.voting import SLOT_NAMES, slots_and
+from autoreason.tournament.voting import SLOT_NAMES
 
 
 class TreeNode(Struct, frozen=True, kw_only=True):
@@ -115,8 +115,9 @@ def _legend(tree: TrajectoryTree, width: int, top: float) -> tuple[list[str], fl
 
 
 def _shades() -> dict[str, str]:
-    """In one order, so that a candidate has the same colour in every tree."""
-    return colours(slots_and("?"))
+    """The same for a candidate in every tree: those of the text so far, the rewrite and the merge come first."""
+    first = ("A", "B", "AB", "?")
+    return colours([*first, *(slot for slot in SLOT_NAMES if slot not in first)])
 
 
 def _draw(tree: TrajectoryTree, title: str) -> str:

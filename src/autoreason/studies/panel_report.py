@@ -31,11 +31,11 @@ from autoreason.report.numbers import (
     percent,
     percent_interval,
     positions,
+    without_folder,
 )
 from autoreason.report.report import Report, Section
 from autoreason.report.side_by_side import SideBySide, Tone, Try, Version
 from autoreason.report.table import Table, figures, words
-from autoreason.settings import short_model
 from autoreason.stats import BEYOND_CHANCE, Estimate, Test, ranks
 from autoreason.stats.ranks import Ranking
 from autoreason.stats.shares import clustered_share, even_share_test, group_values, sign_test
@@ -201,12 +201,13 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             found.append(Section("The texts", texts=texts))
         if self.rankings:
             found.append(Section("The rankings", tables=[_rankings(self)]))
-        titled = [
-            each._replace(title=each.title or "How it was counted") for each in self.sections()
-        ]
         every = duel_chart(self, "How often judges prefer one text to another", self.duels)
-        titled.insert(0, Section("All pairs", charts=[every]))
-        return [*found, *(each._replace(folded=True) for each in titled)]
+        counted = [Section("All pairs", charts=[every]), *self.sections()]
+        names = ("All pairs", "Points and votes", "How it was counted")
+        return [
+            *found,
+            *(each._replace(title=n, folded=True) for n, each in zip(names, counted, strict=True)),
+        ]
 
     def names(self) -> list[str]:
         return [each.name for each in self.standings]
@@ -217,7 +218,7 @@ def _rankings(found: PanelReport) -> Table:
     places = max(1, *(len(each.ranking or ()) for each in found.rankings))
     rows = [
         (
-            f"{at}. {short_model(each.model)}",
+            f"{at}. {each.model}",
             *(each.ranking or ("no valid answer",)),
             *[""] * (places - len(each.ranking or ("",))),
         )
@@ -376,7 +377,7 @@ def _describe_position(found: PanelReport) -> str:
 
 
 def _describe_ballots(found: PanelReport) -> str:
-    of = f", of {jury(map(short_model, found.judges))}" if found.judges else ""
+    of = f", of {jury(found.judges)}" if found.judges else ""
     flipped = "left out because the judge flipped with the order"
     abstained = f"; {found.abstained} {flipped}" if found.abstained else ""
     invalid = count(found.invalid, "invalid ballot") if found.invalid else "no invalid ballots"
@@ -437,7 +438,7 @@ def report(
             alpha=BEYOND_CHANCE / (len(every_duel) if chance is None else 1),
         ),
         abstained=abstained,
-        judges=tuple(ballot.model for ballot in ballots if ballot.model),
+        judges=tuple(without_folder(ballot.model) for ballot in ballots if ballot.model),
         pairwise=pairwise,
         clustered=clustered,
     )
@@ -612,7 +613,9 @@ def panel_report(story: Story) -> PanelReport:
         report(judged, words, ballots, **known),
         violations=broken,
         texts={entry.name: entry.text for entry in story.task.entries},
-        rankings=tuple(JudgeRanking(model=e.model, ranking=e.ranking) for e in ballots),
+        rankings=tuple(
+            JudgeRanking(model=without_folder(e.model), ranking=e.ranking) for e in ballots
+        ),
         # A suite records the lengths of all arms, also of one whose text is judged under another's name.
         words_before_cut={name: cut_from[name] for name in broken if name in cut_from},
     )

@@ -439,11 +439,6 @@ def is_revision(slot: str) -> bool:
     return slot.startswith("B")
 
 
-def slots_and(other: str) -> list[str]:
-    """The slots and what is none of them, in the order in which plots give them colours."""
-    return [*[*SLOT_NAMES][:3], other, *[*SLOT_NAMES][3:]]
-
-
 def in_tie_order(slots: Iterable[S], settings: Settings) -> list[S]:
     """Slots in the order in which ties are decided; several revisions are where B is, by number."""
     order = settings.tie_order

@@ -97,7 +97,7 @@ def test_the_files_go_to_a_folder_and_the_report_to_a_page_and_to_json(
     assert found["report"]["gain"]["gain"] > 0
     assert found["patch"].startswith("diff --git")
     assert "return 0.0" not in Path("out/better/knob.py").read_text()
-    assert "Incumbents over evaluations" in Path("page.html").read_text()
+    assert "What was kept, step by step" in Path("page.html").read_text()
 
 
 def test_nothing_kept_ends_with_status_1_and_nothing_on_standard_output(

@@ -386,7 +386,7 @@ def test_run_and_show_write_the_same_page_and_say_the_same_of_the_end(inside: In
     pages = [(inside.folder / name).read_text("utf-8") for name in ("run.html", "show.html")]
     assert pages[0] == pages[1]
     assert "How it got there" in pages[0]
-    assert ran.out.strip().splitlines()[0] in pages[0]
+    assert ran.out.strip().splitlines()[0].lstrip("# ") in pages[0]
     end = ran.err[ran.err.index("Took") :].splitlines()[:3]
     assert "\n".join(end) in shown.out
 
