@@ -23,6 +23,7 @@ from autoreason.report.numbers import count, money, shorten
 from autoreason.report.page import document
 from autoreason.stats.shares import sign_test
 from autoreason.story import CONFIRMATION, RecordedPass, Story
+from autoreason.strategies import name_drafts
 from autoreason.tournament import statements
 from autoreason.tournament.endings import short_run, spending, the_draft, took
 from autoreason.tournament.rounds import (
@@ -244,6 +245,12 @@ class RoundView(NamedTuple):
     """What opens below it: a title, a fragment and a note."""
 
     @property
+    def short(self) -> str:
+        """`rewrite won`, in the strip."""
+        said = self.told.outcome.partition(",")[0].partition(":")[0].removeprefix("the ")
+        return said.replace(" was taken without a vote", " taken")
+
+    @property
     def label(self) -> str:
         """The grid in words, for those who do not see it."""
         return "; ".join(
@@ -404,8 +411,11 @@ def _evidence(story: Story) -> list[EvidencePart]:
     parts = []
     if ended := story.delivered:
         rows = statements.evidence(ended.evidence, story, ended.violations, story.origin)
+        if is_sampling(story):
+            rows = [(label, name_drafts(text)) for label, text in rows]
         parts.append(EvidencePart("What the judges show, and what they do not", rows))
-    if decided := [each.decided for each in story.passes if each.decided]:
+    decided = [each.decided for each in story.passes if each.decided]
+    if any(each.verdict for each in decided):
         table = Markup(statements.passes_table(decided).to_html())
         parts.append(EvidencePart("Every round in points", [], table))
     return parts
