@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.cli import made_up
+from tests.run.runs import scripted, start_run
 from tests.run.solve_runs import SCRIPT, solve_set
 
 from autoreason.errors import AutoreasonError, BudgetReached
@@ -109,6 +111,12 @@ def test_every_pass_is_a_row(winners: list[str | None]) -> None:
         for at, winner in enumerate(winners, 1)
     ]
     assert [row[0] for row in passes_table(passes).rows] == [str(each.number) for each in passes]
+
+
+async def test_what_was_spent_is_known_by_role_and_adds_up(journal: Journal) -> None:
+    found = await start_run(journal, scripted())
+    assert {"author", "critic", "judge"} <= found.spent_by_role.keys()
+    assert reduce(Spent.joined, found.spent_by_role.values()).calls == found.spent.calls
 
 
 async def solve(journal: Journal, problems: int, *strategies: str, **options: Any) -> Solution:

@@ -48,14 +48,32 @@ def moments(story: Story) -> list[Moment]:
     found = [*_drafts(story)]
     ends = {each.number: each.sentence for each in rounds_of(story)}
     for one in story.passes:
-        found += _round(one, story, ends.get(one.number, ""))
+        found += (
+            _round(one, story, ends.get(one.number, ""))
+            if not is_sampling(story)
+            else [
+                Moment(
+                    f"Draft {one.number} is written: {count(each.words, 'word')}.",
+                    "draft",
+                    each.text,
+                )
+                for each in one.candidates.values()
+            ]
+        )
     return [*found, *_last_panels(story)]
 
 
-def name_text(name: str) -> str:
-    """`the text of round 3`: what a panel over finished texts is told to call one."""
+def is_sampling(story: Story) -> bool:
+    """Whether its rounds are drafts that have nothing to do with each other."""
+    return story.job is not None and story.job.is_sampling
+
+
+def name_text(name: str, story: Story) -> str:
+    """`the text of round 3`, `draft 3`: one of the texts that a run ends with a vote on."""
     words = name.split()
-    return f"the text of round {words[1]}" if words[0] == "pass" else f"the first {words[0]}"
+    if words[0] != "pass":
+        return "the first draft"
+    return f"draft {words[1]}" if is_sampling(story) else f"the text of round {words[1]}"
 
 
 def _drafts(story: Story) -> Iterator[Moment]:
@@ -145,7 +163,7 @@ def _last_panels(story: Story) -> Iterator[Moment]:
     chosen, first = story.chosen or last, story.incumbents[0]
     for ballot in story.playoff_ballots:
         judge, ranking = short_name(ballot.model), ballot.ranking
-        said = f"puts {name_text(ranking[0])} first" if ranking else "cannot be read"
+        said = f"puts {name_text(ranking[0], story)} first" if ranking else "cannot be read"
         yield Moment(f"Of all texts so far, {judge} {said}.", "kept", last.text)
     fresh = story.panels.get(CONFIRMATION)
     for ballot in fresh.ballots if fresh else ():

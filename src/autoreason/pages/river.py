@@ -9,6 +9,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from autoreason.characters import in_markup
+from autoreason.pages.film import is_sampling
 from autoreason.report.changes import split_blocks, split_sentences
 from autoreason.story import Story
 from autoreason.words import KINDS, TextKind, kind_of
@@ -79,7 +80,7 @@ class River(NamedTuple):
 
 def trace(story: Story) -> River | None:
     """The sentences of every text that stood at some time; None where there is one text, or far too much of it."""
-    if story.draft is None or len(story.incumbents) < 2:
+    if story.draft is None or len(story.incumbents) < 2 or is_sampling(story):
         return None
     texts = [(f"Round {each.since}", each.since, each.text) for each in story.incumbents]
     texts[0] = ("First draft", 0, story.incumbents[0].text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from autoreason.characters import in_markup
 from autoreason.contract import HEADING, Contract, count_words, heading_text
 from autoreason.events import BallotCast, CritiqueProblem, Slot
 from autoreason.exchange import Spent
+from autoreason.pages.film import is_sampling, name_text
 from autoreason.pages.fragments import Fragments
 from autoreason.pages.views import make_views
 from autoreason.report.changes import share_left
@@ -21,6 +23,7 @@ from autoreason.report.numbers import count, money, shorten
 from autoreason.report.page import document
 from autoreason.stats.shares import sign_test
 from autoreason.story import CONFIRMATION, RecordedPass, Story
+from autoreason.strategies import name_drafts
 from autoreason.tournament import statements
 from autoreason.tournament.endings import short_run, spending, the_draft, took
 from autoreason.tournament.rounds import (
@@ -80,7 +83,8 @@ def run_page(
         source=story.text or "",
         brief=pieces.text(story.task.brief) if story.task and story.task.brief else "",
         begun=_begun(story),
-        rounds=[*_rounds(story, pieces)],
+        rounds=[] if is_sampling(story) else [*_rounds(story, pieces)],
+        drafts=[*_drafts(story, pieces)] if is_sampling(story) else [],
         limits=limits,
         costs=[*_costs(spent_by_role or {})],
         total=spending(spent, seconds),
@@ -241,6 +245,12 @@ class RoundView(NamedTuple):
     """What opens below it: a title, a fragment and a note."""
 
     @property
+    def short(self) -> str:
+        """`rewrite won`, in the strip."""
+        said = self.told.outcome.partition(",")[0].partition(":")[0].removeprefix("the ")
+        return said.replace(" was taken without a vote", " taken")
+
+    @property
     def label(self) -> str:
         """The grid in words, for those who do not see it."""
         return "; ".join(
@@ -265,6 +275,17 @@ def _rounds(story: Story, pieces: Fragments) -> Iterator[RoundView]:
             left_out=[*_left_out(one, first=first)],
             folded=[*_folded(one, pieces, first=first)],
         )
+
+
+def _drafts(story: Story, pieces: Fragments) -> Iterator[tuple[str, str, str]]:
+    """Drafts to choose from: a name, how judges took it, and its text."""
+    firsts = Counter(each.ranking[0] for each in story.playoff_ballots if each.ranking)
+    for each in story.incumbents:
+        name = name_text(each.name, story)
+        took = f"first for {firsts[each.name]} of {count(firsts.total(), 'judge')}"
+        parts = [pieces.words(each.text), *([took] if firsts else [])]
+        chosen = ["chosen"] if story.delivered and each.name == story.origin else []
+        yield f"{name[:1].upper()}{name[1:]}", ", ".join([*parts, *chosen]), pieces.text(each.text)
 
 
 def _problems(one: RecordedPass) -> list[CritiqueProblem]:
@@ -390,8 +411,11 @@ def _evidence(story: Story) -> list[EvidencePart]:
     parts = []
     if ended := story.delivered:
         rows = statements.evidence(ended.evidence, story, ended.violations, story.origin)
+        if is_sampling(story):
+            rows = [(label, name_drafts(text)) for label, text in rows]
         parts.append(EvidencePart("What the judges show, and what they do not", rows))
-    if decided := [each.decided for each in story.passes if each.decided]:
+    decided = [each.decided for each in story.passes if each.decided]
+    if any(each.verdict for each in decided):
         table = Markup(statements.passes_table(decided).to_html())
         parts.append(EvidencePart("Every round in points", [], table))
     return parts

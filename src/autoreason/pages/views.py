@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from autoreason.pages.film import moments
 from autoreason.pages.fragments import Fragments
-from autoreason.pages.judges import MEASURES, JudgeMap, is_beyond, map_judges
+from autoreason.pages.judge_map import MEASURES, JudgeMap, is_beyond, map_judges
 from autoreason.pages.recount import RULES, TIES, Choice, Recount, WhatIf, recount_all
 from autoreason.pages.river import Birth, River, draw, trace
 from autoreason.report.charts import Interval, interval_chart

@@ -386,6 +386,7 @@ def test_run_and_show_write_the_same_page(inside: Inside) -> None:
     shown = inside("show", "--html", "show.html")
     pages = [(inside.folder / name).read_text("utf-8") for name in ("run.html", "show.html")]
     assert pages[0] == pages[1]
+    assert "How it got there" in pages[0]
     assert ran.out.strip().splitlines()[0].lstrip("# ") in pages[0]
     assert (shown.out, shown.err) == ("", "written to show.html\n")
 

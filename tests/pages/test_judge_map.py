@@ -10,7 +10,7 @@ from tests.pages.plays import SEEDS, play_story, random_script, random_story
 from tests.tournament.stage import shown_texts
 
 from autoreason.exchange import Request
-from autoreason.pages.judges import MEASURES, map_judges
+from autoreason.pages.judge_map import MEASURES, map_judges
 
 
 def ranked(key: Callable[[tuple[int, str]], float]) -> Callable[[Request], str]:
