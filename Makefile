@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 DOCS := $(VENV)/.docs-installed
 # Half of the tests wait most of the time: for limits to pass, for processes to end, for pages to load.
 WORKERS := -n 3 --dist worksteal
-# A run that a model of this size can end by itself within two minutes.
+# A run that a model of this size can end by itself, in about three minutes of processor time.
 SHORT := --prompts src/autoreason/prompts/short --passes 3 --set k=1 --set extra_judges=0 --set playoff=0 \
 	--set confirmation=3 --seed 1
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
