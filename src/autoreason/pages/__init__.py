@@ -1,1 +1,1 @@
-"""The page of a run and the list of runs."""
+"""The page of a run: its story and the views of it, all computed here, so that scripts only switch what is seen."""

@@ -33,7 +33,6 @@ from autoreason.story import Story
 from autoreason.tournament import statements
 from autoreason.tournament.endings import summarize
 from autoreason.tournament.panel import Metric
-from autoreason.tournament.rounds import short_name
 from autoreason.tournament.statements import code_voters, scores
 from autoreason.tournament.voting import SLOT_NAMES, slots_and
 
@@ -173,10 +172,7 @@ class Result(Report):
 
     def about(self) -> dict[str, str]:
         models = self.story.settings.models.all() if self.story.settings else ()
-        names = ", ".join(
-            short_name(each) if ".py:" in each or ".gguf" in each else each for each in models
-        )
-        return {"Run": self.run, "Models": names, "Seed": str(self.seed)}
+        return {"Run": self.run, "Models": ", ".join(models), "Seed": str(self.seed)}
 
     @property
     def spending(self) -> str:
