@@ -9,8 +9,9 @@ READY := $(VENV)/.ready
 DOCS := $(VENV)/.docs-installed
 # Half of the tests wait most of the time: for limits to pass, for processes to end, for pages to load.
 WORKERS := -n 3 --dist worksteal
-# A run that a model of this size can end by itself within two minutes.
-SHORT := --prompts src/autoreason/prompts/short --passes 2 --set k=1 --set extra_judges=0 --set playoff=0 --set confirmation=3 --seed 2
+# A run that a model of this size can end by itself, in about three minutes of processor time.
+SHORT := --prompts src/autoreason/prompts/short --passes 3 --set k=1 --set extra_judges=0 --set playoff=0 \
+	--set confirmation=3 --seed 1
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
 	--allow-unsafe --strip-extras --no-emit-options
 
@@ -23,8 +24,8 @@ help: ## Show this list
 demo: $(READY) ## Fetch the embedded model, refine an example brief with it and show the page of that run
 	@echo "▸ the embedded model"
 	@$(BIN)/autoreason models pull
-	@echo "▸ a run of examples/brief.md: it ends when neither a rewrite nor a merge wins a round"
-	@$(BIN)/autoreason run examples/brief.md $(SHORT)
+	@echo "▸ a run of examples/demo.md: it ends when neither a rewrite nor a merge wins a round"
+	@$(BIN)/autoreason run examples/demo.md $(SHORT)
 	@echo "▸ the page of this run"
 	@$(BIN)/autoreason view last
 

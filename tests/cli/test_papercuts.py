@@ -21,7 +21,7 @@ def test_utf_8_is_read_where_the_locale_knows_none(shell: Shell) -> None:
     plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     done = shell("run", "Über Gezeiten", *FAST, "-q", "--passes", "1", **plain)
     assert done.returncode == 0, done.stderr
-    assert "Über Gezeiten" in shell("runs").stdout
+    assert "\n1 run: " in shell("runs", "--search", "Über Gezeiten").stdout
 
 
 def test_a_file_on_a_full_disk_is_named(inside: Inside) -> None:

@@ -261,7 +261,7 @@ def test_what_is_longer_than_a_screen_goes_through_a_pager(shell: Shell) -> None
     assert "candidates" in pages.read_text()
     pages.unlink()
     assert '"passes"' in on_a_terminal("show", "--json")
-    assert "tides" in on_a_terminal("runs")
+    assert "outcome" in on_a_terminal("runs")
     assert "Pass 1" in on_a_terminal("show", "--evidence", NO_PAGER="1")
     assert "Pass 1" in shell("show", "--evidence", PAGER=pager).stdout
     assert not pages.exists()

@@ -351,7 +351,7 @@ def test_a_run_that_is_killed_goes_on_and_measures_nothing_twice(
     running.kill()
     running.wait()
     running.stderr.close()
-    assert "killed" in quick_shell("runs").stdout
+    assert "Interrupted" in quick_shell("runs").stdout
     done = shell("resume", "--progress", "lines")
     assert done.returncode == 0, done.stderr
     assert "trial 1 kept" not in done.stderr
