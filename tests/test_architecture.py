@@ -22,7 +22,7 @@ NOUNS = frozenset(
     {
         *("bounded_yaml", "characters", "contract", "errors", "events", "exchange", "fields"),
         *("files", "job_types", "keys", "knowledge_records", "plugins", "prompts", "settings"),
-        *("story", "task", "version", "words"),
+        *("story", "task", "version", "wording"),
     }
 )
 FLOORS = (

@@ -21,7 +21,7 @@ from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.rounds import Round, describe_faults
 from autoreason.tournament.voting import writes_synthesis
-from autoreason.words import KINDS
+from autoreason.wording import KINDS
 
 if TYPE_CHECKING:
     from autoreason.settings import Settings

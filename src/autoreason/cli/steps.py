@@ -12,7 +12,7 @@ from autoreason.report.numbers import count, lines
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament.rounds import Round, describe_faults, rounds_of
 from autoreason.tournament.statements import DROPPED, violations
-from autoreason.words import KINDS, kind_of, numeral
+from autoreason.wording import KINDS, kind_of, numeral
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

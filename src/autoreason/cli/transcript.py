@@ -27,7 +27,7 @@ from autoreason.report.table import WIDEST, wrap
 from autoreason.studies.lab_suite import all_cells, suite_of
 from autoreason.tournament.endings import short_run
 from autoreason.tournament.rounds import rounds_of
-from autoreason.words import KINDS
+from autoreason.wording import KINDS
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow

@@ -23,7 +23,7 @@ from autoreason.tournament.rounds import (
     short_name,
 )
 from autoreason.tournament.statements import DROPPED
-from autoreason.words import TextKind, kind_of, numeral
+from autoreason.wording import TextKind, kind_of, numeral
 
 _WRITTEN_IN_ORDER: tuple[Slot, ...] = ("B", "B1", "B2", "B3", "AB")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from autoreason.contract import count_words
 from autoreason.job_types import Lab
 from autoreason.tournament.endings import summarize
-from autoreason.words import TextKind, kind_of
+from autoreason.wording import TextKind, kind_of
 
 if TYPE_CHECKING:
     from autoreason.journal import RunRow

@@ -16,7 +16,7 @@ from autoreason.settings import Settings
 from autoreason.story import RecordedPass, Story
 from autoreason.tournament.rounds import describe_text, is_first_draft, short_name
 from autoreason.tournament.voting import BUILT_IN, count_votes, from_scores, in_tie_order, pass_size
-from autoreason.words import numeral
+from autoreason.wording import numeral
 
 TieRule = Literal["confirms nothing", "counts as kept", "goes to the challenger"]
 RULES = {

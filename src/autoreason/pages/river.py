@@ -12,7 +12,7 @@ from autoreason.characters import in_markup
 from autoreason.pages.film import is_sampling
 from autoreason.report.changes import split_blocks, split_sentences
 from autoreason.story import Story
-from autoreason.words import KINDS, TextKind, kind_of
+from autoreason.wording import KINDS, TextKind, kind_of
 
 _SIGNS = re.compile(r"[^\w\s]")
 _MOST_SENTENCES, _LONGEST = 4_000, 1_000_000

@@ -35,7 +35,7 @@ from autoreason.tournament.rounds import (
     short_name,
     unblind,
 )
-from autoreason.words import KINDS, SEVERITIES, TextKind, kind_of
+from autoreason.wording import KINDS, SEVERITIES, TextKind, kind_of
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -11,7 +11,7 @@ from autoreason.pages.listed import OUTCOMES, Kind, ListedRun, describe_length
 from autoreason.report.numbers import count, money
 from autoreason.report.page import document
 from autoreason.tournament.endings import short_run
-from autoreason.words import KINDS
+from autoreason.wording import KINDS
 
 LIST_MARK = "<!-- a list of runs, by autoreason -->"
 """By which such a page is known when it is written again."""

@@ -19,7 +19,7 @@ from autoreason.report.numbers import count, percent_interval
 from autoreason.stats import Estimate
 from autoreason.story import Story
 from autoreason.tournament.rounds import describe_text, is_first_draft
-from autoreason.words import KINDS, TextKind, kind_of, numeral
+from autoreason.wording import KINDS, TextKind, kind_of, numeral
 
 
 class Views(NamedTuple):

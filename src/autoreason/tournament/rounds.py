@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from autoreason.report.numbers import count, listed
 from autoreason.tournament.statements import DROPPED, violations
-from autoreason.words import KINDS, SEVERITIES, TextKind, kind_of
+from autoreason.wording import KINDS, SEVERITIES, TextKind, kind_of
 
 if TYPE_CHECKING:
     from autoreason import events

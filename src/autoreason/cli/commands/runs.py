@@ -16,7 +16,7 @@ from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.jobs.context import spending
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
-from autoreason.words import KINDS
+from autoreason.wording import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
