@@ -22,6 +22,9 @@ help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Fetch the embedded model, refine an example brief with it and show the page of that run
+	@echo "▸ the page of a recorded run, of a model ten times as large"
+	@mkdir -p build && cp examples/bicycle-shop.db build/bicycle-shop.db
+	@$(BIN)/autoreason --journal build/bicycle-shop.db view last
 	@echo "▸ the embedded model"
 	@$(BIN)/autoreason models pull
 	@echo "▸ a run of examples/demo.md: it ends when neither a rewrite nor a merge wins a round"
