@@ -31,7 +31,7 @@ def test_the_readme_leads_from_a_package_index_to_the_repository() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     there = with_addresses(text, "https://host/ada/autoreason", "v1.0.0")
     assert "(https://host/ada/autoreason/blob/v1.0.0/docs/writing.md#limits)" in there
-    assert "(https://host/ada/autoreason/raw/v1.0.0/docs/picture.svg)" in there
+    assert "(https://host/ada/autoreason/raw/v1.0.0/docs/run-light.png)" in there
     links = re.findall(r"\]\((.*?)\)", there)
     assert links
     assert [each for each in links if not each.startswith("https://")] == []
