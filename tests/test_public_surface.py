@@ -98,10 +98,10 @@ def test_every_class_of_ours_that_a_signature_mentions_is_offered_too(name: str)
 def test_a_type_checker_sees_what_is_offered_and_refuses_a_wrong_argument(tmp_path: Path) -> None:
     names = sorted(set(OFFERED) - {"__version__"})
     shown = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.M | re.S
+        r"^```python\n(.*?)^```", (ROOT / "docs" / "reference.md").read_text("utf-8"), re.M | re.S
     )
     assert shown
-    (tmp_path / "readme.py").write_text("\n".join(shown))
+    (tmp_path / "reference.py").write_text("\n".join(shown))
     (tmp_path / "snippet.py").write_text(
         f"import autoreason\nfrom autoreason import {', '.join(names)}, __version__\n"
         f"from autoreason.extend import {', '.join(sorted(EXTEND))}\n"
@@ -116,7 +116,7 @@ def test_a_type_checker_sees_what_is_offered_and_refuses_a_wrong_argument(tmp_pa
         "autoreason.resume('amber-fox', passes='3')\n"
         "autoreason.nonsense\n"
     )
-    files = [str(tmp_path / name) for name in ("readme.py", "snippet.py")]
+    files = [str(tmp_path / name) for name in ("reference.py", "snippet.py")]
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *files]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     refused = re.findall(r"(\w+)\.py:(\d+): error: ", done.stdout)

@@ -60,7 +60,7 @@ def ends(request: pytest.FixtureRequest, inside: Inside, monkeypatch: pytest.Mon
         assert said.status == status, said.err
         shown = STYLES.sub("", said.err)
         account, lines = [], shown.splitlines()
-        while lines and re.match(r"\s|\d+:\d\d ", lines[0]):
+        while lines and re.match(r"\s|\d+:\d\d |(?:Limits|Expect|Judges) ", lines[0]):
             account.append(lines.pop(0))
         assert account
         assert all(len(line) <= 80 for line in lines)

@@ -362,6 +362,7 @@ async def test_a_text_that_repeats_what_is_said_of_a_broken_limit_does_not_keep_
     }
     script |= {"drafts/2/try/0": COMPLAINT, "drafts/2/repair": COMPLAINT, "reviser": COMPLAINT}
     given: dict[str, Any] = {"contract": contract, "passes": 1, "max_drafts": 2, "rivals": False}
+    given["anyway"] = True
     played = await play(script, **given)
     (ready,) = played.of(DraftReady)
     assert (ready.text, len(ready.violations)) == ("Welcome to Tern Lighthouse!", 1)

@@ -14,7 +14,7 @@ from autoreason.cli import steps
 from autoreason.cli.live import Call, Live, View
 from autoreason.cli.lookup import is_contest
 from autoreason.cli.progress import describe_progress, describe_spending, describe_time
-from autoreason.keys import Key
+from autoreason.keys import Key, pass_key, sub_key
 from autoreason.report.numbers import count, duration, shorten
 from autoreason.report.table import lay_out
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass
@@ -206,7 +206,7 @@ _ROLES = {
 
 def _round_steps(live: Live, one: RecordedPass, settings: Settings) -> list[Step]:
     """In the order in which they are done; between two calls the next step is on its way."""
-    stage = f"pass/{one.number}"
+    stage = pass_key(one.number)
     found = {
         "critic": _critic(one),
         "rewrite": steps.describe_challengers(one, "B"),
@@ -215,7 +215,7 @@ def _round_steps(live: Live, one: RecordedPass, settings: Settings) -> list[Step
     }
     names = [name for name in found if name != "merge" or writes_synthesis(settings)]
     asked = {
-        name: [call for role in _ROLES[name] for call in _asked(live, role, f"{stage}/")]
+        name: [call for role in _ROLES[name] for call in _asked(live, role, sub_key(stage, ""))]
         for name in names
     }
     last = max((at for at, name in enumerate(names) if found[name]), default=-1)

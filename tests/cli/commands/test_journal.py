@@ -58,7 +58,7 @@ def test_no_runs_yet_is_no_mistake(shell: Shell) -> None:
 
 def test_show_tells_the_story(finished: Shell) -> None:
     title, first, blank, *rounds, end, more = finished("show").stdout.splitlines()
-    assert title.startswith(f"{BRIEF} · ")
+    assert re.search(r" · [a-z]+-[a-z]+ · ", title)
     assert first.endswith(".")
     assert (blank, end) == ("", "")
     assert rounds[0].startswith("○ first draft  ")
