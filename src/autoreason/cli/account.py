@@ -152,13 +152,13 @@ def _opening(story: Story) -> list[Line]:
     method = describe_method(story)
     single = f" · {statements.ONE_VOTE}" if settings.judges == 1 else ""
     metric = task.work if isinstance(task.work, Metric) else None
-    told = {
+    said = {
         "models": method,
         "metric": f"{metric.evaluate}, as a {metric.role}" if metric else "",
         "predictor": statements.predictor_seat(task, settings),
         "contract": " ".join(task.contract.rules()),
     }
-    lines = [Line("", about, text, RECORD) for about, text in told.items() if text]
+    lines = [Line("", about, text, RECORD) for about, text in said.items() if text]
     return [Line("", "", f"{task.title} · {method}{single}"), *lines]
 
 
@@ -216,12 +216,12 @@ def _examined(event: ProgramExamined) -> str:
 
     if not event.program:
         return "no program in the answer"
-    told = f"{numbers.lines(event.program)}; {describe_examined(event.examined)}"
+    said = f"{numbers.lines(event.program)}; {describe_examined(event.examined)}"
     failed = event.examined.failed
     if failed is None:
-        return told
+        return said
     reason = failed.detail or failed.difference or (failed.trace.strip().splitlines() or [""])[-1]
-    return f"{told}; test {failed.number}{f': {reason}' if reason else ' is the first'}"
+    return f"{said}; test {failed.number}{f': {reason}' if reason else ' is the first'}"
 
 
 def describe_method(story: Story) -> str:

@@ -219,8 +219,8 @@ def describe_challengers(one: RecordedPass, *slots: str) -> str:
         for each in one.dropped
         if each.slot.rstrip("123") in slots and each.slot not in one.candidates
     ]
-    told = [describe_written(each) for each in ready]
+    parts = [describe_written(each) for each in ready]
     if dropped:
         several = f"{numeral(len(dropped))} " if len(dropped) > 1 else ""
-        told.append(f"{several}{describe_dropped(dropped[-1])}")
-    return "; ".join(told)
+        parts.append(f"{several}{describe_dropped(dropped[-1])}")
+    return "; ".join(parts)

@@ -193,8 +193,8 @@ class Journal:
         """Add a new run under a free name or this one, together with its first event; returns the name."""
         run, at = name or self.new_run_id(), now()
         title = codec.write_text(title)
-        told = (run, title, "running", at, at, version, started.forked_from)
-        row = (*told, f"{title}\n{run}".casefold(), _uses(started.settings))
+        known = (run, title, "running", at, at, version, started.forked_from)
+        row = (*known, f"{title}\n{run}".casefold(), _uses(started.settings))
         first = codec.event_row(run, 1, started)
         await self._get_writer().commit(run, writer.begin_run(row, first))
         self._last_seq[run] = 1

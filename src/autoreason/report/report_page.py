@@ -56,9 +56,9 @@ def report_page(
 def _without_commands(lines: Sequence[str]) -> Iterator[str]:
     """The lines without columns and without commands, which are for terminals; a page has the same below."""
     for line in lines:
-        told = _COMMAND.sub("", line)
-        if "  " not in told.strip() and not line.startswith("  "):
-            yield told if told == line or told.endswith(".") else f"{told}."
+        shown = _COMMAND.sub("", line)
+        if "  " not in shown.strip() and not line.startswith("  "):
+            yield shown if shown == line or shown.endswith(".") else f"{shown}."
 
 
 def notebook_part(conclusion: str, sections: Sequence[Section]) -> str:

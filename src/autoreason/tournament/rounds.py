@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from autoreason.report.numbers import count, listed
+from autoreason.report.numbers import count, listed, without_folder
 from autoreason.tournament.statements import DROPPED, violations
 from autoreason.wording import KINDS, SEVERITIES, TextKind, kind_of
 
@@ -168,7 +168,7 @@ def judges_named(ballots: Iterable[events.BallotCast]) -> str:
 
 def short_name(model: str) -> str:
     """A model's name without its provider; of one in a file, or made by code in one, without its folder."""
-    folder, own, name = model.partition(".py:")
-    if own:
-        return f"{folder.rpartition('/')[2]}{own}{name}"
-    return model.rstrip("/").rpartition("/")[2].removesuffix(".gguf") or model
+    name = without_folder(model)
+    if ".py:" in name:
+        return name
+    return name.rstrip("/").rpartition("/")[2].removesuffix(".gguf") or model
