@@ -1,12 +1,15 @@
-"""Makes docs/run-light.png and docs/run-dark.png: the page of the recorded run in examples/, in a real browser.
+"""Pictures of pages in a real browser.
 
-Usage: python tools/picture.py
+Usage: python tools/picture.py                      docs/run-light.png and -dark.png, of the run in examples/
+       python tools/picture.py FOLDER PAGE.html…    each page whole, at two widths, light and dark
 """
 
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -18,28 +21,52 @@ from autoreason.run.record import recorded_result
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "examples" / "bicycle-shop.db"
-WIDTH, HEIGHT = 1280, 900
+WIDTHS = (400, 1280)
+HEIGHT = 900
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+def take(pictures: dict[Path, tuple[Path, int, Literal["light", "dark"]]], *, whole: bool) -> None:
+    """A picture of a page at a width in a colour scheme, for each path."""
+    program = next(filter(None, map(shutil.which, BROWSERS)))
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for path, (page, width, scheme) in pictures.items():
+            shown = browser.new_page(color_scheme=scheme)
+            shown.set_viewport_size({"width": width, "height": HEIGHT})
+            shown.goto(page.resolve().as_uri())
+            shown.screenshot(path=path, full_page=whole)
+            shown.close()
+            print(path)
+        browser.close()
+
+
+def write_record(folder: Path) -> Path:
+    """The page of the recorded run."""
+    copy, page = folder / "run.db", folder / "run.html"
+    # Opening a journal writes beside it.
+    shutil.copy(RECORD, copy)
+    with Journal.open(copy, create=False) as journal:
+        row = journal.find("last")
+        page.write_text(recorded_result(row, journal.story(row.id), journal).to_html(), "utf-8")
+    return page
 
 
 def main() -> None:
-    """Take both pictures."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy, page = Path(folder, "run.db"), Path(folder, "run.html")
-        # Opening a journal writes beside it.
-        shutil.copy(RECORD, copy)
-        with Journal.open(copy, create=False) as journal:
-            row = journal.find("last")
-            page.write_text(recorded_result(row, journal.story(row.id), journal).to_html(), "utf-8")
-        program = next(filter(None, map(shutil.which, BROWSERS)))
-        with sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-            schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-            for scheme in schemes:
-                shown = browser.new_page(color_scheme=scheme)
-                shown.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-                shown.goto(page.as_uri())
-                shown.screenshot(path=ROOT / "docs" / f"run-{scheme}.png")
-            browser.close()
+    """The recorded run, or the pages that are named."""
+    if sys.argv[1:]:
+        folder, *pages = map(Path, sys.argv[1:])
+        folder.mkdir(parents=True, exist_ok=True)
+        each = product(pages, WIDTHS, SCHEMES)
+        take({folder / f"{one[0].stem}-{one[1]}-{one[2]}.png": one for one in each}, whole=True)
+    else:
+        with tempfile.TemporaryDirectory() as temporary:
+            page = write_record(Path(temporary))
+            docs = ROOT / "docs"
+            take(
+                {docs / f"run-{each}.png": (page, WIDTHS[-1], each) for each in SCHEMES},
+                whole=False,
+            )
 
 
 if __name__ == "__main__":
