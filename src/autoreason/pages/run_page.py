@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from markupsafe import Markup
@@ -20,7 +19,7 @@ from autoreason.pages.fragments import Fragments
 from autoreason.pages.views import make_views
 from autoreason.report.changes import share_left
 from autoreason.report.numbers import count, money, shorten
-from autoreason.report.page import document
+from autoreason.report.page import fill_page
 from autoreason.stats.shares import sign_test
 from autoreason.story import CONFIRMATION, RecordedPass, Story
 from autoreason.strategies import name_drafts
@@ -36,9 +35,6 @@ from autoreason.tournament.rounds import (
     unblind,
 )
 from autoreason.wording import KINDS, SEVERITIES, TextKind, kind_of
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 ASSETS = Path(__file__).parent / "assets"
 _LITTLE_LEFT = 0.4
@@ -64,15 +60,15 @@ def run_page(
     seconds: float | None = None,
     spent_by_role: Mapping[str, Spent] | None = None,
     about: Mapping[str, str] | None = None,
-    links: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """One self-contained file; `summary` are the lines that end the run, `links` the pages beside it."""
+    """One self-contained file; `summary` are the lines that end the run."""
     pieces = Fragments()
     facts = took(story, spent, seconds, short_run(run))
     outcome, *others = [line for line in summary if line != facts] or [f"Run {run}"]
     views, limits = make_views(story, pieces, run), check_limits(story)
     title = page_title(story) or f"Run {run}"
-    body = _template().render(
+    return fill_page(
+        ASSETS / "run.html",
         title=title,
         outcome=outcome,
         lead=others[0] if others else "",
@@ -97,13 +93,6 @@ def run_page(
         views=views,
         pieces=pieces,
     )
-    return document(
-        title,
-        Markup(body),
-        styles=[ASSETS / "run.css"],
-        scripts=[ASSETS / "run.js"],
-        links=links,
-    )
 
 
 def page_title(story: Story) -> str:
@@ -111,28 +100,6 @@ def page_title(story: Story) -> str:
     if found := HEADING.search(story.text or ""):
         return shorten(heading_text(found[2]), 80)
     return story.task.title.rstrip(".") if story.task else ""
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    def finalize(value: object) -> Markup:
-        # Autoescape alone would leave signs that reorder a text or steer a terminal.
-        if isinstance(value, Markup):
-            return value
-        text = str(value)
-        return Markup(text if text.isalnum() else in_markup(text))
-
-    house = Environment(
-        loader=FileSystemLoader(ASSETS),
-        autoescape=True,
-        finalize=finalize,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return house.get_template("run.html")
 
 
 # ---- outcome ------------------------------------------------------------------------------------

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count, groupby
+from itertools import count, cycle, groupby
 from math import ceil, floor, log10
 from typing import Literal, NamedTuple
 
 from autoreason.characters import in_markup
 from autoreason.report.numbers import percent, shorten
-from autoreason.report.page import ASSETS, read_asset
+from autoreason.report.page import ASSETS, fill, read_asset
 from autoreason.report.table import Figure, Table, figures, words
 from autoreason.stats import Estimate
 
-_SQUARE, _TRIANGLE = "M-4-4H4V4H-4Z", "M0-5L5 4H-5Z"
-_DIAMOND, _CIRCLE = "M0-5.5L5.5 0L0 5.5L-5.5 0Z", "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z"
+_CIRCLE = "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z"
+_MARKS = ("M-4-4H4V4H-4Z", "M0-5L5 4H-5Z", "M0-5.5L5.5 0L0 5.5L-5.5 0Z", _CIRCLE)
 _SHADES = (
-    ("#123c73", _SQUARE),
-    ("#1f7a1f", _TRIANGLE),
-    ("#9a35c9", _DIAMOND),
-    ("#5f666f", _CIRCLE),
-    ("#b3530a", _SQUARE),
-    ("#0b7285", _TRIANGLE),
-    ("#a02c1a", _DIAMOND),
-    ("#835000", _CIRCLE),
-    ("#3b5bdb", _SQUARE),
-    ("#a61e6b", _TRIANGLE),
+    *("#123c73", "#1f7a1f", "#9a35c9", "#5f666f", "#b3530a"),
+    *("#0b7285", "#a02c1a", "#835000", "#3b5bdb", "#a61e6b"),
 )
-"""Colours on paper and shapes, so that nothing rests on colour alone; pages have others for the dark."""
-_SHAPES = {f"var(--plot-{at},{light})": shape for at, (light, shape) in enumerate(_SHADES)}
+_SHAPES = {
+    f"var(--plot-{at},{shade})": shape
+    for at, (shade, shape) in enumerate(zip(_SHADES, cycle(_MARKS), strict=False))
+}
+"""By colour, so that nothing rests on colour alone; pages have other colours for the dark."""
 STYLES = ASSETS / "charts.css"
 _WIDTH, _PLAIN, _LINE, _LETTER, _EDGE = 480, 160, 18, 6.6, 16
 """Pixels: of a picture, of the height of its axes, of a line of words, of a letter, and at the edges."""
@@ -67,8 +62,6 @@ Verdict = Literal["", "good", "bad", "shown"]
 """What an interval shows: better, worse, a difference that is neither, or nothing."""
 _ROOM = 0.08
 """Left free beside the ends, so that no line ends at the edge."""
-_FEW = 4
-"""Lines of a chart that may be tall."""
 _TONES = {"good": "rewrite", "bad": "bad", "shown": "kept", "": "draft"}
 
 
@@ -96,45 +89,41 @@ def interval_chart(
 
     The scale is that of a share, or what the intervals need where it is None.
     """
-    drawn = [each for each in rows if each.found.low is not None and each.found.high is not None]
-    ends = [end for each in drawn for end in (each.found.low, each.found.high) if end is not None]
-    low, high = scale or _with_room(*_limits([*ends, middle]))
-    across = Scale(low, high, 0.0, 100.0)
-    ticks = [low, (low + high) / 2, high] if scale else list(_ticks(ends, low, high, 4))
-    numbers = Table(
-        [*words("", "shown"), *figures("value", "from", "to")],
-        [
-            (
-                *(each.label, bool(each.verdict)),
-                *(
-                    None if value is None else Figure(value, show(value))
-                    for value in (each.found.value, each.found.low, each.found.high)
-                ),
-            )
-            for each in rows
-        ],
-    )
+    ends = [end for each in rows for end in (each.found.low, each.found.high) if end is not None]
+    low, high = scale or _limits([*ends, middle])
+    if scale:
+        ticks = [low, (low + high) / 2, high]
+    else:
+        low, high = low - _ROOM * (high - low), high + _ROOM * (high - low)
+        ticks = list(_ticks(ends, low, high, 4))
+    columns = [*words("", "shown"), *figures("value", "from", "to")]
+    numbers = [
+        (
+            each.label,
+            bool(each.verdict),
+            *(
+                None if end is None else Figure(end, show(end))
+                for end in (each.found.value, each.found.low, each.found.high)
+            ),
+        )
+        for each in rows
+    ]
+
+    def place(found: Estimate, x: Scale) -> list[float]:
+        """Where the line begins, the dot is, and the line ends; nothing where there is no interval."""
+        if found.low is None or found.value is None or found.high is None:
+            return []
+        return [x.within(end) for end in (found.low, found.value, found.high)]
 
     def on_page() -> str:
-        zero = f"--middle:{_inside(across(middle)):.1f}%"
-        kind = "forest compact" if len(rows) > _FEW else "forest"
-        parts = [f'<div class="{kind}" style="{zero}">']
-        if any(sides):
-            left, right = map(in_markup, sides)
-            parts.append(f'<div class="sides"><span>← {left}</span><span>{right} →</span></div>')
-        for each in rows:
-            label, said = in_markup(each.label), in_markup(each.said)
-            parts.append(
-                f'<div class="row {_TONES[each.verdict]}"><div class="label"><b>{label}</b>'
-                f"<span>{said}</span></div>{_bar(each, across)}</div>"
-            )
-        marks = "".join(
-            f'<span style="left:{at:.1f}%;--by:{_inside(at) if scale else 50:.0f}%">'
-            f"{in_markup(show(tick))}</span>"
-            for tick in ticks
-            for at in [across(tick)]
+        x = Scale(low, high, 0.0, 100.0)
+        return fill(
+            ASSETS / "forest.html",
+            rows=[(each, _TONES[each.verdict], place(each.found, x)) for each in rows],
+            sides=sides,
+            middle=x.within(middle),
+            ticks=[(show(tick), x.within(tick), x(tick) if scale else 50) for tick in ticks],
         )
-        return "\n".join([*parts, f'<div class="scale" aria-hidden="true">{marks}</div></div>'])
 
     def draw() -> str:
         x = Scale(low, high, 2.0 * _EDGE, _WIDTH - 2.0 * _EDGE)
@@ -145,50 +134,19 @@ def interval_chart(
             y += _LINE
         top = y - 8
         for each in rows:
-            parts += [
-                label_at(each.label, _EDGE, y + 8),
-                label_at(each.said, _EDGE, y + 24, "muted"),
-            ]
-            if each in drawn:
-                ends = [
-                    min(max(x(each_end or 0.0), x.start), x.end)
-                    for each_end in (each.found.low, each.found.value, each.found.high)
-                ]
-                parts += [
-                    f'<path class="reach {_TONES[each.verdict]}" d="M{ends[0]:.1f} {y + 38:.1f}H{ends[2]:.1f}"/>',
-                    f'<circle class="{_TONES[each.verdict]}" cx="{ends[1]:.1f}" cy="{y + 38:.1f}" r="5"/>',
-                ]
+            parts.append(label_at(each.label, _EDGE, y + 8))
+            parts.append(label_at(each.said, _EDGE, y + 24, "muted"))
+            if at := place(each.found, x):
+                tone, line = _TONES[each.verdict], y + 38
+                parts.append(f'<path class="reach {tone}" d="M{at[0]} {line}H{at[2]}"/>')
+                parts.append(f'<circle class="{tone}" cx="{at[1]}" cy="{line}" r="5"/>')
             y += 58
-        parts.append(f'<path class="lead" d="M{x(middle):.1f} {top:.1f}V{y:.1f}"/>')
+        parts.append(f'<path class="lead" d="M{x(middle):.1f} {top}V{y}"/>')
         parts += [label_at(show(tick), x(tick), y + 14, "muted", "middle") for tick in ticks]
         return frame(title, _WIDTH, y + 24, parts)
 
-    about = f"The dotted line: {middle_label}." if middle_label else ""
-    return Chart(title, numbers, draw, on_page, " ".join(filter(None, [note, about])))
-
-
-def _bar(row: Interval, across: Scale) -> str:
-    found = row.found
-    if found.low is None or found.high is None:
-        return '<div class="bar"></div>'
-    start, end = _inside(across(found.low)), _inside(across(found.high))
-    dot = (
-        ""
-        if found.value is None
-        else f'<i class="dot" style="left:{_inside(across(found.value)):.1f}%"></i>'
-    )
-    return (
-        f'<div class="bar"><i class="reach" style="left:{start:.1f}%;width:{max(end - start, 0.5):.1f}%">'
-        f"</i>{dot}</div>"
-    )
-
-
-def _with_room(low: float, high: float) -> tuple[float, float]:
-    return low - _ROOM * (high - low), high + _ROOM * (high - low)
-
-
-def _inside(place: float) -> float:
-    return min(100.0, max(0.0, place))
+    note = f"{note} The dotted line: {middle_label}.".lstrip()
+    return Chart(title, Table(columns, numbers), draw, on_page, note)
 
 
 # ---- lines and steps ---------------------------------------------------------------------------
@@ -233,6 +191,10 @@ class Scale(NamedTuple):
 
     def __call__(self, value: float) -> float:
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+    def within(self, value: float) -> float:
+        """The place of a value, at an end where it is beyond; in tenths."""
+        return round(min(max(self(value), self.start), self.end), 1)
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from autoreason.characters import in_markdown, without_controls
 from autoreason.errors import InvalidInput
+from autoreason.report.numbers import capital
 from autoreason.report.section import Section as Section
 from autoreason.report.table import WIDEST, Table, lay_out, wrap
 
@@ -56,7 +57,7 @@ class Report:
         """The conclusion with a capital and a full stop; a name stays as it is written."""
         text = self.conclusion
         if not text.startswith(tuple(self.names())):
-            text = text[:1].upper() + text[1:]
+            text = capital(text)
         return text if text.endswith((".", "!", "?")) else f"{text}."
 
     def to_dict(self) -> dict[str, Any]:
