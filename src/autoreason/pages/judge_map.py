@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from autoreason.contract import count_words
 from autoreason.events import BallotCast
-from autoreason.report.numbers import listed
+from autoreason.report.charts import Chart, Interval, interval_chart
+from autoreason.report.numbers import listed, percent_interval
+from autoreason.report.table import Table, figures, words
 from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share, group_values
 from autoreason.story import RecordedPass, Story
@@ -31,12 +33,6 @@ class JudgeRow(NamedTuple):
     """How often it prefers the longer of two texts; chance is a half."""
 
 
-class JudgeMap(NamedTuple):
-    rows: Sequence[JudgeRow]
-    findings: Sequence[str]
-    """What is beyond chance, in sentences; all together are wrong in one run of twenty at most."""
-
-
 class Measure(NamedTuple):
     """Something that is asked of every judge."""
 
@@ -45,18 +41,55 @@ class Measure(NamedTuple):
     chance: float
     more: str
     less: str
+    title: str
+    short: str
 
 
+# fmt: off
 MEASURES = (
-    Measure("agrees", 0.5, "agrees with the others more than chance", "agrees less than chance"),
     Measure(
-        "first_shown",
-        1 / _THREE,
-        "favours the text shown first",
-        "disfavours the text shown first",
+        "agrees", 0.5, "agrees with the others more than chance", "agrees less than chance",
+        "Prefers the same of two texts as another judge", "agrees with others",
     ),
-    Measure("longer", 0.5, "prefers longer texts", "prefers shorter texts"),
+    Measure(
+        "first_shown", 1 / _THREE, "favours the text shown first", "disfavours the text shown first",
+        "Puts the text first that it was shown first", "first shown is first",
+    ),
+    Measure(
+        "longer", 0.5, "prefers longer texts", "prefers shorter texts",
+        "Prefers the longer of two texts", "prefers longer",
+    ),
 )
+# fmt: on
+
+
+class JudgeMap(NamedTuple):
+    rows: Sequence[JudgeRow]
+    findings: Sequence[str]
+    """What is beyond chance, in sentences; all together are wrong in one run of twenty at most."""
+
+    def charts(self) -> Iterator[Chart]:
+        for each in MEASURES:
+            shares = [(row.name, getattr(row, each.name)) for row in self.rows]
+            yield interval_chart(
+                each.title,
+                [
+                    Interval(
+                        name,
+                        share,
+                        percent_interval(share),
+                        "shown" * is_beyond(share, each.chance),
+                    )
+                    for name, share in shares
+                ],
+                middle=each.chance,
+            )
+
+    def table(self) -> Table:
+        return Table(
+            [*words("judge"), *figures("rankings", *(each.short for each in MEASURES))],
+            [(row.name, row.ballots, *map(percent_interval, row[2:])) for row in self.rows],
+        )
 
 
 def map_judges(story: Story) -> JudgeMap | None:
@@ -138,7 +171,7 @@ def is_beyond(share: Estimate, chance: float) -> bool:
 def _findings(rows: Sequence[JudgeRow]) -> Iterator[str]:
     for row in rows:
         found = []
-        for name, chance, more, less in MEASURES:
+        for name, chance, more, less, *_ in MEASURES:
             share: Estimate = getattr(row, name)
             if is_beyond(share, chance):
                 found.append(more if (share.value or 0.0) > chance else less)

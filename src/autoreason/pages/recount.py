@@ -15,7 +15,7 @@ from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import RecordedPass, Story
 from autoreason.tournament.rounds import describe_text, is_first_draft, short_name
-from autoreason.tournament.voting import BUILT_IN, count_votes, from_scores, in_tie_order, pass_size
+from autoreason.tournament.voting import count_votes, from_scores, in_tie_order, pass_size
 from autoreason.wording import numeral
 
 TieRule = Literal["confirms nothing", "counts as kept", "goes to the challenger"]
@@ -59,10 +59,10 @@ class WhatIf(NamedTuple):
 
     judges: Sequence[tuple[str, int]]
     """Those who can be left out, with how many rankings they gave."""
-    rules: Sequence[str]
     ks: Sequence[int]
     recorded: Choice
     recounts: dict[Choice, Recount]
+    """In the order of judges, rules, ties and rows."""
 
 
 def judge_of(ballot: BallotCast, models: int) -> str:
@@ -79,16 +79,15 @@ def recount_all(story: Story) -> WhatIf | None:
     models = len({ballot.model for one in judged for ballot in one.ballots})
     asked = Counter(judge_of(b, models) for one in judged for b in one.ballots if b.ranking)
     judges = sorted(asked.items())[:12]
-    rules = list(BUILT_IN)
     ks = sorted({*range(1, _MOST_K + 1), settings.k})
     recorded = Choice("", settings.voting, TIES[settings.ties_survive], settings.k)
     names = ["", *(name for name, _ in judges)]
     recounts: dict[Choice, Recount] = {}
-    for without, rule in product(names, rules):
+    for without, rule in product(names, RULES):
         for ties, decisions in _decisions(story, settings, without, rule, models).items():
             for k in ks:
                 recounts[Choice(without, rule, ties, k)] = _follow(story, decisions, k)
-    return WhatIf(judges, rules, ks, recorded, recounts)
+    return WhatIf(judges, ks, recorded, recounts)
 
 
 class _Decision(NamedTuple):

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from autoreason.characters import in_markup
 from autoreason.pages.film import is_sampling
-from autoreason.report.changes import split_blocks, split_sentences
+from autoreason.report.changes import MARKS, split_blocks, split_sentences
+from autoreason.report.numbers import capital
 from autoreason.story import Story
-from autoreason.wording import KINDS, TextKind, kind_of
+from autoreason.wording import KINDS, TextKind, kind_of, numeral
 
 _SIGNS = re.compile(r"[^\w\s]")
 _MOST_SENTENCES, _LONGEST = 4_000, 1_000_000
@@ -30,11 +31,8 @@ class Birth(NamedTuple):
 
     @property
     def name(self) -> str:
-        return "the first draft" if not self.number else f"round {self.number}, the {self.word}"
-
-    @property
-    def word(self) -> str:
-        return KINDS[self.kind].name
+        the = KINDS[self.kind].the
+        return f"round {self.number}, {the}" if self.number else "the first draft"
 
 
 class Sentence(NamedTuple):
@@ -76,6 +74,22 @@ class River(NamedTuple):
     @property
     def result(self) -> Sequence[Sentence]:
         return self.columns[-1].sentences
+
+    @property
+    def sentence(self) -> str:
+        """How much of the result is old, and how much was rescued."""
+        old = sum(not self.birth(each).number for each in self.result)
+        said = f"{numeral(old) if old else 'none'} of the {len(self.result)} sentences and headings"
+        found = f"{capital(said)} of the result {'is' if old == 1 else 'are'} from the first draft."
+        if alive := sum(self.birth(each).lost for each in self.result):
+            were, live = ("was", "lives") if alive == 1 else ("were", "live")
+            found += f" {capital(numeral(alive))} {were} born in a text that lost, and {live} on."
+        return found
+
+    def runs(self, block: Sequence[Sentence]) -> Iterator[tuple[Birth, str]]:
+        """Neighbours of one birth, joined."""
+        for birth, run in groupby(block, key=self.birth):
+            yield birth, " ".join(MARKS.sub("", each.text) for each in run)
 
 
 def trace(story: Story) -> River | None:

@@ -15,7 +15,7 @@ _HEADING = re.compile(r"(#{1,6})\s+(.*)")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(.*)")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?:\*\*|[\"”’)])*\s+(?=\S)")
-_MARKS = re.compile(r"\*\*|__|`")
+MARKS = re.compile(r"\*\*|__|`")
 _SIGNS = re.compile(r"[^\w\s]")
 _BLOCK_LIKE, _SENTENCE_LIKE = 0.22, 0.3
 """Shares of words that two blocks, or two sentences, must have in common to be one that changed."""
@@ -121,7 +121,7 @@ def to_html(before: str, after: str) -> str:
 
 
 def _mark(change: Change, *, code: bool) -> str:
-    text = in_markup(change.text if code else _MARKS.sub("", change.text))
+    text = in_markup(change.text if code else MARKS.sub("", change.text))
     tag = {"same": "", "gone": "del", "new": "ins"}[change.kind]
     return f"<{tag}>{text}</{tag}>" if tag else text
 
