@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -45,6 +45,11 @@ _ROLES = {
     "synthesizer": "Merges",
     "judge": "Judges",
 }
+_FUNCTIONS: dict[str, Any] = {
+    each.__name__: each
+    for each in (describe_text, draw, kind_of, money, name_text, short_name, unblind)
+}
+"""Those by which the template names things."""
 
 
 def run_page(
@@ -101,17 +106,14 @@ def run_page(
         points=statements.passes_table(decided) if any(e.verdict for e in decided) else None,
         about=about or {},
         pieces=Fragments(),
-        # Words and drawings
         kinds=KINDS,
         severities=SEVERITIES,
         roles=_ROLES,
         rules=RULES,
         ties=TIES,
         statements=statements,
-        draw=draw,
         left_out=_left_out,
-        **{each.__name__: each for each in (describe_text, kind_of, money, name_text)},
-        **{each.__name__: each for each in (short_name, unblind)},
+        **_FUNCTIONS,
     )
 
 
