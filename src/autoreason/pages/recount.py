@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache, partial
 from itertools import product
 from typing import Literal, NamedTuple
 
@@ -64,6 +65,16 @@ class WhatIf(NamedTuple):
     recounts: dict[Choice, Recount]
     """In the order of judges, rules, ties and rows."""
 
+    @property
+    def outcomes(self) -> list[Recount]:
+        return list(dict.fromkeys(self.recounts.values()))
+
+    @property
+    def places(self) -> str:
+        """For each choice, which of the outcomes it has."""
+        numbers = {each: str(at) for at, each in enumerate(self.outcomes)}
+        return " ".join(numbers[each] for each in self.recounts.values())
+
 
 def judge_of(ballot: BallotCast, models: int) -> str:
     """Who gave a ranking: its model, or which seat where all judges are of one model."""
@@ -83,10 +94,11 @@ def recount_all(story: Story) -> WhatIf | None:
     recorded = Choice("", settings.voting, TIES[settings.ties_survive], settings.k)
     names = ["", *(name for name, _ in judges)]
     recounts: dict[Choice, Recount] = {}
+    follow = cache(partial(_follow, story, len(story.trajectory)))
     for without, rule in product(names, RULES):
         for ties, decisions in _decisions(story, settings, without, rule, models).items():
             for k in ks:
-                recounts[Choice(without, rule, ties, k)] = _follow(story, decisions, k)
+                recounts[Choice(without, rule, ties, k)] = follow(tuple(decisions), k)
     return WhatIf(judges, ks, recorded, recounts)
 
 
@@ -151,8 +163,8 @@ def _goes_on(found: _Decision, decided: PassDecided) -> bool:
     return (found.winner or "A") == (decided.winner or "A")
 
 
-def _follow(story: Story, decisions: Sequence[_Decision], k: int) -> Recount:
-    row, rounds = 0, len(story.trajectory)
+def _follow(story: Story, rounds: int, decisions: Sequence[_Decision], k: int) -> Recount:
+    row = 0
     more: list[int] = []
     fewer: list[int] = []
 

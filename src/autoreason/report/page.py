@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from autoreason.characters import in_markup
+from autoreason.characters import for_xml, in_markup
 from autoreason.report.numbers import capital, count
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 ASSETS = Path(__file__).parent / "assets"
+_SPELLED_OUT = re.compile(r"<(U\+[0-9A-F]{4})>")
 
 
 def fill_page(template: Path, *, title: str, styles: Sequence[Path] = (), **values: object) -> str:
@@ -31,7 +33,9 @@ def fill_page(template: Path, *, title: str, styles: Sequence[Path] = (), **valu
 
 def fill(template: Path, **values: object) -> str:
     """HTML from a template; of the values only `Markup` is taken as HTML."""
-    return _environment(template.parent).get_template(template.name).render(values)
+    html = _environment(template.parent).get_template(template.name).render(values)
+    # Escaping alone would leave signs that reorder a text or steer a terminal.
+    return _SPELLED_OUT.sub(r"&lt;\1&gt;", for_xml(html))
 
 
 def link_to(page: str, url: str, name: str) -> str:
@@ -55,17 +59,9 @@ def _digest(script: str) -> str:
 def _environment(folder: Path) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    def finalize(value: object) -> Markup:
-        # Autoescape alone would leave signs that reorder a text or steer a terminal.
-        if isinstance(value, Markup):
-            return value
-        text = str(value)
-        return Markup(text if text.isalnum() else in_markup(text))
-
     house = Environment(
         loader=FileSystemLoader([folder, ASSETS]),
         autoescape=True,
-        finalize=finalize,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
