@@ -196,7 +196,7 @@ def _compare_blocks(old: Block, new: Block) -> list[Change]:
 
 def _compare(old: list[str], new: list[str], between: str) -> Iterator[Change]:
     """Word by word, or line by line; few words that are the same go with the changes around them."""
-    opcodes = [("replace", 0, len(old), 0, len(new))]
+    opcodes: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(old), 0, len(new))]
     if len(old) * len(new) <= _MOST_PAIRS:
         opcodes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     for at, (what, i, j, k, m) in enumerate(opcodes):
