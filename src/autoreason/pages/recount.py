@@ -98,14 +98,15 @@ def recount_all(story: Story) -> WhatIf | None:
     recounts: dict[Choice, Recount] = {}
 
     @cache
-    def decide(at: int, rule: str, *rankings: tuple[str, ...] | None) -> tuple[_Decision, ...]:
-        return _decide(rounds[at], settings, rule, rankings)
+    def decide(at: int, rule: str, cast: int, *rankings: tuple[str, ...]) -> tuple[_Decision, ...]:
+        return _decide(rounds[at], settings, rule, cast, rankings)
 
     for without, rule in product(["", *(name for name, _ in judges)], RULES):
-        decisions = [
-            decide(at, rule, *(ranking for judge, ranking in cast if judge != without))
-            for at, cast in enumerate(votes)
-        ]
+        decisions = []
+        for at, cast in enumerate(votes):
+            left = [ranking for judge, ranking in cast if judge != without]
+            # In order, so that it makes no difference which of two equal votes is left out.
+            decisions.append(decide(at, rule, len(left), *sorted(filter(None, left))))
         for ties, found in zip(TIES, zip(*decisions, strict=True), strict=True):
             for k in ks:
                 recounts[Choice(without, rule, ties, k)] = follow(found, k)
@@ -119,7 +120,7 @@ class _Decision(NamedTuple):
 
 
 def _decide(
-    one: RecordedPass, settings: Settings, rule: str, votes: Sequence[tuple[str, ...] | None]
+    one: RecordedPass, settings: Settings, rule: str, cast: int, votes: Sequence[tuple[str, ...]]
 ) -> tuple[_Decision, ...]:
     """Who wins a round, by each rule for ties."""
     decided = one.decided
@@ -129,12 +130,11 @@ def _decide(
         # No vote decided it, so that no vote can change it.
         return (_Decision(decided.winner, decided.survived),) * len(TIES)
     size = pass_size(settings, verdict.scores)
-    rankings = [each for each in votes if each]
-    if len(rankings) < size.quorum(len(votes)):
+    if len(votes) < size.quorum(cast):
         return (_Decision(None, counts=False),) * len(TIES)
     order = in_tie_order(verdict.scores, settings)
-    rankings += [ballot.ranking for ballot in verdict.code.values() if ballot.ranking]
-    found = count_votes(rule, rankings, order, size.required_lead)
+    code = (ballot.ranking for ballot in verdict.code.values())
+    found = count_votes(rule, [*votes, *filter(None, code)], order, size.required_lead)
     counts = found.winner == "A" and not decided.violations
     challenger = found.winner
     if found.winner == "A" and found.margin <= 0:

@@ -65,6 +65,7 @@ def _environment(folder: Path) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     house.filters["capital"] = capital
     house.globals["count"] = count
