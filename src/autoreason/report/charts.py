@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 from typing import Literal, NamedTuple
 
 from autoreason.characters import in_markup
-from autoreason.report.numbers import percent, shorten
+from autoreason.report.numbers import percent
 from autoreason.report.page import ASSETS, fill, read_asset
 from autoreason.report.table import Figure, Table, figures, words
 from autoreason.stats import Estimate
@@ -172,10 +172,7 @@ class Lines(NamedTuple):
 
     series: Sequence[Series]
     x_title: str
-    y_title: str = ""
     show: Callable[[float], str] = "{:z,.6g}".format
-    names: Mapping[float, str] = {}
-    """Places on the axis across that have names instead of numbers."""
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     """None for what the points need."""
@@ -202,19 +199,9 @@ def colours(names: Sequence[str]) -> dict[str, str]:
     return {name: known[at % len(known)] for at, name in enumerate(names)}
 
 
-def line_chart(title: str, numbers: Table, *lines: Lines, note: str = "") -> Chart:
-    """Lines beneath each other: no script, no ids, nothing from a network, and always the same bytes."""
-
-    def draw() -> str:
-        parts: list[str] = []
-        top = 0.0
-        for each in lines:
-            drawn, height = _draw(each)
-            parts += [f'<g transform="translate(0 {top:.1f})">', *drawn, "</g>"]
-            top += height
-        return frame(title, _WIDTH, top, parts)
-
-    return Chart(title, numbers, draw, note=note)
+def line_chart(title: str, numbers: Table, lines: Lines, note: str = "") -> Chart:
+    """Lines on axes: no script, no ids, nothing from a network, and always the same bytes."""
+    return Chart(title, numbers, lambda: _draw(title, lines), note=note)
 
 
 def steps(points: Sequence[Point], end: float) -> list[Point | None]:
@@ -261,26 +248,23 @@ def draw_legend(names: Mapping[str, str], width: int, top: float) -> tuple[list[
     return parts, y + _LINE if names else top
 
 
-def _draw(chart: Lines) -> tuple[list[str], float]:
+def _draw(title: str, chart: Lines) -> str:
     lines = [(each.colour, list(_runs(each.points))) for each in chart.series]
     points = [point for _, runs in lines for run in runs for point in run]
     across = chart.x_range or _limits([point.x for point in points])
     up = chart.y_range or _limits([point.y for point in points])
     heights = list(_ticks([point.y for point in points], *up, _MAX_TICKS - 2))
     left = 2 * _EDGE + _LETTER * max((len(chart.show(each)) for each in heights), default=0)
-    top = 8.0 + _LINE * (bool(chart.heading) + bool(chart.y_title)) + 8
-    x = Scale(*across, left, _WIDTH - _EDGE)
-    y = Scale(*up, top + _PLAIN, top)
+    top = 16.0 + _LINE * bool(chart.heading)
+    middle, bottom = (left + _WIDTH - _EDGE) / 2, top + _PLAIN
+    x, y = Scale(*across, left, _WIDTH - _EDGE), Scale(*up, bottom, top)
     parts = [label_at(chart.heading, _EDGE, 20, "title")] if chart.heading else []
-    if chart.y_title:
-        parts.append(label_at(chart.y_title, _EDGE, top - 12, "muted"))
     for each in heights:
         parts.append(f'<path class="grid" d="M{left - 6:.1f} {y(each):.1f}H{_WIDTH - _EDGE}"/>')
         parts.append(label_at(chart.show(each), left - 10, y(each) + 4, "muted y", "end"))
-    for at, name in _places(chart, [point.x for point in points], across):
-        parts.append(label_at(name, x(at), top + _PLAIN + _LINE, "muted x", "middle"))
-    bottom = top + _PLAIN + 2 * _LINE
-    parts.append(label_at(chart.x_title, (left + _WIDTH - _EDGE) / 2, bottom, "muted", "middle"))
+    for at in _ticks([point.x for point in points], *across, _MAX_TICKS):
+        parts.append(label_at(f"{at:z,.6g}", x(at), bottom + _LINE, "muted x", "middle"))
+    parts.append(label_at(chart.x_title, middle, bottom + 2 * _LINE, "muted", "middle"))
     for colour, runs in lines:
         for run in runs:
             path = "L".join(f"{x(point.x):.1f} {y(point.y):.1f}" for point in run)
@@ -293,11 +277,10 @@ def _draw(chart: Lines) -> tuple[list[str], float]:
             if point.about
         )
     if not points:
-        middle = (left + _WIDTH - _EDGE) / 2
         parts.append(label_at("no numbers to draw", middle, top + _PLAIN / 2, "", "middle"))
     names = {each.name: each.colour for each in chart.series if each.name}
-    legend, end = draw_legend(names, _WIDTH, bottom + 8)
-    return [*parts, *legend], end + 8
+    legend, end = draw_legend(names, _WIDTH, bottom + 2 * _LINE + 8)
+    return frame(title, _WIDTH, end + 8, [*parts, *legend])
 
 
 def _runs(points: Sequence[Point | None]) -> Iterator[list[Point]]:
@@ -327,16 +310,6 @@ def _ticks(values: Sequence[float], low: float, high: float, most: int) -> Itera
     steps = (part * 10.0**each for each in count(power) for part in (1, 2, 5))
     step = next(step for step in steps if step >= least and (high - low) / step <= most)
     yield from (at * step for at in range(ceil(low / step - _FLAT), floor(high / step + _FLAT) + 1))
-
-
-def _places(
-    chart: Lines, values: Sequence[float], across: tuple[float, float]
-) -> Iterator[tuple[float, str]]:
-    if chart.names:
-        room = int((_WIDTH - 4 * _EDGE) / len(chart.names) / _LETTER)
-        yield from ((at, shorten(name, max(3, room))) for at, name in chart.names.items())
-    else:
-        yield from ((at, f"{at:z,.6g}") for at in _ticks(values, *across, _MAX_TICKS))
 
 
 def _dot(x: float, y: float, colour: str, about: str = "") -> str:
