@@ -313,7 +313,7 @@ def _lay_out(block: Sequence[_Shown], room: int) -> Iterator[list[tuple[str, str
             for (lines, _), width in zip(row, widths, strict=True)
         ]
         for parts in zip_longest(*wrapped, fillvalue=""):
-            found = []
+            found: list[tuple[str, str]] = []
             for each, part, width, (_, tone) in zip(block, parts, widths, row, strict=True):
                 gap = " " * _GAP if found else ""
                 found.append((gap + _aligned(part, width, each.column.figures), STYLES[tone]))
