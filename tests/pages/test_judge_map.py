@@ -47,8 +47,7 @@ def test_every_share_is_within_its_interval_and_said_only_beyond_it(seed: int) -
     if (found := map_judges(random_story(seed))) is None:
         return
     for row in found.rows:
-        for name, chance, *_ in MEASURES:
-            share = getattr(row, name)
+        for (_, chance, *_), share in zip(MEASURES, row.shares, strict=True):
             if share.value is not None and share.low is not None and share.high is not None:
                 assert share.low <= share.value <= share.high
                 if not any(each.startswith(row.name) for each in found.findings):

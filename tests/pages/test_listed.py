@@ -9,7 +9,7 @@ from tests.pages.listing import asked, listed, row, told
 from tests.run.runs import open_journal, start_run
 
 from autoreason.contract import Contract, Violation
-from autoreason.pages.listed import OUTCOMES, Outcome, describe_length, describe_run
+from autoreason.pages.listed import OUTCOMES, describe_length, describe_run
 from autoreason.task import Task
 from autoreason.tournament.endings import preference
 
@@ -31,7 +31,7 @@ def test_the_word_for_what_fresh_judges_said_is_that_of_the_ending(judges: int) 
         assert story.delivered
         said = preference(story, story.delivered.evidence.preference)
         of = f"of {judges} fresh judge{'s' if judges != 1 else ''} prefer"
-        expected: dict[Outcome, bool] = {
+        expected = {
             "preferred": f"{prefer} {of} it to" in said and "cannot" not in said,
             "draft preferred": f"{judges - prefer} {of} the first draft" in said,
             "cannot be told": "cannot be told" in said,
@@ -48,7 +48,7 @@ def test_what_was_not_judged_is_not_called_preferred() -> None:
     assert describe_run(row(), None).outcome == "damaged"
     story = told()
     story.end = None
-    states: dict[str, Outcome] = {"running": "interrupted", "budget": "limit reached"}
+    states = {"running": "interrupted", "budget": "limit reached"}
     for status, outcome in states.items():
         story.status = status  # type: ignore[assignment]
         found = describe_run(row(status=status), story)

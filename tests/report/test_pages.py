@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +16,15 @@ from tests.browser import axe as axe
 from tests.browser import browser as browser
 from tests.knowledge.mailings import EXPORT, write_export
 from tests.programs.solved import assignments, set_report, solved
+from tests.studies.ab.test_ab import fill_in, told
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
 from autoreason.knowledge.folder_report import check_knowledge
 from autoreason.report.report import Report
+from autoreason.run.knowledge import report_ab
+from autoreason.run.studies import judge
 from autoreason.story import Story
+from autoreason.studies.ab import plan_of
 from autoreason.studies.lab_report import lab_report
 from autoreason.studies.lab_suite import SuiteWork
 from autoreason.task import Task
@@ -51,8 +57,26 @@ def records(folder: Path) -> Report:
     return check_knowledge(folder)
 
 
+def a_panel_report(folder: Path) -> Report:
+    texts = {"long": f"The moon pulls.\n\n{HOSTILE}", "short": "The wind.", "none": "It rests."}
+    # In a thread of its own: a browser has a loop in this one.
+    with ThreadPoolExecutor(1) as pool:
+        run = partial(judge, HOSTILE, texts, judge_models="echo/echo", journal=folder / "j.db")
+        return pool.submit(run, seed=1).result()
+
+
+def an_ab_report(folder: Path) -> Report:
+    plan = plan_of(told(f"draft {HOSTILE}", "pass 1 B 0"), "run", 2)
+    plan.write(folder / "test")
+    size = plan.sample
+    counts = {arm.code: (size // (5 + at), size) for at, arm in enumerate(plan.arms)}
+    return report_ab(fill_in(folder / "test", counts))
+
+
 REPORTS: dict[str, Callable[[Path], Report]] = {
     "suite": a_suite_report,
+    "panel": a_panel_report,
+    "test on readers": an_ab_report,
     "records": records,
     "research": lambda _: report_of(*SEARCH, trial(5, hypothesis=HOSTILE), FRESH, DONE),
     "programs": lambda _: set_report(

@@ -62,7 +62,7 @@ class Sample(Report, Struct, frozen=True):
         columns = [Column("text", figures=False), *(Column(f"c{at}") for at in range(4))]
         table = Table(columns, [("draft", *[WIDE] * 4)])
         line = Series("<one>", "#0b6e99", [Point(1, 2, "first"), Point(2, 1200, "last")])
-        dots = line_chart("Words by pass", table, Lines([line], "pass", "Words"))
+        dots = line_chart("Words by pass", table, Lines([line], "pass", heading="Words"))
         share = Interval("<a> against b", Estimate(0.75, 0.6, 0.9), "75 % (60 to 90): a", "good")
         votes = interval_chart("Votes", [share], sides=("b", "a"))
         return [

@@ -304,7 +304,7 @@ def print_changes(before: str, after: str) -> None:
         lead = "#" * int(last[1]) + " " if last[0] == "h" else "- " if last == "item" else ""
         line = Text(lead)
         for at, change in enumerate(block.changes):
-            line.append(" " if at else "")
+            line.append(block.between if at else "")
             shown = change.text if coloured else _MARKS[change.kind].format(change.text)
             line.append(shown, style=_STYLES[change.kind] if coloured else "")
         console.print(line, soft_wrap=not console.is_terminal)

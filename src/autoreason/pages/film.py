@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from autoreason.events import (
@@ -10,10 +11,10 @@ from autoreason.events import (
     CandidateDropped,
     CandidateReady,
     CritiqueProblem,
-    PassDecided,
+    DraftWritten,
     Slot,
 )
-from autoreason.report.numbers import count
+from autoreason.report.numbers import capital, count
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament.rounds import (
     describe_faults,
@@ -48,18 +49,10 @@ def moments(story: Story) -> list[Moment]:
     found = [*_drafts(story)]
     ends = {each.number: each.sentence for each in rounds_of(story)}
     for one in story.passes:
-        found += (
-            _round(one, story, ends.get(one.number, ""))
-            if not is_sampling(story)
-            else [
-                Moment(
-                    f"Draft {one.number} is written: {count(each.words, 'word')}.",
-                    "draft",
-                    each.text,
-                )
-                for each in one.candidates.values()
-            ]
-        )
+        if is_sampling(story):
+            found += (_draft(one.number, each) for each in one.candidates.values())
+        else:
+            found += _round(one, is_first_draft(one, story), ends.get(one.number, ""))
     return [*found, *_last_panels(story)]
 
 
@@ -76,14 +69,16 @@ def name_text(name: str, story: Story) -> str:
     return f"draft {words[1]}" if is_sampling(story) else f"the text of round {words[1]}"
 
 
+def _draft(number: int, written: DraftWritten | CandidateReady) -> Moment:
+    sentence = f"Draft {number} is written: {count(written.words, 'word')}."
+    return Moment(sentence, "draft", written.text)
+
+
 def _drafts(story: Story) -> Iterator[Moment]:
-    for each in story.drafts:
-        words = count(each.words, "word")
-        yield Moment(f"Draft {each.number} is written: {words}.", "draft", each.text)
+    yield from (_draft(each.number, each) for each in story.drafts)
     among = story.panels.get(DRAFTS)
     for ballot in among.ballots if among else ():
-        first = f"puts {ballot.ranking[0]} first" if ballot.ranking else "cannot be read"
-        yield Moment(f"{short_name(ballot.model)} {first}.", "draft", story.drafts[0].text)
+        yield Moment(_vote(ballot, str), "draft", story.drafts[0].text)
     if draft := story.draft:
         said = "The first draft is written"
         if draft.given or draft.of > 1:
@@ -91,69 +86,52 @@ def _drafts(story: Story) -> Iterator[Moment]:
         yield Moment(f"{said}: {count(draft.words, 'word')}.", "draft", draft.text)
 
 
-def _round(one: RecordedPass, story: Story, end: str) -> Iterator[Moment]:
-    first = is_first_draft(one, story)
+def _vote(ballot: BallotCast, name: Callable[[str], str]) -> str:
+    first = f"puts {name(ballot.ranking[0])} first" if ballot.ranking else "cannot be read"
+    return f"{short_name(ballot.model)} {first}."
+
+
+def _round(one: RecordedPass, first: bool, end: str) -> Iterator[Moment]:
     so_far = Moment("", kind_of("A", first=first), one.incumbent, round=one.number)
+    describe = partial(describe_text, first=first)
     if one.guidance:
         yield so_far._replace(sentence=f"You ask the critic to look at: {one.guidance}")
     for critique in one.critiques:
         who = "A program that checks limits" if critique.by_code else "The critic"
         who = "Another critic" if critique.critic else who
         faults = describe_faults([critique]) if critique.readable else "nothing that can be read"
-        sentence = f"{who} finds {faults}."
-        yield so_far._replace(sentence=sentence, problems=critique.problems)
+        yield so_far._replace(sentence=f"{who} finds {faults}.", problems=critique.problems)
     left = [each for each in one.dropped if each.reason == "contract" and not each.text]
     """Candidates that left the ballot; their texts are where they stood."""
-    failed = [each for each in one.dropped if each not in left]
-    written = {slot: each for slot, each in one.candidates.items() if not each.fresh}
+    fresh = [each for each in one.candidates.values() if each.fresh]
+    written = [each for each in one.candidates.values() if not each.fresh]
     # Revisions come before the merge; where none could be used, new drafts were tried after it.
-    steps: list[CandidateDropped | CandidateReady] = [*failed, *written.values()]
+    steps: list[CandidateDropped | CandidateReady] = [
+        each for each in one.dropped if each not in left
+    ]
     if written:
-        steps.sort(key=lambda each: _WRITTEN_IN_ORDER.index(each.slot))
-    for step in steps:
+        steps = sorted([*steps, *written], key=lambda each: _WRITTEN_IN_ORDER.index(each.slot))
+    for step in (*steps, *fresh, *left):
+        name = describe(step.slot).removeprefix("the ")
         if isinstance(step, CandidateReady):
-            yield _written(one, step, first=first)
+            sentence = f"A {name} is written: {count(step.words, 'word')}."
+            kind = kind_of(step.slot, first=first)
+            yield Moment(sentence, kind, step.text, one.incumbent, one.number)
         else:
-            yield so_far._replace(sentence=_left_out("A", step.slot, step.reason, first=first))
-    for ready in one.candidates.values():
-        if ready.fresh:
-            yield _written(one, ready, first=first)
-    for each in left:
-        yield so_far._replace(sentence=_left_out("The", each.slot, each.reason, first=first))
+            article = "The" if step in left else "A"
+            sentence = f"{article} {name} is left out: {DROPPED[step.reason]}."
+            yield so_far._replace(sentence=sentence)
     for at, ballot in enumerate(one.ballots, 1):
-        yield so_far._replace(sentence=_vote(ballot, first=first), ballots=at)
-    if one.decided:
-        yield _decided(one, one.decided, end, so_far._replace(ballots=len(one.ballots)))
-
-
-def _left_out(article: str, slot: Slot, reason: str, *, first: bool) -> str:
-    name = describe_text(slot, first=first).removeprefix("the ")
-    return f"{article} {name} is left out: {DROPPED[reason]}."
-
-
-def _written(one: RecordedPass, ready: CandidateReady, *, first: bool) -> Moment:
-    name = describe_text(ready.slot, first=first).removeprefix("the ")
-    sentence = f"A {name} is written: {count(ready.words, 'word')}."
-    kind = kind_of(ready.slot, first=first)
-    return Moment(sentence, kind, ready.text, one.incumbent, one.number)
-
-
-def _vote(ballot: BallotCast, *, first: bool) -> str:
-    if not ballot.ranking:
-        return f"{short_name(ballot.model)} gives no ranking that can be read."
-    return f"{short_name(ballot.model)} puts {describe_text(ballot.ranking[0], first=first)} first."
-
-
-def _decided(one: RecordedPass, decided: PassDecided, end: str, so_far: Moment) -> Moment:
-    row = f": {numeral(decided.streak)} in a row" if decided.survived else ""
-    sentence = f"{end[:1].upper()}{end[1:]}{row}."
-    if decided.winner in (None, "A"):
-        kind: TextKind = so_far.kind if decided.winner is None else "kept"
-        return so_far._replace(sentence=sentence, kind=kind)
-    assert decided.winner is not None
-    kind = kind_of(decided.winner, first=False)
-    text = one.text(decided.winner)
-    return so_far._replace(sentence=sentence, kind=kind, text=text, before=one.incumbent)
+        yield so_far._replace(sentence=_vote(ballot, describe), ballots=at)
+    if decided := one.decided:
+        row = f": {numeral(decided.streak)} in a row" if decided.survived else ""
+        last = so_far._replace(sentence=f"{capital(end)}{row}.", ballots=len(one.ballots))
+        if decided.winner == "A":
+            last = last._replace(kind="kept")
+        elif decided.winner:
+            kind, text = kind_of(decided.winner, first=False), one.text(decided.winner)
+            last = last._replace(kind=kind, text=text, before=one.incumbent)
+        yield last
 
 
 def _last_panels(story: Story) -> Iterator[Moment]:
@@ -162,18 +140,15 @@ def _last_panels(story: Story) -> Iterator[Moment]:
         return
     chosen, first = story.chosen or last, story.incumbents[0]
     for ballot in story.playoff_ballots:
-        judge, ranking = short_name(ballot.model), ballot.ranking
-        said = f"puts {name_text(ranking[0], story)} first" if ranking else "cannot be read"
-        yield Moment(f"Of all texts so far, {judge} {said}.", "kept", last.text)
+        said = _vote(ballot, lambda name: name_text(name, story))
+        yield Moment(f"Of all texts so far, {said}", "kept", last.text)
     fresh = story.panels.get(CONFIRMATION)
     for ballot in fresh.ballots if fresh else ():
-        judge, ranking = short_name(ballot.model), ballot.ranking
         said = "cannot be read"
-        if ranking:
+        if ranking := ballot.ranking:
             said = f"prefers {'the first draft' if ranking[0] == first.name else 'the result'}"
-        sentence = f"{judge}, asked for the first time, {said}."
+        sentence = f"{short_name(ballot.model)}, asked for the first time, {said}."
         yield Moment(sentence, "kept", chosen.text, first.text)
     if story.delivered:
         kind: TextKind = "draft" if story.delivered.origin == "draft" else "kept"
-        before = first.text if first.text != story.delivered.text else None
-        yield Moment("This is the result.", kind, story.delivered.text, before)
+        yield Moment("This is the result.", kind, story.delivered.text, first.text)

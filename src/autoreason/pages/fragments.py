@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from markupsafe import Markup
 
@@ -21,61 +22,44 @@ _AROUND = " \t\n*_`#>+-"
 """What a mark neither begins nor ends with: it would break the Markdown that it stands in."""
 _NUMBER = re.compile(r"^[ \t>]*\d{1,9}[.)][ \t]", re.MULTILINE)
 """Of an item; a mark begins behind it."""
-_LONGEST = 200_000
+LONGEST = 200_000
 """Characters beyond which a text is shown as written: a renderer would take seconds over it."""
 
 
-class Fragments:
+class Fragments(dict[str, Markup]):
     """Pieces of HTML under short names; what is asked for twice is made once."""
 
     def __init__(self) -> None:
-        self._names: dict[Hashable, str] = {}
-        self._made: dict[str, Markup] = {}
-        self._words: dict[str, int] = {}
-
-    def words(self, text: str) -> str:
+        self._name = cache(self._make)
+        self.words = cache(lambda text: count(count_words(text), "word"))
         """`141 words`."""
-        if text not in self._words:
-            self._words[text] = count_words(text)
-        return count(self._words[text], "word")
-
-    def __iter__(self) -> Iterator[tuple[str, Markup]]:
-        return iter(self._made.items())
 
     def text(self, text: str) -> str:
         """A text in Markdown."""
-        return self._name("t", text, lambda: render(text))
+        return self._name(render, text)
 
     def change(self, before: str, after: str) -> str:
         """The way from one text to another."""
-        return self._name("d", (before, after), lambda: _changes(before, after))
+        return self._name(_changes, before, after)
 
     def marked(self, text: str, problems: Sequence[CritiqueProblem]) -> str:
         """A text with the critic's marks at the words it quotes."""
-        return self._name("m", (text, *problems), lambda: mark(text, problems))
+        return self._name(mark, text, tuple(problems))
 
-    def add(self, html: Markup) -> str:
-        """Something else."""
-        return self._name("x", html, lambda: html)
-
-    def __getitem__(self, name: str) -> Markup:
-        return self._made[name]
-
-    def _name(self, letter: str, key: Hashable, make: Callable[[], Markup]) -> str:
-        if (letter, key) not in self._names:
-            name = self._names[letter, key] = f"{letter}{len(self._names)}"
-            self._made[name] = make()
-        return self._names[letter, key]
+    def _make(self, make: Callable[..., Markup], *about: object) -> str:
+        name = f"f{len(self)}"
+        self[name] = make(*about)
+        return name
 
 
 def render(text: str) -> Markup:
-    if len(text) > _LONGEST:
+    if len(text) > LONGEST:
         return Markup(f'<pre class="text">{in_markup(text)}</pre>')
     return Markup(markdown.render(text))
 
 
 def _changes(before: str, after: str) -> Markup:
-    if max(len(before), len(after)) > _LONGEST:
+    if max(len(before), len(after)) > LONGEST:
         return Markup("<p>The texts are too long to compare.</p>")
     return Markup(changes.to_html(before, after))
 
@@ -103,7 +87,7 @@ def find_quotes(text: str, problems: Sequence[CritiqueProblem]) -> list[tuple[in
 
 def mark(text: str, problems: Sequence[CritiqueProblem]) -> Markup:
     """Safe HTML of a text with numbered marks; a mark that crosses a tag is closed before it and goes on behind it."""
-    if len(text) > _LONGEST:
+    if len(text) > LONGEST:
         return render(text)
     # Neither sign may come from the text; one that is exchanged for another leaves all positions as they are.
     text = text.replace(_START, " ").replace(_END, " ")

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from autoreason.contract import count_words
 from autoreason.events import BallotCast
-from autoreason.report.numbers import listed
+from autoreason.report.charts import Chart, Interval, Verdict, interval_chart
+from autoreason.report.numbers import count, listed, percent_interval
 from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share, group_values
 from autoreason.story import RecordedPass, Story
@@ -18,45 +19,69 @@ from autoreason.tournament.voting import pass_size
 _THREE = 3
 
 
-class JudgeRow(NamedTuple):
-    """One model that judged, over all rounds."""
-
-    name: str
-    ballots: int
-    agrees: Estimate
-    """How often it prefers the same of two texts as another ranking of the round; chance is a half."""
-    first_shown: Estimate
-    """How often the text that it was shown first is its first; chance is a third, over rounds of three texts."""
-    longer: Estimate
-    """How often it prefers the longer of two texts; chance is a half."""
-
-
-class JudgeMap(NamedTuple):
-    rows: Sequence[JudgeRow]
-    findings: Sequence[str]
-    """What is beyond chance, in sentences; all together are wrong in one run of twenty at most."""
-
-
 class Measure(NamedTuple):
     """Something that is asked of every judge."""
 
-    name: str
-    """Of the field of `JudgeRow`."""
+    title: str
     chance: float
     more: str
     less: str
 
 
 MEASURES = (
-    Measure("agrees", 0.5, "agrees with the others more than chance", "agrees less than chance"),
     Measure(
-        "first_shown",
-        1 / _THREE,
-        "favours the text shown first",
-        "disfavours the text shown first",
+        "Prefers the same of two texts as another judge",
+        *(1 / 2, "agrees with the others more than chance", "agrees less than chance"),
     ),
-    Measure("longer", 0.5, "prefers longer texts", "prefers shorter texts"),
+    Measure(
+        "Puts the text first that it was shown first",
+        *(1 / _THREE, "favours the text shown first", "disfavours the text shown first"),
+    ),
+    Measure(
+        "Prefers the longer of two texts",
+        *(1 / 2, "prefers longer texts", "prefers shorter texts"),
+    ),
 )
+
+
+class JudgeRow(NamedTuple):
+    """One model that judged, over all rounds."""
+
+    name: str
+    ballots: int
+    shares: Sequence[Estimate]
+    """One for each measure."""
+
+
+class JudgeMap(NamedTuple):
+    rows: Sequence[JudgeRow]
+
+    @property
+    def findings(self) -> Sequence[str]:
+        """What is beyond chance, in sentences; all together are wrong in one run of twenty at most."""
+        said = []
+        for row in self.rows:
+            found = [
+                each.more if (share.value or 0.0) > each.chance else each.less
+                for each, share in zip(MEASURES, row.shares, strict=True)
+                if _is_beyond(share, each.chance)
+            ]
+            said += [f"{row.name} {listed(found)}."] if found else []
+        return said
+
+    def charts(self) -> Iterator[Chart]:
+        for at, each in enumerate(MEASURES):
+            rows = []
+            for name, ballots, shares in self.rows:
+                label = f"{name}, {count(ballots, 'ranking')}"
+                shown: Verdict = "shown" if _is_beyond(shares[at], each.chance) else ""
+                rows.append(Interval(label, shares[at], percent_interval(shares[at]), shown))
+            yield interval_chart(each.title, rows, middle=each.chance)
+
+
+def _is_beyond(share: Estimate, chance: float) -> bool:
+    """Whether what chance gives is outside the interval."""
+    return not ((share.low or 0.0) <= chance <= (1.0 if share.high is None else share.high))
 
 
 def map_judges(story: Story) -> JudgeMap | None:
@@ -72,20 +97,10 @@ def map_judges(story: Story) -> JudgeMap | None:
     rows = []
     for model in models:
         own = [(one, ballot) for one, ballot in cast if ballot.model == model]
-        rows.append(
-            JudgeRow(
-                name=short_name(model),
-                ballots=len(own),
-                agrees=_share(_agreements(own, asked), confidence),
-                first_shown=_share(_first_shown(own), confidence),
-                longer=_share(_longer(own, before), confidence),
-            )
-        )
-    return JudgeMap(rows, [*_findings(rows)])
-
-
-def _share(values: Iterator[tuple[Hashable, float]], confidence: float) -> Estimate:
-    return clustered_share(group_values(values), confidence)
+        values = (_agreements(own, asked), _first_shown(own), _longer(own, before))
+        shares = [clustered_share(group_values(each), confidence) for each in values]
+        rows.append(JudgeRow(short_name(model), len(own), shares))
+    return JudgeMap(rows)
 
 
 def _asked_in_any_case(one: RecordedPass, story: Story) -> Sequence[BallotCast]:
@@ -128,19 +143,3 @@ def _longer(own: Cast, before: dict[str, int]) -> Iterator[tuple[Hashable, float
         for better, worse in combinations(ballot.ranking or (), 2):
             if words[better] != words[worse]:
                 yield at, float(words[better] > words[worse])
-
-
-def is_beyond(share: Estimate, chance: float) -> bool:
-    """Whether what chance gives is outside the interval."""
-    return not ((share.low or 0.0) <= chance <= (1.0 if share.high is None else share.high))
-
-
-def _findings(rows: Sequence[JudgeRow]) -> Iterator[str]:
-    for row in rows:
-        found = []
-        for name, chance, more, less in MEASURES:
-            share: Estimate = getattr(row, name)
-            if is_beyond(share, chance):
-                found.append(more if (share.value or 0.0) > chance else less)
-        if found:
-            yield f"{row.name} {listed(found)}."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason.contract import count_words
 from autoreason.job_types import Lab
+from autoreason.report.numbers import capital
 from autoreason.tournament.endings import summarize
 from autoreason.wording import TextKind, kind_of
 
@@ -16,14 +17,7 @@ if TYPE_CHECKING:
     from autoreason.report.table import Tone
     from autoreason.story import Story
 
-# fmt: off
-Outcome = Literal[
-    "preferred", "cannot be told", "draft preferred", "draft kept", "not asked", "accepted", "done",
-    "running", "interrupted", "damaged",
-    "limit reached", "stopped", "judges failed", "provider failed", "metric failed",
-]
-# fmt: on
-OUTCOMES: dict[Outcome, tuple[str, Tone]] = {
+OUTCOMES: dict[str, tuple[str, Tone]] = {
     "preferred": ("Preferred", "good"),
     "cannot be told": ("Cannot be told", "muted"),
     "draft preferred": ("Draft preferred", "warning"),
@@ -41,7 +35,7 @@ OUTCOMES: dict[Outcome, tuple[str, Tone]] = {
     "metric failed": ("Metric failed", "bad"),
 }
 """What people read of each, and how it is meant."""
-_PAUSED: dict[str, Outcome] = {
+_PAUSED = {
     "live": "running",
     "killed": "interrupted",
     "budget": "limit reached",
@@ -59,7 +53,8 @@ class ListedRun(NamedTuple):
     run: str
     title: str
     kind: Kind
-    outcome: Outcome
+    outcome: str
+    """One of `OUTCOMES`."""
     line: str
     """The first line of its ending, or how far it is."""
     rounds: tuple[TextKind | None, ...]
@@ -111,7 +106,7 @@ def _kind(story: Story | None) -> Kind:
     return kinds.get(story.writes if story else "text", "judging")
 
 
-def _outcome(row: RunRow, story: Story | None) -> Outcome:
+def _outcome(row: RunRow, story: Story | None) -> str:
     if story is None:
         return "damaged"
     if row.state in _PAUSED:
@@ -140,21 +135,17 @@ def _line(row: RunRow, story: Story | None) -> str:
         return "In round 1." if story.draft else "Nothing is written yet."
     if story.writes == "text":
         return summarize(story, run=row.id, spent=row.spent, seconds=None)[0]
-    return story.reason[:1].upper() + story.reason[1:]
+    return capital(story.reason)
 
 
 def _rounds(story: Story) -> tuple[TextKind | None, ...]:
     if story.writes != "text" or not (story.job and story.job.is_tournament):
         return ()
     return tuple(
-        _winner(one.decided.winner or "A") if one.decided.outcome != "inconclusive" else None
-        for one in story.passes
-        if one.decided
+        None if each.outcome == "inconclusive" else kind_of(each.winner or "A", first=False)
+        for each in (one.decided for one in story.passes)
+        if each
     )
-
-
-def _winner(slot: str) -> TextKind:
-    return kind_of(slot, first=False)
 
 
 def _limits(story: Story) -> Literal["kept", "broken"] | None:

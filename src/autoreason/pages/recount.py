@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache, partial
 from itertools import product
 from typing import Literal, NamedTuple
 
-from autoreason.events import BallotCast, PassDecided
+from autoreason.events import BallotCast
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import RecordedPass, Story
 from autoreason.tournament.rounds import describe_text, is_first_draft, short_name
-from autoreason.tournament.voting import BUILT_IN, count_votes, from_scores, in_tie_order, pass_size
+from autoreason.tournament.voting import count_votes, from_scores, in_tie_order, pass_size
 from autoreason.wording import numeral
 
 TieRule = Literal["confirms nothing", "counts as kept", "goes to the challenger"]
@@ -59,10 +60,20 @@ class WhatIf(NamedTuple):
 
     judges: Sequence[tuple[str, int]]
     """Those who can be left out, with how many rankings they gave."""
-    rules: Sequence[str]
     ks: Sequence[int]
     recorded: Choice
     recounts: dict[Choice, Recount]
+    """In the order of judges, rules, ties and rows."""
+
+    @property
+    def outcomes(self) -> list[Recount]:
+        return list(dict.fromkeys(self.recounts.values()))
+
+    @property
+    def places(self) -> str:
+        """For each choice, which of the outcomes it has."""
+        numbers = {each: str(at) for at, each in enumerate(self.outcomes)}
+        return " ".join(numbers[each] for each in self.recounts.values())
 
 
 def judge_of(ballot: BallotCast, models: int) -> str:
@@ -79,16 +90,27 @@ def recount_all(story: Story) -> WhatIf | None:
     models = len({ballot.model for one in judged for ballot in one.ballots})
     asked = Counter(judge_of(b, models) for one in judged for b in one.ballots if b.ranking)
     judges = sorted(asked.items())[:12]
-    rules = list(BUILT_IN)
     ks = sorted({*range(1, _MOST_K + 1), settings.k})
     recorded = Choice("", settings.voting, TIES[settings.ties_survive], settings.k)
-    names = ["", *(name for name, _ in judges)]
+    rounds = [one for one in story.passes if one.decided]
+    votes = [[(judge_of(each, models), each.ranking) for each in one.ballots] for one in rounds]
+    follow = cache(partial(_follow, story, len(rounds)))
     recounts: dict[Choice, Recount] = {}
-    for without, rule in product(names, rules):
-        for ties, decisions in _decisions(story, settings, without, rule, models).items():
+
+    @cache
+    def decide(at: int, rule: str, cast: int, *rankings: tuple[str, ...]) -> tuple[_Decision, ...]:
+        return _decide(rounds[at], settings, rule, cast, rankings)
+
+    for without, rule in product(["", *(name for name, _ in judges)], RULES):
+        decisions = []
+        for at, cast in enumerate(votes):
+            left = [ranking for judge, ranking in cast if judge != without]
+            # In order, so that it makes no difference which of two equal votes is left out.
+            decisions.append(decide(at, rule, len(left), *sorted(filter(None, left))))
+        for ties, found in zip(TIES, zip(*decisions, strict=True), strict=True):
             for k in ks:
-                recounts[Choice(without, rule, ties, k)] = _follow(story, decisions, k)
-    return WhatIf(judges, rules, ks, recorded, recounts)
+                recounts[Choice(without, rule, ties, k)] = follow(found, k)
+    return WhatIf(judges, ks, recorded, recounts)
 
 
 class _Decision(NamedTuple):
@@ -97,72 +119,47 @@ class _Decision(NamedTuple):
     """Whether the text so far, where it stays, has one more in its row."""
 
 
-def _decisions(
-    story: Story, settings: Settings, without: str, rule: str, models: int
-) -> dict[TieRule, list[_Decision]]:
-    """Round by round who wins, by each rule for ties, up to the first round that another text wins than did."""
-    found: dict[TieRule, list[_Decision]] = {ties: [] for ties in TIES}
-    going = set(TIES)
-    for one in story.passes:
-        if one.decided is None or not going:
-            break
-        decided = _decide(one, one.decided, settings, without, rule, models)
-        for ties in going & decided.keys():
-            found[ties].append(decided[ties])
-        going = {ties for ties in going if _goes_on(decided[ties], one.decided)}
-    return found
-
-
 def _decide(
-    one: RecordedPass,
-    decided: PassDecided,
-    settings: Settings,
-    without: str,
-    rule: str,
-    models: int,
-) -> dict[TieRule, _Decision]:
+    one: RecordedPass, settings: Settings, rule: str, cast: int, votes: Sequence[tuple[str, ...]]
+) -> tuple[_Decision, ...]:
+    """Who wins a round, by each rule for ties."""
+    decided = one.decided
+    assert decided is not None
     verdict = decided.verdict
     if verdict is None:
         # No vote decided it, so that no vote can change it.
-        return dict.fromkeys(TIES, _Decision(decided.winner, decided.survived))
+        return (_Decision(decided.winner, decided.survived),) * len(TIES)
     size = pass_size(settings, verdict.scores)
-    votes = [b for b in one.ballots if not without or judge_of(b, models) != without]
-    rankings = [ballot.ranking for ballot in votes if ballot.ranking]
-    if len(rankings) < size.quorum(len(votes)):
-        return dict.fromkeys(TIES, _Decision(None, counts=False))
+    if len(votes) < size.quorum(cast):
+        return (_Decision(None, counts=False),) * len(TIES)
     order = in_tie_order(verdict.scores, settings)
-    rankings += [ballot.ranking for ballot in verdict.code.values() if ballot.ranking]
-    found = count_votes(rule, rankings, order, size.required_lead)
+    code = (ballot.ranking for ballot in verdict.code.values())
+    found = count_votes(rule, [*votes, *filter(None, code)], order, size.required_lead)
     counts = found.winner == "A" and not decided.violations
-    to_challenger = found
+    challenger = found.winner
     if found.winner == "A" and found.margin <= 0:
         last = [*(name for name in order if name != "A"), "A"]
-        to_challenger = from_scores(found.scores, last)
-    return {
-        "confirms nothing": _Decision(found.winner, counts and found.margin > 0),
-        "counts as kept": _Decision(found.winner, counts),
-        "goes to the challenger": _Decision(
-            to_challenger.winner, counts and to_challenger.winner == "A"
-        ),
-    }
+        challenger = from_scores(found.scores, last).winner
+    return (
+        _Decision(found.winner, counts and found.margin > 0),
+        _Decision(found.winner, counts),
+        _Decision(challenger, counts and challenger == "A"),
+    )
 
 
-def _goes_on(found: _Decision, decided: PassDecided) -> bool:
-    """Whether the text that goes on is the recorded one; an undecided round leaves the text so far."""
-    return (found.winner or "A") == (decided.winner or "A")
-
-
-def _follow(story: Story, decisions: Sequence[_Decision], k: int) -> Recount:
-    row, rounds = 0, len(story.trajectory)
-    more: list[int] = []
-    fewer: list[int] = []
+def _follow(story: Story, rounds: int, decisions: Sequence[_Decision], k: int) -> Recount:
+    """Round by round, up to the first that another text wins than did."""
+    row = 0
+    other: dict[bool, list[int]] = {True: [], False: []}
+    """Rounds with one more or one fewer in the row."""
 
     def ends(sentence: str, until: int, parted: str = "") -> Recount:
-        return Recount(sentence, until, parted, tuple(more), tuple(fewer))
+        return Recount(sentence, until, parted, tuple(other[True]), tuple(other[False]))
 
     for one, found in zip(story.passes, decisions, strict=False):
         assert one.decided is not None
-        if not _goes_on(found, one.decided):
+        # An undecided round leaves the text so far.
+        if (found.winner or "A") != (one.decided.winner or "A"):
             winner = describe_text(found.winner or "A", first=is_first_draft(one, story))
             parted = f"{winner} would have stayed" if not found.winner else f"{winner} would win"
             return ends(
@@ -176,7 +173,7 @@ def _follow(story: Story, decisions: Sequence[_Decision], k: int) -> Recount:
         elif found.winner:
             row = 0
         if found.counts != one.decided.survived:
-            (more if found.counts else fewer).append(one.number)
+            other[found.counts].append(one.number)
         if row >= k and one.number < rounds:
             return ends(_stopped(story, one.number, rounds), one.number)
     ended_itself = story.delivered is not None and story.delivered.ended_by == "survivals"
@@ -188,8 +185,8 @@ def _follow(story: Story, decisions: Sequence[_Decision], k: int) -> Recount:
 def _stopped(story: Story, number: int, rounds: int) -> str:
     since = [each.since for each in story.incumbents]
     standing = max(each for each in since if each <= number)
-    earlier = f"{numeral(rounds - number)} {'round' if rounds - number == 1 else 'rounds'} earlier"
     if standing == since[-1]:
-        return f"The same text, {earlier}."
+        fewer = rounds - number
+        return f"The same text, {numeral(fewer)} {'round' if fewer == 1 else 'rounds'} earlier."
     where = f"that of round {standing}" if standing else "the first draft"
     return f"It would have stopped after {count(number, 'round')} with another text: {where}."

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count, groupby
+from itertools import count, cycle, groupby
 from math import ceil, floor, log10
 from typing import Literal, NamedTuple
 
 from autoreason.characters import in_markup
-from autoreason.report.numbers import percent, shorten
-from autoreason.report.page import ASSETS, read_asset
+from autoreason.report.numbers import percent
+from autoreason.report.page import ASSETS, fill, read_asset
 from autoreason.report.table import Figure, Table, figures, words
 from autoreason.stats import Estimate
 
-_SQUARE, _TRIANGLE = "M-4-4H4V4H-4Z", "M0-5L5 4H-5Z"
-_DIAMOND, _CIRCLE = "M0-5.5L5.5 0L0 5.5L-5.5 0Z", "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z"
+_CIRCLE = "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z"
+_MARKS = ("M-4-4H4V4H-4Z", "M0-5L5 4H-5Z", "M0-5.5L5.5 0L0 5.5L-5.5 0Z", _CIRCLE)
 _SHADES = (
-    ("#123c73", _SQUARE),
-    ("#1f7a1f", _TRIANGLE),
-    ("#9a35c9", _DIAMOND),
-    ("#5f666f", _CIRCLE),
-    ("#b3530a", _SQUARE),
-    ("#0b7285", _TRIANGLE),
-    ("#a02c1a", _DIAMOND),
-    ("#835000", _CIRCLE),
-    ("#3b5bdb", _SQUARE),
-    ("#a61e6b", _TRIANGLE),
+    *("#123c73", "#1f7a1f", "#9a35c9", "#5f666f", "#b3530a"),
+    *("#0b7285", "#a02c1a", "#835000", "#3b5bdb", "#a61e6b"),
 )
-"""Colours on paper and shapes, so that nothing rests on colour alone; pages have others for the dark."""
-_SHAPES = {f"var(--plot-{at},{light})": shape for at, (light, shape) in enumerate(_SHADES)}
+_SHAPES = {
+    f"var(--plot-{at},{shade})": shape
+    for at, (shade, shape) in enumerate(zip(_SHADES, cycle(_MARKS), strict=False))
+}
+"""By colour, so that nothing rests on colour alone; pages have other colours for the dark."""
 STYLES = ASSETS / "charts.css"
 _WIDTH, _PLAIN, _LINE, _LETTER, _EDGE = 480, 160, 18, 6.6, 16
 """Pixels: of a picture, of the height of its axes, of a line of words, of a letter, and at the edges."""
@@ -67,8 +62,6 @@ Verdict = Literal["", "good", "bad", "shown"]
 """What an interval shows: better, worse, a difference that is neither, or nothing."""
 _ROOM = 0.08
 """Left free beside the ends, so that no line ends at the edge."""
-_FEW = 4
-"""Lines of a chart that may be tall."""
 _TONES = {"good": "rewrite", "bad": "bad", "shown": "kept", "": "draft"}
 
 
@@ -96,45 +89,41 @@ def interval_chart(
 
     The scale is that of a share, or what the intervals need where it is None.
     """
-    drawn = [each for each in rows if each.found.low is not None and each.found.high is not None]
-    ends = [end for each in drawn for end in (each.found.low, each.found.high) if end is not None]
-    low, high = scale or _with_room(*_limits([*ends, middle]))
-    across = Scale(low, high, 0.0, 100.0)
-    ticks = [low, (low + high) / 2, high] if scale else list(_ticks(ends, low, high, 4))
-    numbers = Table(
-        [*words("", "shown"), *figures("value", "from", "to")],
-        [
-            (
-                *(each.label, bool(each.verdict)),
-                *(
-                    None if value is None else Figure(value, show(value))
-                    for value in (each.found.value, each.found.low, each.found.high)
-                ),
-            )
-            for each in rows
-        ],
-    )
+    ends = [end for each in rows for end in (each.found.low, each.found.high) if end is not None]
+    low, high = scale or _limits([*ends, middle])
+    if scale:
+        ticks = [low, (low + high) / 2, high]
+    else:
+        low, high = low - _ROOM * (high - low), high + _ROOM * (high - low)
+        ticks = list(_ticks(ends, low, high, 4))
+    columns = [*words("", "shown"), *figures("value", "from", "to")]
+    numbers = [
+        (
+            each.label,
+            bool(each.verdict),
+            *(
+                None if end is None else Figure(end, show(end))
+                for end in (each.found.value, each.found.low, each.found.high)
+            ),
+        )
+        for each in rows
+    ]
+
+    def place(found: Estimate, x: Scale) -> list[float]:
+        """Where the line begins, the dot is, and the line ends; nothing where there is no interval."""
+        if found.low is None or found.value is None or found.high is None:
+            return []
+        return [x.within(end) for end in (found.low, found.value, found.high)]
 
     def on_page() -> str:
-        zero = f"--middle:{_inside(across(middle)):.1f}%"
-        kind = "forest compact" if len(rows) > _FEW else "forest"
-        parts = [f'<div class="{kind}" style="{zero}">']
-        if any(sides):
-            left, right = map(in_markup, sides)
-            parts.append(f'<div class="sides"><span>← {left}</span><span>{right} →</span></div>')
-        for each in rows:
-            label, said = in_markup(each.label), in_markup(each.said)
-            parts.append(
-                f'<div class="row {_TONES[each.verdict]}"><div class="label"><b>{label}</b>'
-                f"<span>{said}</span></div>{_bar(each, across)}</div>"
-            )
-        marks = "".join(
-            f'<span style="left:{at:.1f}%;--by:{_inside(at) if scale else 50:.0f}%">'
-            f"{in_markup(show(tick))}</span>"
-            for tick in ticks
-            for at in [across(tick)]
+        x = Scale(low, high, 0.0, 100.0)
+        return fill(
+            ASSETS / "forest.html",
+            rows=[(each, _TONES[each.verdict], place(each.found, x)) for each in rows],
+            sides=sides,
+            middle=x.within(middle),
+            ticks=[(show(tick), x.within(tick), x(tick) if scale else 50) for tick in ticks],
         )
-        return "\n".join([*parts, f'<div class="scale" aria-hidden="true">{marks}</div></div>'])
 
     def draw() -> str:
         x = Scale(low, high, 2.0 * _EDGE, _WIDTH - 2.0 * _EDGE)
@@ -145,50 +134,19 @@ def interval_chart(
             y += _LINE
         top = y - 8
         for each in rows:
-            parts += [
-                label_at(each.label, _EDGE, y + 8),
-                label_at(each.said, _EDGE, y + 24, "muted"),
-            ]
-            if each in drawn:
-                ends = [
-                    min(max(x(each_end or 0.0), x.start), x.end)
-                    for each_end in (each.found.low, each.found.value, each.found.high)
-                ]
-                parts += [
-                    f'<path class="reach {_TONES[each.verdict]}" d="M{ends[0]:.1f} {y + 38:.1f}H{ends[2]:.1f}"/>',
-                    f'<circle class="{_TONES[each.verdict]}" cx="{ends[1]:.1f}" cy="{y + 38:.1f}" r="5"/>',
-                ]
+            parts.append(label_at(each.label, _EDGE, y + 8))
+            parts.append(label_at(each.said, _EDGE, y + 24, "muted"))
+            if at := place(each.found, x):
+                tone, line = _TONES[each.verdict], y + 38
+                parts.append(f'<path class="reach {tone}" d="M{at[0]} {line}H{at[2]}"/>')
+                parts.append(f'<circle class="{tone}" cx="{at[1]}" cy="{line}" r="5"/>')
             y += 58
-        parts.append(f'<path class="lead" d="M{x(middle):.1f} {top:.1f}V{y:.1f}"/>')
+        parts.append(f'<path class="lead" d="M{x(middle):.1f} {top}V{y}"/>')
         parts += [label_at(show(tick), x(tick), y + 14, "muted", "middle") for tick in ticks]
         return frame(title, _WIDTH, y + 24, parts)
 
-    about = f"The dotted line: {middle_label}." if middle_label else ""
-    return Chart(title, numbers, draw, on_page, " ".join(filter(None, [note, about])))
-
-
-def _bar(row: Interval, across: Scale) -> str:
-    found = row.found
-    if found.low is None or found.high is None:
-        return '<div class="bar"></div>'
-    start, end = _inside(across(found.low)), _inside(across(found.high))
-    dot = (
-        ""
-        if found.value is None
-        else f'<i class="dot" style="left:{_inside(across(found.value)):.1f}%"></i>'
-    )
-    return (
-        f'<div class="bar"><i class="reach" style="left:{start:.1f}%;width:{max(end - start, 0.5):.1f}%">'
-        f"</i>{dot}</div>"
-    )
-
-
-def _with_room(low: float, high: float) -> tuple[float, float]:
-    return low - _ROOM * (high - low), high + _ROOM * (high - low)
-
-
-def _inside(place: float) -> float:
-    return min(100.0, max(0.0, place))
+    note = f"{note} The dotted line: {middle_label}.".lstrip()
+    return Chart(title, Table(columns, numbers), draw, on_page, note)
 
 
 # ---- lines and steps ---------------------------------------------------------------------------
@@ -214,10 +172,7 @@ class Lines(NamedTuple):
 
     series: Sequence[Series]
     x_title: str
-    y_title: str = ""
     show: Callable[[float], str] = "{:z,.6g}".format
-    names: Mapping[float, str] = {}
-    """Places on the axis across that have names instead of numbers."""
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     """None for what the points need."""
@@ -234,25 +189,19 @@ class Scale(NamedTuple):
     def __call__(self, value: float) -> float:
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
+    def within(self, value: float) -> float:
+        """The place of a value, at an end where it is beyond; in tenths."""
+        return round(min(max(self(value), self.start), self.end), 1)
+
 
 def colours(names: Sequence[str]) -> dict[str, str]:
     known = list(_SHAPES)
     return {name: known[at % len(known)] for at, name in enumerate(names)}
 
 
-def line_chart(title: str, numbers: Table, *lines: Lines, note: str = "") -> Chart:
-    """Lines beneath each other: no script, no ids, nothing from a network, and always the same bytes."""
-
-    def draw() -> str:
-        parts: list[str] = []
-        top = 0.0
-        for each in lines:
-            drawn, height = _draw(each)
-            parts += [f'<g transform="translate(0 {top:.1f})">', *drawn, "</g>"]
-            top += height
-        return frame(title, _WIDTH, top, parts)
-
-    return Chart(title, numbers, draw, note=note)
+def line_chart(title: str, numbers: Table, lines: Lines, note: str = "") -> Chart:
+    """Lines on axes: no script, no ids, nothing from a network, and always the same bytes."""
+    return Chart(title, numbers, lambda: _draw(title, lines), note=note)
 
 
 def steps(points: Sequence[Point], end: float) -> list[Point | None]:
@@ -299,26 +248,23 @@ def draw_legend(names: Mapping[str, str], width: int, top: float) -> tuple[list[
     return parts, y + _LINE if names else top
 
 
-def _draw(chart: Lines) -> tuple[list[str], float]:
+def _draw(title: str, chart: Lines) -> str:
     lines = [(each.colour, list(_runs(each.points))) for each in chart.series]
     points = [point for _, runs in lines for run in runs for point in run]
     across = chart.x_range or _limits([point.x for point in points])
     up = chart.y_range or _limits([point.y for point in points])
     heights = list(_ticks([point.y for point in points], *up, _MAX_TICKS - 2))
     left = 2 * _EDGE + _LETTER * max((len(chart.show(each)) for each in heights), default=0)
-    top = 8.0 + _LINE * (bool(chart.heading) + bool(chart.y_title)) + 8
-    x = Scale(*across, left, _WIDTH - _EDGE)
-    y = Scale(*up, top + _PLAIN, top)
+    top = 16.0 + _LINE * bool(chart.heading)
+    middle, bottom = (left + _WIDTH - _EDGE) / 2, top + _PLAIN
+    x, y = Scale(*across, left, _WIDTH - _EDGE), Scale(*up, bottom, top)
     parts = [label_at(chart.heading, _EDGE, 20, "title")] if chart.heading else []
-    if chart.y_title:
-        parts.append(label_at(chart.y_title, _EDGE, top - 12, "muted"))
     for each in heights:
         parts.append(f'<path class="grid" d="M{left - 6:.1f} {y(each):.1f}H{_WIDTH - _EDGE}"/>')
         parts.append(label_at(chart.show(each), left - 10, y(each) + 4, "muted y", "end"))
-    for at, name in _places(chart, [point.x for point in points], across):
-        parts.append(label_at(name, x(at), top + _PLAIN + _LINE, "muted x", "middle"))
-    bottom = top + _PLAIN + 2 * _LINE
-    parts.append(label_at(chart.x_title, (left + _WIDTH - _EDGE) / 2, bottom, "muted", "middle"))
+    for at in _ticks([point.x for point in points], *across, _MAX_TICKS):
+        parts.append(label_at(f"{at:z,.6g}", x(at), bottom + _LINE, "muted x", "middle"))
+    parts.append(label_at(chart.x_title, middle, bottom + 2 * _LINE, "muted", "middle"))
     for colour, runs in lines:
         for run in runs:
             path = "L".join(f"{x(point.x):.1f} {y(point.y):.1f}" for point in run)
@@ -331,11 +277,10 @@ def _draw(chart: Lines) -> tuple[list[str], float]:
             if point.about
         )
     if not points:
-        middle = (left + _WIDTH - _EDGE) / 2
         parts.append(label_at("no numbers to draw", middle, top + _PLAIN / 2, "", "middle"))
     names = {each.name: each.colour for each in chart.series if each.name}
-    legend, end = draw_legend(names, _WIDTH, bottom + 8)
-    return [*parts, *legend], end + 8
+    legend, end = draw_legend(names, _WIDTH, bottom + 2 * _LINE + 8)
+    return frame(title, _WIDTH, end + 8, [*parts, *legend])
 
 
 def _runs(points: Sequence[Point | None]) -> Iterator[list[Point]]:
@@ -365,16 +310,6 @@ def _ticks(values: Sequence[float], low: float, high: float, most: int) -> Itera
     steps = (part * 10.0**each for each in count(power) for part in (1, 2, 5))
     step = next(step for step in steps if step >= least and (high - low) / step <= most)
     yield from (at * step for at in range(ceil(low / step - _FLAT), floor(high / step + _FLAT) + 1))
-
-
-def _places(
-    chart: Lines, values: Sequence[float], across: tuple[float, float]
-) -> Iterator[tuple[float, str]]:
-    if chart.names:
-        room = int((_WIDTH - 4 * _EDGE) / len(chart.names) / _LETTER)
-        yield from ((at, shorten(name, max(3, room))) for at, name in chart.names.items())
-    else:
-        yield from ((at, f"{at:z,.6g}") for at in _ticks(values, *across, _MAX_TICKS))
 
 
 def _dot(x: float, y: float, colour: str, about: str = "") -> str:

@@ -2,52 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from autoreason.characters import in_markup
+from markupsafe import Markup
+
+from autoreason.characters import for_xml, in_markup
+from autoreason.report.numbers import capital, count
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 ASSETS = Path(__file__).parent / "assets"
-_BASE = (ASSETS / "base.css", ASSETS / "base.js")
+_SPELLED_OUT = re.compile(r"<(U\+[0-9A-F]{4})>")
 
 
-def document(
-    title: str,
-    body: str,
-    *,
-    styles: Sequence[Path] = (),
-    scripts: Sequence[Path] = (),
-    links: Sequence[tuple[str, str]] = (),
-) -> str:
-    """A page around `body`, which is safe HTML; `links` are addresses and names at its top, of the pages beside it."""
-    style = "\n".join(map(read_asset, (_BASE[0], *styles)))
-    script = "\n".join(map(read_asset, (_BASE[1], *scripts)))
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_digest(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    beside = "".join(f'<a href="{in_markup(url)}">{in_markup(name)}</a>' for url, name in links)
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f"<title>{in_markup(title)}</title><style>{style}</style></head><body>",
-            '<a class="skip" href="#main">To the content</a>',
-            f'<header class="top"><div><b>autoreason</b>{beside}'
-            '<button id="theme" class="quiet" aria-label="Light or dark">◐</button></div></header>',
-            f'<main id="main">{body}</main>',
-            f"<script>{script}</script></body></html>\n",
-        ]
-    )
+def fill_page(template: Path, *, title: str, styles: Sequence[Path] = (), **values: object) -> str:
+    """The page of a template, with the style and the script that are named like it and stand beside it."""
+    sheets = (ASSETS / "base.css", *styles, template.with_suffix(".css"))
+    style = "\n".join(map(read_asset, sheets))
+    script = "\n".join(map(read_asset, (ASSETS / "base.js", template.with_suffix(".js"))))
+    page: dict[str, object] = {"style": Markup(style), "script": Markup(script)}
+    return fill(template, title=title, digest=_digest(script), **page, **values)
+
+
+def fill(template: Path, **values: object) -> str:
+    """HTML from a template; of the values only `Markup` is taken as HTML."""
+    html = _environment(template.parent).get_template(template.name).render(values)
+    # Escaping alone would leave signs that reorder a text or steer a terminal.
+    return _SPELLED_OUT.sub(r"&lt;\1&gt;", for_xml(html))
 
 
 def link_to(page: str, url: str, name: str) -> str:
-    """A page with one more link at its top."""
+    """A page with a link at its top, to one beside it."""
     brand = "<b>autoreason</b>"
     return page.replace(brand, f'{brand}<a href="{in_markup(url)}">{in_markup(name)}</a>', 1)
 
@@ -61,3 +53,20 @@ def read_asset(path: Path) -> str:
 @cache
 def _digest(script: str) -> str:
     return b64encode(sha256(script.encode()).digest()).decode()
+
+
+@cache
+def _environment(folder: Path) -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    house = Environment(
+        loader=FileSystemLoader([folder, ASSETS]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    house.filters["capital"] = capital
+    house.globals["count"] = count
+    return house

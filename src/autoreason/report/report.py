@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from autoreason.characters import in_markdown, without_controls
 from autoreason.errors import InvalidInput
+from autoreason.report.numbers import capital
 from autoreason.report.section import Section as Section
 from autoreason.report.table import WIDEST, Table, lay_out, wrap
 
@@ -56,7 +57,7 @@ class Report:
         """The conclusion with a capital and a full stop; a name stays as it is written."""
         text = self.conclusion
         if not text.startswith(tuple(self.names())):
-            text = text[:1].upper() + text[1:]
+            text = capital(text)
         return text if text.endswith((".", "!", "?")) else f"{text}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -198,8 +199,6 @@ def plain_values(fields: object) -> dict[str, Any]:
 
 
 def _section_lines(section: Section, width: int) -> Iterator[list[tuple[str, str]]]:
-    from autoreason.report.table import STYLES
-
     if not (section.tables or section.sentences or section.text):
         # Charts and texts side by side are for pages.
         return
@@ -212,8 +211,7 @@ def _section_lines(section: Section, width: int) -> Iterator[list[tuple[str, str
             yield []
         for words in wrap(table.title, width):
             yield [(words, "bold")]
-        for line in table.lines(width):
-            yield [(piece.text, STYLES[piece.tone]) for piece in line]
+        yield from table.lines(width)
     if section.sentences and (section.tables or not section.title):
         yield []
     clean = [(label, without_controls(text)) for label, text in section.sentences]
@@ -237,29 +235,17 @@ def write_folder(folder: Path, files: Mapping[str, str], runs: Collection[str] =
 
 
 def check_folder(folder: Path | None, runs: Collection[str] = (), *, create: bool = False) -> None:
-    """Refuse a folder for a report that cannot be used; `create` finds out by making it, and removes it again."""
+    """Refuse a folder for a report that cannot be used; `create` finds out by making it."""
     import tempfile
 
     if folder is None or _earlier_files(folder, runs):
         return
     with usable(folder):
-        new = [each for each in (folder, *folder.absolute().parents) if not each.exists()]
-        above = new[-1].absolute().parent if new else folder
-        if not above.is_dir():
-            raise InvalidInput(f"{above} is a file; name a new folder for the report")
-        if not new and any(folder.iterdir()):
-            raise InvalidInput(f"{folder} is not empty; name a new folder for the report")
         if create:
-            created = []
-            try:
-                for each in reversed(new):
-                    each.mkdir()
-                    created.append(each)
-                with tempfile.NamedTemporaryFile(dir=folder):
-                    pass
-            finally:
-                for each in reversed(created):
-                    each.rmdir()
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        if folder.exists() and any(folder.iterdir()):
+            raise InvalidInput(f"{folder} is not empty; name a new folder for the report")
 
 
 def _earlier_files(folder: Path, runs: Collection[str]) -> list[Path]:

@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import takewhile, zip_longest
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason.characters import in_csv, in_markdown, in_markup, without_controls
@@ -105,11 +106,6 @@ def figures(*titles: str) -> list[Column]:
     return [Column(title) for title in titles]
 
 
-class Fragment(NamedTuple):
-    text: str
-    tone: str = ""
-
-
 class Table(NamedTuple):
     """Values, a row each; columns of words at the left identify the row."""
 
@@ -125,25 +121,46 @@ class Table(NamedTuple):
     def cells(self) -> list[list[Cell]]:
         return [[_shown(value) for value in row] for row in self.rows]
 
-    def lines(self, width: int = UNLIMITED) -> Iterator[list[Fragment]]:
-        """Lines of at most `width` columns: headings and words wrap, spare columns go, others follow beneath."""
-        layout = _Layout(self)
-        kept = layout.kept(width)
-        for block in layout.blocks(kept, width):
-            yield from layout.block(block, width)
-        missing = [col.title for at, col in enumerate(self.columns) if at not in kept]
-        if missing:
-            yield [Fragment(f"on a wider terminal also: {', '.join(missing)}", "muted")]
+    def lines(self, width: int = UNLIMITED) -> Iterator[list[tuple[str, str]]]:
+        """Lines of at most `width` columns: headings and words wrap, spare columns go, others follow beneath.
+
+        A line is pieces with their styles.
+        """
+        columns = zip(*self.cells, strict=True) if self.rows else [()] * len(self.columns)
+        shown = [
+            _measure(
+                column,
+                [(_lines_of(cell), self._tone(cell)) for cell in cells],
+                self.headings,
+            )
+            for column, cells in zip(self.columns, columns, strict=True)
+        ]
+        kept = shown
+        for spare in sorted({column.spare for column in self.columns if column.spare}):
+            if _total([each.narrow for each in kept]) > width:
+                kept = [each for each in kept if each.column.spare != spare]
+        keys = list(takewhile(lambda each: not each.column.figures, kept))
+        blocks = [[*keys]]
+        for each in kept[len(keys) :]:
+            # At least one column goes beside those that identify a row.
+            beside = [other.narrow for other in (*blocks[-1], each)]
+            if len(blocks[-1]) > len(keys) and _total(beside) > width:
+                blocks.append([*keys])
+            blocks[-1].append(each)
+        for block in blocks:
+            yield from _lay_out(block, width)
+        if missing := [each.column.title for each in shown if each not in kept]:
+            yield [(f"on a wider terminal also: {', '.join(missing)}", STYLES["muted"])]
 
     def to_text(self, width: int = UNLIMITED) -> str:
-        found = ["".join(piece.text for piece in line).rstrip() for line in self.lines(width)]
+        found = ["".join(text for text, _ in line).rstrip() for line in self.lines(width)]
         return "\n".join([*([self.title] if self.title else []), *found])
 
     def to_rich(self, width: int = UNLIMITED) -> Iterator[Text]:
         from rich.text import Text
 
         for line in self.lines(width):
-            found = Text.assemble(*((piece.text, STYLES[piece.tone]) for piece in line))
+            found = Text.assemble(*line)
             found.rstrip()
             yield found
 
@@ -255,91 +272,51 @@ def _in_latex(text: str) -> str:
     return _LATEX.sub(lambda found: special.get(found[0], f"\\{found[0]}"), text)
 
 
-class _Layout:
-    """How wide the columns of a table are on a terminal."""
+class _Shown(NamedTuple):
+    """A column on a terminal."""
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._shown = table.cells
-        self._rows = [[_lines_of(cell) for cell in row] for row in self._shown]
-        cells = list(zip(*self._rows, strict=True)) or [()] * len(table.columns)
-        headings = table.columns if table.headings else [Column("")] * len(table.columns)
-        titles = [without_controls(column.title) for column in headings]
-        self._titles = titles
-        self._wide = [
-            max([_width(title), *(_width(line) for cell in column for line in cell)])
-            for title, column in zip(titles, cells, strict=True)
+    column: Column
+    rows: Sequence[tuple[list[str], str]]
+    """Lines and tone of its cells, the heading first."""
+    wide: int
+    """What it takes if nothing is wrapped."""
+    narrow: int
+    """What it takes if no word is broken."""
+    extra: int
+    """Of that, what it can do without."""
+
+
+def _measure(column: Column, rows: Sequence[tuple[list[str], str]], headings: bool) -> _Shown:
+    titles = [without_controls(column.title)] if headings else []
+    lines = [line for cell, _ in rows for line in cell]
+    wide = max(map(_width, [*titles, *lines]), default=0)
+    measure = _width if column.figures else _longest_word
+    narrow = max([*map(_longest_word, titles), *map(measure, lines)], default=0)
+    extra = max(0, min(wide, column.least) - narrow)
+    return _Shown(
+        column, [*((titles, "heading") for _ in titles), *rows], wide, narrow + extra, extra
+    )
+
+
+def _lay_out(block: Sequence[_Shown], room: int) -> Iterator[list[tuple[str, str]]]:
+    """The lines of columns that stand beside each other."""
+    widths = [each.narrow for each in block]
+    for at, each in enumerate(block):
+        widths[at] -= min(each.extra, max(0, _total(widths) - room))
+    # Words first: a heading of two lines reads better than a sentence of ten.
+    for at in sorted(range(len(block)), key=lambda at: block[at].column.figures):
+        wish = min(block[at].wide, max(_WIDEST_TEXT, block[at].narrow)) - widths[at]
+        widths[at] += max(0, min(wish, room - _total(widths)))
+    for row in zip(*(each.rows for each in block), strict=True):
+        wrapped = [
+            [part for line in lines for part in _filled(line, width)]
+            for (lines, _), width in zip(row, widths, strict=True)
         ]
-
-        def narrowest(title: str, column: Column, cells: Sequence[list[str]]) -> int:
-            measure = _width if column.figures else _longest_word
-            return max([_longest_word(title), *(measure(line) for cell in cells for line in cell)])
-
-        self._narrow = list(map(narrowest, titles, table.columns, cells))
-        self._least = [
-            max(0, min(wide, col.least) - narrow)
-            for narrow, wide, col in zip(self._narrow, self._wide, table.columns, strict=True)
-        ]
-        self._narrow = [sum(both) for both in zip(self._narrow, self._least, strict=True)]
-        figures = [col.figures for col in table.columns]
-        self._keys = figures.index(True) if True in figures else len(figures)
-
-    def kept(self, room: int) -> list[int]:
-        """The columns shown, without what a narrow terminal can do without."""
-        kept = list(range(len(self._wide)))
-        columns = self._table.columns
-        for spare in sorted({column.spare for column in columns if column.spare}):
-            if _total([self._narrow[each] for each in kept]) <= room:
-                break
-            kept = [at for at in kept if columns[at].spare != spare]
-        return kept
-
-    def blocks(self, kept: Sequence[int], room: int) -> Iterator[list[int]]:
-        """As many columns at a time as fit next to those that identify a row, and at least one."""
-        keys = [at for at in kept if at < self._keys]
-        block: list[int] = []
-        for at in kept[len(keys) :]:
-            if block and _total([self._narrow[each] for each in (*keys, *block, at)]) > room:
-                yield [*keys, *block]
-                block = []
-            block.append(at)
-        yield [*keys, *block]
-
-    def block(self, columns: Sequence[int], room: int) -> Iterator[list[Fragment]]:
-        widths = self._widths(columns, room)
-        if self._table.headings:
-            titles = [[title] for title in self._titles]
-            yield from self._row(titles, columns, widths, ["heading"] * len(titles))
-        for row, lines in zip(self._shown, self._rows, strict=True):
-            yield from self._row(lines, columns, widths, list(map(self._table._tone, row)))
-
-    def _widths(self, columns: Sequence[int], room: int) -> dict[int, int]:
-        widths = {at: self._narrow[at] for at in columns}
-        for at in columns:
-            widths[at] -= min(self._least[at], max(0, _total(list(widths.values())) - room))
-        # Words first: a heading of two lines reads better than a sentence of ten.
-        for at in sorted(columns, key=lambda at: self._table.columns[at].figures):
-            wish = min(self._wide[at], max(_WIDEST_TEXT, self._narrow[at])) - widths[at]
-            widths[at] += max(0, min(wish, room - _total(list(widths.values()))))
-        return widths
-
-    def _row(
-        self,
-        cells: Sequence[list[str]],
-        columns: Sequence[int],
-        widths: Mapping[int, int],
-        tones: Sequence[str],
-    ) -> Iterator[list[Fragment]]:
-        wrapped = {
-            at: [each for line in cells[at] for each in _filled(line, widths[at])] for at in columns
-        }
-        for line in range(max(map(len, wrapped.values()))):
-            found: list[Fragment] = []
-            for at in columns:
-                text = wrapped[at][line] if line < len(wrapped[at]) else ""
+        for parts in zip_longest(*wrapped, fillvalue=""):
+            found: list[tuple[str, str]] = []
+            for each, part, width, (_, tone) in zip(block, parts, widths, row, strict=True):
                 gap = " " * _GAP if found else ""
-                shown = _aligned(text, widths[at], self._table.columns[at].figures)
-                found.append(Fragment(gap + shown, tones[at]))
+                found.append((gap + _aligned(part, width, each.column.figures), STYLES[tone]))
             yield found
 
 

@@ -161,9 +161,7 @@ class Result(Report):
             sections.append(Section("Text", text=text, detail=True))
         return sections
 
-    def to_html(
-        self, about: Mapping[str, str] | None = None, links: Sequence[tuple[str, str]] = ()
-    ) -> str:
+    def to_html(self, about: Mapping[str, str] | None = None) -> str:
         if self.story.writes != "text" or self.story.task is None:
             return super().to_html(about)
         from autoreason.pages.run_page import run_page
@@ -176,7 +174,6 @@ class Result(Report):
             seconds=self.seconds,
             spent_by_role=self.spent_by_role,
             about=self.about() if about is None else about,
-            links=links,
         )
 
     def to_dict(self) -> dict[str, Any]:

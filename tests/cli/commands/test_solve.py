@@ -204,7 +204,7 @@ def test_a_set_that_reached_its_budget_says_how_far_it_is_and_goes_on(inside: In
         (("--strategy", "single,single"), "several different ones"),
         (("-o", "x.py"), "--output is for one program"),
         (("--report", "full"), "full is not empty"),
-        (("--report", "full/file"), "full/file is a file; name a new folder for the report"),
+        (("--report", "full/file"), "cannot write full/file: File exists; name another folder"),
         pytest.param(
             ("--report", "/proc/x/y"),
             "cannot write /proc/x: No such file or directory; name another folder",
