@@ -18,7 +18,7 @@ KEY = "sk-quux-7731"
 
 def test_a_run_logs_every_request_and_neither_key_nor_brief(shell: Shell, server: Server) -> None:
     server.gate.set()
-    asked = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "-q", "--passes", "1")
+    asked = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "-q", "--rounds", "1")
     done = shell(*asked, TEST_API_KEY=KEY, AUTOREASON_LOG="debug")
     assert done.returncode == 0
     assert server.keys == {KEY}

@@ -112,7 +112,7 @@ def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> lis
     from click.shell_completion import CompletionItem
 
     try:
-        with open_journal(ctx.find_root().params.get("journal")) as journal:
+        with open_journal(ctx.params.get("journal")) as journal:
             rows = journal.runs(_NEWEST)
     except AutoreasonError:
         return []

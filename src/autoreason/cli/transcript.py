@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -12,18 +12,14 @@ from rich.text import Text
 from autoreason.cli import outcome
 from autoreason.cli.account import Line, describe_record
 from autoreason.cli.console import stdout_console
-from autoreason.cli.lookup import is_contest, is_sampled, when, writes_programs
+from autoreason.cli.lookup import is_contest, is_sampled, when
 from autoreason.cli.screen import RoundLine, draw_rounds, list_rounds
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Lab
-from autoreason.journal.run_names import cell_name
-from autoreason.programs.assignment import assignments_of
-from autoreason.programs.events import solved_in
 from autoreason.report import numbers
 from autoreason.report.changes import compare_texts
 from autoreason.report.table import WIDEST, wrap
-from autoreason.studies.lab_suite import all_cells, suite_of
 from autoreason.tournament.endings import short_run
 from autoreason.tournament.panel import Metric
 from autoreason.tournament.rounds import rounds_of
@@ -37,7 +33,6 @@ if TYPE_CHECKING:
 
 _LABEL = 13
 _MIN_WIDTH = 20
-_MAX_NAMED = 8
 
 
 # ---- a run in one line for each round ----------------------------------------------------------
@@ -79,7 +74,6 @@ def _more(story: Story) -> str:
     options += ["--diff"] if story.draft or story.writes == "files" else []
     if story.passes:
         options.append(f"--round {story.passes[-1].number}")
-    options += ["--problem ID"] if writes_programs(story) and suite_of(story.task) else []
     return " · ".join([*options, "--evidence", "--html run.html"])
 
 
@@ -102,68 +96,16 @@ def print_evidence(book: Journal, row: RunRow, result: Result) -> None:
 
 def print_round(book: Journal, row: RunRow, number: int) -> None:
     lines = _read(book, row.id, full=True)
-    if not (found := _in_round(lines, number)):
+    found = [line for line in lines if line.place == f"pass {number}"]
+    if not found:
         rounds = len({line.place for line in lines if line.place.startswith("pass ")})
         there = numbers.count(rounds, "round")
         raise InvalidInput(f"run {row.id} has no round {number}; it has {there}")
     _print_lines(found, stdout_console())
 
 
-def print_attempts(book: Journal, row: RunRow, runs: dict[str, str], number: int | None) -> None:
-    """How one problem was worked on, strategy by strategy; with a number, that round in full."""
-    console, full = stdout_console(), number is not None
-    lines = {title: _read(book, run, full=full) for title, run in runs.items() if book.has(run)}
-    if number is not None:
-        lines = {title: _in_round(each, number) for title, each in lines.items()}
-        if not any(lines.values()):
-            raise InvalidInput(f"run {row.id} has no round {number} on this problem")
-    for title, each in lines.items():
-        if len(lines) > 1 and each:
-            _print_heading(title, console)
-        _print_lines(each, console)
-
-
-def attempts_at(
-    row: RunRow, story: Story, problem: str | None, strategy: str | None
-) -> dict[str, str]:
-    """The runs of the attempts asked for, by title; a run on one problem is its own."""
-    assert story.task is not None
-    suite = suite_of(story.task)
-    if suite is None:
-        (only,) = assignments_of(story.task)
-        _check(row, "problem", problem, [only.id])
-        _check(row, "strategy", strategy, [each.strategy for each in solved_in(story)])
-        return {"": row.id}
-    if problem is None and len(suite.tasks) > 1:
-        raise InvalidInput(
-            f"run {row.id} is on {len(suite.tasks)} problems; name one of them with --problem ID"
-        )
-    for each in suite.unfair:
-        if each.id == problem:
-            raise InvalidInput(f"problem {each.id} was left out: {each.remark}")
-    _check(row, "problem", problem, list(suite.tasks))
-    _check(row, "strategy", strategy, list(suite.arms))
-    return {
-        f"{cell.arms[0]}, repeat {cell.repeat}": cell_name(row.id, cell.number)
-        for cell in all_cells(suite)
-        if problem in (None, cell.task) and strategy in (None, cell.arms[0])
-    }
-
-
-def _check(row: RunRow, noun: str, name: str | None, known: Sequence[str]) -> None:
-    if name is not None and name not in known:
-        more = f" and {len(known) - _MAX_NAMED} more" if len(known) > _MAX_NAMED else ""
-        raise InvalidInput(
-            f"run {row.id} has no {noun} {name!r}; there are {', '.join(known[:_MAX_NAMED])}{more}"
-        )
-
-
 def _read(book: Journal, run: str, *, full: bool = False) -> list[Line]:
     return describe_record((recorded.event for recorded in book.events(run)), full=full)
-
-
-def _in_round(lines: list[Line], number: int) -> list[Line]:
-    return [line for line in lines if line.place == f"pass {number}"]
 
 
 def _print_opening(row: RunRow, story: Story, console: Console) -> None:

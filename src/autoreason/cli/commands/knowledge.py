@@ -16,10 +16,9 @@ from autoreason.cli.command import (
     Answer,
     Group,
     print_message,
-    print_messages,
 )
 from autoreason.cli.lookup import run_argument
-from autoreason.cli.options import FILE, figure, file, flag, group, option
+from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
@@ -60,22 +59,7 @@ def check(folder: str) -> tuple[Report, int]:
     named; models are not shown their records unless kb.toml allows it. What cannot be used is named.
     Exit status 1 where there is no record.
 
-    \b
-    kb.toml, all of it optional:
-      better = "higher"
-      encoding = "gbk"
-      private = ["clients/*"]
-      allow = ["style/prompts.md"]
-      [columns]
-      text = "Subject"
-      [tables."march.csv"]
-      count = "Unique Opens"
-      n = "Successful Deliveries"
-      group = ["List", "month"]
-
-    \b
-    Columns: text, value or count and n, se, group, when, audience, verdict,
-    score, pair, private, note, metric, better, chosen.
+    docs/knowledge.md has what kb.toml may say and which columns there are.
     """
     from autoreason.knowledge.folder_report import check_knowledge
 
@@ -86,9 +70,7 @@ def check(folder: str) -> tuple[Report, int]:
 @knowledge.command(paged=True, shares=REPORT)
 @folder_argument
 @click.argument("words", nargs=-1, required=True)
-@click.option(
-    "-n", "--limit", type=click.IntRange(1), default=10, help="How many to show. [default: 10]"
-)
+@group("Options", option("-n, --limit N", "How many.", type=click.IntRange(1), default=10))
 def search(folder: str, words: tuple[str, ...], limit: int) -> Report:
     """Find the records nearest to some words; case and diacritics do not matter."""
     from autoreason.knowledge.folder_report import search_knowledge
@@ -98,9 +80,7 @@ def search(folder: str, words: tuple[str, ...], limit: int) -> Report:
 
 @knowledge.command()
 @folder_argument
-@group(
-    "Output", file("--to", "Write the records there instead of to standard output.", name="target")
-)
+@group("Output", option("--to FILE", "Instead of standard output.", name="target"))
 def export(folder: str, target: Path | None) -> None:
     """Write all records, private ones too, one JSON object a line.
 
@@ -123,36 +103,27 @@ def export(folder: str, target: Path | None) -> None:
     note = f", {private:,} of them private" if private else ""
     number = numbers.count(len(content.records), "record")
     left_out = [f"left out: {problem}" for problem in content.problems]
-    print_messages([f"{number}{where}{note}", *left_out])
+    print_message(f"{number}{where}{note}", *left_out)
 
 
 @knowledge.command(shares=f"{RECORDED} evidence")
 @folder_argument
 @group(
     "What is tested",
+    option("-m, --model MODEL", "A judge: with the records, without, and with shuffled ones."),
     option(
-        "-m, --model MODEL",
-        "A judge, as provider/model: with the records, without, and with shuffled ones.",
+        f"--predictor {'|'.join(_PREDICTORS)}", "What answers without a model.", usual="retrieval"
     ),
     option(
-        "--predictor",
-        "What answers instead, without a model.",
-        type=click.Choice(_PREDICTORS),
-        usual="retrieval",
-    ),
-    option(
-        "--pairs",
-        "With a model: pairs put to it, drawn from all; six calls each.",
+        "--pairs N",
+        "With a model: pairs put to it, six calls each.",
         type=click.IntRange(1),
         usual="100",
     ),
 )
 @group(
     "How models are asked",
-    options.server_option,
-    options.effort_option,
-    options.seed_option,
-    options.set_option,
+    *(options.server_option, options.effort_option, options.seed_option, options.set_option),
 )
 @options.limit_options
 @options.dry_run_option
@@ -203,18 +174,14 @@ def test(folder: str, **values: Any) -> PreparedRun[Any] | tuple[Report, int]:
 @run_argument(required=True)
 @group(
     "What happened",
-    option("--value NUMBER", "The number, such as 0.38 or 38%.", type=figure, required=True),
-    option("--n", "How many it rests on, such as 2100.", type=click.IntRange(1)),
-    option("--metric", "What was measured.", default="result"),
+    option("--value NUMBER", "The number, such as 0.38 or 38%.", required=True),
+    option("--n N", "How many it rests on, such as 2100.", type=click.IntRange(1)),
+    option("--metric NAME", "What was measured.", default="result"),
     option("--better higher|lower", "Which numbers are better.", default="higher"),
-    option("--group", "The test, campaign or list it can be compared in.", required=True),
-    option(
-        "--chosen random|ab|picked|unknown",
-        "How the text came to be used; picked ones are left out of tests.",
-        default="picked",
-    ),
+    option("--group NAME", "The test, campaign or list it can be compared in.", required=True),
+    option("--chosen random|ab|picked|unknown", "How it came to be used.", default="picked"),
     option("--when DATE", "YYYY-MM-DD. [default: today]"),
-    flag("--private", "Only local models may be shown it."),
+    option("--private", "Only local models may be shown it."),
 )
 def add(folder: str, run: str, value: float, **given: Any) -> Answer:
     """Append what the text of a run came to, to outcomes.jsonl.
@@ -258,29 +225,16 @@ def import_file(folder: Path, file: Path) -> Answer:
 @run_argument(required=True)
 @group(
     "Test",
-    option("--arms", "How many texts.", type=click.IntRange(2), default=3),
-    option("--base SHARE", "What the first draft is expected to reach.", type=float, default=0.2),
-    option(
-        "--lift SHARE",
-        "The smallest rise worth finding, as a share of that.",
-        type=float,
-        default=0.1,
-    ),
+    option("--arms N", "How many texts.", type=click.IntRange(2), default=3),
+    option("--base SHARE", "What the first draft is expected to reach.", default=0.2),
+    option("--lift SHARE", "The smallest rise worth finding, as a share of that.", default=0.1),
 )
-@group(
-    "Output",
-    file(
-        "--to FOLDER",
-        "Write the plan there: each text under its code, and a table to fill in.",
-        name="target",
-    ),
-)
+@group("Output", option("--to FOLDER", "Write the texts and a table there.", name="target"))
 def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report:
     """Plan an A/B test of a run's text, its first draft and others.
 
-    Every text gets a code that says nothing, and is to be sent to equally many readers drawn at random. From
-    three texts on one is drawn at random among the run's others, from six on two, so that not only winners are
-    ever tried.
+    Every text gets a code that says nothing, and is to be sent to equally many readers drawn at random.
+    From three texts on some are drawn at random, so that not only winners are ever tried.
     """
     from autoreason.run.knowledge import plan_ab
 
@@ -295,13 +249,13 @@ def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report
 @click.argument("results", type=FILE)
 @group(
     "Test",
-    file("--plan FOLDER", "The plan's folder. [default: that of the results]", name="planned"),
-    option("--metric", "What was counted.", default="rate"),
+    option("--plan FOLDER", "Of the plan. [default: that of the results]", name="planned"),
+    option("--metric NAME", "What was counted.", default="rate"),
 )
 @group(
     "Where it goes",
-    file("--knowledge FOLDER", "Append the outcomes to outcomes.jsonl of this folder of records."),
-    option("--group", "The name of the test there. [default: the run's]", default=""),
+    option("--knowledge FOLDER", "Append the outcomes to these records, to outcomes.jsonl."),
+    option("--group NAME", "The name of the test there. [default: the run's]", default=""),
 )
 def report_test(results: Path, planned: Path | None, **values: Any) -> tuple[Report, int]:
     """Read the counts of an A/B test.
