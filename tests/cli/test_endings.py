@@ -158,7 +158,7 @@ def test_a_result_much_longer_than_the_draft(ends: Ends) -> None:
     [
         ("preferred", (), ""),
         ("fails", (), "autoreason: paused: the provider failed: "),
-        ("preferred", ("--section", "Risks"), "autoreason: the text breaks its contract ("),
+        ("preferred", ("--section", "Risks"), "autoreason: the text breaks a limit ("),
     ],
 )
 def test_where_all_is_quiet_one_line_says_what_went_wrong(

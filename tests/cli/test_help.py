@@ -162,5 +162,3 @@ def test_settings_are_read_by_their_types(inside: Inside) -> None:
     assert (settings["early_stop"], settings["author_temperature"]) == (False, 0.5)
     assert settings["tie_order"] == ["A", "B", "AB"]
     assert settings["models"]["revisers"] == ["echo/echo", "echo/echo"]
-    contract = ("advise", "Write.", "-m", "echo/echo", "--set", "max_words=50", "--dry-run")
-    assert inside(*contract, "--json").json["task"]["contract"]["max_words"] == 50

@@ -8,8 +8,9 @@ from tests.cli.conftest import BRIEF, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 
-from autoreason.cli.live import Live, Plain
+from autoreason.cli.live import Live
 from autoreason.cli.outcome import OutputOptions
+from autoreason.cli.progress import Plain
 from autoreason.cli.runner import choose_view
 from autoreason.cli.screen import Screen
 

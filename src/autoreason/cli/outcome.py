@@ -17,7 +17,7 @@ from autoreason.cli.command import print_message, shared, with_flags
 from autoreason.cli.lookup import writes_programs
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import check_folder, write
-from autoreason.report.table import WIDEST, Table, lay_out, wrap
+from autoreason.report.table import WIDEST, Table, wrap
 from autoreason.run.result import Result, how_to_go_on
 from autoreason.tournament.statements import violations
 
@@ -159,14 +159,6 @@ def write_page(report: Report, path: Path | None) -> None:
     if path is not None:
         write(path, report.to_html())
         print_message(f"written to {path}")
-
-
-def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
-    from rich.text import Text
-
-    for label, sentence in lay_out(labelled, console.width):
-        line = Text.assemble((label, "dim"), (sentence, "" if label else "bold"))
-        console.print(line, soft_wrap=True)
 
 
 def show_text(text: str, bare: bool = False, *, prose: bool = False) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 import sys
@@ -46,10 +45,6 @@ INTERRUPTED = 130
 _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 """Variables by which a user says so of what is none."""
 _READ_EVERY = 0.5
-_STARTED = 0.3
-"""Seconds after which everything is loaded."""
-_COLLECT_EVERY = 5000
-"""Objects, from then on."""
 
 Rows = list[tuple[str, str]]
 """Labels and what they say."""
@@ -182,7 +177,7 @@ def choose_view(live: Live, output: OutputOptions, console: Console | None, know
         from autoreason.cli.screen import Screen
 
         return Screen(live, console)
-    from autoreason.cli.live import Plain
+    from autoreason.cli.progress import Plain
 
     return Plain(live, skip=known)
 
@@ -236,7 +231,6 @@ async def _drive(
         announce()
 
     ticking = asyncio.create_task(_tick(view))
-    collecting = asyncio.get_running_loop().call_later(_STARTED, _collect_garbage)
     try:
         with interrupts:
             view.open()
@@ -249,16 +243,8 @@ async def _drive(
                 stop_switch=switch,
             )
     finally:
-        collecting.cancel()
         ticking.cancel()
         view.close()
-
-
-def _collect_garbage() -> None:
-    """What the start left, once: it is not looked for while modules are loaded, and now a model writes."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_EVERY)
 
 
 async def _tick(view: View) -> None:

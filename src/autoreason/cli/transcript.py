@@ -88,8 +88,7 @@ def print_evidence(book: Journal, row: RunRow, result: Result) -> None:
     if story.writes == "text" or story.end is None:
         console.print()
         if row.live:
-            watch = ("Watch", f"autoreason show {row.id} --follow")
-            outcome.print_rows([("", "Under way"), watch], console)
+            console.print(f"Under way; to watch it: autoreason show {row.id} --follow")
         else:
             outcome.print_report(result, console)
 

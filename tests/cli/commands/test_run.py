@@ -268,7 +268,7 @@ def test_a_text_that_breaks_its_contract_is_told_to_programs(quick_shell: Shell)
     done = quick_shell("run", BRIEF, *FAST, *broken)
     assert done.returncode == 0
     assert json.loads(done.stdout)["violations"] == ["“unicorn” is missing"]
-    assert done.stderr.startswith("autoreason: the text breaks its contract (“unicorn” is missing)")
+    assert done.stderr.startswith("autoreason: the text breaks a limit (“unicorn” is missing)")
     assert done.stderr.count("\n") == 1
 
 
@@ -297,7 +297,11 @@ def test_a_link_is_followed_and_kept(quick_shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("redirections", "status", "said"),
     [
-        (">/dev/full", 1, "cannot write to standard output: No space left on device; the text is"),
+        (
+            ">/dev/full",
+            1,
+            "cannot write to standard output: No space left on device; the result is",
+        ),
         (">&-", 0, ""),
         ("<&-", 0, ""),
         ("<&- >&- 2>&-", 0, ""),

@@ -59,7 +59,6 @@ def test_each_attempt_at_a_problem_of_a_set_is_a_run(inside: Inside, writes: Scr
     revised, single = (each["run"] for each in found)
     said = inside("show", single, "--evidence").out
     assert "attempt 6" in said
-    assert "accepted, 3 of 3 public tests; accepted, 4 of 4 private tests" in " ".join(said.split())
     assert "Pass 2" in inside("show", revised, "--round", "2").out
 
 

@@ -50,10 +50,6 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
     from autoreason.task import Task
 
     if values["recorded"]:
-        if files := [each for each in briefs if Path(each).is_file()]:
-            raise InvalidInput(
-                f"--from takes runs, and {files[0]} is a file; leave one of them out"
-            )
         with open_journal(values["journal"]) as journal:
             return advise_from([*values["recorded"], *briefs], journal=journal)
     if len(briefs) != 1:
@@ -61,8 +57,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
     (brief,) = briefs
     instead = command_for(brief)
     chosen = arguments.run_options("advise", values)
-    contract = arguments.take_contract(chosen)
-    task = Task(brief=brief) if instead else arguments.task_of(brief, values | contract)
+    task = Task(brief=brief) if instead else arguments.task_of(brief, values)
     prepared = advise.prepare(task, **chosen, instead=instead, source=brief)
     silent = shared("progress") == "none" or values["dry_run"]
     if not (silent or ends_by_rule(prepared.task, prepared.settings)):
@@ -150,7 +145,7 @@ def compare(brief: str, **values: Any) -> PreparedRun[Any]:
     from autoreason.run.studies import compare
 
     chosen = arguments.run_options("compare", values)
-    task = arguments.task_of(brief, values | arguments.take_contract(chosen))
+    task = arguments.task_of(brief, values)
     if values["strategies"]:
         chosen["strategies"] = [*map(str.strip, values["strategies"].split(","))]
     return compare.prepare(task, **chosen)

@@ -54,10 +54,9 @@ def knowledge() -> None:
 def check(folder: str) -> tuple[Report, int]:
     """Show the best and worst texts, and what was understood.
 
-    Texts of one group that differ beyond their error make pairs, and only with pairs before which
-    something is known can it be tested whether the records help. Lines that address a model are
-    named; models are not shown their records unless kb.toml allows it. What cannot be used is named.
-    Exit status 1 where there is no record.
+    Texts of one group that differ beyond their error make pairs, with which it can be tested whether
+    the records help. What cannot be used is named, and lines that address a model, whose records no
+    model is shown unless kb.toml allows it. Exit status 1 where there is no record.
 
     docs/knowledge.md has what kb.toml may say and which columns there are.
     """
@@ -114,12 +113,7 @@ def export(folder: str, target: Path | None) -> None:
     option(
         f"--predictor {'|'.join(_PREDICTORS)}", "What answers without a model.", usual="retrieval"
     ),
-    option(
-        "--pairs N",
-        "With a model: pairs put to it, six calls each.",
-        type=click.IntRange(1),
-        usual="100",
-    ),
+    option("--pairs N", "Put to a model, six calls each.", type=click.IntRange(1), usual="100"),
 )
 @group(
     "How models are asked",
@@ -131,26 +125,18 @@ def test(folder: str, **values: Any) -> PreparedRun[Any] | tuple[Report, int]:
     """Test whether the records tell which of two texts does better.
 
     Every recorded pair is decided from records of earlier groups alone; where groups have no
-    dates, from all other groups. A judge decides blind and in both orders. Beside it stand a
-    placebo, the same records with outcomes shuffled, and the length judge, who takes the longer
-    text. Intervals rest on groups; below 60 pairs nothing is said. Where records help a judge, later
-    runs with --knowledge show it outcomes.
+    dates, from all other groups. A judge decides blind and in both orders, beside a placebo, the same
+    records shuffled, and the length judge, who takes the longer text. Where records help a judge, later
+    runs with --knowledge show it outcomes; where a regression does, it has a vote there.
 
     \b
     Predictors:
-      retrieval  the mean outcome of the 20 most similar texts, by BM25
-      words      a ridge regression of outcomes on words
-      embeddings the same, also on 256 numbers that known words make of a text;
-                 needs `pip install '.[embeddings]'` in the clone
-      length     the longer text
+      retrieval   the mean outcome of the 20 most similar texts, by BM25
+      words       a ridge regression of outcomes on words
+      embeddings  the same, also on 256 numbers that known words make of a text
+      length      the longer text
 
-    Where a regression helps, a predictor fitted on all outcomes gets a seat on the panels of
-    later runs with --knowledge, unless --predictor-seat no.
-
-    \b
-    Exit status of predictors:
-      0  helps
-      1  harms, worse than length, not shown, or too few
+    Exit status of predictors: 0 where it helps, else 1.
     """
     from autoreason.cli import arguments
     from autoreason.cli.console import ProgressLine

@@ -118,12 +118,6 @@ def _show_whole(book: Journal, row: RunRow, result: Result) -> None:
     write_page(result, html)
 
 
-def _has_solved(story: Story) -> bool:
-    from autoreason.studies.lab_suite import CellFinished
-
-    return bool(solved_in(story)) or any(each.result.solved for each in story.of(CellFinished))
-
-
 def _write_report(book: Journal, result: Result, folder: Path) -> None:
     from autoreason.report.report import check_folder, write_folder
     from autoreason.run.cells import report_of
@@ -151,13 +145,11 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
         if files:
             show_text(files, bare=True)
         return
-    if story.text is None or (not story.text and _has_solved(story)):
-        from autoreason.journal.run_names import owning_run
-
-        why = f"has no text yet; `autoreason resume {owning_run(row.id)}` goes on with it"
-        if story.end or _has_solved(story):
-            why = f"has no text; `autoreason show {row.id}` shows what it has, and --report DIR writes programs"
-        raise InvalidInput(f"run {row.id} {why}")
+    if not story.text:
+        yet = "" if story.end else " yet"
+        raise InvalidInput(
+            f"run {row.id} has no text{yet}; `autoreason show {row.id}` has the rest"
+        )
     if not diff:
         show_text(story.text, bare=True, prose=story.writes == "text")
     elif story.draft is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli.command import REPORT, Answer, Group, open_journal, shared
-from autoreason.cli.lookup import complete_run, describe_title, run_argument, when, writes_programs
+from autoreason.cli.lookup import complete_run, is_contest, run_argument, when, writes_programs
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.jobs.context import spending
@@ -310,18 +310,10 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
         if suite_name(run) not in result.live
     }
     value = {"from": str(place), "to": str(destination), **result._asdict()}
-    counts = {
-        "replayed": result.replayed,
-        "of them otherwise": result.differences,
-        "cannot be": result.failed,
-        "damaged": result.damaged,
-        "live": result.live,
-        "not copied": result.differing,
-        "already there": result.there,
-    }
-    copies = f"{numbers.count(len(result.copied), 'run')} copied and compared"
-    rest = "".join(f", {len(runs):,} {what}" for what, runs in counts.items() if runs)
-    summary = f"{place} to {destination}: {copies}{rest}"
+    parts = {"replayed": result.replayed, "already there": result.there, "with a problem": wrong}
+    copied = f"{numbers.count(len(result.copied), 'run')} copied and compared"
+    rest = "".join(f", {len(runs):,} {what}" for what, runs in parts.items() if runs)
+    summary = f"{place} to {destination}: {copied}{rest}"
     return Answer(value, list(wrong.values()), [summary], status=1 if wrong else 0)
 
 
@@ -408,6 +400,9 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
     else:
         marks = [KINDS[kind].mark if kind else "?" for kind in listed.rounds]
         progress = f"{'…' if marks[_SHOWN:] else ''}{''.join(marks[-_SHOWN:])}"
+    title = listed.title
+    if story and story.job and solved is kept is None and not is_contest(story):
+        title = f"{story.job.label}: {title}"
     return (
         row.id,
         when(row.created),
@@ -415,5 +410,5 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         progress or "-",
         describe_length(listed) or "-",
         numbers.money(row.spent.cost),
-        describe_title(listed.title, story),
+        title,
     )

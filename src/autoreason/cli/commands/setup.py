@@ -53,7 +53,6 @@ def models() -> None:
     are never shown. Without a command, what there is is listed.
 
     \b
-      autoreason models
       autoreason models --certificates
       autoreason models check {model} {local}
       autoreason models check my/model --base-url http://127.0.0.1:8000/v1
@@ -63,7 +62,7 @@ def models() -> None:
 
 @models.command("list", shares="as_json")
 @click.argument("model", required=False)
-@group("Options", option("--certificates", "What was measured of judges; with MODEL, all of it."))
+@group("Options", option("--certificates", "What was measured of judges, or of MODEL."))
 def list_models(model: str | None, certificates: bool) -> Answer:
     """Show providers, keys and local models; or certificates of judges."""
     if certificates:
@@ -205,12 +204,6 @@ def _certificates(model: str | None) -> Answer:
         if model:
             raise InvalidInput(f"no certificate; make one with `autoreason certify {model}`")
         return Answer(value, notes=["no certificates; make one with `autoreason certify MODEL`"])
-    if model:
-        lines: list[Any] = []
-        for stored in wanted:
-            made = f"Made {when(stored.date)}; more: autoreason show {stored.run}"
-            lines += [stored.certificate, "", made]
-        return Answer(value, lines)
     rows = []
     for stored in wanted:
         one = stored.certificate
