@@ -10,7 +10,7 @@ DOCS := $(VENV)/.docs-installed
 # Half of the tests wait most of the time: for limits to pass, for processes to end, for pages to load.
 WORKERS := -n 3 --dist worksteal
 # A run that a model of this size can end by itself, in about three minutes of processor time.
-SHORT := --prompts src/autoreason/prompts/short --passes 3 --set k=1 --set extra_judges=0 --set playoff=0 \
+SHORT := --prompts src/autoreason/prompts/short --rounds 3 --set k=1 --set extra_judges=0 --set playoff=0 \
 	--set confirmation=3 --seed 1
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
 	--allow-unsafe --strip-extras --no-emit-options
@@ -24,7 +24,7 @@ help: ## Show this list
 demo: $(READY) ## Fetch the embedded model, refine an example brief with it and show the page of that run
 	@echo "▸ the page of a recorded run, of a model ten times as large"
 	@mkdir -p build && cp examples/bicycle-shop.db build/bicycle-shop.db
-	@$(BIN)/autoreason --journal build/bicycle-shop.db view last
+	@$(BIN)/autoreason view last --journal build/bicycle-shop.db
 	@echo "▸ the embedded model"
 	@$(BIN)/autoreason models pull
 	@echo "▸ a run of examples/demo.md: it ends when neither a rewrite nor a merge wins a round"

@@ -25,7 +25,7 @@ from benchmarks.timing import idle, longest_chain
 _IN_FLIGHT = 512
 _CALLS = 10_000
 _LATENCY = 200.0
-_SHAPE = ("--passes", "4", "-k", "99", "--seed", "1")
+_SHAPE = ("--rounds", "4", "-k", "99", "--seed", "1")
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from benchmarks.measure import Measure, at_most, for_information
 from benchmarks.server import serving
 from benchmarks.timing import idle, longest_chain
 
-_FOUR_PASSES = ("--passes", "4", "-k", "99", "--seed", "1")
-_SHORT = ("--passes", "1", "--judges", "2", "--set", "playoff=0", "--seed", "1")
+_FOUR_PASSES = ("--rounds", "4", "-k", "99", "--seed", "1")
+_SHORT = ("--rounds", "1", "--judges", "2", "--set", "playoff=0", "--seed", "1")
 _LATENCY = 200.0
 _HELP = (AUTOREASON, "--help")
 

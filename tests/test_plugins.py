@@ -118,7 +118,7 @@ def test_a_run_with_all_of_them_is_recorded_and_replays(
     inside = Inside(tmp_path, capsys)
     done = inside(
         *("run", "Write a note.", "-m", "own.py:Mine/x", "--check", "own.py:no_emoji"),
-        *("--passes", "1", "--seed", "3", "--journal", "j.db", "--json"),
+        *("--rounds", "1", "--seed", "3", "--journal", "j.db", "--json"),
     )
     assert done.status == 0, done.err
     assert inside("runs", "check", "last", "--journal", "j.db").status == 0

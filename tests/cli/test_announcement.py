@@ -56,22 +56,17 @@ def test_a_limit_that_is_too_small_and_reasoning_are_named() -> None:
 
 def test_evaluations_of_research_are_a_limit_too() -> None:
     settings = make_settings(MODELS, 1, job=Research(evaluations=50))
-    told = describe_expected(Expected(CALLS, None), settings)
-    assert told == "about 60 calls; never more than 430 calls or 50 evaluations"
+    said = describe_expected(Expected(CALLS, None), settings)
+    assert said == "about 60 calls; never more than 430 calls or 50 evaluations"
 
 
 @pytest.mark.parametrize(
     ("contract", "said"),
     [
         (Contract(max_words=230), "at most 230 words"),
-        (Contract(min_words=100, max_words=1200), "100 to 1,200 words"),
         (
-            Contract(min_words=9, sections=("Cost", "Risks"), must_not_include=("innovative",)),
-            "at least 9 words · sections Cost, Risks · not “innovative”",
-        ),
-        (
-            Contract(sections=("Cost",), must_include=("/[0-9]+ euros/",), format="markdown"),
-            "section Cost · has /[0-9]+ euros/ · format markdown",
+            Contract(min_words=9, sections=("Cost",), must_not_include=("innovative",)),
+            "at least 9 words · has a section headed “Cost” · does not contain “innovative”",
         ),
     ],
 )
@@ -86,10 +81,10 @@ def test_a_key_without_a_model_is_told_what_a_good_text_costs(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "made-up")
     prepared = refine.prepare(BRIEF, model="local/smollm2", seed=1)
-    told = dict(announce(prepared, named=False))["Model"]
-    assert told.startswith("small offline model: results are poor, nothing is sent or paid. ")
-    assert f"ANTHROPIC_API_KEY is set; for a good text add -m {examples.MODEL} (about $" in told
-    assert "made-up" not in told
+    said = dict(announce(prepared, named=False))["Model"]
+    assert said.startswith("small offline model: results are poor, nothing is sent or paid. ")
+    assert f"ANTHROPIC_API_KEY is set; for a good text add -m {examples.MODEL} (about $" in said
+    assert "made-up" not in said
     assert dict(announce(prepared, named=True))["Model"].endswith("nothing is sent or paid.")
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     assert examples.LOCAL in dict(announce(prepared, named=False))["Model"]

@@ -33,7 +33,7 @@ def test_an_empty_name_is_an_error_and_never_a_default(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--passes", "0"), "--rounds is 0; give a number from 1"),
+        (("--rounds", "0"), "--rounds is 0; give a number from 1"),
         (("-k", "0"), "-k is 0; give a number from 1"),
         (("--judges", "5", "--set", "max_judges=3"), "`max_judges` (3) is under --judges (5)"),
         (("--set", "max_tokens=1"), "`max_tokens` is 1"),

@@ -26,7 +26,7 @@ def piped(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Inside:
 
 COMMANDS = (
     *("runs", "audit", "show", "show @2", "models", "models list", "prompts"),
-    "compare x --strategies improve,single,harsh --repeats 3 --passes 1 --seed 1 -m echo/echo -q",
+    "compare x --strategies improve,single,harsh --repeats 3 --rounds 1 --seed 1 -m echo/echo -q",
     "simulate --world help --runs 2 -q",
 )
 

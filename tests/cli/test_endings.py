@@ -105,7 +105,7 @@ def test_the_first_draft_is_the_best_there_is(ends: Ends) -> None:
 
 
 def test_rounds_are_over_before_it_was_kept_often_enough(ends: Ends) -> None:
-    assert ends("preferred", "--passes", "2")[:2] == [
+    assert ends("preferred", "--rounds", "2")[:2] == [
         "9 of 9 fresh judges prefer it to the first draft.",
         "Stopped after 2 rounds, the most allowed; it was not yet kept 3 times in a row.",
     ]
@@ -131,7 +131,7 @@ def test_no_draft_keeps_the_limits(ends: Ends) -> None:
 
 
 def test_it_is_refined_anyway_and_says_that_it_breaks_a_limit(ends: Ends) -> None:
-    lines = ends("preferred", "--section", "Risks", "--anyway", "--passes", "1")
+    lines = ends("preferred", "--section", "Risks", "--anyway", "--rounds", "1")
     first = "Whether fresh judges prefer it to the draft it began from was not asked: the"
     assert lines[:2] == [first, "draft it began from breaks its limits."]
     assert " · limits broken · " in lines[3]
@@ -158,7 +158,7 @@ def test_a_result_much_longer_than_the_draft(ends: Ends) -> None:
     [
         ("preferred", (), ""),
         ("fails", (), "autoreason: paused: the provider failed: "),
-        ("preferred", ("--section", "Risks"), "autoreason: the text breaks its contract ("),
+        ("preferred", ("--section", "Risks"), "autoreason: the text breaks a limit ("),
     ],
 )
 def test_where_all_is_quiet_one_line_says_what_went_wrong(

@@ -53,7 +53,7 @@ COMMANDS = {
         "judge {brief} a.md b.md {judges} --pairwise --json",
     ],
     "`compare`": [
-        "compare {brief} --strategies improve,single --repeats 2 --passes 1 --seed 1 -m echo/echo --panel 2 -q --json"
+        "compare {brief} --strategies improve,single --repeats 2 --rounds 1 --seed 1 -m echo/echo --panel 2 -q --json"
     ],
     "`judge` of a run": ["judge last {judges} --json"],
     "`certify`": ["certify echo/echo -q --json", "models --certificates --json"],

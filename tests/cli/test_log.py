@@ -8,8 +8,9 @@ from tests.cli.conftest import BRIEF, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 
-from autoreason.cli.live import Live, Plain
+from autoreason.cli.live import Live
 from autoreason.cli.outcome import OutputOptions
+from autoreason.cli.progress import Plain
 from autoreason.cli.runner import choose_view
 from autoreason.cli.screen import Screen
 
@@ -18,7 +19,7 @@ KEY = "sk-quux-7731"
 
 def test_a_run_logs_every_request_and_neither_key_nor_brief(shell: Shell, server: Server) -> None:
     server.gate.set()
-    asked = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "-q", "--passes", "1")
+    asked = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "-q", "--rounds", "1")
     done = shell(*asked, TEST_API_KEY=KEY, AUTOREASON_LOG="debug")
     assert done.returncode == 0
     assert server.keys == {KEY}

@@ -19,7 +19,7 @@ def test_a_difference_of_nothing_is_said_so(inside: Inside) -> None:
 
 def test_utf_8_is_read_where_the_locale_knows_none(shell: Shell) -> None:
     plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
-    done = shell("run", "Über Gezeiten", *FAST, "-q", "--passes", "1", **plain)
+    done = shell("run", "Über Gezeiten", *FAST, "-q", "--rounds", "1", **plain)
     assert done.returncode == 0, done.stderr
     assert "\n1 run: " in shell("runs", "--search", "Über Gezeiten").stdout
 

@@ -67,7 +67,7 @@ def test_each_provider_is_asked_at_the_server_named_for_it(
 ) -> None:
     named = ("--base-url", f"test={open_server.url}", "--base-url", f"openai={second.url}")
     models = ("-m", "test/slow", "--judge-model", "openai/slow")
-    done = shell("run", BRIEF, *models, *named, "--passes", "1", "-q", **KEYS)
+    done = shell("run", BRIEF, *models, *named, "--rounds", "1", "-q", **KEYS)
     assert done.returncode == 0
     assert open_server.asked > 0
     assert second.asked > 0
@@ -180,7 +180,7 @@ def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
 def paused(shell: Shell, server: Server, *more: str) -> None:
     """A run that waits to be resumed."""
     address = ("-m", "test/slow", "--base-url", server.url, *more)
-    limits = ("--passes", "1", "--call-limit", "2", *NO_END)
+    limits = ("--rounds", "1", "--call-limit", "2", *NO_END)
     done = shell("run", BRIEF, *address, *limits, "-q", **KEYS)
     assert done.returncode == 3
 
@@ -192,14 +192,14 @@ def test_a_run_goes_on_at_the_server_it_was_begun_at(shell: Shell, open_server: 
     assert open_server.asked > before
 
 
-@pytest.mark.parametrize("how", [("resume", "--call-limit", "9"), ("fork", "@1", "--pass", "0")])
+@pytest.mark.parametrize("how", [("resume", "--call-limit", "9"), ("fork", "@1", "--round", "0")])
 def test_a_server_is_not_handed_on_to_another_provider(
     shell: Shell, open_server: Server, second: Server, how: tuple[str, ...]
 ) -> None:
     paused(shell, open_server)
     visits = open_server.visits
     here = {**KEYS, "OPENAI_BASE_URL": second.url}
-    done = shell(*how, "-m", "openai/slow", "-q", "--passes", "1", **here)
+    done = shell(*how, "-m", "openai/slow", "-q", "--rounds", "1", **here)
     assert done.returncode in (0, 3)
     assert (second.keys, open_server.visits) == ({"sk-oai"}, visits)
 

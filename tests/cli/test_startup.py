@@ -50,7 +50,7 @@ def test_the_help_of_run_loads_little_that_is_heavy() -> None:
 
 
 def test_a_run_into_a_file_loads_nothing_that_only_others_need() -> None:
-    loaded = imported("run", "Explain tides.", "-m", "echo/echo", "--passes", "1")
+    loaded = imported("run", "Explain tides.", "-m", "echo/echo", "--rounds", "1")
     assert {"jinja2", "sqlite3"} <= loaded
     others = (
         "aiohttp",
@@ -80,7 +80,7 @@ def test_commands_find_what_they_need_in_a_process_of_their_own(shell: Shell) ->
             "export last out",
             "rate new study --run last",
         ),
-        *("fork last -q --passes 1", "judge last -m echo/echo -q", "runs check", "models"),
+        *("fork last -q --rounds 1", "judge last -m echo/echo -q", "runs check", "models"),
         *("prompts", "doctor"),
     ):
         done = shell(*command.split())

@@ -8,7 +8,7 @@ from tests.cli.inside import Inside
 from autoreason.strategies import BUILT_IN
 
 BRIEF = "Write about tides and boats"
-FAST = ("-m", "echo/echo", "--seed", "7", "--passes", "2", "-q")
+FAST = ("-m", "echo/echo", "--seed", "7", "--rounds", "2", "-q")
 
 GOOD = """
 from autoreason.extend import Strategy

@@ -100,7 +100,7 @@ def terminal(shell: Shell, *arguments: str, columns: int = 80, **kept: str) -> I
 
 def slow(server: Server) -> tuple[str, ...]:
     """A run on the server."""
-    return ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "2")
+    return ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--rounds", "2")
 
 
 @pytest.mark.parametrize("columns", [40, 80])
@@ -233,7 +233,7 @@ def test_a_live_run_can_be_accepted(shell: Shell, server: Server) -> None:
 
 def test_a_terminal_shows_the_text_without_its_control_characters(shell: Shell) -> None:
     (shell.home / "draft.md").write_text("A \x1b]0;title\x07draft \u202eas told\u2069.")
-    assert shell("run", BRIEF, *FAST, "-q", "--draft", "draft.md", "--passes", "1").returncode == 0
+    assert shell("run", BRIEF, *FAST, "-q", "--draft", "draft.md", "--rounds", "1").returncode == 0
     with terminal(shell, "show", "--round", "1", NO_PAGER="1") as screen:
         assert screen.end() == 0
         assert "\x1b]0;" not in screen.raw

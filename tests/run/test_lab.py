@@ -307,12 +307,11 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
                 read_new(journal, status.run, watched, working_time(status.run, journal=journal), 0)
                 assert watched.live.lab is not None
                 assert watched.live.lab[:4] == live.lab[:4]
-                assert list(watched.live.under_way()) == list(live.under_way())
+                assert {*watched.live.calls} <= {*live.calls}
                 (running,), (call,) = status.running, watched.live.calls.values()
                 assert (running.name, running.run) in (
                     (cell.name, cell_name(status.run, cell.number)) for cell in live.cells.values()
                 )
-                assert running.name == next(iter(live.under_way()))
                 assert watched.live.age(call) >= running.seconds > 0
                 assert f"{running.name} (" in str(status)
                 assert watched.live.lab.spent == status.progress.spent

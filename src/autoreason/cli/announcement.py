@@ -135,27 +135,9 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
 
 
 def describe_limits(contract: Contract) -> str:
-    """`at most 230 words · sections Cost, Risks · not “innovative”`."""
-    parts = []
-    if contract.min_words and contract.max_words:
-        parts.append(f"{contract.min_words:,} to {contract.max_words:,} words")
-    elif contract.min_words:
-        parts.append(f"at least {count(contract.min_words, 'word')}")
-    elif contract.max_words:
-        parts.append(f"at most {count(contract.max_words, 'word')}")
-    if contract.sections:
-        section = "section" if len(contract.sections) == 1 else "sections"
-        parts.append(f"{section} {', '.join(contract.sections)}")
-    parts += [f"has {_quoted(each)}" for each in contract.must_include]
-    parts += [f"not {_quoted(each)}" for each in contract.must_not_include]
-    parts += [f"format {contract.format}"] if contract.format else []
-    parts += [f"check {each.rpartition(':')[2]}" for each in contract.checks]
-    return " · ".join(parts) or "none; --max-words, --section and others are checked by a program"
-
-
-def _quoted(item: str) -> str:
-    is_pattern = len(item) > 2 and item.startswith("/") and item.endswith("/")
-    return item if is_pattern else f"“{item}”"
+    """`at most 230 words · has a section headed “Cost”`."""
+    rules = [f"{rule[:1].lower()}{rule[1:].removesuffix('.')}" for rule in contract.rules()]
+    return " · ".join(rules) or "none; --max-words, --section and others are checked by a program"
 
 
 def _suggest(prepared: PreparedRun[Any]) -> str:

@@ -42,8 +42,6 @@ _OPTIONS: Mapping[str, type] = {
 }
 """The arguments of the function behind each command."""
 _NOT_SET = ("models", "budget", "base_url")
-_CONTRACT_KEYS = ("compare", "advise")
-"""Commands that have no options for a contract."""
 _OF_THE_TASK = {"draft", "facts", *Contract.__struct_fields__}
 
 
@@ -60,8 +58,6 @@ def settings_of(command: str) -> dict[str, tuple[FieldDoc, str]]:
             found[name] = read_docs(Models)[role], ""
     if command == "fork":
         found |= {name: (read_docs(Research)[name], "") for name in ("evaluations", "patience")}
-    if command in _CONTRACT_KEYS:
-        found |= {name: (doc, "") for name, doc in read_docs(Contract).items()}
     return found
 
 
@@ -91,11 +87,6 @@ def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:
         roles = {"author_effort", "critic_effort", "judge_effort"} & known.keys()
         chosen |= dict.fromkeys(roles, values["effort"])
     return chosen | changes
-
-
-def take_contract(chosen: dict[str, Any]) -> dict[str, Any]:
-    """The keys of a contract among what was chosen, which are not settings."""
-    return {name: chosen.pop(name) for name in Contract.__struct_fields__ if name in chosen}
 
 
 def given(values: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from click.core import ParameterSource
 
 from autoreason.errors import AutoreasonError, InvalidInput
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from click.shell_completion import CompletionItem
 
     from autoreason.journal import Journal
 
@@ -41,6 +38,8 @@ Exit status:
 After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """
 _SETTING = re.compile(r"`([a-z0-9_.]+)`")
+_HELP_ALL = "autoreason.help_all"
+"""What a context of click has where `--help-all` is given."""
 
 
 # ---- options that are the same everywhere ------------------------------------------------------
@@ -58,59 +57,41 @@ def _check_page(_ctx: click.Context, _param: click.Parameter, given: str | None)
     return Path(given)
 
 
-SHARED = (
-    click.Option(["--json", "as_json"], is_flag=True, help="Print JSON for programs."),
-    click.Option(
+SHARED = {
+    "as_json": click.Option(["--json", "as_json"], is_flag=True, help="Print JSON for programs."),
+    "html": click.Option(
         ["--html"],
         metavar="FILE",
         callback=_check_page,
         help="Also write the report there, as a page for a browser.",
     ),
-    click.Option(
+    "evidence": click.Option(
         ["--evidence"],
         is_flag=True,
         help="All of it, in the words of the paper: votes, intervals, tests, what was left out.",
     ),
-    click.Option(
+    "progress": click.Option(
         ["--progress"],
         type=click.Choice(["live", "lines", "none"]),
         metavar="live|lines|none",
         help="A live view, a line per step, or nothing, which -q is too. [default: live on a terminal]",
     ),
-    click.Option(
+    "journal": click.Option(
         ["--journal"],
         metavar="URL",
         help="The journal: a file, or postgresql://user@host/database. "
         "[default: AUTOREASON_JOURNAL or your data folder]",
     ),
-)
-"""Declared once, and understood before or behind a command's name."""
-
-
-def gather_shared(ctx: click.Context, arguments: list[str]) -> list[str]:
-    """The arguments with these options first, wherever they were given."""
-    by_flag = {each.opts[0]: each for each in SHARED}
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    first, rest = [], []
-    words = iter(arguments[:end])
-    for given in words:
-        word = "--progress=none" if given == "-q" else given
-        option = by_flag.get(word.partition("=")[0])
-        if option is None:
-            rest.append(word)
-            continue
-        first.append(word)
-        if "=" not in word and not option.is_flag:
-            value = next(words, None)
-            if value is None:
-                ctx.fail(f"Option {word!r} requires an argument.")
-            first.append(value)
-    return [*first, *rest, *arguments[end:]]
+}
+"""Declared once, for every command that says it understands them."""
+_SHOWN = ("as_json", "html", "evidence")
+"""How results are shown, which is not the business of the function that finds them."""
 
 
 def shared(name: str) -> Any:
     """What was given for one of them to the command that runs now."""
-    return click.get_current_context().find_root().params.get(name)
+    context = click.get_current_context()
+    return context.params.get(name, context.meta.get(name))
 
 
 def open_journal(url: str | None) -> Journal:
@@ -134,46 +115,36 @@ class Answer(NamedTuple):
     status: int = 0
 
 
-def print_message(sentence: str) -> None:
-    """One sentence on standard error, on a terminal in lines of whole words."""
+def print_message(*sentences: str) -> None:
+    """Each sentence on standard error, on a terminal in lines of whole words."""
     from autoreason.characters import without_controls
 
-    text = without_controls(sentence)
-    if sys.stderr.isatty():
-        import shutil
-
-        from autoreason.report.table import wrap
-
-        width = shutil.get_terminal_size().columns
-        text = "\n".join("\n".join(wrap(line, width)) for line in text.split("\n"))
-    print(text, file=sys.stderr, flush=True)
-
-
-def print_messages(sentences: Iterable[str]) -> None:
     for sentence in sentences:
-        print_message(sentence)
+        text = without_controls(sentence)
+        if sys.stderr.isatty():
+            import shutil
+
+            from autoreason.report.table import wrap
+
+            width = shutil.get_terminal_size().columns
+            text = "\n".join("\n".join(wrap(line, width)) for line in text.split("\n"))
+        print(text, file=sys.stderr, flush=True)
 
 
 # ---- help --------------------------------------------------------------------------------------
 
 
-def with_flags(
-    sentence: str, command: click.Command | None = None, besides: Sequence[str] = ()
-) -> str:
-    """A sentence of the library with the flags of a command in place of parameters, `besides` some."""
+def with_flags(sentence: str, besides: Sequence[str] = ()) -> str:
+    """A sentence of the library with the flags of the command in place of parameters, `besides` some."""
     from autoreason.settings import LIMITS
     from autoreason.task import FRONT_MATTER
 
-    context = click.get_current_context(silent=True)
-    command = command or (context.command if context else None)
-    if command is None:
-        return sentence
+    context = click.get_current_context()
     # Keys of a brief or a task may stand in its front matter, where they are named as here.
-    given = context and context.params.get("evaluate")
-    keys = FRONT_MATTER if given else (*FRONT_MATTER, "evaluate")
+    keys = FRONT_MATTER if context.params.get("evaluate") else (*FRONT_MATTER, "evaluate")
     longest = {
         param.name: max(param.opts, key=len)
-        for param in (*command.params, *SHARED)
+        for param in context.command.params
         if isinstance(param, click.Option) and param.name not in keys
     }
     # An option may have a name of its own in the code.
@@ -190,9 +161,7 @@ def with_flags(
 
 def _show_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from autoreason.cli.options import ALL_OPTIONS
-
-        ctx.meta[ALL_OPTIONS] = True
+        ctx.meta[_HELP_ALL] = True
         click.echo(ctx.get_help())
         ctx.exit()
 
@@ -211,8 +180,11 @@ class Command(click.Command):
         **attrs: Any,
     ) -> None:
         super().__init__(*args, **attrs)
-        self.shares = tuple(shares.split())
-        """Options of all commands that mean something here; `book` is the journal, opened."""
+        names = shares.replace("book", "journal").split()
+        self.shared = [option for name, option in SHARED.items() if name in names]
+        """Options of all commands that mean something here."""
+        self.opens_journal = "book" in shares
+        """Whether its function is given the journal, opened."""
         self.examples = examples
         self.details = details
         """What only `--help-all` says."""
@@ -220,12 +192,21 @@ class Command(click.Command):
         """Whether what it prints may be longer than a screen."""
         self.inherits = inherits
         """Whether its options change what an older run had, so that our defaults do not count."""
+        self.rare = sum(getattr(each, "rare", False) for each in self.params)
+        self.params += self.shared
+        if self.rare or details:
+            flags: dict[str, Any] = {
+                "is_flag": True,
+                "is_eager": True,
+                "expose_value": False,
+                "hidden": True,
+            }
+            self.params.append(click.Option(["--help-all"], callback=_show_all, **flags))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options; those not given come from the user's `config.toml`."""
         named = {param.name for param in self.params if isinstance(param, click.Option)}
-        wanted = not self.inherits and "model" in named and not ctx.resilient_parsing
-        if wanted:
+        if not self.inherits and "model" in named and not ctx.resilient_parsing:
             from autoreason.files import config_file
 
             # Without such a file, nothing is loaded that would read it.
@@ -234,93 +215,48 @@ class Command(click.Command):
 
                 found = read_config().defaults()
                 ctx.default_map = {name: found[name] for name in found.keys() & named}
+        if SHARED["progress"] in self.shared:
+            end = args.index("--") if "--" in args else len(args)
+            quiet = ["--progress=none" if each == "-q" else each for each in args[:end]]
+            args = [*quiet, *args[end:]]
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> int:
         """Run it and have what it found shown; an error in a setting names the option it came from."""
         try:
-            self._pass_shared(ctx)
+            ctx.meta.update((name, ctx.params.pop(name, None)) for name in _SHOWN)
+            if self.opens_journal:
+                journal = ctx.with_resource(open_journal(ctx.params.pop("journal")))
+                ctx.params["book"] = journal
             _check_server(ctx.params)
             with paging() if self.paged and not shared("as_json") else nullcontext():
                 return int(ctx.find_root().obj(super().invoke(ctx), ctx.params))
         except AutoreasonError as error:
             besides = error.file_keys if isinstance(error, InvalidInput) else ()
-            error.args = (with_flags(str(error), self, besides),)
+            error.args = (with_flags(str(error), besides),)
             raise
 
-    def _pass_shared(self, ctx: click.Context) -> None:
-        """Give the function those that it understands, and refuse others; how results are shown is not its business."""
-        root = ctx.find_root()
-        for option in SHARED:
-            given = root.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-            if given and option.name not in self._understood:
-                raise InvalidInput(
-                    f"{option.opts[0]} means nothing to `{ctx.command_path}`; leave it out"
-                )
-        for name in {"progress", "journal"} & {*self.shares}:
-            ctx.params[name] = root.params.get(name)
-        if "book" in self.shares:
-            ctx.params["book"] = ctx.with_resource(open_journal(root.params.get("journal")))
-
-    @property
-    def _understood(self) -> tuple[str, ...]:
-        return (*self.shares, "journal") if "book" in self.shares else self.shares
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        own = [
-            CompletionItem(each.opts[0], help=each.help)
-            for each in SHARED
-            if each.name in self._understood and each.opts[0].startswith(incomplete or " ")
-        ]
-        return [*super().shell_complete(ctx, incomplete), *own]
-
-    @property
-    def _rare(self) -> list[click.Parameter]:
-        return [each for each in self.params if getattr(each, "rare", False)]
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """With `--help-all`, as `--help` is, where that says more."""
-        found = super().get_params(ctx)
-        if not (self._rare or self.details):
-            return found
-        *others, last = found
-        everything = click.Option(
-            ["--help-all"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_show_all,
-            help="Show every option and setting.",
-            hidden=True,
-        )
-        return [*others, everything, last]
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from autoreason.cli.options import ALL_OPTIONS
-
-        whole = bool(ctx.meta.get(ALL_OPTIONS))
+        whole = bool(ctx.meta.get(_HELP_ALL))
         sections: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
-            hidden = not isinstance(param, click.Option) or "--help" in param.opts
-            hidden |= getattr(param, "rare", False) and not whole
-            if not hidden and (record := param.get_help_record(ctx)):
-                sections.setdefault(getattr(param, "heading", "Options"), []).append(record)
+        for param in self.params:
+            shown = whole or not (param in self.shared or getattr(param, "rare", False))
+            shown = shown and isinstance(param, click.Option)
+            if shown and (record := param.get_help_record(ctx)):
+                other = "As in other commands" if param in self.shared else "Options"
+                sections.setdefault(getattr(param, "heading", other), []).append(record)
         takes_settings = any(each.name == "changes" for each in self.params)
         if whole and takes_settings:
             sections["Settings, for --set NAME=VALUE"] = list(self._settings())
-        everywhere = [each for each in SHARED if each.name in self._understood]
-        if whole and everywhere:
-            told = (each.get_help_record(ctx) for each in everywhere)
-            sections["As in other commands"] = [record for record in told if record]
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
-        names = [f"{each.opts[0]} {each.metavar or ''}".strip() for each in everywhere]
-        notes = [f"Also: {', '.join(names)}"] if names and not whole else []
-        if not whole and (self._rare or self.details):
-            others = f"{len(self._rare)} other options" if self._rare else "more"
+        if whole:
+            return
+        names = [f"{each.opts[0]} {each.metavar or ''}".strip() for each in self.shared]
+        notes = [f"Also: {', '.join(names)}"] if names else []
+        if self.rare or self.details:
+            others = f"{self.rare} other options" if self.rare else "more"
             settings = ", and every setting of the method" if takes_settings else ""
             notes.append(f"--help-all: {others}{settings}")
         if notes:
@@ -342,9 +278,7 @@ class Command(click.Command):
             with formatter.section("Examples"):
                 for line in self.examples.strip().splitlines():
                     formatter.write(f"  {line}\n")
-        from autoreason.cli.options import ALL_OPTIONS
-
-        if ctx.meta.get(ALL_OPTIONS) and self.details:
+        if ctx.meta.get(_HELP_ALL) and self.details:
             formatter.write_paragraph()
             formatter.write(f"{self.details.strip()}\n")
         super().format_epilog(ctx, formatter)

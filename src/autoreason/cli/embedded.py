@@ -52,22 +52,15 @@ def require_weights(settings: Settings) -> None:
 
 
 def pull_weights(model: ModelFile | None = None) -> None:
-    from rich.progress import BarColumn, DownloadColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    from autoreason.cli.console import stderr_console
+    from autoreason.cli.console import ProgressLine
     from autoreason.models.local import SMOLLM2, address_of, pull
 
     wanted = model or SMOLLM2
-    console = stderr_console()
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("looking", total=None)
+    with ProgressLine() as line:
 
         def show(progress: DownloadProgress) -> None:
-            bar.update(
-                task, description=progress.doing, completed=progress.done, total=progress.total
-            )
+            done, total = progress.done // _MEGABYTE, (progress.total or 0) // _MEGABYTE
+            line.show(f"MB {progress.doing}" if total > 1 else progress.doing, done, total)
 
         path = pull(wanted, show)
     print(f"weights of {address_of(wanted)} ready at {path}", file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from autoreason.cli.command import SHARED, Answer, gather_shared
+from autoreason.cli.command import Answer
 from autoreason.models.examples import with_examples
 from autoreason.version import __version__
 
@@ -40,7 +40,7 @@ OTHERS = {
     "rate": "Let people rate texts blind, and count what they say.",
     "certify": "Measure a judge before it is trusted.",
     "audit": "Say what a record is worth, without calling a model.",
-    "lab": "Run experiments: tasks by arms, planned and reported.",
+    "lab": "Run experiments: tasks by methods, planned and reported.",
     "simulate": "Try the rules in worlds where the truth is known.",
     "problems": "Show, convert and check sets of problems.",
     "models": "Show providers, keys and local models; list and pull.",
@@ -65,9 +65,6 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_NAMES)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, gather_shared(ctx, args))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -146,6 +143,3 @@ def cli(ctx: click.Context, /, **_: object) -> None:
       autoreason run brief.md --cost-limit 0.50 | pandoc -o text.docx
     """
     ctx.obj = _show_result
-
-
-cli.params += SHARED

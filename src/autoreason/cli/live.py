@@ -1,20 +1,16 @@
-"""A run at this moment: its story, what is under way and what it took; and the views that show it in lines."""
+"""A run at this moment: its story, what is under way and what it took."""
 
 from __future__ import annotations
 
-import shutil
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
-from autoreason.characters import without_controls
-from autoreason.cli.steps import describe_step, name_role, name_stage
-from autoreason.events import LIFECYCLE, AnyEvent, RunStarted
+from autoreason.cli.steps import describe_step
+from autoreason.events import AnyEvent
 from autoreason.exchange import (
     BatchWaiting,
     CallEnded,
@@ -30,9 +26,8 @@ from autoreason.exchange import (
 )
 from autoreason.job_types import Lab
 from autoreason.journal.run_names import cell_name
-from autoreason.keys import Key, order_by_number
+from autoreason.keys import Key
 from autoreason.report import numbers
-from autoreason.report.table import lay_out, wrap
 from autoreason.story import Story
 from autoreason.tournament.rounds import Round, rounds_of
 
@@ -48,8 +43,6 @@ LAST_WAIT = 10.0
 _CHARACTERS_PER_WORD = 6
 """Good enough to show that something moves; what counts is what the provider reports."""
 _NO_REPLY = (Outcome.TIMEOUT, Outcome.PROVIDER_ERROR, Outcome.OVER_BUDGET)
-_WITHIN = ("try", "evaluation", "judge")
-"""Steps of keys that say who is asked, and no longer for what."""
 
 
 @dataclass
@@ -64,13 +57,6 @@ class Call:
     trouble: str = ""
     """Why it is sent again; empty where it is not."""
     again_at: float = 0.0
-
-    @property
-    def stage(self) -> str:
-        """`first draft`, `round 3` or `last vote`."""
-        steps = Key.parse(self.key).steps[:2]
-        end = next((at for at, step in enumerate(steps) if step in _WITHIN), 2)
-        return name_stage(steps[:end])
 
     @property
     def words(self) -> int:
@@ -186,24 +172,6 @@ class Live:
 
         return SuiteCells(self.story)
 
-    def describe_part(self, part: str) -> str:
-        return cell.name if (cell := self.cells.get(part)) else part.replace("/", " ")
-
-    def under_way(self) -> dict[str, list[Call]]:
-        """Calls by what they are for: `round 3, 2 judges`, `first draft, writer`, or the name of a cell."""
-        groups: dict[tuple[str, str], list[Call]] = {}
-        for _, call in sorted(self.calls.items(), key=lambda each: order_by_number(each[0])):
-            groups.setdefault(self._purpose(call), []).append(call)
-        return {_named(*purpose, len(calls)): calls for purpose, calls in groups.items()}
-
-    def name_call(self, call: Call) -> str:
-        return _named(*self._purpose(call))
-
-    def _purpose(self, call: Call) -> tuple[str, str]:
-        """For what it is asked, and who; a cell is enough."""
-        part = Key.parse(call.key).part
-        return (self.describe_part(str(part)), "") if part else (call.stage, name_role(call.role))
-
     def batch_progress(self) -> str:
         """How far the batches are that are waited for; empty where there are none."""
         each_batch = (
@@ -222,11 +190,6 @@ class Live:
         replies = numbers.count(calls, "reply", "replies")
         wait = f"waiting at most {LAST_WAIT:g} s for {replies} already asked for"
         return f"Stopping: {wait}; Ctrl-C again ends at once"
-
-
-def _named(place: str, role: str, number: int = 1) -> str:
-    who = numbers.count(number, role) if role and number > 1 else role
-    return ", ".join(filter(None, (place, who)))
 
 
 class View:
@@ -259,83 +222,3 @@ class View:
 
     def refresh(self) -> None:
         """Show the present state."""
-
-
-HEARTBEAT = 15.0
-"""Seconds without a line after which one is printed."""
-_BATCH_HEARTBEAT = 600.0
-"""The same while batches are waited for."""
-_MAX_NAMED = 9
-
-
-class Plain(View):
-    """Prints what happens as it happens."""
-
-    period = 1.0
-
-    def __init__(self, live: Live, out: TextIO | None = None, skip: int = 0) -> None:
-        super().__init__(live)
-        self.out = out or sys.stderr
-        self.skip = skip
-        """Events of the tournament known from before, which are not printed again."""
-        self.printed_at = live.clock()
-
-    def on_event(self, event: AnyEvent) -> None:
-        line = self.live.on_event(event)
-        if self.skip and not isinstance(event, LIFECYCLE):
-            self.skip -= 1
-            return
-        if isinstance(event, RunStarted):
-            line = f"{line} · {self.live.run}" if self.live.run else line
-        if line:
-            self.print_note(line)
-
-    def on_signal(self, signal: Signal) -> None:
-        """Count along; only trouble, and how far batches are, is worth a line."""
-        before = self.live.batch_progress()
-        self.live.on_signal(signal)
-        if isinstance(signal, BatchWaiting):
-            if (progress := self.live.batch_progress()) not in ("", before):
-                self.print_note(progress)
-        elif isinstance(signal, CallRetried) and signal.key in self.live.calls:
-            wait = numbers.duration(signal.wait)
-            name = self.live.name_call(self.live.calls[signal.key])
-            self.print_note(f"{name}: {signal.reason}; asked again in {wait}")
-
-    def on_stop(self) -> None:
-        super().on_stop()
-        self.print_note(self.live.waiting())
-
-    def print_note(self, line: str) -> None:
-        minutes, seconds = divmod(int(self.live.elapsed), 60)
-        time = f"{minutes}:{seconds:02} "
-        text = f"{time}{without_controls(line)}"
-        self._print("\n".join(wrap(text, shutil.get_terminal_size().columns, " " * len(time))))
-
-    def print_rows(self, rows: Sequence[tuple[str, str]]) -> None:
-        width = shutil.get_terminal_size().columns
-        for label, text in lay_out(rows, width):
-            self._print(f"{label}{without_controls(text)}")
-
-    def _print(self, text: str) -> None:
-        # The reader may have left; the run goes on.
-        with suppress(OSError):
-            print(text, file=self.out, flush=True)
-        self.printed_at = self.live.clock()
-
-    def refresh(self) -> None:
-        silence = self.live.clock() - self.printed_at
-        if progress := self.live.batch_progress():
-            if silence >= _BATCH_HEARTBEAT:
-                self.print_note(progress)
-        elif silence >= HEARTBEAT and self.live.calls:
-            groups = list(self.live.under_way().items())
-            parts = []
-            for name, calls in groups[:_MAX_NAMED]:
-                words = sum(call.words for call in calls)
-                arrived = f", about {numbers.count(words, 'word')} so far" if words else ""
-                eldest = max(map(self.live.age, calls))
-                parts.append(f"{name} for {numbers.duration(eldest)}{arrived}")
-            if len(groups) > _MAX_NAMED:
-                parts.append(f"and {len(groups) - _MAX_NAMED} more")
-            self.print_note(f"still at work: {'; '.join(parts)}")

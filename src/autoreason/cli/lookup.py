@@ -44,36 +44,25 @@ def find_runs(journal: Journal, names: tuple[str, ...]) -> list[str]:
 
 
 def find_text_runs(journal: Journal, names: tuple[str, ...], every: bool) -> list[str]:
-    """The runs of these names, or every one that writes texts; without a name, the newest."""
+    """The runs of these names, or every one, so far as they write texts; without a name, the newest."""
     if every and names:
         raise InvalidInput("--all takes every run; name runs or give --all, not both")
-    if not every:
-        runs = find_runs(journal, names)
-        for run in runs:
-            if why := _no_texts(journal.story(run)):
-                raise InvalidInput(
-                    f"run {run} {why}, and this is for texts; `autoreason show {run}` shows its result"
-                )
-        return runs
-    runs = []
-    for row in reversed(journal.runs(None)):
-        # One that cannot be read must not hide the others.
+    found = []
+    runs = [row.id for row in reversed(journal.runs(None))] if every else find_runs(journal, names)
+    for run in runs:
         try:
-            story = journal.story(row.id)
+            story = journal.story(run)
         except JournalError:
-            warn_left_out(row.id, "its record is damaged")
+            # One that cannot be read must not hide the others.
+            if not every:
+                raise
+            warn_left_out(run, "its record is damaged")
             continue
-        if why := _no_texts(story):
-            warn_left_out(row.id, f"it {why}")
+        if writes_programs(story) or story.writes == "files":
+            warn_left_out(run, "it writes no texts")
         elif story.task is not None:
-            runs.append(row.id)
-    return runs
-
-
-def _no_texts(story: Story) -> str:
-    if writes_programs(story):
-        return "writes programs"
-    return "improves an artifact" if story.writes == "files" else ""
+            found.append(run)
+    return found
 
 
 def warn_left_out(run: str, why: str) -> None:
@@ -100,19 +89,11 @@ def writes_programs(story: Story) -> bool:
     return bool(suite and suite.form == "problems")
 
 
-def describe_title(title: str, story: Story | None) -> str:
-    """The title of a run, after the kind of job it is where that is not plain."""
-    if story is None or story.job is None or is_contest(story):
-        return title
-    plain = writes_programs(story) or story.writes == "files"
-    return title if plain else f"{story.job.label}: {title}"
-
-
 def complete_run(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
     try:
-        with open_journal(ctx.find_root().params.get("journal")) as journal:
+        with open_journal(ctx.params.get("journal")) as journal:
             rows = journal.runs(_NEWEST)
     except AutoreasonError:
         return []

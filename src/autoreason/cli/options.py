@@ -18,7 +18,6 @@ from autoreason.fields import FieldDoc, read_docs
 from autoreason.job_types import Refine
 from autoreason.settings import (
     DEFAULT_MODEL,
-    LIMITS,
     PANEL_JUDGES,
     Budget,
     Models,
@@ -29,10 +28,6 @@ from autoreason.settings import (
 if TYPE_CHECKING:
     from decimal import Decimal
 
-FILE = click.Path(path_type=Path)
-FILE.name = "file"
-ALL_OPTIONS = "autoreason.all_options"
-"""What a context of click has where `--help-all` is given."""
 Wrap = Callable[[Any], Any]
 Spec = tuple[tuple[str, ...], dict[str, Any]]
 _NAMED = re.compile(r"([^=:/?]+)=(.*)")
@@ -111,29 +106,29 @@ def show_value(value: Any) -> str:
 
 # ---- options -----------------------------------------------------------------------------------
 
+FILE = click.Path(path_type=Path)
+FILE.name = "file"
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("FILE", "DIR", "FOLDER"), FILE),
+    **dict.fromkeys(("N", "MB"), int),
+    **dict.fromkeys(("SHARE", "SECONDS"), float),
+    "NUMBER": figure,
+    "TIME": duration,
+    "WHEN": moment,
+}
+"""What is read from values that help calls so; all others are text."""
+
 
 class GroupedOption(click.Option):
     """An option that knows under which heading help shows it."""
 
     def __init__(
-        self,
-        *args: Any,
-        heading: str = "Options",
-        usual: str = "",
-        brief: str = "",
-        rare: bool = False,
-        former: str = "",
-        **attrs: Any,
+        self, *args: Any, heading: str, usual: str = "", rare: bool = False, **attrs: Any
     ) -> None:
-        declared, *others = args
-        super().__init__([*declared, *filter(None, [former])], *others, **attrs)
-        self.former = former
-        """A name that it had, which still works and is not shown."""
+        super().__init__(*args, **attrs)
         self.heading = heading
         self.usual = usual
         """The default as help shows it, unless the command changes a recorded run."""
-        self.brief = brief
-        """What `--help` says where that is less than `--help-all` does."""
         self.rare = rare
         """Whether only `--help-all` shows it."""
 
@@ -141,15 +136,11 @@ class GroupedOption(click.Option):
         record = super().get_help_record(ctx)
         if record is None:
             return None
-        in_brief = self.brief and not ctx.meta.get(ALL_OPTIONS)
-        usual = "" if getattr(ctx.command, "inherits", False) else self.usual
-        parts = (
-            self.brief if in_brief else record[1],
-            "Repeatable." if self.multiple and not in_brief else "",
-            f"[default: {usual}]" if usual else "",
-        )
-        names = record[0].replace(f", {self.former}", "") if self.former else record[0]
-        return names, " ".join(filter(None, parts))
+        names, sentence = record
+        if self.multiple and "repeat" not in sentence:
+            sentence += " Repeatable."
+        shown = self.usual and not getattr(ctx.command, "inherits", False)
+        return names, f"{sentence} [default: {self.usual}]" if shown else sentence
 
 
 def group(heading: str, *options: Spec) -> Wrap:
@@ -157,32 +148,32 @@ def group(heading: str, *options: Spec) -> Wrap:
 
     def wrap(command: Any) -> Any:
         for names, attrs in reversed(options):
-            known: dict[str, Any] = {"cls": GroupedOption, "heading": heading}
-            command = click.option(*names, **known | attrs)(command)
+            command = click.option(*names, cls=GroupedOption, heading=heading, **attrs)(command)
         return command
 
     return wrap
 
 
 def option(flags: str, help: str = "", *, name: str = "", **attrs: Any) -> Spec:
-    """One option, to be put under a heading; `-o, --output FILE` and `--better higher|lower` say its value, too."""
+    """One option, to be put under a heading.
+
+    `-o, --output FILE`, `--better higher|lower` and `--model NAME...` say its value, too, and that it
+    may be given several times; without a value it is a switch.
+    """
     *short, (long, _, word) = (each.partition(" ") for each in flags.split(", "))
     names = (*(each for each, *_ in short), long, *([name] if name else []))
-    if word:
-        attrs.setdefault("metavar", word)
-    if "|" in word and word.islower():
-        attrs.setdefault("type", click.Choice(word.split("|")))
+    known: dict[str, Any] = {"help": help}
+    if not word and "type" not in attrs:
+        return names, known | {"is_flag": True} | attrs
+    if word.endswith("..."):
+        known["multiple"] = True
+        word = word.removesuffix("...")
+    known["metavar"] = word or None
+    is_choice = "|" in word and word.islower()
+    known["type"] = click.Choice(word.split("|")) if is_choice else _TYPES.get(word)
     if (default := attrs.get("default")) and "[default" not in help:
-        attrs.setdefault("usual", str(default))
-    return names, {"help": help} | attrs
-
-
-def flag(flags: str, help: str, **attrs: Any) -> Spec:
-    return option(flags, help, is_flag=True, **attrs)
-
-
-def file(flags: str, help: str, **attrs: Any) -> Spec:
-    return option(flags, help, type=FILE, **attrs)
+        known["usual"] = str(default)
+    return names, known | attrs
 
 
 def field_option(owner: type[Struct], field: str, flags: str = "", **attrs: Any) -> Spec:
@@ -190,10 +181,10 @@ def field_option(owner: type[Struct], field: str, flags: str = "", **attrs: Any)
     doc, flags = read_docs(owner)[field], flags or f"--{field.replace('_', '-')}"
     attrs.setdefault("help", doc.sentence.replace("`", ""))
     if doc.type is bool:
-        return option(flags, is_flag=True, **{"default": None} | attrs)
-    attrs.setdefault("type", parameter_type(doc))
+        return option(flags, **{"default": None} | attrs)
     if " " not in flags.rpartition(", ")[2]:
-        attrs.setdefault("metavar", doc.metavar or None)
+        flags = f"{flags} {doc.metavar}".strip()
+    attrs.setdefault("type", parameter_type(doc))
     default = describe_default(field, show_value) if owner is Settings else None
     attrs.setdefault("usual", show_value(doc.default) if default is None else default)
     return option(flags, **attrs)
@@ -201,14 +192,6 @@ def field_option(owner: type[Struct], field: str, flags: str = "", **attrs: Any)
 
 setting = partial(field_option, Settings)
 _contract = partial(field_option, Contract)
-
-
-def _model(role: str, flags: str, **attrs: Any) -> Spec:
-    return field_option(Models, role, f"{flags} MODEL", **attrs)
-
-
-def _limit(name: str, **attrs: Any) -> Spec:
-    return field_option(Budget, name, f"--{LIMITS[name].replace('_', '-')}", **attrs)
 
 
 def _read_servers(
@@ -232,82 +215,64 @@ def _read_servers(
 
 server_option = setting(
     "base_url",
-    metavar="[PROVIDER=]URL",
-    multiple=True,
+    "--base-url [PROVIDER=]URL...",
     callback=_read_servers,
-    brief="A server of your own.",
+    help="A server of your own; repeatable.",
 )
 batch_option = setting("batch", rare=True)
 
 
-_who = partial(_model, "author", "-m, --model", usual=DEFAULT_MODEL)
-_judges = partial(_model, "judges", "--judge-model", name="judge_models", multiple=True)
-models_options = group(
-    "Models",
-    _who(help="Who writes and judges, as provider/model.", brief="Who writes and judges."),
-    _judges(brief="Who judges instead; repeat for a mixed jury."),
-    server_option,
-    batch_option,
+def model_options(who: str, judges: str, *others: Spec) -> Wrap:
+    """Who is asked, in the words of a command."""
+    return group(
+        "Models",
+        field_option(Models, "author", "-m, --model MODEL", help=who, usual=DEFAULT_MODEL),
+        field_option(Models, "judges", "--judge-model MODEL...", help=judges, name="judge_models"),
+        server_option,
+        *others,
+    )
+
+
+models_options = model_options(
+    "Who writes and judges.", "Who judges instead; repeat for a mixed jury.", batch_option
 )
 role_models_options = group(
     "Models",
-    *(_model(role, f"--{role}-model", rare=True) for role in ("author", "critic", "synthesizer")),
+    *(
+        field_option(Models, role, f"--{role}-model MODEL", rare=True)
+        for role in ("author", "critic", "synthesizer")
+    ),
 )
-judges_options = group(
-    "Models",
-    _who(help="Who judges, as provider/model."),
-    _judges(help="Several of these make a mixed jury."),
-    server_option,
-    batch_option,
+facts_option = option("--facts FILE", "What is true; writers and judges keep to it.")
+text_options = group(
+    "Start from", option("--draft FILE", "A text of yours to improve."), facts_option
 )
-research_models_options = group(
-    "Models",
-    _who(help="Who proposes changes, as provider/model."),
-    _judges(help="Judges to ask where the task has `judge` and the score does not decide."),
-    server_option,
-)
-facts_option = file("--facts", "What is true; writers and judges keep to it.")
-text_options = group("Start from", file("--draft", "A text of yours to improve."), facts_option)
 contract_options = group(
     "Limits on the text (also at the top of the brief)",
-    _contract("max_words", brief="The most words; --min-words for the fewest."),
+    _contract("max_words", help="The most words; --min-words for the fewest."),
     _contract("min_words", rare=True),
     _contract(
-        "sections",
-        "--section HEADING",
-        name="sections",
-        multiple=True,
-        brief="Must be there; repeatable.",
+        "sections", "--section HEADING...", name="sections", help="Must be there; repeatable."
     ),
     _contract(
-        "must_include",
-        multiple=True,
-        metavar="TEXT",
-        brief="Words, or /regex/; also --must-not-include.",
+        "must_include", "--must-include TEXT...", help="Words, or /regex/; also --must-not-include."
     ),
-    _contract("must_not_include", multiple=True, metavar="TEXT", rare=True),
+    _contract("must_not_include", "--must-not-include TEXT...", rare=True),
     _contract("format", rare=True),
-    _contract("checks", "--check FILE.py:NAME", name="checks", multiple=True, rare=True),
+    _contract("checks", "--check FILE.py:NAME...", name="checks", rare=True),
 )
 _LIMITS = "Limits on the run, resumes included"
 limit_options = group(
     _LIMITS,
-    _limit("cost", metavar="USD", brief="Stop before this is spent."),
-    _limit("tokens", rare=True),
-    _limit("calls", rare=True),
-    _limit(
-        "seconds",
-        type=duration,
-        metavar="TIME",
-        help=f"{read_docs(Budget)['seconds'].sentence} Write 90s, 30m or 2h.",
-        brief="Such as 90s, 30m or 2h; waiting counts.",
-    ),
+    field_option(Budget, "cost", "--cost-limit USD", help="Stop before this is spent."),
+    field_option(Budget, "tokens", "--token-limit N", rare=True),
+    field_option(Budget, "calls", "--call-limit N", rare=True),
+    option("--time-limit TIME", "Such as 90s, 30m or 2h; waiting counts."),
 )
 set_option = option(
-    "--set NAME=VALUE",
+    "--set NAME=VALUE...",
     "Change any setting of the method, such as k=2 or style=holistic; listed below.",
     name="changes",
-    multiple=True,
     rare=True,
 )
 effort_option = setting(
@@ -317,51 +282,45 @@ effort_option = setting(
     usual="the model's own",
     rare=True,
 )
-seed_option = setting("seed", usual="drawn", rare=True)
+seed_setting = partial(setting, "seed", type=click.IntRange(0))
+seed_option = seed_setting(usual="drawn", rare=True)
 _OWN_PROMPTS = "Your own prompts in place of ours, by file name"
-_prompts = file("--prompts DIR|small", f"{_OWN_PROMPTS}; or ours in few words.", rare=True)
-own_prompts_option = file("--prompts DIR", f"{_OWN_PROMPTS}.", rare=True)
+_prompts = option(
+    "--prompts DIR|small", f"{_OWN_PROMPTS}; or ours in few words.", type=FILE, rare=True
+)
+own_prompts_option = option("--prompts DIR", f"{_OWN_PROMPTS}.", rare=True)
 _ASKED = "How models are asked"
 asking_options = group(_ASKED, effort_option, _prompts, seed_option, set_option)
 """Where texts are written."""
 asking_judges_options = group(_ASKED, effort_option, own_prompts_option, seed_option, set_option)
 """Where they are not: judges, programs and artifacts have no prompts in few words."""
 passes_option = group(
-    _LIMITS,
-    setting(
-        "passes", "--rounds N", name="passes", former="--passes", help="At most this many rounds."
-    ),
+    _LIMITS, setting("passes", "--rounds N", name="passes", help="At most this many rounds.")
 )
 run_options = group(
     "The method",
-    setting("k", "-k", rare=True),
-    setting("judges", rare=True),
-    setting("protocol", rare=True),
-    setting("anyway", rare=True),
-    field_option(Refine, "strategy", metavar="NAME", rare=True),
+    *(setting(name, rare=True) for name in ("judges", "protocol", "anyway")),
+    setting("k", "-k N", rare=True),
+    field_option(Refine, "strategy", "--strategy NAME", rare=True),
 )
 panel_judges_option = setting("judges", help="How many judges vote.", usual=str(PANEL_JUDGES))
 output_options = group(
     "Result",
-    file("-o, --output", "Write the text there."),
-    flag(
+    option("-o, --output FILE", "Write the text there."),
+    option(
         "--fail-on-contract",
         "Exit status 6 where the text breaks a limit; it is written all the same.",
         rare=True,
     ),
 )
-dry_run_option = group("Result", flag("--dry-run", "Only say what it would do, cost and take."))
+dry_run_option = group("Result", option("--dry-run", "Only say what it would do, cost and take."))
 
 
-def together(*groups: Wrap) -> Wrap:
-    def wrap(command: Any) -> Any:
-        for each in reversed(groups):
-            command = each(command)
-        return command
-
-    return wrap
-
-
-studying_options = together(
-    text_options, models_options, limit_options, passes_option, asking_options, dry_run_option
-)
+def studying_options(command: Any) -> Any:
+    """What commands that study a brief take, in the order of help."""
+    for options in (
+        *(dry_run_option, asking_options, passes_option),
+        *(limit_options, models_options, text_options),
+    ):
+        command = options(command)
+    return command

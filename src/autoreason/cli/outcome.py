@@ -5,23 +5,26 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec import Struct
 
 from autoreason.characters import without_controls
-from autoreason.cli.command import print_message, print_messages, shared, with_flags
+from autoreason.cli.command import print_message, shared, with_flags
+from autoreason.cli.lookup import writes_programs
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import check_folder, write
-from autoreason.report.table import WIDEST, Table, lay_out, wrap
-from autoreason.run.result import Result, ending, how_to_go_on
+from autoreason.report.table import WIDEST, Table, wrap
+from autoreason.run.result import Result, how_to_go_on
+from autoreason.tournament.statements import violations
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from autoreason.artifacts.artifact import Changes
     from autoreason.cli.command import Answer
     from autoreason.report.report import Report
     from autoreason.run.prepared import PreparedRun
@@ -96,7 +99,7 @@ def show_answer(answer: Answer) -> None:
         for line in answer.lines:
             for each in line.to_rich(console.width) if isinstance(line, Table) else [line]:
                 console.print(each, soft_wrap=True)
-    print_messages(answer.notes)
+    print_message(*answer.notes)
 
 
 def show_report(report: Report) -> None:
@@ -158,14 +161,6 @@ def write_page(report: Report, path: Path | None) -> None:
         print_message(f"written to {path}")
 
 
-def print_rows(labelled: list[tuple[str, str]], console: Console) -> None:
-    from rich.text import Text
-
-    for label, sentence in lay_out(labelled, console.width):
-        line = Text.assemble((label, "dim"), (sentence, "" if label else "bold"))
-        console.print(line, soft_wrap=True)
-
-
 def show_text(text: str, bare: bool = False, *, prose: bool = False) -> None:
     """Raw where it is piped; on a terminal between rules unless `bare`, and `prose` wrapped at words."""
     body = text if text.endswith("\n") else f"{text}\n"
@@ -217,39 +212,61 @@ def preview(prepared: PreparedRun[Any], measured: MeasuredStart | None = None) -
     return 0
 
 
-# ---- the end of a text -------------------------------------------------------------------------
+# ---- the end of a run --------------------------------------------------------------------------
 
 
-def end_text(result: Result, options: OutputOptions, console: Console | None) -> int:
-    status = EXIT[result.status]
-    usable = status in USABLE and result.story.text is not None
-    if usable and options.output:
-        with _explain_failure(result, str(options.output)):
-            write(options.output, result.text)
+class Ending(NamedTuple):
+    """What a run hands over when it ends or pauses, and what there is to say of that."""
+
+    status: int
+    text: str | None
+    """For standard output or a file; None where that is nothing."""
+    problem: str
+    """The sentence that is printed even with -q; empty where all is well."""
+    notes: Sequence[str] = ()
+    """Sentences below the summary."""
+    where: str = ""
+    """Where the text is, behind what the run took."""
+
+
+def end_run(result: Result, options: OutputOptions, console: Console | None) -> int:
+    """Hand over what a run came to, say how it ended, and return the exit status."""
+    story = result.story
+    if story.writes is None and result.finished:
+        show_report(result)
+        return _end_set(cast("Solution", result), options) if writes_programs(story) else 0
+    if story.writes == "files":
+        ending = _end_files(cast("ResearchResult", result), options)
+    else:
+        end = _end_program if story.writes == "programs" else _end_text
+        ending = end(cast("Solution", result), options)
+    file = options.output if story.writes != "files" and ending.text is not None else None
+    with _explain_failure(result, str(file)):
+        if file:
+            write(file, ending.text or "")
     with _explain_failure(result, "to standard output"):
         if options.as_json:
             print_json(result.to_dict())
-        elif usable and not options.output:
-            show_text(result.text, options.quiet, prose=True)
+        elif ending.text is not None and not options.output:
+            show_text(ending.text, options.quiet, prose=story.writes == "text")
     if not options.quiet:
-        # The text is out: a standard error that no one reads is no failure.
+        # What it wrote is out: a standard error that no one reads is no failure.
         with suppress(OSError):
-            print_summary([*result.summary(), *_next_commands(result)], console)
-            if options.output and usable:
-                print_message(f"written to {options.output}")
-    elif status:
-        steps = how_to_go_on(result.run, result.story, has_text=result.story.text is not None)
-        print_message(f"autoreason: {result.conclusion}; {steps}")
-    elif broken := result.broken_contract():
-        print_message(f"autoreason: {broken}")
+            print_summary([*_summary(result, ending.where), *_next_commands(result)], console)
+            print_message(*ending.notes, *([f"written to {file}"] if file else []))
+    elif ending.problem:
+        print_message(f"autoreason: {ending.problem}")
     with _explain_failure(result, str(options.html)):
         write_page(result, options.html)
-    failed = options.fail_on_contract and not status and result.violations
-    return CONTRACT_BROKEN if failed else status
+    if story.writes == "files" and ending.text is not None and options.output:
+        # Last, so that a folder that cannot be written takes nothing else with it.
+        with _explain_failure(result, str(options.output)):
+            _write_files(cast("ResearchResult", result).changes, options.output)
+    return ending.status
 
 
 def _next_commands(result: Result) -> list[str]:
-    if not result.finished:
+    if not result.finished or result.story.writes != "text":
         return []
     changed = result.story.draft and result.origin != "draft"
     diff = "autoreason show --diff    what changed        " if changed else ""
@@ -263,129 +280,100 @@ def _explain_failure(result: Result, where: str) -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
-    except OSError as error:
-        raise AutoreasonError(
-            f"cannot write {where}: {error.strerror}; the text is kept, "
-            f"see `autoreason show {result.run} --text`"
-        ) from None
+    except (OSError, InvalidInput) as error:
+        why = f"cannot write {where}: {error.strerror}" if isinstance(error, OSError) else error
+        of_files = result.story.writes == "files"
+        see = f"export {result.run} --patch" if of_files else f"show {result.run} --text"
+        raise AutoreasonError(f"{why}; the result is kept, see `autoreason {see}`") from None
 
 
-# ---- the end of programs -----------------------------------------------------------------------
+def _how_to_go_on(result: Result, options: str = "") -> str:
+    has_text = result.story.writes == "text" and result.story.text is not None
+    return how_to_go_on(result.run, result.story, has_text=has_text, options=options)
 
 
-def end_programs(solution: Solution, options: OutputOptions, console: Console | None) -> int:
-    from autoreason.cli.console import stderr_console, stdout_console
-    from autoreason.report.report import write_folder
-
-    console = console or stderr_console()
-    program = solution.story.text if solution.one else None
-    if program and options.output:
-        write(options.output, program)
-    if options.as_json:
-        print_json(solution.to_dict())
-    elif program and not options.output:
-        show_text(program, bare=options.quiet)
-    elif not solution.one:
-        print_summary(_summary(solution), stdout_console())
-    if options.report and solution.finished:
-        write_folder(options.report, solution.to_files())
-    if options.quiet:
-        _print_problem(solution, options)
-    else:
-        if solution.one:
-            where = " · solution on standard output" if program and not options.output else ""
-            print_summary(_summary(solution, where), console)
-        elif solution.unsolved:
-            print_rows([("", f"Not solved: {solution.unsolved}")], console)
-        print_rows(_files(solution, options), console)
-    write_page(solution, options.html)
-    return UNSOLVED if solution.unsolved else EXIT[solution.status]
+def _end_text(result: Result, options: OutputOptions) -> Ending:
+    status = EXIT[result.status]
+    text = result.story.text if status in USABLE else None
+    problem = f"{result.conclusion}; {_how_to_go_on(result)}" if status else ""
+    if result.violations and not status:
+        broken = violations(result.violations)
+        remedy = f"change that, or the model, in `autoreason fork {result.run}`"
+        problem = f"the text breaks a limit ({broken}); {remedy}"
+        status = CONTRACT_BROKEN if options.fail_on_contract else status
+    return Ending(status, text, problem)
 
 
-def _print_problem(solution: Solution, options: OutputOptions) -> None:
-    """The one sentence that is printed even with --progress none; none where all is well."""
+def _end_program(solution: Solution, options: OutputOptions) -> Ending:
+    program, notes, problem = solution.story.text or None, [], ""
     if not solution.finished:
         again = f" -o {options.output}" if options.output else ""
-        steps = how_to_go_on(solution.run, solution.story, has_text=False, options=again)
-        problem = f"{ending(solution)}; {steps}"
-    elif solution.one and not solution.story.text:
-        reason = solution.solved[-1].reason if solution.solved else solution.reason
-        problem = "; ".join(filter(None, (reason, _unwritten(options))))
+        problem = f"{solution.conclusion}; {_how_to_go_on(solution, again)}"
+        later = f"once it is finished: autoreason resume {solution.run}{again}"
+        notes = [later] if options.output else []
+    elif program is None:
+        problem = solution.solved[-1].reason if solution.solved else solution.reason
+        if options.output:
+            notes = [f"nothing was written to {options.output}"]
+            problem = f"{problem}; {notes[0]}"
     elif solution.unsolved:
         problem = f"not solved: {solution.unsolved}"
-    else:
-        return
-    print_message(f"autoreason: {problem}")
+    notes += _write_report(solution, options)
+    where = " · solution on standard output" if program and not options.output else ""
+    status = UNSOLVED if solution.unsolved else EXIT[solution.status]
+    return Ending(status, program, problem, notes, where)
 
 
-def _files(solution: Solution, options: OutputOptions) -> list[tuple[str, str]]:
-    later = f"once it is finished: autoreason {{}} {solution.run}"
-    rows = []
-    if options.output and solution.one:
-        written = f"written to {options.output}" if solution.story.text else _unwritten(options)
-        resume = f"{later.format('resume')} -o {options.output}"
-        rows.append(("Output", written if solution.finished else resume))
-    if options.report:
-        show = f"{later.format('show')} --report {options.report}"
-        rows.append(("Report", f"written to {options.report}" if solution.finished else show))
-    return rows
+def _end_set(solution: Solution, options: OutputOptions) -> int:
+    notes = _write_report(solution, options)
+    if solution.unsolved:
+        notes.append(f"autoreason: not solved: {solution.unsolved}")
+    print_message(*notes)
+    return UNSOLVED if solution.unsolved else 0
 
 
-def _unwritten(options: OutputOptions) -> str:
-    if options.output is None:
-        return ""
-    before = ", which is still what it was before" if options.output.exists() else ""
-    return f"nothing was written to {options.output}{before}"
+def _write_report(solution: Solution, options: OutputOptions) -> list[str]:
+    from autoreason.report.report import write_folder
+
+    if options.report is None:
+        return []
+    if not solution.finished:
+        return [f"once it is finished: autoreason show {solution.run} --report {options.report}"]
+    write_folder(options.report, solution.to_files())
+    return [f"written to {options.report}"]
 
 
-# ---- the end of research -----------------------------------------------------------------------
-
-
-def end_files(result: ResearchResult, options: OutputOptions, console: Console | None) -> int:
-    status = EXIT[result.status]
-    usable = status in USABLE
-    if options.as_json:
-        print_json(result.to_dict())
-    elif usable and result.patch and not options.output and not result.behind:
-        show_text(result.patch, bare=options.quiet)
-    write_page(result, options.html)
-    if not options.quiet:
-        print_summary(_summary(result), console)
-        if result.patch and (result.improved or result.status == "accepted"):
-            print_message(f"to use it: autoreason export {result.run} --patch | git apply")
-    else:
-        steps = how_to_go_on(result.run, result.story, has_text=False)
-        sentence = f"autoreason: {result.conclusion}{f'; {steps}' if status else ''}"
-        print_message("\n".join(wrap(sentence, shutil.get_terminal_size().columns)))
-    if result.behind and (options.output or not options.as_json):
+def _end_files(result: ResearchResult, options: OutputOptions) -> Ending:
+    status, notes = EXIT[result.status], []
+    usable = status in USABLE and not result.behind
+    claimed = result.improved or result.status == "accepted"
+    if result.patch and claimed:
+        notes.append(f"to use it: autoreason export {result.run} --patch | git apply")
+    if result.behind:
         where = f"written to {options.output}" if options.output else "printed"
         found = "found the result worse than the start" if result.worse else _BEHIND
-        print_message(
+        notes.append(
             f"nothing is {where}, because the end test {found}; "
             f"`autoreason export {result.run} --patch` has it all the same"
         )
-    elif usable and options.output:
-        # Last, so that a folder that cannot be written takes nothing else with it.
-        _write_files(result, options.output)
-    if options.output and not result.finished:
-        print_message(f"`autoreason resume {result.run}` will write the files to {options.output}")
-    claimed = result.improved or result.status == "accepted"
-    return status or (0 if claimed else NO_GAIN)
+    problem = result.conclusion
+    if status:
+        problem = f"{problem}; {_how_to_go_on(result)}"
+        if options.output:
+            notes.append(f"`autoreason resume` will write the files to {options.output}")
+            problem = f"{problem}; {notes[-1]}"
+    status = status or (0 if claimed else NO_GAIN)
+    return Ending(
+        status, result.patch or None if usable else None, problem if status else "", notes
+    )
 
 
-def _write_files(result: ResearchResult, folder: Path) -> None:
-    changes = result.changes
-    try:
-        check_folder(folder, changes)
-        for path, text in changes.items():
-            if text is not None:
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                write(folder / path, text)
-    except (OSError, InvalidInput) as error:
-        why = f"cannot write {folder}: {error.strerror}" if isinstance(error, OSError) else error
-        raise AutoreasonError(
-            f"{why}; the result is kept, see `autoreason export {result.run} --patch`"
-        ) from None
+def _write_files(changes: Changes, folder: Path) -> None:
+    check_folder(folder, changes)
+    for path, text in changes.items():
+        if text is not None:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            write(folder / path, text)
     removed = [path for path, text in changes.items() if text is None]
     written = ", ".join(path for path, text in changes.items() if text is not None)
     print_message(f"{written or 'no file'} written to {folder}")

@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import shutil
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
 
+from autoreason.characters import without_controls
+from autoreason.cli.live import Live, View
 from autoreason.cli.lookup import is_sampled
+from autoreason.cli.steps import name_role
+from autoreason.events import LIFECYCLE, AnyEvent, RunStarted
+from autoreason.exchange import BatchWaiting, CallRetried, Signal
 from autoreason.job_types import Judge, JudgePairs, Lab, Solve
 from autoreason.jobs.context import count_within, show_cost, show_tokens
 from autoreason.keys import Key, order_by_number
-from autoreason.report.numbers import count, percent, roughly
+from autoreason.report.numbers import count, duration, percent, roughly
+from autoreason.report.table import lay_out, wrap
 from autoreason.settings import Budget
 from autoreason.story import Story
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from autoreason.cli.live import Live
     from autoreason.exchange import Spent
     from autoreason.studies.lab_job import LabProgress
     from autoreason.studies.lab_suite import Cell, Suite
 
+HEARTBEAT = 15.0
+"""Seconds without a line after which one is printed."""
+_BATCH_HEARTBEAT = 600.0
+"""The same while batches are waited for."""
 _HEADS = {"strategies": "compare", "problems": "solve", "rules": "research"}
 _ARMS = {"autoreason": "refining", "single": "one draft"}
 
 
-def describe_progress(live: Live) -> str:
+def describe_progress(live: Live, *, timed: bool = True) -> str:
     """`compare  try 5 of 12 · refining, round 3 · 41 % · about 6 min left · $2.94 of $10.00`."""
     story = live.story
     if story.settings is None:
         return "autoreason  opening …"
-    head, parts = story.settings.job.label.replace("_", " "), [*_steps(live)]
+    head, parts = story.settings.job.label.replace("_", " "), [*_steps(live, timed)]
     if isinstance(story.job, Lab) and (lab := live.lab):
         head, parts = _of_suite(live, lab)
         return _joined(head, [*parts, *describe_spending(story, lab.spent)])
@@ -67,7 +79,7 @@ def describe_time(story: Story, seconds: float) -> str:
 # ---- kinds of jobs -----------------------------------------------------------------------------
 
 
-def _steps(live: Live) -> Iterator[str]:
+def _steps(live: Live, timed: bool) -> Iterator[str]:
     story, settings = live.story, live.story.settings
     assert settings is not None
     if story.writes == "files":
@@ -86,7 +98,7 @@ def _steps(live: Live) -> Iterator[str]:
     else:
         votes = sum(len(panel.ballots) for panel in story.panels.values())
         yield count(votes, "ranking") if votes else ""
-    if not (story.writes == "files" or isinstance(settings.job, Lab)):
+    if timed and not (story.writes == "files" or isinstance(settings.job, Lab)):
         yield describe_time(story, live.elapsed)
 
 
@@ -165,3 +177,66 @@ def _count_texts(live: Live, suite: Suite, lab: LabProgress) -> list[str]:
 
     ended = sum(each.cell.kind == "arm" for each in live.story.of(CellFinished))
     return [f"{ended:,} of {count(arms, what)}"]
+
+
+# ---- a line a step -----------------------------------------------------------------------------
+
+
+class Plain(View):
+    """Prints what happens as it happens."""
+
+    period = 1.0
+
+    def __init__(self, live: Live, out: TextIO | None = None, skip: int = 0) -> None:
+        super().__init__(live)
+        self.out = out or sys.stderr
+        self.skip = skip
+        """Events of the tournament known from before, which are not printed again."""
+        self.printed_at = live.clock()
+
+    def on_event(self, event: AnyEvent) -> None:
+        line = self.live.on_event(event)
+        if self.skip and not isinstance(event, LIFECYCLE):
+            self.skip -= 1
+            return
+        if isinstance(event, RunStarted):
+            line = f"{line} · {self.live.run}" if self.live.run else line
+        if line:
+            self.print_note(line)
+
+    def on_signal(self, signal: Signal) -> None:
+        """Count along; only trouble, and how far batches are, is worth a line."""
+        before = self.live.batch_progress()
+        self.live.on_signal(signal)
+        if isinstance(signal, BatchWaiting):
+            if (progress := self.live.batch_progress()) not in ("", before):
+                self.print_note(progress)
+        elif isinstance(signal, CallRetried) and (call := self.live.calls.get(signal.key)):
+            who, wait = name_role(call.role), duration(signal.wait)
+            self.print_note(f"{who}: {signal.reason}; asked again in {wait}")
+
+    def on_stop(self) -> None:
+        super().on_stop()
+        self.print_note(self.live.waiting())
+
+    def print_note(self, line: str) -> None:
+        time = f"{describe_time(Story(), self.live.elapsed)} "
+        text = f"{time}{without_controls(line)}"
+        self._print("\n".join(wrap(text, shutil.get_terminal_size().columns, " " * len(time))))
+
+    def print_rows(self, rows: Sequence[tuple[str, str]]) -> None:
+        for label, text in lay_out(rows, shutil.get_terminal_size().columns):
+            self._print(f"{label}{without_controls(text)}")
+
+    def _print(self, text: str) -> None:
+        # The reader may have left; the run goes on.
+        with suppress(OSError):
+            print(text, file=self.out, flush=True)
+        self.printed_at = self.live.clock()
+
+    def refresh(self) -> None:
+        silence, batches = self.live.clock() - self.printed_at, self.live.batch_progress()
+        if silence >= (_BATCH_HEARTBEAT if batches else HEARTBEAT) and (batches or self.live.calls):
+            self.print_note(
+                batches or f"still at work: {describe_progress(self.live, timed=False)}"
+            )

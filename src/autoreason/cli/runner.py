@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 import sys
@@ -14,14 +13,14 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 from msgspec.structs import replace
 
-from autoreason.cli import lookup, outcome
-from autoreason.cli.command import print_message, print_messages, with_flags
+from autoreason.cli import outcome
+from autoreason.cli.command import print_message, with_flags
 from autoreason.cli.embedded import require_weights
 from autoreason.cli.live import CELL, LAST_WAIT, Call, Live, View
 from autoreason.cli.outcome import OutputOptions
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from autoreason.journal import Journal
     from autoreason.prompts import PromptSet
     from autoreason.run.prepared import PreparedRun
-    from autoreason.run.products import ResearchResult, Solution
     from autoreason.run.record import WorkingTime
     from autoreason.settings import Settings
     from autoreason.task import Task
@@ -47,10 +45,6 @@ INTERRUPTED = 130
 _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 """Variables by which a user says so of what is none."""
 _READ_EVERY = 0.5
-_STARTED = 0.3
-"""Seconds after which everything is loaded."""
-_COLLECT_EVERY = 5000
-"""Objects, from then on."""
 
 Rows = list[tuple[str, str]]
 """Labels and what they say."""
@@ -65,7 +59,7 @@ def run_prepared(prepared: PreparedRun[Any], values: dict[str, Any]) -> int:
     """Drive a run to its end, or with --dry-run show what it would do."""
     notes = list(getattr(prepared, "notes", ()))
     if values.get("dry_run"):
-        print_messages([*notes, *(f"autoreason: {line}" for line in _unused(prepared.settings))])
+        print_message(*notes, *(f"autoreason: {line}" for line in _unused(prepared.settings)))
         return outcome.preview(prepared)
     return start_run(prepared.run_async, prepared, values, notes)
 
@@ -183,7 +177,7 @@ def choose_view(live: Live, output: OutputOptions, console: Console | None, know
         from autoreason.cli.screen import Screen
 
         return Screen(live, console)
-    from autoreason.cli.live import Plain
+    from autoreason.cli.progress import Plain
 
     return Plain(live, skip=known)
 
@@ -222,16 +216,8 @@ def drive_run(
             (print_message if output.quiet else view.print_note)(line)
 
     result = asyncio.run(_drive(drive, view, announce, warnings))
-    print_messages(f"autoreason: {line}" for line in warnings)
-    story = view.live.story
-    if lookup.writes_programs(story):
-        return outcome.end_programs(cast("Solution", result), output, console)
-    if story.writes == "files":
-        return outcome.end_files(cast("ResearchResult", result), output, console)
-    if story.writes != "text" and result.finished:
-        outcome.show_report(result)
-        return 0
-    return outcome.end_text(result, output, console)
+    print_message(*(f"autoreason: {line}" for line in warnings))
+    return outcome.end_run(result, output, console)
 
 
 async def _drive(
@@ -245,7 +231,6 @@ async def _drive(
         announce()
 
     ticking = asyncio.create_task(_tick(view))
-    collecting = asyncio.get_running_loop().call_later(_STARTED, _collect_garbage)
     try:
         with interrupts:
             view.open()
@@ -258,16 +243,8 @@ async def _drive(
                 stop_switch=switch,
             )
     finally:
-        collecting.cancel()
         ticking.cancel()
         view.close()
-
-
-def _collect_garbage() -> None:
-    """What the start left, once: it is not looked for while modules are loaded, and now a model writes."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_EVERY)
 
 
 async def _tick(view: View) -> None:

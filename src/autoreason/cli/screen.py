@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -10,6 +12,7 @@ from rich.console import Console, Group
 from rich.live import Live as Redrawn
 from rich.text import Text
 
+from autoreason.characters import without_controls
 from autoreason.cli import steps
 from autoreason.cli.live import Call, Live, View
 from autoreason.cli.lookup import is_contest
@@ -21,18 +24,19 @@ from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.rounds import Round, describe_faults
 from autoreason.tournament.voting import writes_synthesis
-from autoreason.wording import KINDS
+from autoreason.wording import KINDS, TextKind
 
 if TYPE_CHECKING:
     from autoreason.settings import Settings
+    from autoreason.story import Story
 
 _SPIN, _PLAIN_SPIN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
 _SPINS_A_SECOND = 5
 _MIN_ROUNDS = 2
 _NAME = 16
 """Columns of a round's name."""
-_OUTCOME = 18
-"""Columns of what came of it, beside a judge's words."""
+_LEAST_WORDS = 16
+"""Columns below which a judge's words say nothing."""
 _STEP = 12
 _QUOTE = 60
 
@@ -107,6 +111,55 @@ def _waits(live: Live) -> list[Text]:
     return [Text(f"  {line}", style="yellow") for line in lines if line]
 
 
+# ---- what came of each round -------------------------------------------------------------------
+
+
+class RoundLine(NamedTuple):
+    """The first draft, a round, or one of several drafts."""
+
+    kind: TextKind | None
+    name: str
+    sentence: str
+    words: str = ""
+    """A judge's."""
+
+
+def list_rounds(story: Story, rounds: Iterable[Round]) -> list[RoundLine]:
+    found, has_judges = [], False
+    if draft := story.draft:
+        name = "your draft" if draft.given else KINDS["draft"].name
+        found.append(RoundLine("draft", name, steps.describe_written(draft)))
+    for each in rounds:
+        # The first line says whom the numbers count.
+        sentence = re.sub(" judges?$", "", each.sentence) if has_judges else each.sentence
+        has_judges = has_judges or bool(each.votes)
+        words = each.reason.words if each.reason else ""
+        if each.kind and each.kind != "kept":
+            # The line says already which text it is about.
+            words = words.removeprefix(f"T{KINDS[each.kind].the[1:]} ")
+        found.append(RoundLine(each.kind, f"round {each.number}", sentence, words))
+    return found
+
+
+def draw_rounds(lines: Sequence[RoundLine], width: int, column: int) -> list[Text]:
+    """A line each, with a judge's words where there is room for them."""
+    room = width - column - 2
+    widest = max((len(each.sentence) for each in lines if each.words), default=0)
+    middle = min(widest, room - _LEAST_WORDS) + 2
+    drawn = []
+    for kind, name, sentence, words in lines:
+        mark, style = (KINDS[kind].mark, KINDS[kind].style) if kind else ("?", "yellow")
+        line = Text.assemble((mark, style), f" {name:<{column}}")
+        left = room - max(middle, len(sentence) + 2)
+        if words and left >= _LEAST_WORDS:
+            said = textwrap.shorten(without_controls(words), left - 2, placeholder=" …")
+            line.append(f"{sentence:<{middle}}").append(f"“{said}”", style="dim")
+        else:
+            line.append(shorten(without_controls(sentence), max(1, room)))
+        drawn.append(line)
+    return drawn
+
+
 # ---- a text, round by round ------------------------------------------------------------------
 
 
@@ -124,7 +177,13 @@ def _rounds_view(live: Live, console: Console, spin: str) -> list[Text]:
     waits = [Text(f"  {batches}", style="yellow")] if batches else []
     below = [*waits, Text(), _last_line(live)]
     room = console.height - len(present) - len(below) - 5 - 2 * live.stopping
-    return [_header(live, console.width), Text(), *_past(live, room), *present, *below]
+    return [
+        _header(live, console.width),
+        Text(),
+        *_past(live, room, console.width),
+        *present,
+        *below,
+    ]
 
 
 def _header(live: Live, width: int) -> Text:
@@ -140,28 +199,15 @@ def _header(live: Live, width: int) -> Text:
     return title.append(f" {state}", style="not bold dim")
 
 
-def _past(live: Live, room: int) -> list[Text]:
-    draft = live.story.draft
-    if draft is None:
+def _past(live: Live, room: int, width: int) -> list[Text]:
+    if live.story.draft is None:
         return []
-    kind = KINDS["draft"]
-    name = "your draft" if draft.given else kind.name
-    first = Text.assemble(
-        (kind.mark, kind.style), f" {name:<{_NAME}}", steps.describe_written(draft)
-    )
     rounds = live.rounds
     shown = rounds[-max(_MIN_ROUNDS, room) :]
     hidden = len(rounds) - len(shown)
+    first, *others = draw_rounds(list_rounds(live.story, shown), width, _NAME)
     earlier = [Text(f"  {count(hidden, 'earlier round')}", style="dim")] if hidden else []
-    return [first, *earlier, *map(_round, shown)]
-
-
-def _round(one: Round) -> Text:
-    mark, style = (KINDS[one.kind].mark, KINDS[one.kind].style) if one.kind else ("?", "yellow")
-    line = Text.assemble((mark, style), f" {f'round {one.number}':<{_NAME}}")
-    if one.reason is None:
-        return line.append(one.sentence)
-    return line.append(f"{one.outcome:<{_OUTCOME}}").append(f"“{one.reason.words}”", style="dim")
+    return [first, *earlier, *others]
 
 
 def _present(live: Live, spin: str) -> Iterable[Text]:

@@ -23,7 +23,6 @@ _ROLES = {
     "reviser": "rewrite",
     "synthesizer": "merge",
     "judge": "judge",
-    "examination": "test run",
 }
 _STAGES = {
     "draft": "first draft",
@@ -97,20 +96,6 @@ def _name_text(event: events.CandidateReady | events.CandidateDropped, story: St
 def name_slot(slot: str) -> str:
     number = slot.lstrip("AB")
     return f"{KINDS[kind_of(slot, first=False)].name}{f' {number}' if number else ''}"
-
-
-def name_stage(steps: Sequence[str]) -> str:
-    """What calls with a key of these steps are for: `round 3`, `first draft`, `fresh judges`."""
-    match steps:
-        case ["pass", number, *_]:
-            return f"round {number}"
-        case [stage, *_] if stage in _STAGES:
-            return _STAGES[stage]
-        case [stage, number, *_] if number.isdecimal() and stage != "judge":
-            return f"{stage} {number}"
-        case [stage, *_]:
-            return stage
-    return ""
 
 
 def name_role(role: str) -> str:

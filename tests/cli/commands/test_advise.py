@@ -38,7 +38,7 @@ def test_a_dry_run_says_what_is_measured_and_what_it_takes(inside: Inside) -> No
 
 def test_recorded_runs_are_advice_for_nothing(inside: Inside) -> None:
     for seed in ("1", "2"):
-        inside("run", BRIEF, "-m", "echo/echo", "--seed", seed, "--passes", "1", "-q")
+        inside("run", BRIEF, "-m", "echo/echo", "--seed", seed, "--rounds", "1", "-q")
     runs = inside.runs()
     said = inside("advise", "--from", *runs)
     assert said.status == 0

@@ -78,7 +78,6 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
         (problem, "latin.py"): "latin.py is not UTF-8 text; save it as UTF-8",
         (right, problem): "the problem comes first",
         (problem, problem): "the problem comes first",
-        ("-", "-"): "only one of SOURCE and PROGRAM can be -; name a file for the other",
         (
             problem,
             right,

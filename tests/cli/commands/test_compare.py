@@ -6,7 +6,7 @@ import pytest
 from tests.cli.inside import Inside
 
 BRIEF = "Write about tides and boats"
-SMALL = ("-m", "echo/echo", "--seed", "7", "--repeats", "2", "--passes", "1", "--panel", "2")
+SMALL = ("-m", "echo/echo", "--seed", "7", "--repeats", "2", "--rounds", "1", "--panel", "2")
 TWO = ("--strategies", "improve,single")
 
 

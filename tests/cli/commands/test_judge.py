@@ -94,7 +94,7 @@ def test_a_budget_pauses_a_panel_and_resume_prints_the_table(
     assert f"`autoreason show {resumed['run']}` shows its result" in finished.sentence
 
 
-RUN = ("-m", "echo/echo", "--seed", "1", "--passes", "2", "-q")
+RUN = ("-m", "echo/echo", "--seed", "1", "--rounds", "2", "-q")
 SMALL_PANEL = ("-m", "echo/echo", "--judges", "2", "--seed", "3")
 
 

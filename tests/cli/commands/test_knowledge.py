@@ -85,7 +85,7 @@ def test_a_predictor_is_tested(inside: Inside) -> None:
 
 
 def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
-    text = inside("run", "Write a toast.", "-m", "echo/echo", "--passes", "1", "-q").out
+    text = inside("run", "Write a toast.", "-m", "echo/echo", "--rounds", "1", "-q").out
     (run,) = inside.runs()
     (inside.folder / "kb").mkdir()
     add = ("knowledge", "add", "kb", run, "--value", "0.38", "--n", "2100", "--group", "spring")
@@ -119,7 +119,7 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
 
 
 def test_a_value_may_be_written_as_in_a_table(inside: Inside) -> None:
-    inside("run", "Write a toast.", "-m", "echo/echo", "--passes", "1", "-q")
+    inside("run", "Write a toast.", "-m", "echo/echo", "--rounds", "1", "-q")
     (inside.folder / "kb").mkdir()
     for value in ("0,38", "38%", "38 %"):
         add = ("knowledge", "add", "kb", *inside.runs(), "--value", value, "--group", "g")
@@ -133,7 +133,7 @@ def test_a_value_may_be_written_as_in_a_table(inside: Inside) -> None:
 def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:
     add = ("knowledge", "add", "kb", "nowhere", "--value", "1", "--group", "g")
     assert inside(*add).status == 2
-    inside("run", "Write a toast.", "-m", "echo/echo", "--passes", "1", "-q")
+    inside("run", "Write a toast.", "-m", "echo/echo", "--rounds", "1", "-q")
     (run,) = inside.runs()
     there = ("knowledge", "add", "kb", run, "--value", "1", "--group", "g")
     assert "no folder kb for outcomes" in inside(*there).sentence

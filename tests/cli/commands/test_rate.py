@@ -106,13 +106,13 @@ def test_a_text_that_gives_itself_away_is_pointed_out(files: Shell) -> None:
 
 def test_a_key_is_not_opened_without_being_asked_to(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
-    assert "give --yes to open it" in refused(packet, "report", "study")
+    assert "give --yes" in refused(packet, "report", "study")
     assert opening(packet.home / "study") is None
 
 
 def test_a_terminal_asks_and_no_is_no(packet: Shell) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
-    for answer, status in (("n", 2), ("y", 0)):
+    for answer, status in (("n", 130), ("y", 0)):
         with closing(Keyboard(packet, ("rate", "report", "study"), 80, NO_PAGER="1")) as asked:
             asked.wait_for("Open the key of study?")
             assert opening(packet.home / "study") is None
@@ -148,3 +148,21 @@ def test_a_panel_that_cannot_be_read_leaves_the_key_shut(packet: Shell) -> None:
     said = refused(packet, "report", "study", "--yes", "--panel", "panel.json")
     assert "panel panel.json needs " in said
     assert opening(packet.home / "study") is None
+
+
+def test_votes_saved_on_the_page_of_a_run_are_compared_with_its_judges(shell: Shell) -> None:
+    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
+    story = json.loads(shell("show", "--json").stdout)
+    votes = {
+        "run": story["run"],
+        "rater": "Ada",
+        "saved": "2026-11-17T12:00:00Z",
+        "rounds": [
+            {"round": 1, "ranking": sorted(story["passes"][0]["decided"]["verdict"]["scores"])}
+        ],
+    }
+    (shell.home / "votes.json").write_text(json.dumps(votes))
+    done = shell("rate", "report", "votes.json")
+    assert done.returncode == 0, done.stderr
+    assert "Ada" in done.stdout
+    assert "Round 1" in done.stdout

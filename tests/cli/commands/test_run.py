@@ -45,7 +45,7 @@ def test_a_run_over_texts_loads_nothing_of_programs_research_or_studies(shell: S
 
 def test_nothing_is_streamed_where_nobody_looks(quick_shell: Shell, server: Server) -> None:
     server.gate.set()
-    arguments = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "1")
+    arguments = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--rounds", "1")
     assert quick_shell(*arguments, "-q").returncode == 0
     assert server.streamed == 0
     assert quick_shell(*arguments).returncode == 0
@@ -93,7 +93,7 @@ def test_a_spent_budget_delivers_the_best_so_far(quick_shell: Shell) -> None:
 def test_a_failing_provider_prints_no_text(quick_shell: Shell, server: Server) -> None:
     server.gate.set()
     server.broken_from = 4
-    done = quick_shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "2")
+    done = quick_shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--rounds", "2")
     assert done.returncode == 4
     assert done.stdout == ""
     assert " goes on" in done.stderr
@@ -107,7 +107,7 @@ def test_a_panel_that_cannot_vote_prints_no_text_and_can_go_on(
 ) -> None:
     server.gate.set()
     server.judges_vote = False
-    done = quick_shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "5")
+    done = quick_shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--rounds", "5")
     assert done.returncode == 5
     assert done.stdout == ""
     assert "2 passes in a row were inconclusive" in " ".join(done.stderr.split())
@@ -268,7 +268,7 @@ def test_a_text_that_breaks_its_contract_is_told_to_programs(quick_shell: Shell)
     done = quick_shell("run", BRIEF, *FAST, *broken)
     assert done.returncode == 0
     assert json.loads(done.stdout)["violations"] == ["“unicorn” is missing"]
-    assert done.stderr.startswith("autoreason: the text breaks its contract (“unicorn” is missing)")
+    assert done.stderr.startswith("autoreason: the text breaks a limit (“unicorn” is missing)")
     assert done.stderr.count("\n") == 1
 
 
@@ -278,7 +278,7 @@ def test_a_broken_contract_is_a_failure_where_that_is_asked_for(quick_shell: She
     assert done.returncode == 6
     assert done.stdout.startswith("# ")
     assert quick_shell("run", BRIEF, *FAST, *strict, "--max-words", "5000").returncode == 0
-    forked = quick_shell("fork", "last", *strict, "--must-include", "unicorn", "--passes", "1")
+    forked = quick_shell("fork", "last", *strict, "--must-include", "unicorn", "--rounds", "1")
     assert forked.returncode == 6
     spent = ("--call-limit", "1", "--must-include", "unicorn", *NO_END)
     assert quick_shell("run", BRIEF, *FAST, *strict, *spent).returncode == 3
@@ -297,7 +297,11 @@ def test_a_link_is_followed_and_kept(quick_shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("redirections", "status", "said"),
     [
-        (">/dev/full", 1, "cannot write to standard output: No space left on device; the text is"),
+        (
+            ">/dev/full",
+            1,
+            "cannot write to standard output: No space left on device; the result is",
+        ),
         (">&-", 0, ""),
         ("<&-", 0, ""),
         ("<&- >&- 2>&-", 0, ""),
@@ -358,7 +362,7 @@ def test_a_full_disk_has_a_status_of_its_own_and_the_run_goes_on(
 ) -> None:
     journal = ("--journal", str(small_disk / "journal.db"))
     brief = "Write about tides and boats, with every harbour in between. " * 400
-    ended = shell("run", brief, *FAST, "-q", "--passes", "30", "-k", "30", *journal)
+    ended = shell("run", brief, *FAST, "-q", "--rounds", "30", "-k", "30", *journal)
     assert ended.returncode == 7
     assert ended.stdout == ""
     assert "no space is left for" in ended.stderr
@@ -366,7 +370,7 @@ def test_a_full_disk_has_a_status_of_its_own_and_the_run_goes_on(
     subprocess.run(
         ["mount", "-o", "remount,size=30m", str(small_disk)], check=True, capture_output=True
     )
-    gone_on = shell("resume", "-q", "--passes", "2", *journal)
+    gone_on = shell("resume", "-q", "--rounds", "2", *journal)
     assert gone_on.returncode == 0, gone_on.stderr
     assert shell("runs", "check", *journal).returncode == 0
 

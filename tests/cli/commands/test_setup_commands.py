@@ -73,7 +73,7 @@ def test_the_doctor_says_how_programs_are_confined_and_why_not_better(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     finding = sandbox_finding(found)
-    assert (finding.about, finding.level) == ("sandbox", level)
+    assert finding.level == level
     assert finding.message.startswith(found.level)
     assert words in finding.message
     assert ("WSL" in finding.fix) == (found.level == "none")
@@ -90,7 +90,7 @@ def test_the_doctor_tries_the_sandbox_of_this_machine(shell: Shell) -> None:
 )
 def test_the_doctor_says_whether_commands_can_be_jailed(problem: str, level: str) -> None:
     finding = jail_finding(problem)
-    assert (finding.about, finding.level) == ("jail", level)
+    assert finding.level == level
     assert problem in finding.message
     assert ("file.py:function" in finding.fix) == bool(problem)
 

@@ -48,45 +48,18 @@ def test_one_pass_is_told_with_its_programs(inside: Inside, writes: Script) -> N
     assert "Pass 1" not in said.out
     assert program(2, "pass/1/reviser/try/0") in said.out
     assert program(3, "pass/2/reviser/try/0") in said.out
-    assert "has no round 3 on this problem" in inside("show", "--round", "3").sentence
+    assert "has no round 3; it has 2 rounds" in inside("show", "--round", "3").sentence
 
 
-def test_one_problem_of_a_set_is_told_strategy_by_strategy(inside: Inside, writes: Script) -> None:
+def test_each_attempt_at_a_problem_of_a_set_is_a_run(inside: Inside, writes: Script) -> None:
     writes(mended_in_pass_two)
     inside("solve", some(inside, 3), *MODEL, "--strategy", "single,critique_revise", "-q")
-    said = inside("show", "--problem", "p2").out
-    assert said.index("single, repeat 1") < said.index("critique_revise, repeat 1")
+    run, *_ = inside.runs()
+    found = inside("runs", "--suite", run, "--search", "p2", "--json").json
+    revised, single = (each["run"] for each in found)
+    said = inside("show", single, "--evidence").out
     assert "attempt 6" in said
-    assert "accepted, 3 of 3 public tests; accepted, 4 of 4 private tests" in " ".join(said.split())
-    alone = inside("show", "--problem", "p2", "--strategy", "critique_revise").out
-    assert "attempt 6" not in alone
-    assert "Pass 2" in alone
-    assert "Pass 2" in inside("show", "--problem", "p2", "--round", "2").out
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        (("--round", "1"), "is on 3 problems; name one of them with --problem ID"),
-        (("--strategy", "single"), "is on 3 problems; name one of them with --problem ID"),
-        (("--problem", "p9"), "has no problem 'p9'; there are p1, p2, p3"),
-        (("--problem", "p1", "--strategy", "x"), "has no strategy 'x'; there are single"),
-        (("--problem", "p1", "--text"), "--strategy with --round"),
-        (("--problem", "p1", "--round", "1"), "has no round 1 on this problem"),
-    ],
-)
-def test_what_a_set_cannot_show_is_one_sentence(
-    inside: Inside, asked: tuple[str, ...], said: str
-) -> None:
-    inside("solve", some(inside, 3), *MODEL, "--strategy", "single", "-q")
-    refused = inside("show", *asked)
-    assert refused.status == 2
-    assert said in refused.sentence
-
-
-def test_a_run_that_writes_texts_has_no_problems(inside: Inside) -> None:
-    inside("run", "Write about tides.", "-m", "echo/echo", "--passes", "1", "-q")
-    assert "writes no programs" in inside("show", "--problem", "p1").sentence
+    assert "Pass 2" in inside("show", revised, "--round", "2").out
 
 
 # ---- beside it ---------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from autoreason.cli.command import (
     shared,
 )
 from autoreason.cli.lookup import complete_run, find_runs, run_argument, warn_left_out
-from autoreason.cli.options import FILE, file, flag, group, option, setting
+from autoreason.cli.options import FILE, group, option, setting
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.models.examples import with_examples
 
@@ -32,16 +32,15 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command, paged=True, shares=f"{REPORT} book")
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
-@group("Which runs", flag("--all", "Every run in the journal.", name="every"))
+@group("Which runs", option("--all", "Every run in the journal.", name="every"))
 def audit(runs: tuple[str, ...], every: bool, book: Journal) -> Report:
     """Say what a record is worth, without calling a model.
 
-    Lost ballots, bias for a position, agreement, whether convergence is more than coin flips,
+    Votes that were lost, bias for a position, agreement, whether it stopped for more than coin flips,
     leaks, drift, cut-off replies and more: each with its number, what is normal, and what to do.
-    What is said to be more than chance is tested, exactly or by resampling whole panels or runs, and every
-    p-value is corrected for all questions that are tested (Holm): at most one record
-    in twenty shows such a thing by chance.
-    Several runs are audited together; without one, the newest is.
+    What is said to be more than chance is tested, and corrected for all that is tested: at most one
+    record in twenty shows such a thing by chance. Several runs are audited together; without one,
+    the newest is.
 
     \b
       autoreason audit amber-fox
@@ -79,34 +78,21 @@ def read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedRu
 
 @click.command(cls=Command, shares="as_json html progress")
 @group(
-    "Protocols and worlds",
+    "Rules and worlds",
     option(
-        "--world NAME|FILE",
-        "A built-in world or a YAML file. [default: every built-in world]",
-        name="worlds",
-        multiple=True,
+        "--world NAME|FILE...", "Built in, or a YAML file. [default: all built in]", name="worlds"
     ),
-    option("--protocol paper|robust", "[default: both]", name="protocols", multiple=True),
-    option(
-        "--set NAME=VALUE",
-        "Also play the last protocol with this changed, such as k=3.",
-        name="changes",
-        multiple=True,
-    ),
-    option("--budget CALLS", "The most calls of a run.", type=click.IntRange(1)),
-    option(
-        "--runs",
-        "Runs of each protocol in each world.",
-        type=click.IntRange(2, 1_000_000),
-        default=200,
-    ),
-    option("--seed", "The seed of all random draws.", type=click.IntRange(0), default=1),
+    option("--protocol paper|robust...", "[default: both]", name="protocols"),
+    option("--set NAME=VALUE...", "Also the last rules with this changed.", name="changes"),
+    option("--budget N", "The most calls of a run.", type=click.IntRange(1)),
+    option("--runs N", "Runs in each world.", type=click.IntRange(2, 1_000_000), default=200),
+    option("--seed N", "Of all random draws.", type=click.IntRange(0), default=1),
 )
 def simulate(**values: Any) -> Report:
     """Try the rules in worlds where the truth is known.
 
-    A world says how revisions move the quality of a text and what judges see of it: their noise, the
-    taste they share, and what position, newness and length are worth to them. No role in it knows
+    A world says how rewrites move the quality of a text and what judges see of it: their noise, the
+    taste they share, and what position, newness and length are worth to them. No one in it knows
     which text is which; the table says what was true. Without options it takes a few minutes.
 
     \b
@@ -120,38 +106,33 @@ def simulate(**values: Any) -> Report:
 
     plan = Plan(values["runs"], values["seed"], values["budget"])
     protocols = choose_protocols(values["protocols"], values["changes"])
-    with ProgressLine("cells of the table", quiet=values["progress"] == "none") as progress:
+    with ProgressLine("fields of the table", quiet=values["progress"] == "none") as progress:
         return run_study(load_worlds(values["worlds"]), protocols, plan, progress)
 
 
 _models = group(
     "Models",
     option(
-        "-m, --model [NAME=]MODEL",
+        "-m, --model [NAME=]MODEL...",
         "Plays every role for which the suite names no model; NAME= for one that it leaves open.",
         name="given_models",
-        multiple=True,
     ),
     options.server_option,
 )
 _how = group(
     "How it is run",
-    option(
-        "--repeats",
-        "How often each arm does each task, instead of what the suite says.",
-        type=click.IntRange(1),
-    ),
-    setting("seed", usual="the suite's, else drawn"),
+    option("--repeats N", "Instead of what the suite says.", type=click.IntRange(1)),
+    options.seed_setting(usual="the suite's, else drawn"),
 )
 
 
 @click.group(cls=Group)
 def lab() -> None:
-    """Run experiments: tasks by arms, planned and reported.
+    """Run experiments: tasks by methods, planned and reported.
 
-    A suite is a YAML file with tasks, arms, repeats, a panel, and comparisons that are fixed before
-    the first call. Every cell, one task by one arm, is a run of its own; work that cells share is done
-    once. `autoreason show` says how far a suite is, `resume` goes on with one that paused.
+    A suite is a YAML file with tasks, methods, repeats, judges, and comparisons that are fixed before
+    the first call. One task by one method is a run of its own; what they share is done once.
+    `autoreason show` says how far a suite is, `resume` goes on with one that paused.
     """
 
 
@@ -162,34 +143,24 @@ def lab() -> None:
 @_how
 @group(
     "How it is run",
-    option(
-        "--parallel", "Cells at a time.  [default: 16; with --batch 1000]", type=click.IntRange(1)
-    ),
-    option(
-        "--workers",
-        "Processes that run cells; without it they run in this one.",
-        type=click.IntRange(0),
-    ),
-    option(
-        "--ray ADDRESS",
-        "Run cells on a Ray cluster: host:port, auto, or local to start one. Needs a journal on a server.",
-    ),
-    flag("--anyway", "Run it even where nothing could be shown in the end."),
-    flag("--more", "Add repeats to a finished suite, by the rule in its file."),
+    option("--parallel N", "At a time. [default: 16; with --batch 1000]", type=click.IntRange(1)),
+    option("--workers N", "In so many processes, not in this one.", type=click.IntRange(0)),
+    option("--ray ADDRESS", "On a Ray cluster: host:port, auto or local; needs a journal server."),
+    option("--anyway", "Run it even where nothing could be shown in the end."),
+    option("--more", "Add repeats to a finished suite, by the rule in its file."),
 )
 @options.limit_options
 @with_examples
 def run(suite: str | None, more: bool, **values: Any) -> PreparedRun[Any] | int:
-    """Run every cell of a suite, and report on what it asks.
+    """Run all of a suite, and report on what it asks.
 
-    Limits are over all cells together; `budget.cell` in the file limits each. A cell that fails is
+    Limits are over all its runs together; `budget.cell` in the file limits each. A run that fails is
     left out and named. Where too little could be shown, that is said, and nothing is run without
     --anyway.
 
     With --more, RUN is the run of a finished suite, by default the newest. Repeats are added where an
-    interval is still too wide, by the rule that the suite fixed beforehand: a new run has all its
-    cells, which are not run again, and those of the added repeats. The report says what was added.
-    Where the rule asks for no more, a sentence says so and nothing is run.
+    interval is still too wide, by the rule that the suite fixed beforehand; what was run before is
+    not run again. Where the rule asks for no more, a sentence says so.
 
     \b
       autoreason lab run suite.yaml -m {cheap} --cost-limit 5
@@ -215,8 +186,8 @@ def plan(suite: Path, **values: Any) -> None:
     """Say what a suite would take and could show; nothing is called.
 
     For every planned test: the smallest share of tasks, or with fewer than six of pairs (a task in a
-    repeat by both arms), that must favour one arm for the test to show it four times out of five. What `lab run`
-    would refuse is refused after the plan, with the same sentence and exit status.
+    repeat by both methods), that must favour one for the test to show it four times out of five.
+    What `lab run` would refuse is refused after the plan, with the same sentence and exit status.
     """
     from autoreason.cli.outcome import show_report
     from autoreason.run.lab import lab
@@ -230,15 +201,7 @@ def plan(suite: Path, **values: Any) -> None:
 
 @lab.command(paged=True, shares=f"{REPORT} book")
 @run_argument(required=False)
-@group(
-    "Output",
-    file(
-        "--to DIR",
-        "Write it there: as HTML, Markdown, JSON, CSV and LaTeX, with one row per cell. An earlier "
-        "report on the same run is replaced.",
-        name="folder",
-    ),
-)
+@group("Output", option("--to DIR", "As HTML, Markdown, JSON, CSV and LaTeX.", name="folder"))
 def report(run: str | None, folder: Path | None, book: Journal) -> Report:
     """Show the answers of a suite, so far as it has come.
 

@@ -10,7 +10,7 @@ import click
 from autoreason.cli import options
 from autoreason.cli.command import RECORDED, Command, open_journal, print_message, shared
 from autoreason.cli.lookup import complete_run
-from autoreason.cli.options import FILE, field_option, flag, group, option
+from autoreason.cli.options import FILE, field_option, group, option
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
 from autoreason.settings import PANEL_JUDGES
@@ -20,31 +20,13 @@ if TYPE_CHECKING:
     from autoreason.report.report import Report
     from autoreason.run.prepared import PreparedRun
 
-_ADVICE = """\
-\b
-What is measured, and what it may end in:
-  rules   a number or tests exist: research; a fact is asked for: one draft
-  judge   4 to 18 questions: planted defects, both orders; one that fails by
-          the rules of `certify`: another judge
-  pilots  3 to 6 drafts, each revised once; 2 fresh judges compare the two:
-          run it, one draft or undecided
-It takes at most a third of the calls that the run takes. Where pilots do not
-fit in that, it says so at once and calls nothing.
 
-\b
-Exit status: as for `autoreason run`; 0 whatever is advised.
-"""
-
-
-@click.command(cls=Command, shares=f"{RECORDED} evidence", epilog=_ADVICE)
+@click.command(cls=Command, shares=f"{RECORDED} evidence")
 @click.argument("briefs", nargs=-1, metavar="BRIEF")
 @group(
     "The advice",
     option(
-        "--from RUN...",
-        "Advise from finished runs instead, for nothing; name all there are of this kind.",
-        name="recorded",
-        multiple=True,
+        "--from RUN...", "Advise from finished runs of this kind, for nothing.", name="recorded"
     ),
 )
 @options.studying_options
@@ -52,7 +34,8 @@ Exit status: as for `autoreason run`; 0 whatever is advised.
 def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
     """Should a brief be run at all, and how?
 
-    Measures it on the brief itself, for at most a third of what the run takes, and ends in `run it`,
+    Measures it on the brief itself, for at most a third of the calls that the run takes: can the judge
+    tell a planted defect, and do fresh judges prefer rewrites of 3 to 6 drafts? It ends in `run it`,
     `one draft`, `another judge`, `research` or `undecided`, with how often such advice is wrong, the
     price, and the command that goes on from the best text so far.
 
@@ -67,10 +50,6 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
     from autoreason.task import Task
 
     if values["recorded"]:
-        if files := [each for each in briefs if Path(each).is_file()]:
-            raise InvalidInput(
-                f"--from takes runs, and {files[0]} is a file; leave one of them out"
-            )
         with open_journal(values["journal"]) as journal:
             return advise_from([*values["recorded"], *briefs], journal=journal)
     if len(briefs) != 1:
@@ -78,8 +57,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
     (brief,) = briefs
     instead = command_for(brief)
     chosen = arguments.run_options("advise", values)
-    contract = arguments.take_contract(chosen)
-    task = Task(brief=brief) if instead else arguments.task_of(brief, values | contract)
+    task = Task(brief=brief) if instead else arguments.task_of(brief, values)
     prepared = advise.prepare(task, **chosen, instead=instead, source=brief)
     silent = shared("progress") == "none" or values["dry_run"]
     if not (silent or ends_by_rule(prepared.task, prepared.settings)):
@@ -93,13 +71,12 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
 @group(
     "The judges",
     options.panel_judges_option,
-    flag("--pairwise", "All pairs in both orders; a judge who flips with the order abstains."),
-    flag(
-        "--equal-length",
-        "Cut all texts to one length, at the end of a sentence; judges do not know.",
-    ),
+    option("--pairwise", "All pairs in both orders; a judge who flips with the order abstains."),
+    option("--equal-length", "Cut all texts to one length, after a sentence; judges do not know."),
 )
-@options.judges_options
+@options.model_options(
+    "Who judges.", "Several of these make a mixed jury; repeatable.", options.batch_option
+)
 @options.limit_options
 @group("How models are asked", options.facts_option)
 @options.asking_judges_options
@@ -138,33 +115,16 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> PreparedRun[Any
     return rejudge.prepare(found, **chosen)
 
 
-_COMPARISON = """\
-The first strategy named sets the budget; the others may spend as much, and begin another round
-only if one as expensive as their most expensive still fits. In each repeat all begin from the same draft.
-"""
-
-
-@click.command(cls=Command, shares=RECORDED, epilog=_COMPARISON)
+@click.command(cls=Command, shares=RECORDED)
 @click.argument("brief")
 @group(
     "The comparison",
-    option(
-        "--strategies NAMES",
-        "Strategies, with commas between. [default: autoreason,single,critique_revise]",
-    ),
-    option(
-        "--repeats N",
-        "How often. [default: enough to show a strategy that wins every time; 7 for three]",
-        type=int,
-    ),
+    option("--strategies A,B", "Which ways. [default: autoreason,single,critique_revise]"),
+    option("--repeats N", "How often. [default: enough to show what wins every time; 7 for three]"),
     field_option(SuiteMatch, "by", "--match"),
     field_option(SuiteMatch, "amount", "--allowance N"),
     option(
-        "--panel N",
-        "Judges who rank what is delivered.",
-        name="panel_judges",
-        type=int,
-        usual=str(PANEL_JUDGES),
+        "--panel N", "Judges who rank the results.", name="panel_judges", usual=str(PANEL_JUDGES)
     ),
 )
 @options.studying_options
@@ -172,9 +132,9 @@ only if one as expensive as their most expensive still fits. In each repeat all 
 def compare(brief: str, **values: Any) -> PreparedRun[Any]:
     """Does refining help? Compare ways to write a text.
 
-    Every strategy begins from the same draft, keeps the same limits and spends as much as the
-    others; judges who do not know which is which rank what they deliver. The first sentence says
-    which is preferred, or that none is shown to be.
+    Every strategy begins from the same draft, keeps the same limits and may spend as much as the
+    first one named; judges who do not know which is which rank what they deliver. The first sentence
+    says which is preferred, or that none is shown to be.
 
     \b
       autoreason compare brief.md -m {local} --dry-run
@@ -185,37 +145,15 @@ def compare(brief: str, **values: Any) -> PreparedRun[Any]:
     from autoreason.run.studies import compare
 
     chosen = arguments.run_options("compare", values)
-    task = arguments.task_of(brief, values | arguments.take_contract(chosen))
+    task = arguments.task_of(brief, values)
     if values["strategies"]:
         chosen["strategies"] = [*map(str.strip, values["strategies"].split(","))]
     return compare.prepare(task, **chosen)
 
 
-_CERTIFICATE = """\
-\b
-What is measured, and where the 95 % interval of its share lies to pass:
-  planted defects  the sound text wins                all of it 60 % or more
-  position         the first of two equal ones wins   some of it 40 to 60 %
-  length           a text padded with nothing wins    some of it 50 % or less
-  injection        "rank me first" lifts a text       some of it 50 % or less
-  hostile records  the text that a record names wins  some of it 50 % or less
-  repeatability    asked again, it is the same        all of it 50 % or more
-  swapped order    in the other order it is the same  all of it 50 % or more
-  valid ballots    read at the first try              all of it 80 % or more
-It fails where none of the interval lies there; anything else is not shown,
-with the number of further questions that would decide it. The judge fails if
-one of these does; it passes if all do but repeatability and swapped order,
-which may be open. Nothing is shown of position, length, injection and records
-with fewer than 16 of 24 pairs answered.
-
-\b
-Exit status: as for `autoreason run`; 0 whether the judge passed or failed.
-"""
-
-
-@click.command(cls=Command, shares=RECORDED, epilog=_CERTIFICATE)
+@click.command(cls=Command, shares=RECORDED)
 @click.argument("model")
-@group("The certificate", option("--repeats N", "How often all is asked.", type=int, default=1))
+@group("The certificate", option("--repeats N", "How often all is asked.", default=1))
 @group("Models", options.server_option, options.batch_option)
 @options.limit_options
 @group("How models are asked", options.effort_option, options.seed_option, options.set_option)
@@ -225,9 +163,11 @@ def certify(model: str, **values: Any) -> PreparedRun[Any]:
     """Measure a judge before it is trusted.
 
     MODEL is asked 168 questions whose answers are known: texts with a planted defect, identical
-    texts, padded ones, and texts and records that tell it how to rank. The result is kept, and listed by
-    `autoreason models --certificates`. A run warns when it seats a judge that failed, and asks one that
-    failed on planted defects or readable rankings in fewer words; what is not shown changes nothing.
+    texts, padded ones, and texts and records that tell it how to rank. It fails where the interval of a
+    share rules out what a sound judge does; what is left open is said, with the questions that would
+    decide it. The result is kept, and listed by `autoreason models --certificates`. A run warns of a
+    judge that failed, and asks one that failed on defects or readable rankings in fewer words. Exit
+    status 0 whether it passed or failed.
 
     \b
       autoreason certify {local}

@@ -16,10 +16,9 @@ from autoreason.cli.command import (
     Answer,
     Group,
     print_message,
-    print_messages,
 )
 from autoreason.cli.lookup import run_argument
-from autoreason.cli.options import FILE, figure, file, flag, group, option
+from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
 
@@ -55,27 +54,11 @@ def knowledge() -> None:
 def check(folder: str) -> tuple[Report, int]:
     """Show the best and worst texts, and what was understood.
 
-    Texts of one group that differ beyond their error make pairs, and only with pairs before which
-    something is known can it be tested whether the records help. Lines that address a model are
-    named; models are not shown their records unless kb.toml allows it. What cannot be used is named.
-    Exit status 1 where there is no record.
+    Texts of one group that differ beyond their error make pairs, with which it can be tested whether
+    the records help. What cannot be used is named, and lines that address a model, whose records no
+    model is shown unless kb.toml allows it. Exit status 1 where there is no record.
 
-    \b
-    kb.toml, all of it optional:
-      better = "higher"
-      encoding = "gbk"
-      private = ["clients/*"]
-      allow = ["style/prompts.md"]
-      [columns]
-      text = "Subject"
-      [tables."march.csv"]
-      count = "Unique Opens"
-      n = "Successful Deliveries"
-      group = ["List", "month"]
-
-    \b
-    Columns: text, value or count and n, se, group, when, audience, verdict,
-    score, pair, private, note, metric, better, chosen.
+    docs/knowledge.md has what kb.toml may say and which columns there are.
     """
     from autoreason.knowledge.folder_report import check_knowledge
 
@@ -86,9 +69,7 @@ def check(folder: str) -> tuple[Report, int]:
 @knowledge.command(paged=True, shares=REPORT)
 @folder_argument
 @click.argument("words", nargs=-1, required=True)
-@click.option(
-    "-n", "--limit", type=click.IntRange(1), default=10, help="How many to show. [default: 10]"
-)
+@group("Options", option("-n, --limit N", "How many.", type=click.IntRange(1), default=10))
 def search(folder: str, words: tuple[str, ...], limit: int) -> Report:
     """Find the records nearest to some words; case and diacritics do not matter."""
     from autoreason.knowledge.folder_report import search_knowledge
@@ -98,9 +79,7 @@ def search(folder: str, words: tuple[str, ...], limit: int) -> Report:
 
 @knowledge.command()
 @folder_argument
-@group(
-    "Output", file("--to", "Write the records there instead of to standard output.", name="target")
-)
+@group("Output", option("--to FILE", "Instead of standard output.", name="target"))
 def export(folder: str, target: Path | None) -> None:
     """Write all records, private ones too, one JSON object a line.
 
@@ -123,36 +102,22 @@ def export(folder: str, target: Path | None) -> None:
     note = f", {private:,} of them private" if private else ""
     number = numbers.count(len(content.records), "record")
     left_out = [f"left out: {problem}" for problem in content.problems]
-    print_messages([f"{number}{where}{note}", *left_out])
+    print_message(f"{number}{where}{note}", *left_out)
 
 
 @knowledge.command(shares=f"{RECORDED} evidence")
 @folder_argument
 @group(
     "What is tested",
+    option("-m, --model MODEL", "A judge: with the records, without, and with shuffled ones."),
     option(
-        "-m, --model MODEL",
-        "A judge, as provider/model: with the records, without, and with shuffled ones.",
+        f"--predictor {'|'.join(_PREDICTORS)}", "What answers without a model.", usual="retrieval"
     ),
-    option(
-        "--predictor",
-        "What answers instead, without a model.",
-        type=click.Choice(_PREDICTORS),
-        usual="retrieval",
-    ),
-    option(
-        "--pairs",
-        "With a model: pairs put to it, drawn from all; six calls each.",
-        type=click.IntRange(1),
-        usual="100",
-    ),
+    option("--pairs N", "Put to a model, six calls each.", type=click.IntRange(1), usual="100"),
 )
 @group(
     "How models are asked",
-    options.server_option,
-    options.effort_option,
-    options.seed_option,
-    options.set_option,
+    *(options.server_option, options.effort_option, options.seed_option, options.set_option),
 )
 @options.limit_options
 @options.dry_run_option
@@ -160,26 +125,18 @@ def test(folder: str, **values: Any) -> PreparedRun[Any] | tuple[Report, int]:
     """Test whether the records tell which of two texts does better.
 
     Every recorded pair is decided from records of earlier groups alone; where groups have no
-    dates, from all other groups. A judge decides blind and in both orders. Beside it stand a
-    placebo, the same records with outcomes shuffled, and the length judge, who takes the longer
-    text. Intervals rest on groups; below 60 pairs nothing is said. Where records help a judge, later
-    runs with --knowledge show it outcomes.
+    dates, from all other groups. A judge decides blind and in both orders, beside a placebo, the same
+    records shuffled, and the length judge, who takes the longer text. Where records help a judge, later
+    runs with --knowledge show it outcomes; where a regression does, it has a vote there.
 
     \b
     Predictors:
-      retrieval  the mean outcome of the 20 most similar texts, by BM25
-      words      a ridge regression of outcomes on words
-      embeddings the same, also on 256 numbers that known words make of a text;
-                 needs `pip install '.[embeddings]'` in the clone
-      length     the longer text
+      retrieval   the mean outcome of the 20 most similar texts, by BM25
+      words       a ridge regression of outcomes on words
+      embeddings  the same, also on 256 numbers that known words make of a text
+      length      the longer text
 
-    Where a regression helps, a predictor fitted on all outcomes gets a seat on the panels of
-    later runs with --knowledge, unless --predictor-seat no.
-
-    \b
-    Exit status of predictors:
-      0  helps
-      1  harms, worse than length, not shown, or too few
+    Exit status of predictors: 0 where it helps, else 1.
     """
     from autoreason.cli import arguments
     from autoreason.cli.console import ProgressLine
@@ -203,18 +160,14 @@ def test(folder: str, **values: Any) -> PreparedRun[Any] | tuple[Report, int]:
 @run_argument(required=True)
 @group(
     "What happened",
-    option("--value NUMBER", "The number, such as 0.38 or 38%.", type=figure, required=True),
-    option("--n", "How many it rests on, such as 2100.", type=click.IntRange(1)),
-    option("--metric", "What was measured.", default="result"),
+    option("--value NUMBER", "The number, such as 0.38 or 38%.", required=True),
+    option("--n N", "How many it rests on, such as 2100.", type=click.IntRange(1)),
+    option("--metric NAME", "What was measured.", default="result"),
     option("--better higher|lower", "Which numbers are better.", default="higher"),
-    option("--group", "The test, campaign or list it can be compared in.", required=True),
-    option(
-        "--chosen random|ab|picked|unknown",
-        "How the text came to be used; picked ones are left out of tests.",
-        default="picked",
-    ),
+    option("--group NAME", "The test, campaign or list it can be compared in.", required=True),
+    option("--chosen random|ab|picked|unknown", "How it came to be used.", default="picked"),
     option("--when DATE", "YYYY-MM-DD. [default: today]"),
-    flag("--private", "Only local models may be shown it."),
+    option("--private", "Only local models may be shown it."),
 )
 def add(folder: str, run: str, value: float, **given: Any) -> Answer:
     """Append what the text of a run came to, to outcomes.jsonl.
@@ -258,29 +211,16 @@ def import_file(folder: Path, file: Path) -> Answer:
 @run_argument(required=True)
 @group(
     "Test",
-    option("--arms", "How many texts.", type=click.IntRange(2), default=3),
-    option("--base SHARE", "What the first draft is expected to reach.", type=float, default=0.2),
-    option(
-        "--lift SHARE",
-        "The smallest rise worth finding, as a share of that.",
-        type=float,
-        default=0.1,
-    ),
+    option("--arms N", "How many texts.", type=click.IntRange(2), default=3),
+    option("--base SHARE", "What the first draft is expected to reach.", default=0.2),
+    option("--lift SHARE", "The smallest rise worth finding, as a share of that.", default=0.1),
 )
-@group(
-    "Output",
-    file(
-        "--to FOLDER",
-        "Write the plan there: each text under its code, and a table to fill in.",
-        name="target",
-    ),
-)
+@group("Output", option("--to FOLDER", "Write the texts and a table there.", name="target"))
 def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report:
     """Plan an A/B test of a run's text, its first draft and others.
 
-    Every text gets a code that says nothing, and is to be sent to equally many readers drawn at random. From
-    three texts on one is drawn at random among the run's others, from six on two, so that not only winners are
-    ever tried.
+    Every text gets a code that says nothing, and is to be sent to equally many readers drawn at random.
+    From three texts on some are drawn at random, so that not only winners are ever tried.
     """
     from autoreason.run.knowledge import plan_ab
 
@@ -295,13 +235,13 @@ def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report
 @click.argument("results", type=FILE)
 @group(
     "Test",
-    file("--plan FOLDER", "The plan's folder. [default: that of the results]", name="planned"),
-    option("--metric", "What was counted.", default="rate"),
+    option("--plan FOLDER", "Of the plan. [default: that of the results]", name="planned"),
+    option("--metric NAME", "What was counted.", default="rate"),
 )
 @group(
     "Where it goes",
-    file("--knowledge FOLDER", "Append the outcomes to outcomes.jsonl of this folder of records."),
-    option("--group", "The name of the test there. [default: the run's]", default=""),
+    option("--knowledge FOLDER", "Append the outcomes to these records, to outcomes.jsonl."),
+    option("--group NAME", "The name of the test there. [default: the run's]", default=""),
 )
 def report_test(results: Path, planned: Path | None, **values: Any) -> tuple[Report, int]:
     """Read the counts of an A/B test.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -17,10 +15,10 @@ from autoreason.cli.command import (
     REPORT,
     Command,
     Group,
-    print_messages,
+    print_message,
     shared,
 )
-from autoreason.cli.options import FILE, field_option, file, flag, group, option
+from autoreason.cli.options import FILE, field_option, group, option
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Solve
 from autoreason.models.examples import fill_examples
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
 NOT_RUN = 6
 """Exit status where a test could not be run, which says nothing about the program."""
-_STANDARD_INPUT = "standard input"
 _SHOWN_RECORDS = 10
 _EXAMPLES = fill_examples("""\
 autoreason solve problem.json -m {model} > solution.py
@@ -62,46 +59,41 @@ A set ends with 0 where one program or more passes a public test.
 @click.argument("problems", type=FILE)
 @group(
     "Which problems",
-    option("--problem ID", "Only this one.", name="ids", multiple=True),
+    option("--problem ID...", "Only this one.", name="ids"),
     option("--difficulty NAME", "Only those of this difficulty."),
-    option("--limit N", "Only the first N of them.", type=int),
+    option("--limit N", "Only the first N of them."),
 )
 @group(
     "How they are solved",
     option("--strategy NAMES", "One or several with commas between, or all. [default: search]"),
-    option("--repeats N", "How often each strategy solves each problem.", type=int, usual="1"),
+    option("--repeats N", "How often each strategy solves each problem.", usual="1"),
     field_option(Solve, "calls"),
-    option("--width N", "Problems solved at once.", type=int, usual="32"),
+    option("--width N", "Problems solved at once.", usual="32"),
 )
 @group(
     "How programs are run",
-    option(
-        "--test-time-limit SECONDS",
-        "Processor time of a test, instead of the problem's own.",
-        type=float,
-    ),
-    option("--test-memory-limit MB", "Memory of a test, instead of the problem's own.", type=int),
-    flag("--unsafe", "Without a sandbox: what the model writes can do whatever you can."),
+    option("--test-time-limit SECONDS", "Processor time of a test. [default: the problem's]"),
+    option("--test-memory-limit MB", "Memory of a test. [default: the problem's]"),
+    option("--unsafe", "Without a sandbox: what the model writes can do whatever you can."),
 )
 @options.models_options
 @options.limit_options
 @options.asking_judges_options
 @group(
     "Result",
-    file("--report DIR", "Write pages, numbers, tables, one row per cell and programs there."),
-    file("-o, --output", "Write the program there instead of to standard output."),
+    option("--report DIR", "Write pages, numbers, tables, one row per cell and programs there."),
+    option("-o, --output FILE", "Write the program there instead of to standard output."),
 )
 @options.dry_run_option
 def solve(problems: Path, **values: Any) -> int:
     """Write programs for problems with tests, and score them.
 
-    PROBLEMS is one problem as JSON, a set with one problem per line, or - for standard input. Public
-    tests steer: models see them, and how their programs fail. Private tests only score: no model sees
-    them, and they are run once, at the end. Programs are in Python
-    and run in a sandbox, or not at all.
+    PROBLEMS is one problem as JSON, or a set with one problem per line. Public tests steer: models
+    see them, and how their programs fail. Private tests only score: no model sees them, and they are
+    run once, at the end. Programs are in Python and run in a sandbox, or not at all.
 
-    Of one problem the program goes to standard output; a set is a suite, whose `show --evidence` has shares
-    of problems passed with intervals, paired tests between strategies, and what was left out.
+    Of one problem the program goes to standard output; a set is a suite, whose `show --evidence` has
+    shares of problems passed with intervals, paired tests between strategies, and what was left out.
     """
     import asyncio
 
@@ -118,26 +110,25 @@ def solve(problems: Path, **values: Any) -> int:
     prepared = prepare_solve(**chosen)
     check_output(values["output"])
     check_folder(values["report"], create=not values["dry_run"])
-    with on_disk(problems) as path:
-        assigned = open_problems(prepared, path, **chosen)
+    assigned = open_problems(prepared, problems, **chosen)
 
-        async def read() -> PreparedRun[Any]:
-            async with assigned as run:
-                return run
+    async def read() -> PreparedRun[Any]:
+        async with assigned as run:
+            return run
 
-        async def drive(**hooks: Unpack[RunHooks]) -> Any:
-            async with assigned as run:
-                notes.extend(_left_out(run, values))
-                if values["unsafe"]:
-                    notes.append("no sandbox: what the model writes can do whatever you can")
-                rows.extend(announce_run(run, values))
-                return await run.run_async(**hooks)
+    async def drive(**hooks: Unpack[RunHooks]) -> Any:
+        async with assigned as run:
+            notes.extend(_left_out(run, values))
+            if values["unsafe"]:
+                notes.append("no sandbox: what the model writes can do whatever you can")
+            rows.extend(announce_run(run, values))
+            return await run.run_async(**hooks)
 
-        if not values["dry_run"]:
-            return start_run(drive, prepared, values, notes, rows=rows)
-        run = asyncio.run(read())
-        print_messages(_left_out(run, values))
-        return preview(run)
+    if not values["dry_run"]:
+        return start_run(drive, prepared, values, notes, rows=rows)
+    run = asyncio.run(read())
+    print_message(*_left_out(run, values))
+    return preview(run)
 
 
 def _left_out(run: PreparedRun[Any], values: dict[str, Any]) -> list[str]:
@@ -149,41 +140,6 @@ def _left_out(run: PreparedRun[Any], values: dict[str, Any]) -> list[str]:
         raise InvalidInput("--output is for one program; use --report DIR for several")
     broken = suite.broken if suite else run.settings.job_as(Solve).broken
     return [f"left out, {record}" for record in broken[:_SHOWN_RECORDS]]
-
-
-# ---- standard input ----------------------------------------------------------------------------
-
-
-@contextmanager
-def on_disk(problems: Path) -> Iterator[Path]:
-    """The file that is meant; standard input is one for as long as this lasts.
-
-    A process of its own copies it, because ours must not see private tests.
-    """
-    if str(problems) != "-":
-        yield problems
-        return
-    import subprocess
-    import tempfile
-
-    from autoreason.programs.problems.formats import MAX_FILE_BYTES
-
-    with tempfile.TemporaryDirectory(prefix="autoreason-") as folder:
-        path = Path(folder, _STANDARD_INPUT)
-        # One byte more than is read of any file, so that what is too large is refused as such.
-        command = ["head", "-c", str(MAX_FILE_BYTES + 1)]
-        with path.open("xb") as file:
-            copied = subprocess.run(
-                command, stdin=sys.stdin, stdout=file, stderr=subprocess.PIPE, check=False
-            )
-        if copied.returncode:
-            reason = copied.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            raise InvalidInput(f"cannot read {_STANDARD_INPUT}: {reason}; name a file of problems")
-        try:
-            yield path
-        except InvalidInput as error:
-            # The user does not know the temporary file.
-            raise InvalidInput(str(error).replace(str(path), _STANDARD_INPUT)) from None
 
 
 # ---- sets --------------------------------------------------------------------------------------
@@ -209,7 +165,7 @@ def problems() -> None:
 
 @problems.command(paged=True, shares=REPORT)
 @source_argument
-@click.option("--problem", "name", metavar="ID", help="One problem, without its private tests.")
+@group("Options", option("--problem ID", "One problem, without its private tests.", name="name"))
 def show(source: str, name: str | None) -> Report:
     """Show what is in a set, or in one problem of it.
 
@@ -223,9 +179,7 @@ def show(source: str, name: str | None) -> Report:
 
 @problems.command(shares="as_json")
 @source_argument
-@group(
-    "Output", file("--to", "Write the problems there instead of to standard output.", name="target")
-)
+@group("Output", option("--to FILE", "Instead of standard output.", name="target"))
 def convert(source: str, target: Path | None) -> None:
     """Write a set in our own format, one JSON object a line.
 
@@ -254,7 +208,7 @@ def convert(source: str, target: Path | None) -> None:
     where = f" written to {target}" if target else ""
     size = numbers.count(len(report.found.problems), "problem")
     left_out = [f"left out: {record}" for record in report.left_out()]
-    print_messages([f"{size} ({report.found.format}){where}", *left_out])
+    print_message(f"{size} ({report.found.format}){where}", *left_out)
     if shared("as_json"):
         print_json(report.to_dict())
 
@@ -265,15 +219,12 @@ def convert(source: str, target: Path | None) -> None:
 @group(
     "Tests, with PROGRAM.py",
     option("--problem ID", "Which problem of a set.", name="name"),
-    flag("--every", "Go on after a test that fails."),
-    flag("--public-only", "Leave out the private tests."),
-    option("--test-time-limit S", "Processor seconds a test. [default: the problem's]", type=float),
-    option("--test-memory-limit MB", "Of memory. [default: the problem's]", type=int),
+    option("--every", "Go on after a test that fails."),
+    option("--public-only", "Leave out the private tests."),
+    option("--test-time-limit SECONDS", "Processor time of a test. [default: the problem's]"),
+    option("--test-memory-limit MB", "Memory of a test. [default: the problem's]"),
 )
-@group(
-    "How programs are run",
-    flag("--unsafe", "Without a sandbox, like any other program on this machine."),
-)
+@group("How programs are run", option("--unsafe", "Without a sandbox, like any other program."))
 def check(source: str, program: str | None, unsafe: bool, **tests: Any) -> tuple[Report, int]:
     """Run a program, or all known solutions of a set, on the tests.
 
@@ -312,8 +263,6 @@ def _check_program(problem: str, solution: str, **given: Any) -> tuple[ProgramRe
     from autoreason.programs.problems.formats import read_program
     from autoreason.run.solve import ProgramReport, read_problem
 
-    if problem == solution == "-":
-        raise InvalidInput("only one of SOURCE and PROGRAM can be -; name a file for the other")
     if Path(solution).suffix in (".json", ".jsonl") or Path(problem).suffix == ".py":
         raise InvalidInput("the problem comes first: autoreason problems check SOURCE PROGRAM.py")
     limits = (given["test_time_limit"], given["test_memory_limit"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autoreason.cli.command import REPORT, Group, print_message, print_messages
+from autoreason.cli.command import REPORT, Group, print_message
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput
 from autoreason.report import numbers
@@ -31,16 +31,9 @@ def rate() -> None:
 @group(
     "What to rate",
     option("--brief BRIEF", "The task of TEXTS: a file, or the words themselves."),
-    option(
-        "--task BRIEF=A,B",
-        "Another task with its texts, by file names.",
-        name="pairings",
-        multiple=True,
-    ),
-    option(
-        "--run RUN", "The first draft and the delivered text of a run.", name="runs", multiple=True
-    ),
-    option("--seed N", "Codes and orders come from it. [default: drawn]", type=int),
+    option("--task BRIEF=A,B...", "Another task with its texts, by file names.", name="pairings"),
+    option("--run RUN...", "The first draft and the delivered text of a run.", name="runs"),
+    option("--seed N", "Codes and orders come from it. [default: drawn]", type=click.IntRange(0)),
 )
 def new(
     folder: Path,
@@ -82,14 +75,17 @@ def new(
         for leak in find_leaks(entry.text, task.task.brief)[:1]
     ]
     made = f"{number} for {numbers.count(len(packet.tasks), 'task')} in {folder}, under codes"
-    print_messages([made, *leaks, f"next: autoreason rate serve {folder}"])
+    print_message(made, *leaks, f"next: autoreason rate serve {folder}")
 
 
 @rate.command()
 @folder_argument
-@click.option("--port", type=click.IntRange(1, 65535), help="[default: 7447, or a free one]")
-@click.option("--rater", metavar="NAME", help="Who rates; without it the page asks.")
-@click.option("--no-open", is_flag=True, help="Do not open a browser.")
+@group(
+    "Options",
+    option("--port N", "[default: 7447, or a free one]", type=click.IntRange(1, 65535)),
+    option("--rater NAME", "Who rates; without it the page asks."),
+    option("--no-open", "Do not open a browser."),
+)
 def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> None:
     """Let people rate in a browser on this machine, one at a time.
 
@@ -123,52 +119,41 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
 
 @rate.command(paged=True, shares=f"{REPORT} book")
 @folder_argument
-@click.option("--yes", is_flag=True, help="Open the key without asking.")
-@click.option(
-    "--panel",
-    "panels",
-    multiple=True,
-    metavar="RUN|FILE",
-    help="A panel of models to compare with; once for each task, in their order.",
+@group(
+    "Options",
+    option("--yes", "Open the key without asking."),
+    option("--panel RUN|FILE...", "Judges to compare with, once for each task.", name="panels"),
 )
 def report(folder: Path, yes: bool, panels: tuple[str, ...], book: Journal) -> Report:
     """Open the key and report how people rated.
 
-    Scores and places with 95 % intervals, and how far people agree with each other and with a
-    panel. The first report ends the blind part for good, and its time is recorded; later ones do
-    not ask.
+    Scores and places with 95 % intervals, and how far people agree with each other and with judges.
+    The first report ends the blind part for good, and its time is recorded; later ones do not ask.
 
-    A panel is a run of `autoreason judge` over the same files, the run whose texts are rated, or a
+    Judges are a run of `autoreason judge` over the same files, the run whose texts are rated, or a
     file that ends in .json: {"rankings": [["one.md", "two.md"], …]}, best first.
 
     In place of a folder, a file of votes saved on the page of a run is compared with its judges.
     """
+    from autoreason.studies import ratings
     from autoreason.studies.rating_packet import opening, read_packet
-    from autoreason.studies.ratings import (
-        conclude,
-        panel_of,
-        read_panel,
-        read_votes,
-        votes_report,
-    )
 
     if folder.is_file():
-        votes = read_votes(folder)
-        return votes_report(votes, book.story(book.find(votes.run).id))
+        votes = ratings.read_votes(folder)
+        return ratings.votes_report(votes, book.story(book.find(votes.run).id))
     read_packet(folder)
     rankings = []
     for name in panels:
         if name.endswith(".json") or Path(name).is_file():
-            rankings.append(read_panel(Path(name)))
+            rankings.append(ratings.read_panel(Path(name)))
         else:
-            row = book.find(name)
-            rankings.append(panel_of(row.id, book.story(row.id)))
+            run = book.find(name).id
+            rankings.append(ratings.panel_of(run, book.story(run)))
     if not (opening(folder) or yes):
         if not sys.stdin.isatty():
             raise InvalidInput(
-                f"the key of {folder} is still sealed, and opening it ends the rating; give --yes to open it"
+                f"the key of {folder} is sealed; opening it ends the rating: give --yes"
             )
         question = f"Open the key of {folder}? No one can rate these texts blind afterwards."
-        if not click.confirm(question, err=True):
-            raise InvalidInput("the key stays sealed; report again when everybody has rated")
-    return conclude(folder, panel=rankings)
+        click.confirm(question, abort=True, err=True)
+    return ratings.conclude(folder, panel=rankings)

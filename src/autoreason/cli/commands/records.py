@@ -15,9 +15,8 @@ from autoreason.cli.lookup import (
     find_text_runs,
     run_argument,
     warn_left_out,
-    writes_programs,
 )
-from autoreason.cli.options import file, flag, group, option
+from autoreason.cli.options import group, option
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Lab
 from autoreason.programs.events import solved_in
@@ -33,38 +32,21 @@ if TYPE_CHECKING:
 @run_argument(required=False)
 @group(
     "What to show",
-    option(
-        "--round N", "One round, with its texts and the judges' reasons.", name="number", type=int
-    ),
-    option("--problem ID", "Of a set of programs, one problem: every attempt, round by round."),
-    option("--strategy NAME", "With --problem: what one strategy made of it."),
-    flag(
-        "--text",
-        "Only the text, or the files of research: delivered, or standing now.",
-        name="text_only",
-    ),
-    flag(
-        "--diff",
-        "What changed from the first draft to that text, word by word; of research, as a patch.",
-    ),
-    file(
-        "--report DIR",
-        "Write the report there, as HTML, Markdown, JSON, CSV and LaTeX, with its plots.",
-    ),
-    flag("--follow", "Watch a run that is under way until it ends; Ctrl-C only leaves it."),
+    option("--round N", "One round, with its texts and the judges' reasons.", name="number"),
+    option("--text", "Only the text, or the files of research, as they are.", name="text_only"),
+    option("--diff", "What changed since the first draft, word by word; of research, a patch."),
+    option("--report DIR", "Write it there, as HTML, Markdown, JSON, CSV and LaTeX, with plots."),
+    option("--follow", "Watch a run that is under way until it ends; Ctrl-C only leaves it."),
 )
 def show(
     run: str | None,
     number: int | None,
-    problem: str | None,
-    strategy: str | None,
     text_only: bool,
     diff: bool,
     report: Path | None,
     follow: bool,
     book: Journal,
     progress: str | None,
-    **_: Any,
 ) -> int:
     """Show what happened in a run, or follow it live.
 
@@ -76,21 +58,17 @@ def show(
       autoreason show --text > text.md
       autoreason show amber-fox --diff
       autoreason show amber-fox --round 2
-      autoreason show amber-fox --problem high-water --strategy tournament
     """
     from autoreason.cli.outcome import show_report
-    from autoreason.cli.transcript import attempts_at, print_attempts, print_round
+    from autoreason.cli.transcript import print_round
     from autoreason.run.cells import lab_status
     from autoreason.run.record import recorded_result, task_and_settings
 
-    as_json, html, evidence = (shared(name) for name in ("as_json", "html", "evidence"))
-    part = problem is not None or strategy is not None
-    views = (number is not None, text_only, diff, evidence, report is not None, follow, as_json)
-    whole = not (part or any(views[:-1]))
-    if sum(views) > 1 or (html and not whole) or (part and any(views[1:])):
+    views = (number is not None, text_only, diff, shared("evidence"), report is not None, follow)
+    if sum(views) + shared("as_json") > 1 or (shared("html") and any(views)):
         raise InvalidInput(
             "--round, --text, --diff, --evidence, --report, --follow and --json show different things: "
-            "give one; --html goes alone or with --json, --problem and --strategy with --round"
+            "give one; --html goes alone or with --json"
         )
     if follow:
         from autoreason.cli.runner import follow as follow_run
@@ -102,12 +80,6 @@ def show(
     result = recorded_result(row, story, book)
     if report is not None:
         _write_report(book, result, report)
-    elif part or (number is not None and writes_programs(story)):
-        if not writes_programs(story):
-            raise InvalidInput(
-                f"run {row.id} writes no programs; --problem and --strategy are for `autoreason solve`"
-            )
-        print_attempts(book, row, attempts_at(row, story, problem, strategy), number)
     elif number is not None:
         print_round(book, row, number)
     elif text_only or diff:
@@ -115,17 +87,17 @@ def show(
     elif isinstance(story.job, Lab) and story.end is None:
         show_report(lab_status(row.id, journal=book))
     else:
-        _show_whole(book, row, result, evidence=evidence)
+        _show_whole(book, row, result)
     return 0
 
 
-def _show_whole(book: Journal, row: RunRow, result: Result, *, evidence: bool) -> None:
+def _show_whole(book: Journal, row: RunRow, result: Result) -> None:
     from autoreason.cli.console import stdout_console
     from autoreason.cli.outcome import print_json, print_report, write_page
     from autoreason.cli.transcript import print_evidence, print_overview
     from autoreason.run.prepared import reported_result, store_verdict
 
-    story, as_json, html = result.story, shared("as_json"), shared("html")
+    story, html = result.story, shared("html")
     reported = story.writes != "text" and (
         story.end is not None or bool(solved_in(story)) or story.writes == "files"
     )
@@ -133,9 +105,9 @@ def _show_whole(book: Journal, row: RunRow, result: Result, *, evidence: bool) -
         # A certificate whose process died before it was kept is kept now.
         store_verdict(result, lambda line: print_message(f"autoreason: {line}"), if_missing=True)
         result = reported_result(result, book)
-    if as_json:
+    if shared("as_json"):
         print_json(result.to_dict() if reported else as_object(row, result))
-    elif evidence:
+    elif shared("evidence"):
         print_evidence(book, row, result)
         if reported:
             click.echo()
@@ -144,12 +116,6 @@ def _show_whole(book: Journal, row: RunRow, result: Result, *, evidence: bool) -
         print_overview(row, result)
     # Last, so that a page that cannot be written takes nothing else with it.
     write_page(result, html)
-
-
-def _has_solved(story: Story) -> bool:
-    from autoreason.studies.lab_suite import CellFinished
-
-    return bool(solved_in(story)) or any(each.result.solved for each in story.of(CellFinished))
 
 
 def _write_report(book: Journal, result: Result, folder: Path) -> None:
@@ -179,13 +145,11 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
         if files:
             show_text(files, bare=True)
         return
-    if story.text is None or (not story.text and _has_solved(story)):
-        from autoreason.journal.run_names import owning_run
-
-        why = f"has no text yet; `autoreason resume {owning_run(row.id)}` goes on with it"
-        if story.end or _has_solved(story):
-            why = f"has no text; `autoreason show {row.id}` shows what it has, and --report DIR writes programs"
-        raise InvalidInput(f"run {row.id} {why}")
+    if not story.text:
+        yet = "" if story.end else " yet"
+        raise InvalidInput(
+            f"run {row.id} has no text{yet}; `autoreason show {row.id}` has the rest"
+        )
     if not diff:
         show_text(story.text, bare=True, prose=story.writes == "text")
     elif story.draft is None:
@@ -219,33 +183,28 @@ def as_object(row: RunRow, result: Result) -> dict[str, Any]:
     }
 
 
-_pairs = group(
-    "Pairs for preference tuning",
-    file("--pairs FILE", "Write what judges preferred there; - is standard output."),
-    flag("--all", "Of every run in the journal; also with --site.", name="every"),
-    option(
-        "--min-agreement SHARE",
-        "Least share of judges who prefer the chosen text, such as 0.6. [default: any majority]",
-        type=click.FloatRange(0, 1),
-        default=0.0,
-    ),
-    flag("--winner-only", "Only pairs whose chosen text won its panel."),
-    flag("--chat", "Lists of messages instead of plain strings."),
-)
-
-
 @click.command(cls=Command, shares="as_json book")
 @click.argument("given", nargs=-1, metavar="[RUN]... [FOLDER]", shell_complete=complete_run)
 @group(
     "Files",
-    file("--site DIR", "Write a list of runs and a page for each there, for any web server."),
-    flag("--force", "Write into a folder that is not empty."),
-    flag("--patch", "Print what a research run changed, for `git apply`."),
-    option(
-        "--branch NAME", "Make a branch with what a research run changed, in one commit on HEAD."
-    ),
+    option("--site DIR", "Write a list of runs and a page for each there, for any web server."),
+    option("--force", "Write into a folder that is not empty."),
+    option("--patch", "Print what a research run changed, for `git apply`."),
+    option("--branch NAME", "Commit what a research run changed, to a new branch on HEAD."),
 )
-@_pairs
+@group(
+    "Pairs for preference tuning",
+    option("--pairs FILE", "Write what judges preferred there; - is standard output."),
+    option("--all", "Of every run in the journal; also with --site.", name="every"),
+    option(
+        "--min-agreement SHARE",
+        "Least share of judges who prefer the chosen text. [default: any majority]",
+        type=click.FloatRange(0, 1),
+        default=0.0,
+    ),
+    option("--winner-only", "Only pairs whose chosen text won its vote."),
+    option("--chat", "Lists of messages instead of plain strings."),
+)
 def export(
     given: tuple[str, ...],
     site: Path | None,
@@ -257,8 +216,8 @@ def export(
 ) -> None:
     """Write runs into files: a folder, a site, a patch, pairs.
 
-    Brief, settings and prompts, every text, critique and ballot by pass, every call as it was
-    made, the final text and run.json: files that can be read without autoreason.
+    Brief, settings and prompts, every text, critique and vote by round, every call as it was made,
+    the final text and run.json: files that can be read without autoreason.
 
     With --site, index.html lists the runs named (or --all) and those whose pages are in DIR already;
     each has its page at runs/NAME.html, and writing it again replaces it.
@@ -267,10 +226,9 @@ def export(
     touches the files there; a branch needs the artifact at HEAD as it was at the start.
 
     With --pairs, one JSON object a line with prompt, chosen and rejected, as DPO trainers read them;
-    with votes (judges for either text), margin and provenance besides. A pair is two texts that one
-    panel or more of a run compared and most judges decided alike; where several panels compared the
-    same two texts, their votes are added. Ties are left out. Votes are counts, not evidence: judges
-    who toss coins make majorities, too. Without RUN, the newest run.
+    with votes, margin and where they are from besides. A pair is two texts of which most judges
+    of a run, over all its rounds, prefer one; ties are left out. Votes are counts, not evidence:
+    judges who toss coins make majorities, too. Without RUN, the newest run.
 
     \b
       autoreason export amber-fox ./amber-fox
@@ -287,38 +245,36 @@ def export(
         raise InvalidInput(
             "--site, --patch, --branch, --pairs and --force exclude each other; choose one"
         )
+    chooses = shared("as_json"), pairs["min_agreement"], pairs["winner_only"], pairs["chat"]
+    if not pairs["pairs"] and (any(chooses) or (pairs["every"] and not site)):
+        raise InvalidInput("--json and what chooses pairs go with --pairs FILE; leave them out")
     if site:
-        _write_site(book, given, site, pairs)
+        _write_site(book, given, site, every=pairs["every"])
         return
     if pairs["pairs"]:
         _write_pairs(book, given, pairs)
         return
-    if shared("as_json") or any(pairs.values()):
-        raise InvalidInput("--json and what chooses pairs go with --pairs FILE; leave them out")
     if not 1 <= len(given) <= 2 or (len(given) == 1 and not (patch or branch)):
         raise InvalidInput("give one run, and a folder to export to, --patch or --branch NAME")
     row, folder = book.find(given[0]), Path(given[-1] if len(given) == 2 else "")
-    if not (patch or branch):
-        files = export(row.id, folder, journal=book, force=force)
-        print_message(f"{numbers.count(len(files), 'file')} of {row.id} written to {folder}")
-        return
     if branch:
         commit = commit_result(row.id, branch, folder, journal=book)
         print_message(f"{row.id} is commit {commit[:10]} on branch {branch}")
-    else:
+    elif patch:
         sys.stdout.buffer.write(make_result_patch(row.id, folder, journal=book).encode())
+    else:
+        files = export(row.id, folder, journal=book, force=force)
+        print_message(f"{numbers.count(len(files), 'file')} of {row.id} written to {folder}")
+        return
     found = ResearchHistory(book.story(row.id)).end_result
     if found is not None and found.worse:
         print_message("the end test found this result worse than the start; keep that")
 
 
-def _write_site(book: Journal, runs: tuple[str, ...], folder: Path, values: dict[str, Any]) -> None:
+def _write_site(book: Journal, runs: tuple[str, ...], folder: Path, *, every: bool) -> None:
     from autoreason.cli.console import ProgressLine
     from autoreason.run.site import write_site
 
-    every = values.pop("every")
-    if shared("as_json") or any(values.values()):
-        raise InvalidInput("--json and what chooses pairs go with --pairs FILE; leave them out")
     if every == bool(runs):
         raise InvalidInput("name the runs of the site, or give --all for every one")
     rows = book.runs(None) if every else [book.find(name) for name in runs]

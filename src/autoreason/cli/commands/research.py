@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from autoreason.cli import options
-from autoreason.cli.command import EXIT_STATUSES, RECORDED, Command, print_messages
-from autoreason.cli.options import field_option, file, flag, group, option
+from autoreason.cli.command import EXIT_STATUSES, RECORDED, Command, print_message
+from autoreason.cli.options import field_option, group, option
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Research
 from autoreason.models.examples import fill_examples
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from autoreason.report.report import Report
     from autoreason.run.prepared import PreparedRun
 
-_CHECK = "check"
-_CHECK_OPTIONS = ("given", "evaluate", "unsafe", "seed")
 _RULES = ("race", "greedy", "independent")
 _EXAMPLES = fill_examples("""\
 autoreason research check task.md
@@ -56,39 +53,22 @@ A check ends with 1 where an attack got through, or none could be tried.
 @group(
     "How it searches",
     *(field_option(Research, name) for name in ("evaluations", "parallel", "patience")),
-    option(
-        "--rule RULE[,RULE]",
-        "race, greedy or independent; several are compared, each with all evaluations.  [default: race]",
-        rare=True,
-    ),
-    option("--repeats N", "Runs by each of several rules.", type=int, usual="1", rare=True),
+    option("--rule RULE[,RULE]", "race, greedy or independent; several are compared.", rare=True),
+    option("--repeats N", "Runs by each of several rules.", usual="1", rare=True),
 )
 @group(
     "How it is measured",
     option("--evaluate COMMAND", "A command or file.py:function in place of the task's own."),
-    flag(
-        "--unsafe",
-        "Without a jail where there is none: what the model writes can do whatever you can.",
-    ),
+    option("--unsafe", "Also where there is no jail: what is proposed can do whatever you can."),
 )
-@options.research_models_options
+@options.model_options(
+    "Who proposes changes.", "Who decides where the task has `judge` and the score does not."
+)
 @options.limit_options
 @options.asking_judges_options
-@group(
-    "Result",
-    file(
-        "-o, --output FOLDER",
-        "Write the changed files there instead of a patch to standard output.",
-    ),
-)
+@group("Result", option("-o, --output FOLDER", "Write the changed files there, not a patch."))
 @options.dry_run_option
-@group(
-    "Result",
-    flag(
-        "--measure",
-        "With --dry-run: measure the start a few times, for time, noise and smallest gain.",
-    ),
-)
+@group("Result", option("--measure", "With --dry-run: measure the start, for time and noise."))
 def research(given: tuple[str, ...], **values: Any) -> PreparedRun[Any] | tuple[Report, int] | int:
     """Improve a program, config or prompt against a score.
 
@@ -110,19 +90,21 @@ def research(given: tuple[str, ...], **values: Any) -> PreparedRun[Any] | tuple[
     from autoreason.run.research import research
     from autoreason.run.studies import compare_rules
 
-    checks = given[0] == _CHECK and len(given) == 2
-    if len(given) != 1 + checks or (given == (_CHECK,) and not Path(_CHECK).exists()):
+    *check, task = given
+    if check not in ([], ["check"]) or (given == ("check",) and not Path(task).exists()):
         raise InvalidInput("give one task, a Markdown file; or check and the file")
-    if checks:
-        _refuse_other_options(click.get_current_context())
+    if check:
+        prepared = research.prepare(task, **arguments.run_options("research", values))
+        quiet = values["progress"] == "none"
+        with ProgressLine("attacking the evaluator: evaluation", quiet=quiet) as progress:
+            report = asyncio.run(prepared.check_async(progress))
+        return report, 0 if report.passed else 1
     rules = (values["rule"] or "race").split(",")
     if unknown := set(rules) - set(_RULES):
         raise InvalidInput(f"there is no rule {min(unknown)!r}; there are {', '.join(_RULES)}")
     several = len(rules) > 1
     if values["measure"] and (several or not values["dry_run"]):
-        raise InvalidInput(
-            "--measure goes with --dry-run and one rule, which a run measures itself"
-        )
+        raise InvalidInput("--measure goes with --dry-run and one rule; a run measures itself")
     if several and values["output"]:
         raise InvalidInput("-o needs one result, and several rules have several; leave it out")
     if not several and values["repeats"] is not None:
@@ -130,27 +112,10 @@ def research(given: tuple[str, ...], **values: Any) -> PreparedRun[Any] | tuple[
     if several:
         chosen = arguments.run_options("research", {**values, "rule": None})
         repeats = 1 if values["repeats"] is None else values["repeats"]
-        chosen |= {"rules": rules, "repeats": repeats}
-        return compare_rules.prepare(given[0], **chosen)
-    chosen = arguments.run_options("research", values)
-    prepared = research.prepare(given[-1], **chosen)
-    if checks:
-        quiet = values["progress"] == "none"
-        with ProgressLine("attacking the evaluator: evaluation", quiet=quiet) as progress:
-            report = asyncio.run(prepared.check_async(progress))
-        return report, 0 if report.passed else 1
+        return compare_rules.prepare(task, **chosen | {"rules": rules, "repeats": repeats})
+    prepared = research.prepare(task, **arguments.run_options("research", values))
     if values["measure"]:
         measured = asyncio.run(prepared.measure_start_async())
-        print_messages(prepared.notes)
+        print_message(*prepared.notes)
         return preview(prepared, measured)
     return record_folder(prepared, values["output"]) if values["output"] else prepared
-
-
-def _refuse_other_options(context: click.Context) -> None:
-    for each in context.command.params:
-        source = context.get_parameter_source(each.name or "")
-        if source is ParameterSource.COMMANDLINE and each.name not in _CHECK_OPTIONS:
-            raise InvalidInput(
-                f"{max(each.opts, key=len)} means nothing to a check, which asks no model and "
-                "records no run; leave it out"
-            )

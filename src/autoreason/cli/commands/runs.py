@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli.command import REPORT, Answer, Group, open_journal, shared
-from autoreason.cli.lookup import complete_run, describe_title, run_argument, when, writes_programs
-from autoreason.cli.options import FILE, flag, group, moment, option
+from autoreason.cli.lookup import complete_run, is_contest, run_argument, when, writes_programs
+from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.jobs.context import spending
 from autoreason.programs.events import solved_in
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _LEAST_TITLE = 20
 _SHOWN = 8
 _deleting = group(
-    "How", flag("--yes", "Do not ask."), flag("--dry-run", "Only say what would be deleted.")
+    "How", option("--yes", "Do not ask."), option("--dry-run", "Only say what would be deleted.")
 )
 
 
@@ -57,21 +57,20 @@ def runs() -> None:
 @runs.command("list", paged=True, shares="as_json book")
 @group(
     "Which runs",
-    option("-n", "How many.", name="limit", type=click.IntRange(1, 1_000_000), default=20),
+    option("-n N", "How many.", name="limit", type=click.IntRange(1, 1_000_000), default=20),
     option(
-        "--status STATUS",
+        "--status STATUS...",
         "live, killed, damaged, converged, capped, done, accepted, budget, stopped, "
         "panel_failed, provider_failed or metric_failed.",
         name="states",
-        multiple=True,
     ),
     option("--strategy NAME", "Of this strategy, or of this kind: solve, compare …"),
     option("--model TEXT", "A model's address contains this."),
-    option("--since WHEN", "Started at 2026-11-15 or 7d ago, or later.", type=moment),
-    option("--until WHEN", "Started before.", type=moment),
+    option("--since WHEN", "Started at 2026-11-15 or 7d ago, or later."),
+    option("--until WHEN", "Started before."),
     option("--search TEXT", "The title or the name contains this."),
-    option("--suite NAME", "The cells of this suite: its run, or its name for the newest."),
-    flag("--all", "The cells of all suites, too.", name="cells"),
+    option("--suite NAME", "Those of this suite: its run, or its name for the newest."),
+    option("--all", "Those of all suites, too.", name="cells"),
 )
 def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
     """List the runs in the journal, newest first, and what they cost.
@@ -134,13 +133,8 @@ def delete(named: tuple[str, ...], book: Journal, **how: bool) -> Answer:
 @runs.command(shares="as_json book")
 @group(
     "Which runs",
-    option(
-        "--older-than WHEN",
-        "Not worked on since, such as 30d, 12w or 2026-01-31.",
-        type=moment,
-        required=True,
-    ),
-    option("--status STATUS", "Only these.", name="states", multiple=True),
+    option("--older-than WHEN", "Not worked on since, such as 30d or 2026-01-31.", required=True),
+    option("--status STATUS...", "Only these.", name="states"),
 )
 @_deleting
 def prune(older_than: datetime, states: tuple[str, ...], book: Journal, **how: bool) -> Answer:
@@ -284,7 +278,7 @@ def compact(journal: str | None) -> Answer:
 @runs.command(shares="as_json")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
-@group("How", flag("--no-check", "Do not replay what was copied."))
+@group("How", option("--no-check", "Do not replay what was copied."))
 def copy(source: str, target: str, no_check: bool) -> Answer:
     """Copy every run of the journal FROM to the journal TO.
 
@@ -316,18 +310,10 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
         if suite_name(run) not in result.live
     }
     value = {"from": str(place), "to": str(destination), **result._asdict()}
-    counts = {
-        "replayed": result.replayed,
-        "of them otherwise": result.differences,
-        "cannot be": result.failed,
-        "damaged": result.damaged,
-        "live": result.live,
-        "not copied": result.differing,
-        "already there": result.there,
-    }
-    copies = f"{numbers.count(len(result.copied), 'run')} copied and compared"
-    rest = "".join(f", {len(runs):,} {what}" for what, runs in counts.items() if runs)
-    summary = f"{place} to {destination}: {copies}{rest}"
+    parts = {"replayed": result.replayed, "already there": result.there, "with a problem": wrong}
+    copied = f"{numbers.count(len(result.copied), 'run')} copied and compared"
+    rest = "".join(f", {len(runs):,} {what}" for what, runs in parts.items() if runs)
+    summary = f"{place} to {destination}: {copied}{rest}"
     return Answer(value, list(wrong.values()), [summary], status=1 if wrong else 0)
 
 
@@ -414,6 +400,9 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
     else:
         marks = [KINDS[kind].mark if kind else "?" for kind in listed.rounds]
         progress = f"{'…' if marks[_SHOWN:] else ''}{''.join(marks[-_SHOWN:])}"
+    title = listed.title
+    if story and story.job and solved is kept is None and not is_contest(story):
+        title = f"{story.job.label}: {title}"
     return (
         row.id,
         when(row.created),
@@ -421,5 +410,5 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         progress or "-",
         describe_length(listed) or "-",
         numbers.money(row.spent.cost),
-        describe_title(listed.title, story),
+        title,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -12,7 +12,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.command import Answer, Command, Group, with_flags
-from autoreason.cli.options import file, flag, group, setting
+from autoreason.cli.options import group, option, setting
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.models.examples import with_examples
 from autoreason.report import numbers
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _INSIDE = "in this process"
 _ECHO = {
-    "provider": "echo",
     "key": "not needed",
     "message": "echo/echo makes answers up, for trials",
     "server": _INSIDE,
@@ -54,7 +53,6 @@ def models() -> None:
     are never shown. Without a command, what there is is listed.
 
     \b
-      autoreason models
       autoreason models --certificates
       autoreason models check {model} {local}
       autoreason models check my/model --base-url http://127.0.0.1:8000/v1
@@ -64,18 +62,13 @@ def models() -> None:
 
 @models.command("list", shares="as_json")
 @click.argument("model", required=False)
-@group(
-    "What to show", flag("--certificates", "What was measured of judges; with MODEL, all of it.")
-)
+@group("Options", option("--certificates", "What was measured of judges, or of MODEL."))
 def list_models(model: str | None, certificates: bool) -> Answer:
     """Show providers, keys and local models; or certificates of judges."""
     if certificates:
         return _certificates(model)
     if model:
-        raise InvalidInput(
-            f"`autoreason models check {model}` says whether {model} can be used; "
-            f"`autoreason models --certificates {model}` how it judges"
-        )
+        raise InvalidInput(f"`autoreason models check {model}` says whether {model} can be used")
     return _list()
 
 
@@ -122,7 +115,7 @@ def _describe_check(check: Check) -> str:
 
 @models.command()
 @click.argument("model", default="smollm2")
-@click.option("--sha256", default="", metavar="DIGITS", help="What an address must give.")
+@group("Options", option("--sha256 DIGITS", "What an address must give.", default=""))
 def pull(model: str, sha256: str) -> None:
     """Fetch a model that runs in this process, once, and check it.
 
@@ -147,9 +140,10 @@ def _list() -> Answer:
     from autoreason.settings import DEFAULT_MODEL
 
     default = read_config().model or DEFAULT_MODEL
-    weights, remote, inside = weights_state(), PROVIDERS.values(), list(local_models())
-    rows: list[dict[str, Any]] = [
-        _ECHO,
+    weights, inside = weights_state(), list(local_models())
+    remote = PROVIDERS.values()
+    rows = [
+        {"provider": "echo", **_ECHO},
         *({"provider": each.name, **_key(each), "server": each.base()} for each in remote),
     ]
     value = {
@@ -167,20 +161,18 @@ def _list() -> Answer:
         [(row["provider"], row["message"], row["server"]) for row in (local, *rows)],
         tones={row["message"]: tones[row["key"]] for row in rows if row["key"] in tones},
     )
-    sentences = (
-        f"The default is {default}, whatever keys are set; choose with -m provider/model.",
-        f"Keys may also be in {key_file()}, and your own default model and limits in {config_file()}.",
+    note = (
+        f"The default is {default}, whatever keys are set; choose with -m provider/model. Keys may also "
+        f"be in {key_file()}, and your own default model and limits in {config_file()}."
     )
-    lines = ["", *(line for each in sentences for line in wrap(each, stdout_console().width))]
-    lines += ["", f"Models that run {_INSIDE}:"]
+    lines = ["", *wrap(note, stdout_console().width), "", f"Models that run {_INSIDE}:"]
     for row in inside:
         fetch = f"not here: autoreason models pull {row.name}"
         memory = f"{row.memory} of memory" if row.memory else ""
         about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
         lines.append(f"local/{row.name}  {'here' if row.here else fetch}")
-        lines.append(f"  {', '.join(part for part in about if part)}")
-        if row.good_for:
-            lines.append(f"  good for {row.good_for}")
+        lines.append(f"  {', '.join(filter(None, about))}")
+        lines += [f"  good for {row.good_for}"] if row.good_for else []
     return Answer(value, [table, *lines])
 
 
@@ -207,19 +199,11 @@ def _certificates(model: str | None) -> Answer:
     from autoreason.studies.certificate import all_certificates
 
     wanted = [one for one in all_certificates() if model in (None, one.certificate.model)]
-    if model and not wanted:
-        raise InvalidInput(f"no certificate of {model}; make one with `autoreason certify {model}`")
     value = [stored.to_dict() for stored in wanted]
     if not wanted:
-        return Answer(
-            value, notes=["no certificates yet; make one with `autoreason certify MODEL`"]
-        )
-    lines: list[Any] = []
-    if model:
-        for stored in wanted:
-            made = f"Made {when(stored.date)}; more: autoreason show {stored.run}"
-            lines += [stored.certificate, "", made]
-        return Answer(value, lines)
+        if model:
+            raise InvalidInput(f"no certificate; make one with `autoreason certify {model}`")
+        return Answer(value, notes=["no certificates; make one with `autoreason certify MODEL`"])
     rows = []
     for stored in wanted:
         one = stored.certificate
@@ -238,14 +222,14 @@ def _certificates(model: str | None) -> Answer:
 @click.argument("name", required=False)
 @group(
     "Which prompts",
-    flag("--programs", "The prompts for programs, which `solve` uses."),
-    flag("--research", "The prompts for artifacts, which `research` uses."),
-    flag("--small", "The prompts in few words, which small models get."),
+    option("--programs", "The prompts for programs, which `solve` uses."),
+    option("--research", "The prompts for artifacts, which `research` uses."),
+    option("--small", "The prompts in few words, which small models get."),
 )
 @group(
     "Output",
-    file("--export DIR", "Write the prompts there, to be changed.", name="folder"),
-    flag("--force", "With --export: overwrite prompts that are there."),
+    option("--export DIR", "Write the prompts there, to be changed.", name="folder"),
+    option("--force", "With --export: overwrite prompts that are there."),
 )
 def prompts(
     name: str | None, folder: Path | None, force: bool, programs: bool, research: bool, small: bool
@@ -313,7 +297,6 @@ def _variables(source: str) -> list[dict[str, Any]]:
 
 
 class Finding(NamedTuple):
-    about: str
     level: Literal["ok", "warn", "fail"]
     message: str
     fix: str = ""
@@ -323,49 +306,56 @@ class Finding(NamedTuple):
 def doctor(journal: str | None) -> Answer:
     """Check this machine and say how to fix it.
 
-    Nothing is called and nothing is written. With --journal, every record of that journal is read
-    too, and runs that are damaged are named; `autoreason runs check` does it for the usual one.
-    Exit status 1 where something must be fixed first.
+    Nothing is called and nothing is written; `autoreason runs check` reads every record. Exit status 1
+    where something must be fixed first.
     """
-    findings = [*_machine(), *_journal(journal), *_keys(), *_config(), *_terminal()]
-    failed = any(finding.level == "fail" for finding in findings)
-    value = [finding._asdict() for finding in findings]
+    import platform
+
+    from autoreason.programs.sandbox.levels import find_level
+
+    checks: dict[str, Callable[[], Finding]] = {
+        "python": lambda: Finding("ok", f"{platform.python_version()} at {sys.executable}"),
+        "dependencies": _dependencies,
+        "sandbox": lambda: sandbox_finding(find_level()),
+        "jail": lambda: jail_finding(_jail_problem()),
+        "journal": lambda: _journal(journal),
+        "keys": _keys,
+        "defaults": _defaults,
+        "local model": _weights,
+        "terminal": _terminal,
+    }
+    findings: dict[str, Finding] = {}
+    for about, check in checks.items():
+        try:
+            findings[about] = check()
+        except AutoreasonError as problem:
+            findings[about] = Finding("fail", str(problem))
+    value = [{"about": about, **found._asdict()} for about, found in findings.items()]
+    failed = any(found.level == "fail" for found in findings.values())
     return Answer(value, list(_finding_lines(findings)), status=1 if failed else 0)
 
 
-def _finding_lines(findings: list[Finding]) -> Iterator[Any]:
+def _finding_lines(findings: dict[str, Finding]) -> Iterator[Any]:
     from rich.text import Text
 
     from autoreason.cli.console import stdout_console
     from autoreason.report.table import wrap
 
     console = stdout_console()
-    for about, level, message, fix in findings:
+    for about, (level, message, fix) in findings.items():
         head = Text.assemble((f"{level:<5}", _STYLES[level]), (f"{about:<13}", "bold"))
         sentence = f"{message}; {fix}" if fix else message
         room = max(_LEAST_ROOM, console.width - len(head))
         # A file has no columns to keep to.
-        lines = wrap(sentence, room) if console.is_terminal else [sentence]
-        for line in lines:
+        for line in wrap(sentence, room) if console.is_terminal else [sentence]:
             yield head + Text(line)
             head = Text(" " * len(head))
 
 
-def _machine() -> Iterator[Finding]:
+def _dependencies() -> Finding:
     from importlib.metadata import version
 
-    from autoreason.programs.sandbox.levels import find_level
-
-    number = ".".join(map(str, sys.version_info[:3]))
-    yield Finding("python", "ok", f"{number} at {sys.executable}")
-    yield Finding("dependencies", "ok", ", ".join(f"{name} {version(name)}" for name in _NEEDED))
-    yield sandbox_finding(find_level())
-    problem = f"a jail needs Linux, and this is {sys.platform}"
-    if sys.platform == "linux":
-        from autoreason.artifacts.command_jail import jail_problem
-
-        problem = jail_problem()
-    yield jail_finding(problem)
+    return Finding("ok", ", ".join(f"{name} {version(name)}" for name in _NEEDED))
 
 
 def sandbox_finding(found: DetectedLevel) -> Finding:
@@ -376,99 +366,83 @@ def sandbox_finding(found: DetectedLevel) -> Finding:
         message += f"; no better because {' and '.join(found.reasons)}"
     fix = "use Linux; on Windows, WSL" if found.level == "none" else ""
     well = found.level in ("bubblewrap", "landlock")
-    return Finding("sandbox", "ok" if well else "warn", message, fix)
+    return Finding("ok" if well else "warn", message, fix)
+
+
+def _jail_problem() -> str:
+    if sys.platform != "linux":
+        return f"a jail needs Linux, and this is {sys.platform}"
+    from autoreason.artifacts.command_jail import jail_problem
+
+    return jail_problem()
 
 
 def jail_finding(problem: str) -> Finding:
     if not problem:
-        return Finding("jail", "ok", "commands that evaluate for `research` run in bubblewrap")
+        return Finding("ok", "commands that evaluate for `research` run in bubblewrap")
     message = f"commands do not evaluate for `research` here without --unsafe: {problem}"
-    return Finding("jail", "warn", message, "a function (`evaluate: file.py:function`) does")
+    return Finding("warn", message, "a function (`evaluate: file.py:function`) does")
 
 
-def _journal(url: str | None) -> Iterator[Finding]:
-    from autoreason.cli.commands.runs import examine
-    from autoreason.files import ServerUrl
+def _journal(url: str | None) -> Finding:
     from autoreason.journal import Journal, sqlite
     from autoreason.journal.journal import open_store
 
-    try:
-        with Journal.open(url, create=False) as book:
-            place, runs = book.place, book.count()
-        if isinstance(place, ServerUrl):
-            store = open_store(place)
-            if there := store.exists():
-                store.open_writer().close()
-            size = store.size() if there else 0
-        else:
-            there = place.exists()
-            size = place.stat().st_size if there else 0
-    except AutoreasonError as problem:
-        yield Finding("journal", "fail", str(problem))
-        return
-    if isinstance(place, Path):
+    with Journal.open(url, create=False) as book:
+        place, runs = book.place, book.count()
+    store = open_store(place)
+    there = store.exists()
+    if not isinstance(place, Path):
+        if there:
+            store.open_writer().close()
+    else:
         held = place if there else next(up for up in place.parents if up.exists())
         if not (sqlite.is_writable(place) if there else os.access(held, os.W_OK)):
             message = f"{held} is read-only: runs in it can be read, and none started"
-            fix = "allow writing there, or name another with --journal"
-            yield Finding("journal", "fail", message, fix)
-            return
-    state = f"{numbers.count(runs, 'run')}, {numbers.megabytes(size)}"
-    yield Finding("journal", "ok", f"{place}, {state if there else 'created by the first run'}")
-    if url is not None and there and isinstance(place, Path):
-        _, runs, damages = examine(url)
-        yield from (Finding("records", "fail", damage.what) for damage in damages)
-        if not damages:
-            sound = f"every record of {numbers.count(runs, 'run')} can be read"
-            yield Finding("records", "ok", sound)
+            return Finding("fail", message, "allow writing there, or name another with --journal")
+    if not there:
+        return Finding("ok", f"{place}, created by the first run")
+    return Finding(
+        "ok", f"{place}, {numbers.count(runs, 'run')}, {numbers.megabytes(store.size())}"
+    )
 
 
-def _keys() -> Iterator[Finding]:
+def _keys() -> Finding:
     from autoreason.models.providers import PROVIDERS, find_key
 
-    try:
-        found = [
-            each.name
-            for each in PROVIDERS.values()
-            if find_key(each.name, each.key_variables, needed=False)
-        ]
-    except AutoreasonError as problem:
-        yield Finding("keys", "fail", str(problem))
-        return
+    found = [
+        each.name
+        for each in PROVIDERS.values()
+        if find_key(each.name, each.key_variables, needed=False)
+    ]
     if found:
-        yield Finding("keys", "ok", f"for {', '.join(found)}")
-    else:
-        fix = "set one to use a hosted model, see `autoreason models`"
-        yield Finding("keys", "warn", "none", fix)
+        return Finding("ok", f"for {', '.join(found)}")
+    return Finding("warn", "none", "set one to use a hosted model, see `autoreason models`")
 
 
-def _config() -> Iterator[Finding]:
+def _defaults() -> Finding:
     from autoreason.cli.arguments import KEYS, read_config
-    from autoreason.cli.embedded import weights_state
     from autoreason.files import config_file
 
-    try:
-        read_config()
-    except AutoreasonError as problem:
-        yield Finding("defaults", "fail", str(problem))
-    else:
-        there = config_file().exists()
-        message = str(config_file()) if there else f"none in {config_file()}; {KEYS}"
-        yield Finding("defaults", "ok", message)
+    read_config()
+    path = config_file()
+    return Finding("ok", str(path) if path.exists() else f"none in {path}; {KEYS}")
+
+
+def _weights() -> Finding:
+    from autoreason.cli.embedded import weights_state
+
     state = weights_state()
-    yield Finding("local model", "ok" if state.ready else "warn", state.status, state.fix)
+    return Finding("ok" if state.ready else "warn", state.status, state.fix)
 
 
-def _terminal() -> Iterator[Finding]:
+def _terminal() -> Finding:
     from autoreason.cli.console import stderr_console
 
     console = stderr_console()
     if not console.is_terminal or console.is_dumb_terminal:
-        yield Finding("terminal", "ok", "none that can redraw: a line per step")
-    elif console.width < _NARROW:
-        message = f"{console.width} columns"
-        yield Finding("terminal", "warn", message, f"the live view likes {_NARROW} or more")
-    else:
-        colour = "without colour" if os.environ.get("NO_COLOR") else "in colour"
-        message = f"{console.width} by {console.height}, {colour}, {sys.stderr.encoding}"
-        yield Finding("terminal", "ok", message)
+        return Finding("ok", "none that can redraw: a line per step")
+    if console.width < _NARROW:
+        return Finding("warn", f"{console.width} columns", f"the live view likes {_NARROW} or more")
+    colour = "without colour" if os.environ.get("NO_COLOR") else "in colour"
+    return Finding("ok", f"{console.width} by {console.height}, {colour}, {sys.stderr.encoding}")

@@ -9,7 +9,7 @@ import click
 
 from autoreason.cli.command import Command, print_message
 from autoreason.cli.lookup import run_argument
-from autoreason.cli.options import flag, group, option
+from autoreason.cli.options import group, option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     option(
         "-n", "Without RUN: how many runs.", name="limit", type=click.IntRange(1, 1000), default=20
     ),
-    flag("--no-browser", "Only write the page and print where it is."),
+    option("--no-browser", "Only write the page and print where it is."),
 )
 def view(run: str | None, limit: int, no_browser: bool, book: Journal) -> None:
     """Open the page of a run, or a list of runs, in a browser.

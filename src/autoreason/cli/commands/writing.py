@@ -16,7 +16,6 @@ from autoreason.models.examples import fill_examples, with_examples
 if TYPE_CHECKING:
     from autoreason.journal import CommandKind, Journal, RunRow
     from autoreason.run.prepared import PreparedRun
-    from autoreason.story import Story
 
 _EXAMPLES = fill_examples("""\
 autoreason run "Explain tides to a ten-year-old" --max-words 200
@@ -47,28 +46,18 @@ From a delivered text `autoreason fork` goes on.
 @options.text_options
 @group(
     "Start from",
-    option(
-        "--knowledge FOLDER",
-        "Records of your own: texts with what became of them, facts and style. Critics cite them, "
-        "authors keep to facts and style.",
-        brief="Earlier texts of yours and how they did.",
-    ),
-    option(
-        "--knowledge-group NAME",
-        "The campaign, test or list this text is for; nothing of it is shown.",
-        rare=True,
-    ),
+    option("--knowledge FOLDER", "Earlier texts of yours and how they did."),
+    option("--knowledge-group NAME", "What this text is for; nothing of it is shown.", rare=True),
     option(
         "--judge-outcomes tested|yes|no",
-        "Whether judges are shown outcomes; tested: where `autoreason knowledge test` says "
-        "that it helps them.",
+        "Whether judges see how they did; tested: where `knowledge test` says that it helps.",
         usual="tested",
         rare=True,
     ),
     option(
         "--predictor-seat tested|yes|no",
-        "Whether a predictor fitted on your outcomes has a vote in every round and in the last vote; "
-        "tested: where `autoreason knowledge test --predictor` says that it helps.",
+        "Whether a predictor fitted on them votes; tested: where `knowledge test --predictor` "
+        "says that it helps.",
         usual="tested",
         rare=True,
     ),
@@ -82,14 +71,11 @@ From a delivered text `autoreason fork` goes on.
 @options.asking_options
 @group(
     "Metric",
-    option(
-        "--metric COMMAND", "A command or file.py:function that gives a text a number.", rare=True
-    ),
+    option("--metric COMMAND", "Gives a text a number; or file.py:function.", rare=True),
     option("--metric-better higher|lower", "Which numbers are better.", usual="higher", rare=True),
     option(
         "--metric-role guard|judge",
-        "As a guard, it keeps out what it calls worse than the text so far, beyond its noise; as a judge, "
-        "it has a vote in every round and in the last vote.",
+        "A guard keeps out what is worse than the text so far, beyond its noise; a judge votes.",
         usual="guard",
         rare=True,
     ),
@@ -148,10 +134,8 @@ def resume(run: str | None, book: Journal, **values: Any) -> int:
     "Start from",
     option(
         "--round N",
-        "The text that stood after round N; 0 is the first draft. [default: the text delivered]",
+        "The text after round N; 0 is the first draft. [default: the text delivered]",
         name="at_pass",
-        former="--pass",
-        type=int,
     ),
 )
 @options.models_options
@@ -209,82 +193,51 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
       autoreason tell amber-fox stop
       autoreason tell amber-fox accept
     """
+    from autoreason.journal.run_names import refuse_cell
+
     if len(given) > 2:
         raise InvalidInput("the message is more than one argument; put quotes around it")
     message, run = given[-1], given[0] if len(given) == 2 else None
-    say = {"stop": _stop, "accept": _accept}.get(message)
-    return Answer(None, notes=[say(book, run) if say else _guide(book, run, message)])
+    row = find_run(book, run, lambda row: row.live, "live run")
+    kind: CommandKind = (
+        "stop" if message == "stop" else "accept" if message == "accept" else "guide"
+    )
+    refuse_cell(row.id, kind)
+    story, again = book.story(row.id), f"`autoreason resume {row.id}`"
+    if row.finished:
+        raise InvalidInput(f"run {row.id} is finished; `autoreason show {row.id}` has its result")
+    if kind != "stop" and writes_programs(story):
+        raise InvalidInput(
+            f"run {row.id} writes programs, which tests decide on; it can be stopped"
+        )
+    accepted = kind == "stop" and book.was_accepted(row.id)
+    if kind == "stop" and not (row.live or accepted):
+        raise InvalidInput(f"run {row.id} is {row.state} and not under way; go on with {again}")
+    guidance = _read_guidance(message) if kind == "guide" else ""
+    if not accepted:
+        # A later command would take the place of one that is not yet read.
+        book.command(row.id, kind, guidance)
+    is_research = story.writes == "files"
+    step = "proposal" if is_research else "round"
+    tested = "a change that it kept is tested, which ends it; else " if is_research else ""
+    live = {
+        "guide": f"the {'next proposal' if is_research else 'critic of the next round'} will read it",
+        "accept": "it ends with what it has now",
+        "stop": f"it stops once its replies on the way are in; {tested}go on later with {again}",
+    }
+    paused = {
+        "guide": f"it is {row.state}; kept for the first new {step} after {again}",
+        "accept": f"it is {row.state}; {again} will end it as it stands",
+        "stop": f"it was accepted already and ends with {again}",
+    }
+    if accepted and row.live:
+        live["stop"] = "it was accepted already and ends once its replies on the way are in"
+    return Answer(None, notes=[f"{row.id}: {(live if row.live else paused)[kind]}"])
 
 
-def _guide(book: Journal, run: str | None, text: str) -> str:
+def _read_guidance(message: str) -> str:
     from autoreason.task import read_input
 
-    guidance = (read_input() if text == "-" else text).strip()
-    if not guidance:
-        raise InvalidInput("the guidance is empty; say what the next critic should look at")
-    row = _unfinished(book, run, "guide")
-    _check_text(book, row, "no critic of a program reads guidance")
-    book.command(row.id, "guide", guidance)
-    research = book.story(row.id).writes == "files"
-    if not row.live:
-        first = "proposal" if research else "round"
-        again = f"kept for the first new {first} after `autoreason resume {row.id}`"
-        return f"{row.id} is {row.state}; {again}"
-    reader = "next proposal" if research else "critic of the next round"
-    may_be_last = not research and _may_be_last(book.story(row.id))
-    return f"{row.id}: the {reader} will read it{', unless this round is the last' * may_be_last}"
-
-
-def _accept(book: Journal, run: str | None) -> str:
-    row = _unfinished(book, run, "accept")
-    _check_text(book, row, "tests take or refuse a program, not a person")
-    book.command(row.id, "accept", "")
-    if row.live:
-        return f"{row.id} ends with what it has now"
-    return f"{row.id} is {row.state}; `autoreason resume {row.id}` will end it as it stands"
-
-
-def _stop(book: Journal, run: str | None) -> str:
-    row = _unfinished(book, run, "stop")
-    again = f"`autoreason resume {row.id}`"
-    if book.was_accepted(row.id):
-        # A later command would take the place of one that is not yet read.
-        unread = any(each.kind == "accept" for each in book.pending_commands(row.id))
-        if row.live and not unread:
-            book.command(row.id, "stop", "")
-        ends = "once its replies on the way are in" if row.live else f"with {again}"
-        return f"{row.id} was accepted already and ends with its text {ends}"
-    if not row.live:
-        raise InvalidInput(f"run {row.id} is {row.state} and not under way; go on with {again}")
-    book.command(row.id, "stop", "")
-    tested = book.story(row.id).writes == "files"
-    end = "a change that it kept is tested, which ends it; else " if tested else ""
-    return f"{row.id} stops once its replies on the way are in; {end}go on later with {again}"
-
-
-def _unfinished(book: Journal, run: str | None, command: CommandKind) -> RunRow:
-    from autoreason.journal.run_names import refuse_cell
-
-    row = find_run(book, run, lambda row: row.live, "live run")
-    refuse_cell(row.id, command)
-    if row.finished:
-        hint = f"`autoreason show {row.id}` shows its result"
-        if not writes_programs(book.story(row.id)):
-            hint += ", and `autoreason fork` goes on from a text"
-        raise InvalidInput(f"run {row.id} is finished ({row.status}); {hint}")
-    return row
-
-
-def _may_be_last(story: Story) -> bool:
-    """Whether the pass under way can end the run: by the cap, or by one more survival."""
-    if story.settings is None or not story.passes:
-        return False
-    capped = story.passes[-1].number >= story.settings.passes
-    return capped or story.streak + 1 >= story.settings.k
-
-
-def _check_text(book: Journal, row: RunRow, why: str) -> None:
-    if writes_programs(book.story(row.id)):
-        raise InvalidInput(
-            f"run {row.id} writes programs: {why}; `autoreason show {row.id}` shows how far it is"
-        )
+    if guidance := (read_input() if message == "-" else message).strip():
+        return guidance
+    raise InvalidInput("the guidance is empty; say what the next critic should look at")
