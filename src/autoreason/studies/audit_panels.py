@@ -33,6 +33,7 @@ from autoreason.studies.audit_findings import (
     Found,
     Level,
     Pending,
+    Question,
     Runs,
     listed,
     many,
@@ -486,3 +487,10 @@ def confirmation(runs: Runs) -> Answer:
         return "alarm", f"{sentence}; they prefer the draft ({p_statement(p)})"
 
     return Pending(p, number, conclude)
+
+
+OF_PANELS: tuple[Question, ...] = (
+    *(invalid_ballots, below_quorum, ballot_form, ties),
+    *(position, judges_agree, longer_preferred),
+    *(survival, streaks, convergence, playoff, confirmation),
+)

@@ -611,18 +611,12 @@ def _details(found: LabReport) -> Iterator[Section]:
 def _trees(found: LabReport) -> Iterator[Section]:
     if not found.trees:
         return
-    shown = found.trees[:_MAX_TREES]
-    more = len(found.trees) - len(shown)
-    rest = (
-        f" {count(more, 'more tree')} {'is' if more == 1 else 'are'} in trees.csv." if more else ""
-    )
+    more = len(found.trees[_MAX_TREES:])
+    rest = f" {count(more, 'more tree')}: see trees.csv." if more else ""
     explained = (
-        "Each line follows the current text from pass to pass; from its end dots lead to the "
-        "numbers of its repeats. Lines separate where different candidates won. A win of B adds 1 to the drift "
-        "from the first draft, a win of AB 0.5, as in the paper. Lines of equal drift are drawn "
-        "side by side; the tables have the numbers. Small circles are candidates that lost; a star "
-        f"marks convergence.{rest}"
+        "Each line follows the current text from pass to pass. Lines separate where different candidates "
+        "won. A win of B adds 1 to the drift from the first draft, a win of AB 0.5, as in the paper. "
+        f"A star marks convergence; the tables have the numbers.{rest}"
     )
-    yield Section(
-        "Trajectory trees", [("", explained)], charts=[*map(draw_tree, shown)], detail=True
-    )
+    charts = [*map(draw_tree, found.trees[:_MAX_TREES])]
+    yield Section("Trajectory trees", [("", explained)], charts=charts, detail=True)

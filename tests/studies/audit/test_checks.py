@@ -30,17 +30,13 @@ from autoreason.journal import RecordedEvent, ReplyText
 from autoreason.keys import judge_key, try_key
 from autoreason.studies import audit, audit_panels
 from autoreason.studies.audit import (
-    OF_CALLS,
-    OF_PANELS,
-    OF_PROGRAMS,
-    OF_TEXTS,
+    QUESTIONS,
     audit_runs,
     conclude,
 )
 from autoreason.studies.audit_findings import AuditedRun, Question
 from autoreason.tournament.judges import balanced_orders
 
-QUESTIONS = (*OF_PANELS, *OF_TEXTS, *OF_PROGRAMS, *OF_CALLS)
 INVALID = vote()
 B_FIRST = ("B", "AB", "A")
 
