@@ -37,6 +37,7 @@ from autoreason.studies.lab_suite import (
     Suite,
     SuiteComparison,
 )
+from autoreason.studies.panel_report import DOT_AND_LINE
 
 Unit = tuple[str, int]
 
@@ -102,16 +103,12 @@ class ArmValues:
         found: dict[Unit, float] = {}
         for each, first, second in self._judged(one, other, arms):
             rankings = [ballot.ranking or () for ballot in each.result.ballots]
-            votes = (
-                [0.0]
-                if first == second
-                else [
-                    1.0 if ranking.index(first) < ranking.index(second) else -1.0
-                    for ranking in rankings
-                    if first in ranking and second in ranking
-                ]
-            )
-            if votes:
+            votes = [
+                1.0 if ranking.index(first) < ranking.index(second) else -1.0
+                for ranking in rankings
+                if first in ranking and second in ranking
+            ]
+            if votes := [0.0] if first == second else votes:
                 found[each.cell.task, each.cell.repeat] = fmean(votes)
         return found
 
@@ -238,8 +235,7 @@ def _measured_tasks(suite: Suite, measure: Measure) -> int:
 
 def _detectable(by: Sequence[float], alpha: float, noun: str) -> Estimate:
     """At the level that the strictest of all tests has to pass, for arms that differ as these do."""
-    n = len(by)
-    if not n or 2.0 ** (1 - n) > alpha:
+    if not (n := len(by)) or 2.0 ** (1 - n) > alpha:
         few = f"{count(n, noun)} {'is' if n == 1 else 'are'} too few for any difference to show"
         return Estimate(None, n=n, reason=few)
     from autoreason.stats.power import detectable_difference, detectable_gain
@@ -391,15 +387,15 @@ _VERBS = {
 def number(measure: str, value: float) -> str:
     if measure in SHARES:
         return percent(value)
-    return _money(value) if measure == "cost" else _plain(value)
+    if measure == "cost":
+        return "-" * (value < 0) + money(Decimal(str(round(abs(value), 6))))
+    return decimal(value) if abs(value) >= 10 else f"{float(f'{value:.3g}'):g}"
 
 
 def in_units(measure: str, value: float) -> str:
     if measure in SHARES:
         return f"{value * 100:.1f} points"
-    if measure == "cost":
-        return _money(value)
-    size = _plain(value)
+    size = number(measure, value)
     if noun := _COUNTED.get(measure):
         plural = "passes" if noun == "pass" else f"{noun}s"
         return f"{size} {noun if size.strip('-') == '1' else plural}"
@@ -414,15 +410,6 @@ def difference(measure: str, found: Estimate) -> tuple[str, ...]:
         return (shown,)
     low, high = (in_units(measure, end).partition(" ")[0] for end in (found.low, found.high))
     return (shown, f"({low} to {high})")
-
-
-def _plain(value: float) -> str:
-    return decimal(value) if abs(value) >= 10 else f"{float(f'{value:.3g}'):g}"
-
-
-def _money(value: float) -> str:
-    sign = "-" if value < 0 else ""
-    return sign + money(Decimal(str(round(abs(value), 6))))
 
 
 def in_points(size: Estimate | None) -> str:
@@ -441,45 +428,37 @@ def pair_charts(pairs: Sequence[ArmPair]) -> Iterator[Chart]:
     for (question, measure), found in together.items():
         title = question if questions[question] == 1 else f"{question} ({measure})"
         preferred = measure == "preferred"
-        firsts = {each.first for each in found}
-        first = firsts.pop() if len(firsts) == 1 else "the first"
-        unlike = [each.second for each in found if each.shown != _leaves_out_zero(each)]
-        disagree = (
-            f" Against {listed(unlike)} test and line say different things; the test decides."
-            if unlike
-            else ""
-        )
+        first, *others = {each.first for each in found}
+        first = "the first" if others else first
+        name = measure.replace("_", " ")
+        sides = (f"less {name}", f"more {name}")
+        if measure in _MORE_IS_BETTER:
+            sides = ("the other is ahead", f"{first} is ahead")
+        note = f"{DOT_AND_LINE} for all planned tests)."
+        # Where the line says otherwise than the test.
+        zero = [(each.difference.low or 0) > 0 or (each.difference.high or 0) < 0 for each in found]
+        if unlike := [e.second for e, out in zip(found, zero, strict=True) if e.shown != out]:
+            note += (
+                f" Against {listed(unlike)} test and line say different things; the test decides."
+            )
         yield interval_chart(
             title,
             [_interval(each) for each in found],
-            sides=_sides(measure, first),
+            sides=("judges prefer the other", f"judges prefer {first}") if preferred else sides,
             middle=0.5 if preferred else 0.0,
             scale=(0.0, 1.0) if preferred else (-1.0, 1.0) if measure in SHARES else None,
             show=percent if preferred else partial(in_units, measure),
-            note=f"The dot is what was seen, the line how far it can be off (95 % for all planned tests).{disagree}",
+            note=note,
         )
-
-
-def _sides(measure: Measure, first: str) -> tuple[str, str]:
-    if measure == "preferred":
-        return "judges prefer the other", f"judges prefer {first}"
-    if measure in _MORE_IS_BETTER:
-        return "the other is ahead", f"{first} is ahead"
-    name = measure.replace("_", " ")
-    return f"less {name}", f"more {name}"
-
-
-def _leaves_out_zero(pair: ArmPair) -> bool:
-    low, high = pair.difference.low, pair.difference.high
-    return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def _interval(pair: ArmPair) -> Interval:
     found, preferred = pair.difference, pair.measure == "preferred"
-    better = pair.measure in _MORE_IS_BETTER
+    by = found.value or 0.0
     verdict: Verdict = ""
-    if pair.shown and found.value:
-        verdict = "shown" if not better else "good" if found.value > 0 else "bad"
+    if pair.shown and by:
+        better = pair.measure in _MORE_IS_BETTER
+        verdict = "shown" if not better else "good" if by > 0 else "bad"
     size = " ".join(difference(pair.measure, found))
     if preferred:
         value, low, high = (
@@ -488,12 +467,9 @@ def _interval(pair: ArmPair) -> Interval:
         )
         found = replace(found, value=value, low=low, high=high)
         size = percent_interval(found)
-    said = "not shown"
+    said = f"no interval, {found.reason}" if found.reason else "not shown"
     if verdict:
-        ahead, more = pair.ahead, (pair.difference.value or 0.0) > 0
-        said = f"judges prefer {ahead}" if preferred else "more" if more else "less"
-    elif pair.difference.reason:
-        said = f"no interval, {pair.difference.reason}"
+        said = f"judges prefer {pair.ahead}" if preferred else "more" if by > 0 else "less"
     return Interval(f"{pair.first} against {pair.second}", found, f"{size}: {said}", verdict)
 
 

@@ -90,15 +90,16 @@ class SuiteMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
 
     def __post_init__(self) -> None:
-        amount = self.amount
-        if amount is not None and not (amount.is_finite() and 0 < amount <= MAX_AMOUNT):
+        # No call is a part of one.
+        amount, least = self.amount, Decimal("0.000001") if self.by == "cost" else 1
+        if amount is not None and not (amount.is_finite() and least <= amount <= MAX_AMOUNT):
             raise InvalidInput(
-                f"the amount to match is {amount}; give more than 0, at most {MAX_AMOUNT:,}"
+                f"the amount to match is {amount}; give {least} or more, at most {MAX_AMOUNT:,}"
             )
 
 
 class AddRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    width: Annotated[float, Meta(gt=0)]
+    width: Annotated[float, Meta(gt=0, le=MAX_AMOUNT)]
     repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)]
 
 

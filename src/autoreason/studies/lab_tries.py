@@ -11,7 +11,7 @@ from autoreason.programs.events import as_code
 from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.side_by_side import SideBySide, Tone, Try, Version
 from autoreason.studies.lab_comparisons import ArmValues, number
-from autoreason.studies.lab_suite import CellFinished, CellResult, Suite
+from autoreason.studies.lab_suite import CellFinished, Suite
 
 
 class TriedText(Struct, frozen=True, kw_only=True):
@@ -60,40 +60,30 @@ def find_tries(
     for (task, repeat), own in cells.items():
         panel = panels.get((task, repeat))
         places = _places(panel) if panel else {}
-        judged_as = panel.judged_as if panel else {}
+        tried = []
+        for arm in filter(own.__contains__, suite.arms):
+            result, solved = own[arm].result, own[arm].result.solved
+            entry = panel.judged_as.get(arm, arm) if panel else arm
+            tried.append(
+                TriedText(
+                    arm=arm,
+                    run=result.run,
+                    text=solved.program if solved else texts.get(own[arm].cell.part),
+                    words=result.words,
+                    place=places.get(entry),
+                    same_as=entry if entry != arm else "",
+                    passed=solved.passed if solved else None,
+                    value=result.value,
+                    left_out="" if result.finished else result.reason or result.status,
+                )
+            )
         yield SuiteTry(
             task=task,
             repeat=repeat,
             panel=panel.result.run if panel else "",
             ballots=sum(bool(each.ranking) for each in panel.result.ballots) if panel else 0,
-            texts=tuple(
-                _tried(arm, own[arm].result, texts.get(own[arm].cell.part), places, judged_as)
-                for arm in suite.arms
-                if arm in own
-            ),
+            texts=tuple(tried),
         )
-
-
-def _tried(
-    arm: str,
-    result: CellResult,
-    text: str | None,
-    places: Mapping[str, int],
-    judged_as: Mapping[str, str],
-) -> TriedText:
-    solved = result.solved
-    entry = judged_as.get(arm, arm)
-    return TriedText(
-        arm=arm,
-        run=result.run,
-        text=solved.program if solved else text,
-        words=result.words,
-        place=places.get(entry),
-        same_as=entry if entry != arm else "",
-        passed=solved.passed if solved else None,
-        value=result.value,
-        left_out="" if result.finished else result.reason or result.status,
-    )
 
 
 def _places(panel: CellFinished) -> dict[str, int]:
@@ -108,26 +98,17 @@ def _places(panel: CellFinished) -> dict[str, int]:
 def side_by_side(tries: Sequence[SuiteTry], *, base: str) -> SideBySide:
     """The tries for a page; programs are shown as they are."""
     several = len({each.task for each in tries}) > 1
-    return SideBySide(
-        [
-            Try(
-                each.task if several else "",
-                str(each.repeat),
-                [_version(text) for text in each.texts],
-            )
-            for each in tries
-        ],
-        base=base,
-    )
-
-
-def _version(tried: TriedText) -> Version:
-    cell, tone, said = _outcome(tried)
-    about = [said, count(tried.words, "word") if tried.words is not None else "", tried.run]
-    text = tried.text or ""
-    if text and tried.passed is not None:
-        text = as_code(text)
-    return Version(tried.arm, text, cell, " · ".join(filter(None, about)), tone)
+    shown = []
+    for each in tries:
+        versions = []
+        for tried in each.texts:
+            mark, tone, said = _outcome(tried)
+            length = "" if tried.words is None else count(tried.words, "word")
+            text = as_code(tried.text) if tried.text and tried.passed is not None else tried.text
+            about = " · ".join(filter(None, [said, length, tried.run]))
+            versions.append(Version(tried.arm, text or "", mark, about, tone))
+        shown.append(Try(each.task if several else "", str(each.repeat), versions))
+    return SideBySide(shown, base=base)
 
 
 def _outcome(tried: TriedText) -> tuple[str, Tone, str]:
