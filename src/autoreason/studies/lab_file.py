@@ -97,8 +97,6 @@ class MarkedYaml:
         try:
             return msgspec.convert(value, kind, strict=False)
         except msgspec.ValidationError as error:
-            if isinstance(error.__cause__, InvalidInput):
-                raise self._placed(path, str(error.__cause__)) from None
             steps = [key or at for key, at in _STEP.findall(str(error).partition(" - at `$")[2])]
             remedy = "correct it"
             if steps[:1] in (["measures"], ["comparisons"]) and steps[-1] != "arms":

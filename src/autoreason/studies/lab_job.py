@@ -119,15 +119,9 @@ class LabJob(Job):
             else:
                 same = len(own) > 1
                 why = "all texts are the same" if same else "fewer than two arms delivered a text"
+                reason, status = f"nothing to judge: {why}", "done" if same else "stopped"
                 self._emit(
-                    cell,
-                    CellResult(
-                        run="",
-                        status="done" if same else "stopped",
-                        reason=f"nothing to judge: {why}",
-                        finished=same,
-                    ),
-                    own,
+                    cell, CellResult(run="", status=status, reason=reason, finished=same), own
                 )
         await self._ask(panels)
 

@@ -18,7 +18,7 @@ from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
 from autoreason.job_types import Judge, JudgePairs, Rejudge
 from autoreason.jobs.context import Emit, side_by_side, use_in_order
-from autoreason.jobs.job import Job, Plan, last_panel, panel_attempts
+from autoreason.jobs.job import Job, Plans, last_panel, panel_attempts
 from autoreason.keys import PAIR, Key, attempt_stage, pass_key, sub_key
 from autoreason.parsing.documents import same_text
 from autoreason.report.numbers import UNKNOWN, count, describe_tie, percent
@@ -130,6 +130,12 @@ def _ends(text: str) -> Iterator[int]:
             yield from (sentence.end() for sentence in _SENTENCE.finditer(text, *line.span()))
 
 
+def ballot_plans(settings: Settings, ballots: int) -> Plans:
+    """Calls for so many ballots."""
+    calls = seat_calls(settings)
+    return {"judge": ballots}, {"judge": ballots * calls.usual}, {"judge": ballots * calls.most}
+
+
 class PanelJob(Job):
     prompts = JUDGE_PROMPTS
     fewer_calls = "lower `judges`"
@@ -137,9 +143,8 @@ class PanelJob(Job):
     """In one panel."""
 
     @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        ballots, calls = settings.judges * cls.ballots_per_judge, seat_calls(settings)
-        return {"judge": ballots}, {"judge": ballots * calls.usual}, {"judge": ballots * calls.most}
+    def plans(cls, settings: Settings) -> Plans:
+        return ballot_plans(settings, settings.judges * cls.ballots_per_judge)
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:
