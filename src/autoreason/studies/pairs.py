@@ -144,7 +144,9 @@ def find_pairs(
         duels = _duels(panels)
         result.runs += 1
         result.panels += len(panels)
-        result.undecided += _undecided(story)
+        ended = [each.decided for each in (*story.passes, *story.panels.values()) if each.ballots]
+        result.undecided += sum(bool(each and each.verdict is None) for each in ended)
+        result.undecided += bool(story.playoff and story.playoff.winner is None)
         result.merged += sum(len(duel.stages) - 1 for duel in duels)
         prompt = prompt_of(story) if duels else ""
         breaches = story.task.contract.violations if story.task else lambda _: ()
@@ -159,7 +161,24 @@ def find_pairs(
             elif [bool(breaches(each.text)) for each in duel.by_votes] == [True, False]:
                 result.in_breach += 1
             else:
-                result.pairs.append(_pair(run, story, duel, prompt))
+                assert story.settings is not None
+                chosen, rejected = duel.by_votes
+                result.pairs.append(
+                    TrainingPair(
+                        prompt=prompt,
+                        chosen=chosen.text,
+                        rejected=rejected.text,
+                        chosen_votes=ahead,
+                        rejected_votes=behind,
+                        run=run,
+                        stages=tuple(duel.stages),
+                        chosen_name=chosen.name,
+                        rejected_name=rejected.name,
+                        author=story.settings.models.author or None,
+                        judges=tuple(duel.judges),
+                        seed=story.settings.seed,
+                    )
+                )
     return result
 
 
@@ -197,14 +216,6 @@ def _panels_of_passes(story: Story) -> Iterator[_Panel]:
             incumbent = texts[decided.winner].name
 
 
-def _undecided(story: Story) -> int:
-    passes = [each.decided for each in story.passes if each.ballots]
-    finished = [each.decided for each in story.panels.values()]
-    without = sum(bool(each and each.verdict is None) for each in (*passes, *finished))
-    playoff = bool(story.playoff and story.playoff.winner is None)
-    return without + playoff
-
-
 def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
     duels: dict[frozenset[str], _Duel] = {}
     for panel in panels:
@@ -227,25 +238,6 @@ def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
                 duel.votes[first > second] += 1
                 duel.judges[model] = None
     return list(duels.values())
-
-
-def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> TrainingPair:
-    assert story.settings is not None
-    (chosen, rejected), (behind, ahead) = duel.by_votes, sorted(duel.votes)
-    return TrainingPair(
-        prompt=prompt,
-        chosen=chosen.text,
-        rejected=rejected.text,
-        chosen_votes=ahead,
-        rejected_votes=behind,
-        run=run,
-        stages=tuple(duel.stages),
-        chosen_name=chosen.name,
-        rejected_name=rejected.name,
-        author=story.settings.models.author or None,
-        judges=tuple(duel.judges),
-        seed=story.settings.seed,
-    )
 
 
 def prompt_of(story: Story) -> str:
