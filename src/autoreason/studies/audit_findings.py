@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -17,7 +17,6 @@ from autoreason.events import BallotCast, Verdict
 from autoreason.exchange import Outcome
 from autoreason.job_types import Certify, Research
 from autoreason.journal import Journal, RecordedEvent, ReplyText
-from autoreason.keys import judge_key, try_key
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import solved_in
 from autoreason.report.numbers import count, percent
@@ -28,7 +27,6 @@ from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.task import Task
 from autoreason.tournament.evidence import SurvivalChances, survival_chances
 from autoreason.tournament.voting import (
-    MAX_REQUESTS_PER_SEAT,
     count_votes,
     from_scores,
     pass_size,
@@ -131,8 +129,6 @@ class AuditedRun:
     task: Task
     settings: Settings
     programs: bool = False
-    replies: Mapping[str, str] = field(default_factory=dict)
-    """Those of judges, by the key of the request."""
     events: Sequence[RecordedEvent] = ()
     answers: Sequence[ReplyText] = ()
     unanswered: int = 0
@@ -191,11 +187,6 @@ class AuditedRun:
             found += [self._panel(each.ballots, each.verdict) for each in ended]
         return [panel for panel in found if panel]
 
-    def answer(self, ballot: BallotCast) -> str | None:
-        """What a judge wrote; every judge of a seat is asked twice before the next one."""
-        fresh, attempt = divmod(min(ballot.asked, MAX_REQUESTS_PER_SEAT) - 1, 2)
-        return self.replies.get(try_key(judge_key(ballot.stage, ballot.seat, fresh), attempt))
-
     def _pass_panel(self, recorded: RecordedPass) -> Panel | None:
         """The panel of a pass, which may have stopped before its last judge."""
         if not recorded.ballots:
@@ -246,7 +237,6 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     if isinstance(story.job, Research) and not story.panels:
         why = "improves an artifact by a number, and no judge voted in it"
         raise NotAudited(run, why, f"`autoreason show {run}` has its evidence")
-    answers = journal.reply_texts(run, "judge")
     return [
         AuditedRun(
             name=run,
@@ -254,9 +244,8 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
             task=story.task,
             settings=story.settings,
             programs=bool(assignments_of(story.task)),
-            replies={answer.key: answer.text for answer in answers if answer.text is not None},
             events=events,
-            answers=answers,
+            answers=journal.reply_texts(run, "judge"),
             unanswered=0 if journal.lock_owner(run) else len(journal.in_flight(run)),
         )
     ]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 from math import fsum, sqrt
 from statistics import fmean
 
-from autoreason.parsing.rankings import read_json_ballot
 from autoreason.report.numbers import p_statement, percent, percent_range
 from autoreason.stats import Estimate
 from autoreason.stats.shares import exact_share, holm, share, sign_test
@@ -104,34 +102,6 @@ def below_quorum(runs: Runs) -> Answer:
         return Found("fine", f"every one of {many(len(decided), 'panel')} had its quorum", number)
     level: Level = "alarm" if short > 0.05 * len(decided) else "look"
     return Found(level, "; ".join(notes), number)
-
-
-@question(
-    "ballots",
-    "ballot form",
-    "nearly all answers give the ranking in exactly the form asked for",
-    "ask for structured ballots, or take another judge",
-)
-def ballot_form(runs: Runs) -> Answer:
-    exact = read = total = 0
-    for run in runs:
-        for ballot in (each for panel in run.panels for each in panel.ballots):
-            text, labels = run.answer(ballot), sorted(ballot.labels)
-            if text is None:
-                continue
-            structured = read_json_ballot(text)
-            is_structured = structured is not None and sorted(structured.ranking) == labels
-            lines = re.findall(r"^RANKING: (\S.*?)[ \t]*$", text, re.MULTILINE)
-            plain = any(sorted(re.split(r"(?:, | > )", line)) == labels for line in lines)
-            total, exact = total + 1, exact + (is_structured or plain)
-            read += ballot.ranking is not None
-    if not total:
-        return "no judge's answers were kept"
-    sentence = f"{part(exact, total, 'answer')} gave the ranking in exactly the form asked for"
-    if exact < total:
-        sentence += f"; our tolerant reader reads {read:,} of the {total:,}"
-    level: Level = "fine" if exact >= 0.9 * total else "look"
-    return Found("alarm" if read < 0.9 * total else level, sentence, share(exact, total))
 
 
 @question(
@@ -490,7 +460,7 @@ def confirmation(runs: Runs) -> Answer:
 
 
 OF_PANELS: tuple[Question, ...] = (
-    *(invalid_ballots, below_quorum, ballot_form, ties),
+    *(invalid_ballots, below_quorum, ties),
     *(position, judges_agree, longer_preferred),
     *(survival, streaks, convergence, playoff, confirmation),
 )

@@ -78,7 +78,7 @@ class MarkedYaml:
 
     def _placed(self, path: KeyPath, sentence: str) -> InvalidInput:
         node, steps = yaml.compose(self._text, BoundedLoader), list[str]()
-        mark = node.start_mark if node else yaml.Mark(self.name, 0, 0, 0, None, None)
+        mark = node.start_mark if node else None
         for key in (*path, *re.findall(r"`(\w+)`", sentence)):
             if below := _below(node).get(str(key)):
                 mark, node = below
@@ -87,9 +87,8 @@ class MarkedYaml:
                 continue
             else:
                 break
-        error = InvalidInput(
-            f"{self.name}, line {mark.line + 1}, column {mark.column + 1}: {sentence}"
-        )
+        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        error = InvalidInput(f"{self.name}{place}: {sentence}")
         error.file_keys = (".".join(steps), *steps[-1:])
         return error
 

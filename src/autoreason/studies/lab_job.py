@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, PanelFailed, ProviderFailed
-from autoreason.events import JobFinished
+from autoreason.events import JobFinished, Status
 from autoreason.exchange import Spent
 from autoreason.job_types import Lab
 from autoreason.jobs.context import amount_spent, run_in_windows, use_in_order
@@ -37,6 +37,7 @@ from autoreason.studies.lab_suite import (
 from autoreason.studies.panel_jobs import distinct, same_texts
 from autoreason.task import Task
 
+_JUDGED: dict[bool, Status] = {True: "done", False: "stopped"}
 _MAX_GROUPS_AHEAD = 2
 """Windows of groups that may start while an earlier group is still running."""
 
@@ -119,7 +120,7 @@ class LabJob(Job):
             else:
                 same = len(own) > 1
                 why = "all texts are the same" if same else "fewer than two arms delivered a text"
-                reason, status = f"nothing to judge: {why}", "done" if same else "stopped"
+                reason, status = f"nothing to judge: {why}", _JUDGED[same]
                 self._emit(
                     cell, CellResult(run="", status=status, reason=reason, finished=same), own
                 )

@@ -56,8 +56,14 @@ from autoreason.studies.lab_suite import (
     count_cells,
     suite_of,
 )
-from autoreason.studies.lab_trees import TrajectoryTree, draw_tree, trajectory_trees
-from autoreason.studies.lab_tries import SuiteTry, find_tries, side_by_side
+from autoreason.studies.lab_tries import (
+    SuiteTry,
+    TrajectoryTree,
+    draw_tree,
+    find_tries,
+    side_by_side,
+    trajectory_trees,
+)
 from autoreason.studies.panel_report import (
     CountedBallot,
     PanelReport,
@@ -119,8 +125,6 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     """Every task in every repeat: what each arm delivered, its place with the judges, and its run."""
     clusters: str
     """What was drawn again, and whose signs were flipped: `task`, or `pair`, a task in a repeat by both arms."""
-    costs: str
-    """What quality is set against: `cost`, or `calls` where nothing costs anything or a price is not known."""
     quality_by: str
     """What quality is: the share of problems `passed`, the mean `value`, or the share of votes by which an arm is
     `preferred` to its rivals in one panel; empty where there is nothing of it."""
@@ -257,7 +261,6 @@ def lab_report(
         trees=tuple(trajectory_trees(suite, finished)),
         tries=tuple(find_tries(suite, finished, values, texts)),
         clusters="task" if suite.many_tasks else "pair",
-        costs="calls" if spent.cost is None or not spent.cost else "cost",
         quality_by=quality_by,
         added=suite.added,
         add=suite.add,
@@ -426,7 +429,13 @@ def _results(found: LabReport) -> list[Section]:
         table = comparisons_table(found.pairs, found.clusters)
         parts = [Section("Answers", answers), Section("Comparisons", _columns(found), [table])]
         rows = _method(found)
-    about = [*arm_notes(found.arms, found.quality_by, found.clusters), *_research_notes(found)]
+    about = [*arm_notes(found.arms, found.quality_by, found.clusters)]
+    if found.opened:
+        times = count(found.opened, "time")
+        about.append(("sealed", f"the sealed set has been opened {times}, each end test counted"))
+    if found.broken:
+        results = count(found.broken, "result breaks", "results break")
+        about.append(("guards", f"{results} a guard on these evaluations, which is no gain"))
     arms = Section(_ARMS, about, [arms_table(found.arms, found.quality_by)])
     if found.form == "strategies":
         panels, rows = _panel_section(found)
@@ -467,18 +476,6 @@ def _tries(found: LabReport) -> Iterator[Section]:
     yield Section("Every try", [("", how)], texts=side_by_side(found.tries, base=base))
 
 
-def _research_notes(found: LabReport) -> Rows:
-    rows: Rows = []
-    if found.opened:
-        times = count(found.opened, "time")
-        rows.append(("sealed", f"the sealed set has been opened {times}, each end test counted"))
-    if found.broken:
-        guard = "a guard on these evaluations"
-        one, several = f"result breaks {guard} and counts", f"results break {guard} and count"
-        rows.append(("guards", f"{count(found.broken, one, several)} as no gain"))
-    return rows
-
-
 def _panel_section(found: LabReport) -> tuple[list[Section], Rows]:
     unit, panel = found.match.by if found.match else "calls", found.panel
     rows: Rows = [("Matched", f"by {unit}, the most that each may take after its draft")]
@@ -497,7 +494,7 @@ def _program_sections(found: LabReport) -> Iterator[Section]:
             (each.difficulty, each.arm, each.problems, *(share(each.shares, n) for n in names))
             for each in found.by_difficulty
         ]
-        heads = figures("problems", *(name.replace("_", " ") for name in names))
+        heads = figures("problems", "passed public", "passed", "recovered")
         few = all(each.problems < _MAX_NAMED for each in found.by_difficulty)
         table = Table([*words("difficulty", "arm"), *heads], rows)
         yield Section("By difficulty", tables=[table], detail=few)
@@ -538,23 +535,24 @@ def _method(found: LabReport) -> Rows:
     answered = [each for each in found.pairs if each.difference.value is not None]
     speaks = many and any(each.difference.n >= MANY_TASKS for each in answered)
     which = "tasks like these" if speaks else "these tasks only"
-    rows = [("Applies to", f"{which}: {enough} they extend to others")]
-    together = "95 % for all planned tests together"
-    rows.append(("Intervals", f"{together}; bootstrap over {resampled}, with Student's t"))
-    rows += [
-        ("No interval", f"{each.comparison}, {each.first} – {each.second}: {reason}")
-        for each in found.pairs
-        if (reason := each.difference.reason)
+    together, tests = "95 % for all planned tests together", count(len(found.pairs), "planned test")
+    rows = [
+        ("Applies to", f"{which}: {enough} they extend to others"),
+        ("Intervals", f"{together}; bootstrap over {resampled}, with Student's t"),
+        *(
+            ("No interval", f"{each.comparison}, {each.first} – {each.second}: {reason}")
+            for each in found.pairs
+            if (reason := each.difference.reason)
+        ),
+        ("Tests", f"permutation of signs by {found.clusters}, corrected for {tests} (Holm)"),
     ]
-    tests = count(len(found.pairs), "planned test")
-    flipped = f"permutation of signs by {found.clusters}"
-    rows.append(("Tests", f"{flipped}, corrected for {tests} (Holm)"))
     for name, repeats in found.added.items():
         assert found.add is not None
         measure = next(pair.measure for pair in found.pairs if pair.comparison == name)
         why = f"it had no interval of {in_units(measure, found.add.width)} or less"
-        added = f"{count(repeats, 'repeat')} to {name} by the rule of the suite"
-        rows.append(("Added", f"{added}: {why}"))
+        rows.append(
+            ("Added", f"{count(repeats, 'repeat')} to {name} by the rule of the suite: {why}")
+        )
     return rows
 
 
@@ -564,20 +562,15 @@ def _details(found: LabReport) -> Iterator[Section]:
         rows = [row for row in notes(panel) if row[0] != "Power"]
         yield Section(f"Judges of {arms}", rows, detail=True)
     yield from passes_sections(found.arms)
-    yield from _trees(found)
+    if found.trees:
+        more = len(found.trees[_MAX_TREES:])
+        rest = f" {count(more, 'more tree')}: see trees.csv." if more else ""
+        explained = (
+            "Each line follows the current text from pass to pass. Lines separate where different candidates "
+            "won. A win of B adds 1 to the drift from the first draft, a win of AB 0.5, as in the paper. "
+            f"A star marks convergence; the tables have the numbers.{rest}"
+        )
+        charts = [*map(draw_tree, found.trees[:_MAX_TREES])]
+        yield Section("Trajectory trees", [("", explained)], charts=charts, detail=True)
     if any(each.of for arm in found.arms for each in arm.failures):
         yield failures_section(found.arms)
-
-
-def _trees(found: LabReport) -> Iterator[Section]:
-    if not found.trees:
-        return
-    more = len(found.trees[_MAX_TREES:])
-    rest = f" {count(more, 'more tree')}: see trees.csv." if more else ""
-    explained = (
-        "Each line follows the current text from pass to pass. Lines separate where different candidates "
-        "won. A win of B adds 1 to the drift from the first draft, a win of AB 0.5, as in the paper. "
-        f"A star marks convergence; the tables have the numbers.{rest}"
-    )
-    charts = [*map(draw_tree, found.trees[:_MAX_TREES])]
-    yield Section("Trajectory trees", [("", explained)], charts=charts, detail=True)

@@ -144,7 +144,8 @@ def find_pairs(
         duels = _duels(panels)
         result.runs += 1
         result.panels += len(panels)
-        ended = [each.decided for each in (*story.passes, *story.panels.values()) if each.ballots]
+        ended = [each.decided for each in story.passes if each.ballots]
+        ended += [each.decided for each in story.panels.values()]
         result.undecided += sum(bool(each and each.verdict is None) for each in ended)
         result.undecided += bool(story.playoff and story.playoff.winner is None)
         result.merged += sum(len(duel.stages) - 1 for duel in duels)

@@ -11,7 +11,7 @@ from itertools import combinations
 from math import comb
 from typing import Any, ClassVar, NamedTuple
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from autoreason.contract import count_words, word_starts
 from autoreason.errors import InvalidInput, PanelFailed
@@ -289,17 +289,14 @@ def pair_verdict(pair_votes: Sequence[PairVote]) -> Verdict | None:
 _AGAIN = "again"
 
 
-class Decision(NamedTuple):
+class Decision(Struct, frozen=True):
     stage: str
     recorded_winner: str
     new_winner: str | None
     """None where too few of the new ballots were valid."""
     recorded_verdict: Verdict | None
     new_verdict: Verdict | None
-
-    @property
-    def changed(self) -> bool:
-        return self.new_winner is not None and self.new_winner != self.recorded_winner
+    changed: bool
 
 
 class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
@@ -340,10 +337,6 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
         ]
         columns = [*words("decision"), *figures(*heads)]
         return [Section(tables=[Table(columns, rows, tones={"changed": "warning"})])]
-
-    def to_dict(self) -> dict[str, Any]:
-        decisions = [to_builtins(e._asdict()) | {"changed": e.changed} for e in self.decisions]
-        return {**super().to_dict(), "decisions": decisions}
 
     def run_fields(self) -> dict[str, Any]:
         return self.to_dict()
@@ -440,8 +433,9 @@ def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decisi
     for stage, was in verdicts.items():
         panel = last_panel(panels, stage)
         now = panel.verdict if panel else None
-        name = " ".join(Key.parse(stage).steps[1:])
-        found.append(Decision(name, was.winner, now.winner if now else None, was, now))
+        name, winner = " ".join(Key.parse(stage).steps[1:]), now.winner if now else None
+        changed = winner not in (None, was.winner)
+        found.append(Decision(name, was.winner, winner, was, now, changed))
     return found
 
 

@@ -32,8 +32,6 @@ async def test_a_run_is_read_with_all_its_contents(journal: Journal) -> None:
     audited = run.passes[0]
     assert set(audited.texts) == {"A", "B", "AB"}
     assert audited.panel is not None
-    assert all(run.answer(ballot) for ballot in audited.panel.ballots)
-    assert finding(run, "ballot form").level == "fine"
     assert finding(run, "convergence").level == "fine"
     assert run.outcomes.total() == result.calls
 

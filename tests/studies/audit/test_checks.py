@@ -27,7 +27,6 @@ from autoreason.errors import InvalidInput
 from autoreason.events import GuidanceGiven, RunPaused, Status
 from autoreason.exchange import Outcome
 from autoreason.journal import RecordedEvent, ReplyText
-from autoreason.keys import judge_key, try_key
 from autoreason.studies import audit, audit_panels
 from autoreason.studies.audit import (
     QUESTIONS,
@@ -49,10 +48,6 @@ def test_a_record_without_anything_is_unknown_and_says_why(question: Question) -
         assert finding.number.value is None
         assert finding.statement == finding.number.reason
         assert finding.fix == ""
-
-
-def answered(text: str, *ranking: str) -> AuditedRun:
-    return run(judged(vote(*ranking)), replies={try_key(judge_key("pass/1", 0, 0), 0): text})
 
 
 def invalid(number: int) -> AuditedRun:
@@ -148,21 +143,6 @@ FINDINGS: list[Row] = [
     ),
     (audit_panels.below_quorum, [run(ASKED)], "unknown", "no panel decided anything"),
     (audit_panels.below_quorum, [run(ASKED, won_by("A"))], "fine", "every one of 1 panel"),
-    (audit_panels.ballot_form, [answered("RANKING: 2, 3, 1", *B_FIRST)], "fine", "1 of 1 answer"),
-    (audit_panels.ballot_form, [answered("So.\n\nRANKING: 2 > 3 > 1", *B_FIRST)], "fine", ""),
-    (
-        audit_panels.ballot_form,
-        [answered('{"reasoning": "so", "ranking": "2 > 3 > 1"}', *B_FIRST)],
-        "fine",
-        "",
-    ),
-    (
-        audit_panels.ballot_form,
-        [answered("**RANKING: 2, 3, 1**", *B_FIRST)],
-        "look",
-        "reads 1 of the 1",
-    ),
-    (audit_panels.ballot_form, [answered("I cannot say.")], "alarm", "reads 0 of the 1"),
     (audit_panels.ties, [run(*[TIE] * 20)], "alarm", "100 % of those that A won are such ties"),
     (audit_panels.ties, [run(won_by("A"))], "fine", "none of 1 decision"),
     # Judges.
@@ -326,11 +306,11 @@ def test_the_conclusion_names_what_is_worst() -> None:
     with pytest.raises(InvalidInput, match="nothing to audit"):
         audit_runs([])
     fine = finding_of(audit_panels.invalid_ballots, [run(won_by("A"))])
-    worth = finding_of(audit_panels.ballot_form, [answered("**RANKING: 2, 3, 1**", *B_FIRST)])
+    worth = finding_of(audit_panels.below_quorum, [run(judged(*[INVALID] * 3))])
     alarm = finding_of(audit_panels.invalid_ballots, [run(judged(*[INVALID] * 9))])
     silent = finding_of(audit.leaks, ())
     assert conclude([fine]) == "Nothing speaks against this record."
-    assert conclude([fine, worth]).startswith("Nothing alarming, but look at ballot form")
+    assert conclude([fine, worth]).startswith("Nothing alarming, but look at quorum")
     assert "before the alarm is dealt with: invalid ballots" in conclude([fine, worth, alarm])
     assert "1 of 2 questions it cannot answer" in conclude([fine, silent])
     assert "too little" in conclude([silent])
