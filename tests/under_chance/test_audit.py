@@ -99,7 +99,6 @@ def test_no_sentence_claims_more_without_its_test(alone: list[tuple[AuditFinding
         sound = {name: named(found, name) for name in ("agreement", "survival")}
         for each in (*sound.values(), named(found, "confirmation")):
             assert each.level != "fine" or (each.p_value_adjusted or 0) <= LEVEL, each
-        assert named(found, "playoff").level == "unknown"
 
 
 @pytest.mark.parametrize("level", [LEVEL, 0.005])

@@ -61,33 +61,30 @@ def _challengers(runs: Runs) -> Iterator[tuple[AuditedRun, str, str]]:
 
 @question(
     "texts",
-    "leaks",
     "no candidate mentions how it was written, else judging is not blind",
     "let authors send notes apart from the text, and send texts that give themselves away back",
 )
 def leaks(runs: Runs) -> Answer:
-    leaking: dict[str, list[bool]] = {"revision": [], "synthesis": []}
-    example = ""
+    leaking: dict[bool, list[str]] = {True: [], False: []}
     for run, slot, text in _challengers(runs):
         # What the task says itself gives nothing away.
         passages = find_leaks(text, run.task.brief, run.task.facts or "", run.task.draft or "")
-        leaking["revision" if is_revision(slot) else "synthesis"].append(bool(passages))
-        example = example or (passages[0] if passages else "")
+        leaking[is_revision(slot)].append(passages[0] if passages else "")
     every = [each for kind in leaking.values() for each in kind]
     if not every:
         return "no texts were kept"
-    number = share(sum(every), len(every))
+    number = share(sum(map(bool, every)), len(every))
     if not any(every):
         return Found("fine", f"none of {many(len(every), 'challenger')} gives itself away", number)
-    plural = {"revision": "revisions", "synthesis": "syntheses"}
-    parts = [part(sum(e), len(e), noun, plural[noun]) for noun, e in leaking.items() if e]
-    sentence = f"{' and '.join(parts)} mention how they were written, such as “{example[:60]}”"
+    nouns = {True: ("revision", "revisions"), False: ("synthesis", "syntheses")}
+    parts = [part(sum(map(bool, e)), len(e), *nouns[kind]) for kind, e in leaking.items() if e]
+    example = next(filter(None, every))[:60]
+    sentence = f"{' and '.join(parts)} mention how they were written, such as “{example}”"
     return Found(share_level(number, 0.0, 0.05), sentence, number)
 
 
 @question(
     "texts",
-    "contract",
     "the text delivered keeps every limit of the task",
     "read these texts; loosen a limit that asks too much, or write more drafts or with a stronger model",
 )
@@ -111,7 +108,6 @@ def contract(runs: Runs) -> Answer:
 
 @question(
     "texts",
-    "drift",
     "a better text keeps a good part of the first draft and much of its length",
     "compare the last text with the first: is it still what was asked for?",
 )
@@ -146,7 +142,6 @@ def share_kept(first: str, last: str) -> float:
 
 @question(
     "texts",
-    "critics",
     "a critic of a good text sometimes finds nothing",
     "allow an empty critique and check every quote: a critic that must find something invents it",
 )
@@ -169,7 +164,6 @@ def critics(runs: Runs) -> Answer:
 
 @question(
     "programs",
-    "no program",
     "hardly an answer is without a program",
     "look at such an answer, and say in the prompts that the program comes first, in one block",
 )
@@ -183,11 +177,10 @@ def no_program(runs: Runs) -> Answer:
 
 @question(
     "programs",
-    "repeated programs",
     "a repair or a merge is another program than those before",
     "try another model, or attempts of their own: a repair that repeats what failed is a wasted call",
 )
-def repeated(runs: Runs) -> Answer:
+def repeated_programs(runs: Runs) -> Answer:
     """Programs derived from earlier ones, by repairs, revisions and merges, that repeat one of them."""
     same = derived = 0
     for run in runs:
@@ -209,11 +202,10 @@ def _clones(run: AuditedRun) -> int:
 
 @question(
     "calls",
-    "cut-off replies",
     "hardly a reply is cut off at the output limit",
     "raise the output limit: half a text is none, and it is asked for again",
 )
-def cut_replies(runs: Runs) -> Answer:
+def cut_off_replies(runs: Runs) -> Answer:
     outcomes = sum((run.outcomes for run in runs), Counter[Outcome]())
     how = "cut off; every reply counts, second tries too"
     return _share_of(outcomes[Outcome.TRUNCATED], outcomes.total(), "reply", "replies", how)
@@ -229,7 +221,6 @@ def _share_of(number: int, total: int, one: str, several: str, how: str) -> Answ
 
 @question(
     "calls",
-    "outages",
     "every call is answered in its time",
     "look at these passes one by one: what a failing provider sent is not a result",
 )
@@ -239,13 +230,10 @@ def outages(runs: Runs) -> Answer:
     notes = [f"{run.name}: {note}" for run in runs for note in _pauses(run)]
     if unanswered := sum(run.unanswered for run in runs):
         notes.append(f"{many(unanswered, 'call')} never answered")
-    empty = sum(run.outcomes[Outcome.REFUSED] + run.outcomes[Outcome.EMPTY] for run in runs)
-    if empty:
+    if empty := sum(run.outcomes[Outcome.REFUSED] + run.outcomes[Outcome.EMPTY] for run in runs):
         notes.append(f"{many(empty, 'reply', 'replies')} refused or empty")
-    number = Estimate(float(len(notes)))
-    if not notes:
-        return Found("fine", "no pause, no gap, no pass that took far longer than others", number)
-    return Found("look", listed(notes, 4, "; "), number)
+    said = listed(notes, 4, "; ") or "no pause, no gap, no pass that took far longer than others"
+    return Found("look" if notes else "fine", said, Estimate(float(len(notes))))
 
 
 def _pauses(run: AuditedRun) -> Iterator[str]:
@@ -267,8 +255,8 @@ def _pauses(run: AuditedRun) -> Iterator[str]:
 QUESTIONS: tuple[Question, ...] = (
     *OF_PANELS,
     *(leaks, contract, drift, critics),
-    *(no_program, repeated),
-    *(outages, cut_replies),
+    *(no_program, repeated_programs),
+    *(outages, cut_off_replies),
 )
 
 _TONES: dict[str, Tone] = {"alarm": "bad", "look": "warning", "fine": "good", "unknown": "muted"}

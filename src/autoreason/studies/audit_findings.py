@@ -18,7 +18,6 @@ from autoreason.exchange import Outcome
 from autoreason.job_types import Certify, Research
 from autoreason.journal import Journal, RecordedEvent, ReplyText
 from autoreason.programs.assignment import assignments_of
-from autoreason.programs.events import solved_in
 from autoreason.report.numbers import count, percent
 from autoreason.settings import Settings
 from autoreason.stats import Estimate
@@ -35,8 +34,8 @@ from autoreason.tournament.voting import (
 
 
 class NotAudited(InvalidInput):
-    def __init__(self, run: str, why: str, instead: str) -> None:
-        super().__init__(f"run {run} {why}; {instead}")
+    def __init__(self, run: str, why: str) -> None:
+        super().__init__(f"run {run} {why}; audit another, see `autoreason runs`")
         self.why = why
 
 
@@ -134,16 +133,6 @@ class AuditedRun:
     unanswered: int = 0
 
     @property
-    def group(self) -> str:
-        """Runs of one group used the same protocol, panel and author, and are comparable."""
-        settings, author = self.settings, self.settings.models.author
-        if self.programs:
-            strategy = next((each.strategy for each in solved_in(self.story)), settings.job.name)
-            return f"{strategy}, {author}"
-        models = author or ", ".join(settings.models.judges)
-        return f"{settings.protocol}, {count(settings.judges, 'judge')}, {models}"
-
-    @property
     def converged(self) -> bool | None:
         """Whether it ended because A survived often enough in a row; None of programs."""
         return None if self.programs else self.story.status == "converged"
@@ -189,18 +178,17 @@ class AuditedRun:
 
     def _pass_panel(self, recorded: RecordedPass) -> Panel | None:
         """The panel of a pass, which may have stopped before its last judge."""
-        if not recorded.ballots:
+        ballots, verdict, chances = recorded.ballots, recorded.verdict, None
+        if not ballots:
             return None
-        rule, texts = self.settings.voting, tuple(sorted(recorded.ballots[0].order))
-        size, chances = pass_size(self.settings, texts), None
-        if recorded.verdict:
-            size = size.with_code(recorded.verdict.code.values(), texts)
-            invalid = tuple(ballot.seat for ballot in recorded.ballots if not ballot.ranking)
+        rule, texts = self.settings.voting, tuple(sorted(ballots[0].order))
+        size = pass_size(self.settings, texts)
+        if verdict:
+            size = size.with_code(verdict.code.values(), texts)
+            invalid = tuple(ballot.seat for ballot in ballots if not ballot.ranking)
             chances = survival_chances(size, len(texts), rule, invalid) if "A" in texts else None
         asked = size.first_wave(texts, rule)
-        return self._panel(
-            recorded.ballots, recorded.verdict, always_asked=asked, chances_of_a=chances
-        )
+        return self._panel(ballots, verdict, always_asked=asked, chances_of_a=chances)
 
     def _panel(
         self, ballots: Sequence[BallotCast], verdict: Verdict | None, **known: Any
@@ -232,11 +220,9 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     events = journal.events(run)
     story = build_story([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
-        why = "was killed before anything was recorded"
-        raise NotAudited(run, why, "audit another, see `autoreason runs`")
+        raise NotAudited(run, "was killed before anything was recorded")
     if isinstance(story.job, Research) and not story.panels:
-        why = "improves an artifact by a number, and no judge voted in it"
-        raise NotAudited(run, why, f"`autoreason show {run}` has its evidence")
+        raise NotAudited(run, "improves an artifact by a number, and no judge voted in it")
     return [
         AuditedRun(
             name=run,
@@ -310,10 +296,9 @@ class Question(NamedTuple):
     answer: Callable[[Runs], Answer]
 
 
-def question(
-    group: Group, name: str, normal: str, fix: str
-) -> Callable[[Callable[[Runs], Answer]], Question]:
-    return lambda answer: Question(group, name, normal, fix, answer)
+def question(group: Group, normal: str, fix: str) -> Callable[[Callable[[Runs], Answer]], Question]:
+    """A question that is called what its function is."""
+    return lambda answer: Question(group, answer.__name__.replace("_", " "), normal, fix, answer)
 
 
 def find(questions: Sequence[Question], runs: Runs) -> tuple[AuditFinding, ...]:
@@ -328,17 +313,16 @@ def find(questions: Sequence[Question], runs: Runs) -> tuple[AuditFinding, ...]:
         if isinstance(answer, str):
             answer = Found("unknown", answer, Estimate(None, reason=answer))
         assert isinstance(answer, Found)
-        finding = AuditFinding(
-            name=asked.name,
-            group=asked.group,
-            level=answer.level,
-            statement=answer.statement,
-            normal=asked.normal,
-            fix=asked.fix if answer.level in ("alarm", "look") else "",
-            number=answer.number,
-            p_value_adjusted=p,
+        findings.append(
+            AuditFinding(
+                **answer._asdict(),
+                name=asked.name,
+                group=asked.group,
+                normal=asked.normal,
+                fix=asked.fix if answer.level in ("alarm", "look") else "",
+                p_value_adjusted=p,
+            )
         )
-        findings.append(finding)
     return tuple(findings)
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from random import Random
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -242,10 +241,6 @@ class KnowledgeReport(Report):
             *([Section(tables=[Table(columns, [*rows, *rivals], tones=TONES)])] if rows else []),
             Section(sentences=[(label, text) for label, text in sentences if text]),
         ]
-
-    def to_dict(self) -> dict[str, Any]:
-        first = {"conclusion": self.conclusion, "summary": self.summary()}
-        return {**first, **msgspec.to_builtins(self)}
 
 
 def knowledge_report(story: Story) -> KnowledgeReport:

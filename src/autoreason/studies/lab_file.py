@@ -214,8 +214,6 @@ def read_suite(
     `models` are addresses by the names under which the suite leaves models open, and the empty name stands for all
     others; `repeats` takes the place of the suite's own.
     """
-    if repeats is not None and not 1 <= repeats <= MAX_REPEATS:
-        raise InvalidInput(f"`repeats` is {repeats}; give a number from 1 to {MAX_REPEATS}")
     document = MarkedYaml(str(source), read_text(source, "suite"))
     value = document.value
     if repeats is not None and isinstance(value, dict):
@@ -420,19 +418,19 @@ class _SuiteReading:
 
     def _check_measure(self, measure: Measure, compared: Mapping[str, AnyJob]) -> None:
         kinds = {source.job for source in self.sources.values()}
-        what, needs = _NEEDS.get(measure, ""), ""
+        what, contracts = _NEEDS.get(measure, ""), [t.task.contract for t in self.tasks.values()]
+        needs = ""
         if what and _JOBS[what] not in kinds:
             needs = f"tasks of {what}"
         elif measure == "preferred" and kinds:
             needs = "tasks that are all texts"
         elif measure == "converged" and not all(job.is_tournament for job in compared.values()):
             needs = "arms that are all tournaments"
-        elif measure == "kept_contract" and compared:
-            contracts = any(not each.task.contract.empty for each in self.tasks.values())
-            needs = "" if contracts else "a task with a contract"
+        elif measure == "kept_contract" and compared and all(each.empty for each in contracts):
+            needs = "a task with a contract"
         if needs:
             raise InvalidInput(
-                f"{measure} can be measured of {needs} only; choose another `measure`"
+                f"{measure} can only be measured of {needs}; choose another `measure`"
             )
 
 

@@ -64,7 +64,7 @@ WRONG = {
     ),
     "[revised, single]\n": (
         "[revised, single]\n    measure: passed\n",
-        "line 13, column 5: passed can be measured of tasks of problems only",
+        "line 13, column 5: passed can only be measured of tasks of problems",
     ),
     "Explain tides.\n": (
         "{brif: Explain tides.}\n",
@@ -72,15 +72,15 @@ WRONG = {
     ),
     "    arms: [revised, single]\n": (
         "    arms: [revised, single]\n    measure: converged\n",
-        "line 13, column 5: converged can be measured of arms that are all tournaments",
+        "line 13, column 5: converged can only be measured of arms that are all tournaments",
     ),
     "arms: [revised": (
         "measure: kept_contract\n    arms: [revised",
-        "line 12, column 5: kept_contract can be measured of a task with a contract",
+        "line 12, column 5: kept_contract can only be measured of a task with a contract",
     ),
     "comparisons:\n": (
         "measures: [value]\ncomparisons:\n",
-        "line 9, column 12: value can be measured of tasks of research",
+        "line 9, column 12: value can only be measured of tasks of research",
     ),
     "tides: Explain tides.": (
         "tides: {brief: Explain tides., contract: {max_wrds: 9}}",
