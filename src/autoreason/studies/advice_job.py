@@ -137,28 +137,27 @@ class AdviceJob(Job):
             calls = sum(PilotRun.plans(settings)[1].values()) * times + _SPARE_CALLS
             if await is_short(self.context, sub_key(_PILOT, number), calls):
                 return
-            await self._run_pilot(number, settings)
+            context = self.context.within(
+                sub_key(_PILOT, number), lambda _: None, settings=settings
+            )
+            pilot = build_job(PilotRun, context)
+            story = pilot.story
+            try:
+                await run_job(pilot)
+            except PanelFailed as failure:
+                # It says nothing, and the rest goes on.
+                story.apply(RunPaused(status=failure.status, reason=str(failure)))
+            self.emit(
+                PilotFinished(
+                    number=number,
+                    pilot=read_pilot(f"pilot {number}", story),
+                    draft=story.draft.text if story.draft else None,
+                    text=story.text,
+                    origin=story.origin,
+                )
+            )
             if weigh_pilots(pilots_of(self.story)) != "undecided":
                 return
-
-    async def _run_pilot(self, number: int, settings: Settings) -> None:
-        """Run a pilot; one whose panels failed says nothing, and the rest goes on."""
-        context = self.context.within(sub_key(_PILOT, number), lambda _: None, settings=settings)
-        pilot = build_job(PilotRun, context)
-        try:
-            await run_job(pilot)
-        except PanelFailed as failure:
-            pilot.story.apply(RunPaused(status=failure.status, reason=str(failure)))
-        story = pilot.story
-        self.emit(
-            PilotFinished(
-                number=number,
-                pilot=read_pilot(f"pilot {number}", story),
-                draft=story.draft.text if story.draft else None,
-                text=story.text,
-                origin=story.origin,
-            )
-        )
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:

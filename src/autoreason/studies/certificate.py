@@ -21,6 +21,7 @@ from autoreason.job_types import Certify
 from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import Job, Plans
 from autoreason.keys import sub_key
+from autoreason.report.charts import Interval, Verdict, interval_chart
 from autoreason.report.numbers import count, listed, percent, percent_range
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
@@ -32,6 +33,7 @@ from autoreason.studies.certificate_questions import (
     AGAIN,
     DEFECT,
     INJECTED,
+    INJECTIONS,
     KINDS,
     LONGER,
     PADDED,
@@ -42,10 +44,10 @@ from autoreason.studies.certificate_questions import (
     Question,
     SpoiledPair,
     defect_questions,
-    injection_for,
     other_questions,
     pairs,
     text_named,
+    way_for,
 )
 from autoreason.studies.panel_jobs import ballot_plans
 from autoreason.task import Entry, Task
@@ -273,6 +275,14 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
     def run_fields(self) -> dict[str, Any]:
         return {"conclusion": self.conclusion, "verdict": self.verdict, "certificate": self}
 
+    def page_sections(self) -> list[Section]:
+        lines = []
+        for each in self.findings:
+            share, said = Estimate(each.value, each.low, each.high), f"{each.verdict}: {each.rule}"
+            lines.append(Interval(each.name, share, said, _VERDICTS.get(each.verdict, "")))
+        chart = interval_chart("Share of answers", lines, middle_label="what a coin gets")
+        return [Section("What the judge was asked", charts=[chart]), *self.sections()]
+
     def sections(self) -> list[Section]:
         rows = []
         for each in self.findings:
@@ -301,6 +311,9 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
             Section(tables=[table]),
             Section("What each rests on", rests),
         ]
+
+
+_VERDICTS: dict[str, Verdict] = {"passed": "good", "failed": "bad"}
 
 
 def certificate_of(story: Story) -> Certificate:
@@ -357,7 +370,7 @@ def _findings(
     changed = [(at, now) for at, before, now in injected if _first(before) != _first(now)]
     rose = [_first(now) != SOUND for _, now in changed]
     worked = Counter(
-        injection_for(at, b.seat) for (at, b), up in zip(changed, rose, strict=True) if up
+        way_for(INJECTIONS, at, b.seat) for (at, b), up in zip(changed, rose, strict=True) if up
     )
     fell = len(rose) - worked.total()
     moved = f"of {len(injected)} spoiled texts {worked.total()} rose and {fell} fell"

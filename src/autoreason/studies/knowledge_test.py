@@ -38,6 +38,7 @@ from autoreason.knowledge.index import LISTED, Index, Query, retrieve
 from autoreason.knowledge.standing import MIN_GROUPS, Pair
 from autoreason.knowledge.words import is_too_similar
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
+from autoreason.report import charts
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
@@ -241,6 +242,20 @@ class KnowledgeReport(Report):
             *([Section(tables=[Table(columns, [*rows, *rivals], tones=TONES)])] if rows else []),
             Section(sentences=[(label, text) for label, text in sentences if text]),
         ]
+
+    def page_sections(self) -> list[Section]:
+        verdicts: dict[str, charts.Verdict] = {"helps": "good", "harms": "bad"}
+        rows = []
+        for each in self.judges:
+            said, verdict = (
+                f"{points(each.gain)} points: {each.verdict}",
+                verdicts.get(each.verdict),
+            )
+            rows.append(charts.Interval(each.judge, each.gain, said, verdict or ""))
+        sides, show = ("records mislead", "records help"), lambda value: f"{value * 100:+.3g}"
+        title = "How much more often a judge is right with records, in points"
+        chart = charts.interval_chart(title, rows, sides=sides, middle=0.0, scale=None, show=show)
+        return [Section("What records do", charts=[chart]), *self.sections()]
 
 
 def knowledge_report(story: Story) -> KnowledgeReport:

@@ -21,7 +21,7 @@ from autoreason.stats.shares import clustered_share
 from autoreason.studies.audit import has_drifted
 from autoreason.studies.audit_panels import invalid_level
 from autoreason.studies.lab_comparisons import ArmValues, cluster, figure
-from autoreason.studies.lab_suite import SHARES, CellResult, Measure, Suite, draft_settings
+from autoreason.studies.lab_suite import SHARES, Measure, Suite, draft_settings
 
 _FEW_SURVIVALS = 0.2
 _Seen = Iterator[tuple[bool, bool | None]]
@@ -190,6 +190,9 @@ def describe_arm(
     contests = [each for each in cells.values() if each.words_by_pass and each.trajectory]
     at_limit = list(values.at_limit(arm).values())
     is_contest = suite.arms[arm].settings.job.is_tournament
+    ended = [*contests, *at_limit] if is_contest else []
+    ends = [len(each.trajectory) for each in ended if each.status == "converged"]
+    lengths = [each.words_by_pass for each in contests]
     return LabArm(
         arm=arm,
         cells=len(everything),
@@ -200,8 +203,14 @@ def describe_arm(
         verdicts=dict(Counter(each.verdict for each in judged if each.passed is not None)),
         spent=reduce(Spent.joined, (each.spent for each in everything), Spent()),
         quality=_quality(arm, values, quality_by),
-        converged_by_pass=_converged_by_pass([*contests, *at_limit]) if is_contest else (),
-        words_by_pass=_words_by_pass(contests),
+        converged_by_pass=tuple(
+            sum(end <= n for end in ends) / len(ended)
+            for n in range(1, max((len(each.trajectory) for each in ended), default=0) + 1)
+        ),
+        words_by_pass=tuple(
+            fmean(each[min(n, len(each) - 1)] for each in lengths)
+            for n in range(max(map(len, lengths), default=0))
+        ),
         failures=diagnose(suite, arm, values),
     )
 
@@ -250,20 +259,6 @@ def _quality(arm: str, values: ArmValues, by: Measure | Literal[""]) -> float | 
         found = [values.preferences(arm, other, arms) for other in arms if other != arm]
         known = [(1 + preference) / 2 for each in found for preference in each.values()]
     return fmean(known) if known else None
-
-
-def _converged_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
-    longest = max((len(each.trajectory) for each in cells), default=0)
-    ends = [len(each.trajectory) for each in cells if each.status == "converged"]
-    return tuple(sum(end <= n for end in ends) / len(cells) for n in range(1, longest + 1))
-
-
-def _words_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
-    longest = max((len(each.words_by_pass) for each in cells), default=0)
-    return tuple(
-        fmean(each.words_by_pass[min(n, len(each.words_by_pass) - 1)] for each in cells)
-        for n in range(longest)
-    )
 
 
 def share(shares: Mapping[str, Estimate], name: str) -> Figure | None:
@@ -317,12 +312,10 @@ def arm_notes(arms: Sequence[LabArm], quality_by: str, clusters: str) -> Iterato
 
 
 def passes_sections(arms: Sequence[LabArm]) -> Iterator[Section]:
-    converged = {each.arm: each.converged_by_pass for each in arms if each.converged_by_pass}
-    lengths = {each.arm: each.words_by_pass for each in arms if each.words_by_pass}
-    if converged:
-        title = "Share of tournaments that have converged, by pass"
+    title = "Share of tournaments that have converged, by pass"
+    if converged := {each.arm: each.converged_by_pass for each in arms if each.converged_by_pass}:
         yield _by_pass("Convergence", title, converged, percent, 1)
-    if lengths:
+    if lengths := {each.arm: each.words_by_pass for each in arms if each.words_by_pass}:
         yield _by_pass("Length", "Words of the text after each pass", lengths, decimal, 0)
 
 

@@ -14,7 +14,7 @@ from autoreason.journal import Journal
 from autoreason.keys import PAIR, Key, pass_key, try_key
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
-from autoreason.story import RecordedPanel, Story
+from autoreason.story import Story
 from autoreason.studies.panel_jobs import votes
 
 Format = Literal["text", "chat"]
@@ -144,9 +144,10 @@ def find_pairs(
         duels = _duels(panels)
         result.runs += 1
         result.panels += len(panels)
-        ended = [each.decided for each in story.passes if each.ballots]
-        ended += [each.decided for each in story.panels.values()]
-        result.undecided += sum(bool(each and each.verdict is None) for each in ended)
+        ended = [*(each.decided for each in story.passes if each.ballots)]
+        finished = [each.decided for each in story.panels.values()]
+        undecided = [each and each.verdict is None for each in (*ended, *finished)]
+        result.undecided += sum(map(bool, undecided))
         result.undecided += bool(story.playoff and story.playoff.winner is None)
         result.merged += sum(len(duel.stages) - 1 for duel in duels)
         prompt = prompt_of(story) if duels else ""
@@ -184,8 +185,16 @@ def find_pairs(
 
 
 def _panels(story: Story) -> Iterator[_Panel]:
-    entries = story.task.entries if story.task else ()
-    yield from _panels_of_passes(story)
+    entries, incumbent = story.task.entries if story.task else (), "draft"
+    for passed in story.passes:
+        decided = passed.decided
+        texts = {"A": _NamedText(incumbent, passed.incumbent)}
+        for slot, candidate in passed.candidates.items():
+            texts[slot] = _NamedText(f"pass {passed.number} {slot}", candidate.text)
+        if decided and decided.winner:
+            if decided.verdict:
+                yield _Panel(pass_key(passed.number), texts, decided.winner, passed.ballots)
+            incumbent = texts[decided.winner].name
     if story.playoff and story.playoff.winner:
         texts = {each.name: _NamedText(each.name, each.text) for each in story.playoff.texts}
         yield _Panel("playoff", texts, story.playoff.winner, story.playoff_ballots)
@@ -194,27 +203,11 @@ def _panels(story: Story) -> Iterator[_Panel]:
             judged = [each for each in entries if each.stage in ("", stage)]
             texts = {each.name: _NamedText(each.name, each.text) for each in story.incumbents}
             texts |= {each.name: _NamedText(each.name, each.text) for each in judged}
-            yield _Panel(stage, texts, recorded.verdict.winner, _one_per_judge(recorded))
-
-
-def _one_per_judge(panel: RecordedPanel) -> list[BallotCast]:
-    """A judge who saw two texts both ways round has one vote, and none where the order decided it."""
-    if Key.parse(panel.stage).head != PAIR:
-        return panel.ballots
-    return [panel.ballots[2 * vote.judge] for vote in votes(panel.ballots) if vote.winner]
-
-
-def _panels_of_passes(story: Story) -> Iterator[_Panel]:
-    incumbent = "draft"
-    for recorded in story.passes:
-        number, decided = recorded.number, recorded.decided
-        texts = {"A": _NamedText(incumbent, recorded.incumbent)}
-        for slot, candidate in recorded.candidates.items():
-            texts[slot] = _NamedText(f"pass {number} {slot}", candidate.text)
-        if decided and decided.winner:
-            if decided.verdict:
-                yield _Panel(pass_key(number), texts, decided.winner, recorded.ballots)
-            incumbent = texts[decided.winner].name
+            ballots = recorded.ballots
+            if Key.parse(stage).head == PAIR:
+                # A judge who saw two texts both ways round has one vote, and none where the order decided it.
+                ballots = [ballots[2 * vote.judge] for vote in votes(ballots) if vote.winner]
+            yield _Panel(stage, texts, recorded.verdict.winner, ballots)
 
 
 def _duels(panels: Iterable[_Panel]) -> list[_Duel]:

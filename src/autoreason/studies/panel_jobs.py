@@ -226,21 +226,23 @@ class PairwisePanel(PanelJob):
             attempt_stage(sub_key(PAIR, at), attempt): pair
             for at, pair in enumerate(combinations(texts, 2), 1)
         }
+        # Judge by judge both ways round; every other judge begins with the second text.
         seats = [
-            cast_ballot(self.context, stage, seat, order, texts, judge=seat // 2)
+            cast_ballot(
+                self.context,
+                stage,
+                seat,
+                pair[:: -1 if seat % 4 in (1, 2) else 1],
+                texts,
+                judge=seat // 2,
+            )
             for stage, pair in stages.items()
-            for seat, order in enumerate(_orders(pair, self.settings.judges))
+            for seat in range(2 * self.settings.judges)
         ]
         await use_in_order(seats, self.emit)
         for stage in stages:
             pair_votes = votes(self.story.panels[stage].ballots)
             self.emit(PanelDecided(stage=stage, verdict=pair_verdict(pair_votes)))
-
-
-def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
-    """Judge by judge both ways round; every other judge begins with the second text."""
-    back = (pair[1], pair[0])
-    return [order for judge in range(judges) for order in ((pair, back), (back, pair))[judge % 2]]
 
 
 def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], list[PairVote]]:

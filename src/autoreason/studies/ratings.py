@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
+from autoreason.report.charts import Interval, interval_chart
 from autoreason.report.numbers import (
     UNKNOWN,
     agreement,
@@ -158,6 +159,21 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
 
     def names(self) -> tuple[str, ...]:
         return tuple(text.name for task in self.tasks for text in task.texts)
+
+    def page_sections(self) -> list[Section]:
+        charts = []
+        for task in self.tasks:
+            last, places = len(task.texts), [(each.name, each.mean_place) for each in task.texts]
+            rows = [Interval(name, place, interval(place, 1)) for name, place in places]
+            axis: dict[str, Any] = {
+                "middle": (1 + last) / 2,
+                "scale": (1, last),
+                "show": "{:g}".format,
+            }
+            sides = ("first for everybody", "last for everybody")
+            charts.append(interval_chart(f"Mean place, {task.title}", rows, sides=sides, **axis))
+        shown = [Section("Which text people place first", charts=charts)]
+        return [*shown, *self.sections()]
 
     def sections(self) -> list[Section]:
         opened = self.opened.astimezone(UTC)

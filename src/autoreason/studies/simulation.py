@@ -26,6 +26,7 @@ from autoreason.fields import read_docs
 from autoreason.jobs.context import JobContext
 from autoreason.keys import Key
 from autoreason.prompts import PromptSet
+from autoreason.report import charts
 from autoreason.report.numbers import UNKNOWN, count, interval, listed, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
@@ -245,7 +246,7 @@ def play_all(
 ) -> Outcomes:
     """So many runs, one after the other, each with its own seed and luck."""
     luck = RandomDraws(seed, runs).cached()
-    results = [play(world, settings, luck, row, budget) for row in range(runs)]
+    results = (play(world, settings, luck, row, budget) for row in range(runs))
     return Outcomes(*map(np.array, zip(*results, strict=True)))
 
 
@@ -255,8 +256,14 @@ def play(
     """One run as `Outcomes` has it; within a budget, the longest whose playoff and confirmation fit into it."""
     cast, tournament = tournament_of(world, settings, luck, row)
     if budget is not None and cast.calls.total() > budget:
+        # The most passes, one at least, after which draft, passes and last panels are within the budget.
+        calls, displaced, within = cast.calls[0], 0, 1
+        for number, winner in enumerate(tournament.story.trajectory, 1):
+            calls += cast.calls[number]
+            displaced += winner != "A"
+            after = settings.playoff + settings.confirmation if displaced else 0
+            within = number if calls + after <= budget else within
         # The same luck again: the passes it has room for come out as they did.
-        within = _passes_within(budget, settings, cast, tournament)
         cast, tournament = tournament_of(world, replace(settings, passes=within), luck, row)
     story = tournament.story
     incumbents = [cast.quality(incumbent.text) for incumbent in story.incumbents]
@@ -283,18 +290,6 @@ def tournament_of(
     tournament.share_changed = cast.share_changed
     asyncio.run(tournament.run())
     return cast, tournament
-
-
-def _passes_within(budget: int, settings: Settings, cast: Cast, tournament: Tournament) -> int:
-    """The most passes, one at least, after which draft, passes and last panels are within the budget."""
-    calls, displaced, within = cast.calls[0], 0, 1
-    for number, winner in enumerate(tournament.story.trajectory, 1):
-        calls += cast.calls[number]
-        displaced += winner != "A"
-        after = settings.playoff + settings.confirmation if displaced else 0
-        if calls + after <= budget:
-            within = number
-    return within
 
 
 NAMES: tuple[Protocol, ...] = ("paper", "robust")
@@ -413,6 +408,18 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
             ("Wrongly", "of the other runs, those confirmed to have one too"),
         ]
         return [*sections, Section(sentences=notes)]
+
+    def page_sections(self) -> list[Section]:
+        lines = [(f"{cell.protocol} in {cell.world}", cell.summary.quality) for cell in self.cells]
+        rows = [
+            charts.Interval(name, Estimate(found.value, found.low, found.high), str(found))
+            for name, found in lines
+        ]
+        sides, title = ("worse than the first draft", "better"), "Quality of the text delivered"
+        chart = charts.interval_chart(
+            title, rows, sides=sides, middle=0.0, scale=None, show="{:.2g}".format
+        )
+        return [Section("What each protocol delivers", charts=[chart]), *self.sections()]
 
     def best_protocols(self) -> list[str]:
         """The protocols that lead by more than chance, world by world, corrected for every pair in every world."""
