@@ -147,14 +147,18 @@ class Accepted(Interruption):
 
 def plainly(error: Exception) -> str:
     """msgspec's `Expected int, got str - at $.max_words` as a sentence about the key."""
-    what, _, where = str(error).partition(" - at `$.")
-    key = where.rstrip("`")
-    if not key:
-        return what
+    what, _, where = str(error).partition(" - at `$")
+    key = where.strip(".`")
+    if found := _FIELD.fullmatch(what):
+        inside = f" in `{key}`" if key else ""
+        return f"{'there is no' if found[1] else 'unknown key'} {found[2]}{inside}"
     if what.startswith("Expected "):
         plain = re.sub("`([^`]+?)(?: [|] null)?`", _type_names, what.removeprefix("Expected "))
-        return f"`{key}` must be {plain.replace(', got ', ', not ')}"
-    return f"`{key}`: {what[0].lower()}{what[1:]}"
+        return f"{f'`{key}`' if key else 'it'} must be {plain.replace(', got ', ', not ')}"
+    return f"`{key}`: {what[0].lower()}{what[1:]}" if key else what
+
+
+_FIELD = re.compile(r"Object (?:(missing required)|contains unknown) field (`.+`)")
 
 
 def _type_names(found: re.Match[str]) -> str:

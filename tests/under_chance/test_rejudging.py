@@ -18,7 +18,8 @@ def drawn_decisions(rng: np.random.Generator, passes: int, judges: int) -> list[
     found = []
     for number in range(passes):
         was, now = (verdict_of(random_rankings(rng, judges, 3)) for _ in range(2))
-        found.append(Decision(f"pass {number}", was.winner, now.winner, was, now))
+        changed = was.winner != now.winner
+        found.append(Decision(f"pass {number}", was.winner, now.winner, was, now, changed))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, fsum
 from pathlib import Path
@@ -90,10 +90,10 @@ class AbPlan(Report):
             ("Drawn", f"{sum(arm.chosen == 'random' for arm in self.arms)} of them at random"),
         ]
         if self.unchanged:
-            only = (
+            why = (
                 "the run delivered its first draft: its gain is 0, and the other texts were dropped"
             )
-            sentences.insert(0, ("Unchanged", only))
+            sentences.insert(0, ("Unchanged", why))
         if self.broken:
             texts = f"{len(self.broken)} of {count(len(self.arms), 'text')}"
             breaks = "breaks" if len(self.broken) == 1 else "break"
@@ -107,11 +107,10 @@ class AbPlan(Report):
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / FILE).exists():
             raise InvalidInput(f"{folder} has a plan already; name another folder")
+        rows = [(arm.code, None, None) for arm in self.arms]
         files = {
             folder / FILE: msgspec.json.format(msgspec.json.encode(self)).decode(),
-            folder / RESULTS: to_csv(
-                ("code", "n", "count"), [(arm.code, None, None) for arm in self.arms]
-            ),
+            folder / RESULTS: to_csv(("code", "n", "count"), rows),
             **{folder / f"{arm.code}.md": arm.text for arm in self.arms},
         }
         for path, text in files.items():
@@ -137,15 +136,10 @@ def plan_of(
     picked = origins[: arms - drawn]
     chosen = [*picked, *rng.sample(origins[len(picked) :], drawn)]
     codes = draw_codes(arms, texts.values(), rng)
-    found = [
-        Arm(
-            code=code,
-            text=texts[origin],
-            origin=origin,
-            chosen="ab" if origin in picked else "random",
-        )
-        for code, origin in zip(codes, chosen, strict=True)
-    ]
+    found = []
+    for code, origin in zip(codes, chosen, strict=True):
+        how: Chosen = "ab" if origin in picked else "random"
+        found.append(Arm(code=code, text=texts[origin], origin=origin, chosen=how))
     delivered = found[0].code
     try:
         if not (0 < base < 1 and lift > 0 and base * (1 + lift) < 1):
@@ -292,12 +286,11 @@ class AbReport(Report):
 
     def sections(self) -> list[Section]:
         if self.is_unequal:
-            split = ("Split", f"unequal ({p_statement(self.mismatch)})")
-            sizes = [(arm.code, f"{arm.n:,}") for arm in self.arms]
-            return [
-                Section(tables=[Table([*words("code"), *figures("n")], sizes)]),
-                Section(sentences=[split]),
-            ]
+            split = f"unequal ({p_statement(self.mismatch)})"
+            sizes = Table(
+                [*words("code"), *figures("n")], [(arm.code, f"{arm.n:,}") for arm in self.arms]
+            )
+            return [Section(sentences=[("Split", split)], tables=[sizes])]
         is_expected = any(arm.shrunken is not None for arm in self.arms)
         measured = ["n", "rate (95 %)", f"points over {self.control}", *["expected"] * is_expected]
         columns = [*words("code"), Column("text", figures=False, least=24), *words("from")]
@@ -315,10 +308,24 @@ class AbReport(Report):
             )
             for arm in self.arms
         ]
+        least, most = min(arm.n for arm in self.arms), max(arm.n for arm in self.arms)
+        split = (
+            f"{least:,} to {most:,} readers of a text, uneven and not alarming "
+            f"({p_statement(self.mismatch)} however often you look; the limit is {_MISMATCH})"
+        )
+        expected = (
+            "rates drawn towards their mean by how few they rest on, and by how far texts of other tests in the "
+            "folder truly differ: winners are lucky"
+        )
+        if self.comparisons < _COMPARISONS:
+            expected = (
+                f"unknown: to know how far texts truly differ takes {_COMPARISONS} comparisons in other tests of a "
+                f"folder (`--knowledge`; a test of four texts has three), and there are {self.comparisons:,}"
+            )
         sentences = [
-            ("Split", self._split),
+            ("Split", split if least < most else f"{most:,} readers of each text"),
             ("Intervals", "of differences hold however often you look, for all texts together"),
-            ("Expected", self._expected_how),
+            ("Expected", expected),
         ]
         if self.appended:
             again = f"; {self.replaced:,} of an earlier report replaced" if self.replaced else ""
@@ -351,28 +358,6 @@ class AbReport(Report):
         )
         return [Section("What the test shows", charts=[chart]), *self.sections()]
 
-    @property
-    def _split(self) -> str:
-        least, most = min(arm.n for arm in self.arms), max(arm.n for arm in self.arms)
-        if least == most:
-            return f"{most:,} readers of each text"
-        return (
-            f"{least:,} to {most:,} readers of a text, uneven and not alarming "
-            f"({p_statement(self.mismatch)} however often you look; the limit is {_MISMATCH})"
-        )
-
-    @property
-    def _expected_how(self) -> str:
-        if self.comparisons >= _COMPARISONS:
-            return (
-                "rates drawn towards their mean by how few they rest on, and by how far texts of other tests in the "
-                "folder truly differ: winners are lucky"
-            )
-        return (
-            f"unknown: to know how far texts truly differ takes {_COMPARISONS} comparisons in other tests of a folder "
-            f"(`--knowledge`; a test of four texts has three), and there are {self.comparisons:,}"
-        )
-
 
 def report_of(
     plan: AbPlan,
@@ -402,7 +387,13 @@ def report_of(
         for arm in plan.arms
         for number, n in [counts[arm.code]]
     ]
-    standings = find_standings([*records, *_other_tests(known, group, metric)])
+    tests = [
+        replace(each, result=replace(each.result, metric=metric), verdict=None, score=None)
+        for each in known
+        if each.group not in ("", group) and each.chosen != "picked"
+        if each.result and each.result.metric.casefold() == metric.casefold()
+    ]
+    standings = find_standings([*records, *tests])
     others = (each for record, each in standings if record.group != group and each.n)
     comparisons = round(fsum(1 - 1 / each.size for each in others))
     shrunken = {
@@ -470,11 +461,3 @@ def read_results(path: Path) -> dict[str, tuple[int, int]]:
             )
         counts[code.upper()] = (found, n)
     return counts
-
-
-def _other_tests(known: Iterable[Record], group: str, metric: str) -> Iterator[Record]:
-    for each in known:
-        result = each.result
-        is_other = each.group not in ("", group) and each.chosen != "picked"
-        if is_other and result and result.metric.casefold() == metric.casefold():
-            yield replace(each, result=replace(result, metric=metric), verdict=None, score=None)

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.contract import count_words
 from autoreason.errors import PanelFailed
@@ -111,13 +112,6 @@ _SPARE_CALLS = 2
 """Kept for requests of a pilot that have to be repeated."""
 
 
-class Advice(Struct, frozen=True, kw_only=True):
-    ending: Ending
-    reason: str
-    judge: tuple[CertificateFinding, ...] = ()
-    pilots: tuple[Pilot, ...] = ()
-
-
 class AdviceJob(Job):
     """Measures whether a tournament is worth its calls for this brief, and what else would do."""
 
@@ -129,11 +123,11 @@ class AdviceJob(Job):
             await run_job(check)
             right, read = read_answers(check.story)
             self.emit(JudgeChecked(right=right, read=read))
-            if not find_fault(_findings(self.story)):
+            if not find_fault(judge_findings(right, read)):
                 await self._run_pilots()
         advice = advice_of(self.story)
         text, origin = _text(self.story, advice)
-        return self.finish(f"{advice.ending}: {advice.reason}", text, origin)
+        return self.finish(advice.conclusion, text, origin)
 
     async def _run_pilots(self) -> None:
         settings = pilot_settings(self.settings)
@@ -143,28 +137,27 @@ class AdviceJob(Job):
             calls = sum(PilotRun.plans(settings)[1].values()) * times + _SPARE_CALLS
             if await is_short(self.context, sub_key(_PILOT, number), calls):
                 return
-            await self._run_pilot(number, settings)
+            context = self.context.within(
+                sub_key(_PILOT, number), lambda _: None, settings=settings
+            )
+            pilot = build_job(PilotRun, context)
+            story = pilot.story
+            try:
+                await run_job(pilot)
+            except PanelFailed as failure:
+                # It says nothing, and the rest goes on.
+                story.apply(RunPaused(status=failure.status, reason=str(failure)))
+            self.emit(
+                PilotFinished(
+                    number=number,
+                    pilot=read_pilot(f"pilot {number}", story),
+                    draft=story.draft.text if story.draft else None,
+                    text=story.text,
+                    origin=story.origin,
+                )
+            )
             if weigh_pilots(pilots_of(self.story)) != "undecided":
                 return
-
-    async def _run_pilot(self, number: int, settings: Settings) -> None:
-        """Run a pilot; one whose panels failed says nothing, and the rest goes on."""
-        context = self.context.within(sub_key(_PILOT, number), lambda _: None, settings=settings)
-        pilot = build_job(PilotRun, context)
-        try:
-            await run_job(pilot)
-        except PanelFailed as failure:
-            pilot.story.apply(RunPaused(status=failure.status, reason=str(failure)))
-        story = pilot.story
-        self.emit(
-            PilotFinished(
-                number=number,
-                pilot=read_pilot(f"pilot {number}", story),
-                draft=story.draft.text if story.draft else None,
-                text=story.text,
-                origin=story.origin,
-            )
-        )
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
@@ -234,30 +227,28 @@ def pilots_of(story: Story) -> tuple[Pilot, ...]:
     return tuple(each.pilot for each in story.of(PilotFinished))
 
 
-def advice_of(story: Story) -> Advice:
+def advice_of(story: Story) -> AdviceReport:
+    """The advice itself; the command that goes on is added by `advice_report`."""
     assert story.task is not None
     assert story.settings is not None
     if instead := story.settings.job_as(Advise).instead:
         exists = {"research": "a number measures the result", "solve": "tests decide"}[instead]
-        return Advice(ending="research", reason=f"{exists}, so no judge is needed")
+        return AdviceReport(advice="research", reason=f"{exists}, so no judge is needed")
     if asks_for_fact(story.task):
         reason = "the brief asks for a fact, which is right or wrong: no vote makes it truer"
-        return Advice(ending="one draft", reason=reason)
+        return AdviceReport(advice="one draft", reason=reason)
     if is_too_dear(story.settings):
         calls, whole = calls_for(story.settings, MIN_PILOTS), run_calls(story.settings)
         reason = (
             f"pilots that can decide take {calls} calls, and the run itself about {whole}; run it, and its "
             "confirmation says whether fresh judges prefer the result"
         )
-        return Advice(ending="undecided", reason=reason)
-    judge, pilots = _findings(story), pilots_of(story)
-    ending, reason = conclude(judge, pilots)
-    return Advice(ending=ending, reason=reason, judge=judge, pilots=pilots)
-
-
-def _findings(story: Story) -> tuple[CertificateFinding, ...]:
+        return AdviceReport(advice="undecided", reason=reason)
     (checked,) = story.of(JudgeChecked)
-    return judge_findings(checked.right, checked.read)
+    judge, pilots = judge_findings(checked.right, checked.read), pilots_of(story)
+    ending, reason = conclude(judge, pilots)
+    ratio = likelihood_ratio(pilots) if pilots else None
+    return AdviceReport(advice=ending, reason=reason, judge=judge, pilots=pilots, ratio=ratio)
 
 
 def conclude(
@@ -271,22 +262,18 @@ def conclude(
 
 
 def _weigh(pilots: Sequence[Pilot], noun: str, least: int) -> tuple[Ending, str]:
-    votes = describe_pilots(pilots, noun)
-    match weigh_pilots(pilots, least):
-        case "run_it":
-            return "run it", votes
-        case "do_not":
-            return "one draft", votes
-        case _:
-            return "undecided", f"{votes}, which decides nothing"
+    votes, verdict = describe_pilots(pilots, noun), weigh_pilots(pilots, least)
+    if verdict == "undecided":
+        return "undecided", f"{votes}, which decides nothing"
+    return "run it" if verdict == "run_it" else "one draft", votes
 
 
-def _text(story: Story, advice: Advice) -> tuple[str | None, str]:
+def _text(story: Story, advice: AdviceReport) -> tuple[str | None, str]:
     """The text to go on from, that of the pilot whose result most judges prefer, and where it comes from."""
     if asked := [each for each in advice.pilots if each.judges]:
         best = max(asked, key=lambda each: each.prefer / each.judges)
         ended = next(each for each in story.of(PilotFinished) if each.pilot == best)
-        if advice.ending != "one draft":
+        if advice.advice != "one draft":
             return ended.text, f"{best.name}: {ended.origin}"
         if ended.draft is not None:
             return ended.draft, f"{best.name}: draft"
@@ -318,8 +305,8 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     heading: ClassVar[str] = "Advice"
     advice: Ending
     reason: str
-    command: str
-    command_note: str
+    command: str = ""
+    command_note: str = ""
     price: Price | None = None
     """None where nothing more is to be paid for, or it is not known."""
     notes: tuple[str, ...] = ()
@@ -356,18 +343,18 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
             cost = "no call made here says what they cost"
             if self.price.cost is not None:
                 cost = f"{money(self.price.cost)} at what calls cost here"
-            rows.append(
-                ("Price", f"about {count(self.price.calls, 'call')} for such a brief; {cost}")
-            )
+            calls = count(self.price.calls, "call")
+            rows.append(("Price", f"about {calls} for such a brief; {cost}"))
         rows += [("Note", note) for note in self.notes]
-        return [
-            Section(f"Next, {self.command_note}", text=self.command),
-            *([Section(sentences=rows)] if rows else []),
-            *self._measured(),
-            *self._errors(),
+        parts = [
+            Section("", rows),
+            Section("What was measured", self._measured()),
+            self._errors(),
         ]
+        shown = [each for each in parts if each.sentences or each.tables]
+        return [Section(f"Next, {self.command_note}", text=self.command), *shown]
 
-    def _measured(self) -> list[Section]:
+    def _measured(self) -> list[tuple[str, str]]:
         rows: list[tuple[str, str]] = []
         if self.judge:
             found = [f"{each.name} {each.verdict}: {each.statement}" for each in self.judge]
@@ -387,9 +374,9 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
             )
             rows.append((f"{self.noun.capitalize()}s", weight))
             rows += [(each.name, each.note) for each in self.pilots if each.note]
-        return [Section("What was measured", rows)] if rows else []
+        return rows
 
-    def _errors(self) -> list[Section]:
+    def _errors(self) -> Section:
         said: list[tuple[str, str]] = []
         if self.judge:
             coin, good, first = map(percent, map(chance_to_fail, (0.5, 0.8, 0.5), (0, 0, 1)))
@@ -398,20 +385,14 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
                 f"one who always takes the text shown first in {first}"
             )
             said.append(("Judge", fails))
-        heads = ("judges who prefer the result", "run it", "do not", "undecided")
+        heads = figures("judges who prefer the result", "run it", "do not", "undecided")
         rows = [
             tuple(map(percent, (each.share, each.run_it, each.do_not, each.undecided)))
             for each in self.operating_lines
         ]
-        at_most = " at most" if self.noun == "pilot" else ""
-        ends = Table(figures(*heads), rows, count(self.pilot_limit, self.noun) + at_most)
-        if not said and not rows:
-            return []
-        return [Section("How often such advice is given", said, [ends] if rows else [])]
-
-
-def _lines(judges: Sequence[int], first_look: int = MIN_PILOTS) -> tuple[OperatingLine, ...]:
-    return tuple(operating_line(share, judges, first_look) for share in SHARES)
+        title = count(self.pilot_limit, self.noun) + (" at most" * (self.noun == "pilot"))
+        tables = [Table(heads, rows, title)] if rows else []
+        return Section("How often such advice is given", said, tables)
 
 
 def spent_by_role(journal: Journal, run: str) -> dict[str, Spent]:
@@ -427,25 +408,21 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
     assert task is not None
     assert settings is not None
     advice = advice_of(story)
-    command, note = _command(run, advice.ending, story, settings)
-    notes = notes_on(task) if advice.judge else []
     pilots = len(advice.pilots)
-    if advice.ending != "undecided":
+    if advice.advice != "undecided":
         pilots = max(pilots, max_pilots(settings))
-    if advice.ending == "one draft" and advice.pilots:
-        notes.append(_NOT_MEASURED)
-    return AdviceReport(
-        advice=advice.ending,
-        reason=advice.reason,
+    judges, shares = (JUDGES,) * pilots, SHARES if advice.pilots else ()
+    command, note = _command(run, advice.advice, story, settings)
+    notes = notes_on(task) if advice.judge else []
+    notes += [_NOT_MEASURED] if advice.advice == "one draft" and advice.pilots else []
+    return replace(
+        advice,
         command=command,
         command_note=note,
-        price=_price(advice.ending, settings, spent),
+        price=_price(advice.advice, settings, spent),
         notes=tuple(notes),
-        judge=advice.judge,
-        pilots=advice.pilots,
-        ratio=likelihood_ratio(advice.pilots) if advice.pilots else None,
         pilot_limit=pilots,
-        operating_lines=_lines((JUDGES,) * pilots) if advice.pilots else (),
+        operating_lines=tuple(operating_line(share, judges) for share in shares),
     )
 
 
@@ -482,15 +459,13 @@ def _model_options(settings: Settings) -> str:
 
 
 def _price(ending: Ending, settings: Settings, spent: Mapping[str, Spent]) -> Price | None:
-    match ending:
-        case "run it":
-            plan: Plan = Tournament.plans(settings)[1]
-            # It goes on from a text that is there.
-            plan = {**plan, "author": plan.get("author", 0) - 1}
-        case "one draft":
-            plan = Single.plans(settings)[1]
-        case _:
-            return None
+    if ending not in ("run it", "one draft"):
+        return None
+    plan: Plan = Single.plans(settings)[1]
+    if ending == "run it":
+        # It goes on from a text that is there.
+        plan = Tournament.plans(settings)[1]
+        plan = {**plan, "author": plan.get("author", 0) - 1}
     total: Decimal | None = Decimal(0)
     for role, calls in plan.items():
         took = spent.get(role, Spent())
@@ -516,23 +491,21 @@ def recorded_advice(
     ending, reason = _weigh(pilots, "run", _LEAST_RUNS)
     asked = [each.judges for each in pilots if each.judges]
     strategy = " --strategy single" if ending == "one draft" else ""
-    command = f"autoreason run {_NO_BRIEF} {_model_options(settings)}{strategy}"
-    does = "for the next brief of this kind"
+    models = _model_options(settings)
+    command = f"autoreason run {_NO_BRIEF} {models}{strategy}", "for the next brief of this kind"
     if ending == "undecided":
-        command = f"autoreason advise {_NO_BRIEF} {_model_options(settings)}"
-        does = "which measures it on a brief"
-    if ending == "one draft":
-        notes = (*notes, _NOT_MEASURED)
+        command = f"autoreason advise {_NO_BRIEF} {models}", "which measures it on a brief"
+    shares = SHARES if len(asked) >= _LEAST_RUNS else ()
     return AdviceReport(
         advice=ending,
         reason=reason,
-        command=command,
-        command_note=does,
+        command=command[0],
+        command_note=command[1],
         price=_price(ending, settings, spent),
-        notes=notes,
+        notes=(*notes, _NOT_MEASURED) if ending == "one draft" else notes,
         pilots=tuple(pilots),
         ratio=likelihood_ratio(pilots),
         pilot_limit=len(asked),
-        operating_lines=_lines(asked, len(asked)) if len(asked) >= _LEAST_RUNS else (),
+        operating_lines=tuple(operating_line(share, asked, len(asked)) for share in shares),
         noun="run",
     )

@@ -344,7 +344,6 @@ class PilotFinished(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        votes = (
-            f"{self.pilot.prefer} of {count(self.pilot.judges, 'fresh judge')} prefer the result"
-        )
+        judges = count(self.pilot.judges, "fresh judge")
+        votes = f"{self.pilot.prefer} of {judges} prefer the result"
         return f"pilot {self.number}: {self.pilot.note or votes}"

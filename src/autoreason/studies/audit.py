@@ -21,7 +21,6 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, Tone, words
 from autoreason.stats import Estimate
 from autoreason.stats.shares import share
-from autoreason.studies import audit_panels
 from autoreason.studies.audit_findings import (
     GROUPS,
     LEVELS,
@@ -40,9 +39,11 @@ from autoreason.studies.audit_findings import (
     question,
     share_level,
 )
+from autoreason.studies.audit_panels import OF_PANELS
 from autoreason.tournament.voting import is_revision
 
 _SHINGLE = 3
+"""Words in a row that count as kept together."""
 _FEW, _MANY = 0.05, 0.2
 _FIRST_STAGES = ("draft", "attempt/")
 """Stages that write a program without knowing another."""
@@ -60,33 +61,30 @@ def _challengers(runs: Runs) -> Iterator[tuple[AuditedRun, str, str]]:
 
 @question(
     "texts",
-    "leaks",
     "no candidate mentions how it was written, else judging is not blind",
     "let authors send notes apart from the text, and send texts that give themselves away back",
 )
 def leaks(runs: Runs) -> Answer:
-    leaking: dict[str, list[bool]] = {"revision": [], "synthesis": []}
-    example = ""
+    leaking: dict[bool, list[str]] = {True: [], False: []}
     for run, slot, text in _challengers(runs):
         # What the task says itself gives nothing away.
         passages = find_leaks(text, run.task.brief, run.task.facts or "", run.task.draft or "")
-        leaking["revision" if is_revision(slot) else "synthesis"].append(bool(passages))
-        example = example or (passages[0] if passages else "")
+        leaking[is_revision(slot)].append(passages[0] if passages else "")
     every = [each for kind in leaking.values() for each in kind]
     if not every:
         return "no texts were kept"
-    number = share(sum(every), len(every))
+    number = share(sum(map(bool, every)), len(every))
     if not any(every):
         return Found("fine", f"none of {many(len(every), 'challenger')} gives itself away", number)
-    plural = {"revision": "revisions", "synthesis": "syntheses"}
-    parts = [part(sum(e), len(e), noun, plural[noun]) for noun, e in leaking.items() if e]
-    sentence = f"{' and '.join(parts)} mention how they were written, such as “{example[:60]}”"
+    nouns = {True: ("revision", "revisions"), False: ("synthesis", "syntheses")}
+    parts = [part(sum(map(bool, e)), len(e), *nouns[kind]) for kind, e in leaking.items() if e]
+    example = next(filter(None, every))[:60]
+    sentence = f"{' and '.join(parts)} mention how they were written, such as “{example}”"
     return Found(share_level(number, 0.0, 0.05), sentence, number)
 
 
 @question(
     "texts",
-    "contract",
     "the text delivered keeps every limit of the task",
     "read these texts; loosen a limit that asks too much, or write more drafts or with a stronger model",
 )
@@ -96,17 +94,12 @@ def contract(runs: Runs) -> Answer:
     limited = [run for run in written if not run.task.contract.empty]
     if not limited:
         return "no text was kept that was written under limits that code can check"
-    broken = {
-        run.name: found[0].message
-        for run in limited
-        if (found := run.task.contract.violations(run.last or ""))
-    }
+    violations = [(run.name, run.task.contract.violations(run.last or "")) for run in limited]
+    broken = [f"{name}: {found[0].message}" for name, found in violations if found]
     judged = [bool(run.task.contract.violations(text)) for run, _, text in _challengers(limited)]
-    sentence = (
-        f"limits of the task are broken in {part(len(broken), len(limited), 'text')} delivered"
-    )
-    if broken:
-        sentence += f" ({listed(f'{name}: {why}' for name, why in broken.items())})"
+    texts = part(len(broken), len(limited), "text")
+    sentence = f"limits of the task are broken in {texts} delivered"
+    sentence += f" ({listed(broken)})" if broken else ""
     if any(judged):
         sentence += f", and in {part(sum(judged), len(judged), 'challenger')} that went to a panel"
     level: Level = "alarm" if broken else "look" if any(judged) else "fine"
@@ -115,7 +108,6 @@ def contract(runs: Runs) -> Answer:
 
 @question(
     "texts",
-    "drift",
     "a better text keeps a good part of the first draft and much of its length",
     "compare the last text with the first: is it still what was asked for?",
 )
@@ -143,18 +135,13 @@ def share_kept(first: str, last: str) -> float:
     """The share of the first text's runs of words that are in the last."""
     if count_words(first) < _SHINGLE:
         return float(same_text(first, last))
-    before, after = _shingles(first), _shingles(last)
+    both = (text.casefold().split() for text in (first, last))
+    before, after = (set(zip(w, w[1:], w[2:], strict=False)) for w in both)
     return len(before & after) / len(before)
-
-
-def _shingles(text: str) -> set[tuple[str, ...]]:
-    words = text.casefold().split()
-    return set(zip(*(words[at:] for at in range(_SHINGLE)), strict=False))
 
 
 @question(
     "texts",
-    "critics",
     "a critic of a good text sometimes finds nothing",
     "allow an empty critique and check every quote: a critic that must find something invents it",
 )
@@ -177,7 +164,6 @@ def critics(runs: Runs) -> Answer:
 
 @question(
     "programs",
-    "no program",
     "hardly an answer is without a program",
     "look at such an answer, and say in the prompts that the program comes first, in one block",
 )
@@ -191,11 +177,10 @@ def no_program(runs: Runs) -> Answer:
 
 @question(
     "programs",
-    "repeated programs",
     "a repair or a merge is another program than those before",
     "try another model, or attempts of their own: a repair that repeats what failed is a wasted call",
 )
-def repeated(runs: Runs) -> Answer:
+def repeated_programs(runs: Runs) -> Answer:
     """Programs derived from earlier ones, by repairs, revisions and merges, that repeat one of them."""
     same = derived = 0
     for run in runs:
@@ -217,11 +202,10 @@ def _clones(run: AuditedRun) -> int:
 
 @question(
     "calls",
-    "cut-off replies",
     "hardly a reply is cut off at the output limit",
     "raise the output limit: half a text is none, and it is asked for again",
 )
-def cut_replies(runs: Runs) -> Answer:
+def cut_off_replies(runs: Runs) -> Answer:
     outcomes = sum((run.outcomes for run in runs), Counter[Outcome]())
     how = "cut off; every reply counts, second tries too"
     return _share_of(outcomes[Outcome.TRUNCATED], outcomes.total(), "reply", "replies", how)
@@ -237,7 +221,6 @@ def _share_of(number: int, total: int, one: str, several: str, how: str) -> Answ
 
 @question(
     "calls",
-    "outages",
     "every call is answered in its time",
     "look at these passes one by one: what a failing provider sent is not a result",
 )
@@ -247,13 +230,10 @@ def outages(runs: Runs) -> Answer:
     notes = [f"{run.name}: {note}" for run in runs for note in _pauses(run)]
     if unanswered := sum(run.unanswered for run in runs):
         notes.append(f"{many(unanswered, 'call')} never answered")
-    empty = sum(run.outcomes[Outcome.REFUSED] + run.outcomes[Outcome.EMPTY] for run in runs)
-    if empty:
+    if empty := sum(run.outcomes[Outcome.REFUSED] + run.outcomes[Outcome.EMPTY] for run in runs):
         notes.append(f"{many(empty, 'reply', 'replies')} refused or empty")
-    number = Estimate(float(len(notes)))
-    if not notes:
-        return Found("fine", "no pause, no gap, no pass that took far longer than others", number)
-    return Found("look", listed(notes, 4, "; "), number)
+    said = listed(notes, 4, "; ") or "no pause, no gap, no pass that took far longer than others"
+    return Found("look" if notes else "fine", said, Estimate(float(len(notes))))
 
 
 def _pauses(run: AuditedRun) -> Iterator[str]:
@@ -272,29 +252,12 @@ def _pauses(run: AuditedRun) -> Iterator[str]:
             yield f"nothing happened for {wait / 60:.0f} minutes"
 
 
-OF_PANELS = (
-    audit_panels.invalid_ballots,
-    audit_panels.below_quorum,
-    audit_panels.ballot_form,
-    audit_panels.ties,
-    audit_panels.position,
-    audit_panels.judges_agree,
+QUESTIONS: tuple[Question, ...] = (
+    *OF_PANELS,
+    *(leaks, contract, drift, critics),
+    *(no_program, repeated_programs),
+    *(outages, cut_off_replies),
 )
-"""Questions about panels, whatever they judged."""
-OF_TEXTS = (
-    audit_panels.longer_preferred,
-    audit_panels.survival,
-    audit_panels.streaks,
-    audit_panels.convergence,
-    audit_panels.playoff,
-    audit_panels.confirmation,
-    leaks,
-    contract,
-    drift,
-    critics,
-)
-OF_PROGRAMS = (no_program, repeated)
-OF_CALLS = (outages, cut_replies)
 
 _TONES: dict[str, Tone] = {"alarm": "bad", "look": "warning", "fine": "good", "unknown": "muted"}
 
@@ -315,24 +278,17 @@ class Audit(Report, Struct, frozen=True, kw_only=True):
     heading = "An audit"
 
     def sections(self) -> list[Section]:
-        size = [
-            count(self.runs, "run"),
-            count(self.passes, "pass", "passes"),
-            count(self.panels, "panel"),
-            *([] if self.ballots is None else [count(self.ballots, "valid ballot")]),
-        ]
+        size = [count(self.runs, "run"), count(self.passes, "pass", "passes")]
+        size += [count(self.panels, "panel")]
+        size += [] if self.ballots is None else [count(self.ballots, "valid ballot")]
         sections = [Section(sentences=[("", f"{', '.join(size)}.")])]
         for group in GROUPS:
             found = [finding for finding in self.findings if finding.group == group]
             found.sort(key=lambda finding: LEVELS.index(finding.level))
             # Where it is not fine, also what is normal and what to do.
+            more = [(f"normal: {e.normal}", f"do: {e.fix}") if e.fix else () for e in found]
             rows = [
-                (
-                    e.level,
-                    e.name,
-                    (e.statement, f"normal: {e.normal}", f"do: {e.fix}")[: 3 if e.fix else 1],
-                )
-                for e in found
+                (e.level, e.name, (e.statement, *also)) for e, also in zip(found, more, strict=True)
             ]
             table = Table(words("level", "question", "finding"), rows, tones=_TONES, headings=False)
             if rows:
@@ -348,12 +304,11 @@ def audit_runs(runs: Runs) -> Audit:
     if not runs:
         raise InvalidInput("there is nothing to audit; name a run")
     panels = list(panels_of(runs))
-    texts = any(not run.programs for run in runs)
-    # Where programs are written a panel is the exception.
-    questions: tuple[Question, ...] = OF_PANELS if texts or panels else ()
-    questions += OF_TEXTS if texts else ()
-    questions += OF_PROGRAMS if any(run.programs for run in runs) else ()
-    findings = find((*questions, *OF_CALLS), runs)
+    groups = {"calls"} | {"ballots", "judges"} if panels else {"calls"}
+    for run in runs:
+        # Where programs are written a panel is the exception.
+        groups |= {"programs"} if run.programs else {"ballots", "judges", "stopping", "texts"}
+    findings = find([each for each in QUESTIONS if each.group in groups], runs)
     return Audit(
         runs=len(runs),
         passes=sum(len(run.passes) for run in runs),
@@ -372,9 +327,8 @@ def conclude(findings: Sequence[AuditFinding]) -> str:
     unknown = f"; {open_} of {len(findings)} questions it cannot answer" if open_ else ""
     if alarms:
         what = "the alarm is" if len(alarms) == 1 else f"{len(alarms)} alarms are"
-        return (
-            f"Do not rely on this record before {what} dealt with: {listed(alarms, 12)}{unknown}."
-        )
+        before = f"before {what} dealt with: {listed(alarms, 12)}"
+        return f"Do not rely on this record {before}{unknown}."
     if looks:
         return f"Nothing alarming, but look at {listed(looks, 12)}{unknown}."
     if names["fine"]:

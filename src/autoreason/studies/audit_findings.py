@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -17,9 +17,7 @@ from autoreason.events import BallotCast, Verdict
 from autoreason.exchange import Outcome
 from autoreason.job_types import Certify, Research
 from autoreason.journal import Journal, RecordedEvent, ReplyText
-from autoreason.keys import judge_key, try_key
 from autoreason.programs.assignment import assignments_of
-from autoreason.programs.events import solved_in
 from autoreason.report.numbers import count, percent
 from autoreason.settings import Settings
 from autoreason.stats import Estimate
@@ -28,7 +26,6 @@ from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.task import Task
 from autoreason.tournament.evidence import SurvivalChances, survival_chances
 from autoreason.tournament.voting import (
-    MAX_REQUESTS_PER_SEAT,
     count_votes,
     from_scores,
     pass_size,
@@ -37,8 +34,8 @@ from autoreason.tournament.voting import (
 
 
 class NotAudited(InvalidInput):
-    def __init__(self, run: str, why: str, instead: str) -> None:
-        super().__init__(f"run {run} {why}; {instead}")
+    def __init__(self, run: str, why: str) -> None:
+        super().__init__(f"run {run} {why}; audit another, see `autoreason runs`")
         self.why = why
 
 
@@ -131,21 +128,9 @@ class AuditedRun:
     task: Task
     settings: Settings
     programs: bool = False
-    replies: Mapping[str, str] = field(default_factory=dict)
-    """Those of judges, by the key of the request."""
     events: Sequence[RecordedEvent] = ()
     answers: Sequence[ReplyText] = ()
     unanswered: int = 0
-
-    @property
-    def group(self) -> str:
-        """Runs of one group used the same protocol, panel and author, and are comparable."""
-        settings, author = self.settings, self.settings.models.author
-        if self.programs:
-            strategy = next((each.strategy for each in solved_in(self.story)), settings.job.name)
-            return f"{strategy}, {author}"
-        models = author or ", ".join(settings.models.judges)
-        return f"{settings.protocol}, {count(settings.judges, 'judge')}, {models}"
 
     @property
     def converged(self) -> bool | None:
@@ -191,25 +176,19 @@ class AuditedRun:
             found += [self._panel(each.ballots, each.verdict) for each in ended]
         return [panel for panel in found if panel]
 
-    def answer(self, ballot: BallotCast) -> str | None:
-        """What a judge wrote; every judge of a seat is asked twice before the next one."""
-        fresh, attempt = divmod(min(ballot.asked, MAX_REQUESTS_PER_SEAT) - 1, 2)
-        return self.replies.get(try_key(judge_key(ballot.stage, ballot.seat, fresh), attempt))
-
     def _pass_panel(self, recorded: RecordedPass) -> Panel | None:
         """The panel of a pass, which may have stopped before its last judge."""
-        if not recorded.ballots:
+        ballots, verdict, chances = recorded.ballots, recorded.verdict, None
+        if not ballots:
             return None
-        rule, texts = self.settings.voting, tuple(sorted(recorded.ballots[0].order))
-        size, chances = pass_size(self.settings, texts), None
-        if recorded.verdict:
-            size = size.with_code(recorded.verdict.code.values(), texts)
-            invalid = tuple(ballot.seat for ballot in recorded.ballots if not ballot.ranking)
+        rule, texts = self.settings.voting, tuple(sorted(ballots[0].order))
+        size = pass_size(self.settings, texts)
+        if verdict:
+            size = size.with_code(verdict.code.values(), texts)
+            invalid = tuple(ballot.seat for ballot in ballots if not ballot.ranking)
             chances = survival_chances(size, len(texts), rule, invalid) if "A" in texts else None
         asked = size.first_wave(texts, rule)
-        return self._panel(
-            recorded.ballots, recorded.verdict, always_asked=asked, chances_of_a=chances
-        )
+        return self._panel(ballots, verdict, always_asked=asked, chances_of_a=chances)
 
     def _panel(
         self, ballots: Sequence[BallotCast], verdict: Verdict | None, **known: Any
@@ -241,12 +220,9 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     events = journal.events(run)
     story = build_story([recorded.event for recorded in events])
     if story.task is None or story.settings is None:
-        why = "was killed before anything was recorded"
-        raise NotAudited(run, why, "audit another, see `autoreason runs`")
+        raise NotAudited(run, "was killed before anything was recorded")
     if isinstance(story.job, Research) and not story.panels:
-        why = "improves an artifact by a number, and no judge voted in it"
-        raise NotAudited(run, why, f"`autoreason show {run}` has its evidence")
-    answers = journal.reply_texts(run, "judge")
+        raise NotAudited(run, "improves an artifact by a number, and no judge voted in it")
     return [
         AuditedRun(
             name=run,
@@ -254,9 +230,8 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
             task=story.task,
             settings=story.settings,
             programs=bool(assignments_of(story.task)),
-            replies={answer.key: answer.text for answer in answers if answer.text is not None},
             events=events,
-            answers=answers,
+            answers=journal.reply_texts(run, "judge"),
             unanswered=0 if journal.lock_owner(run) else len(journal.in_flight(run)),
         )
     ]
@@ -321,10 +296,9 @@ class Question(NamedTuple):
     answer: Callable[[Runs], Answer]
 
 
-def question(
-    group: Group, name: str, normal: str, fix: str
-) -> Callable[[Callable[[Runs], Answer]], Question]:
-    return lambda answer: Question(group, name, normal, fix, answer)
+def question(group: Group, normal: str, fix: str) -> Callable[[Callable[[Runs], Answer]], Question]:
+    """A question that is called what its function is."""
+    return lambda answer: Question(group, answer.__name__.replace("_", " "), normal, fix, answer)
 
 
 def find(questions: Sequence[Question], runs: Runs) -> tuple[AuditFinding, ...]:
@@ -339,17 +313,16 @@ def find(questions: Sequence[Question], runs: Runs) -> tuple[AuditFinding, ...]:
         if isinstance(answer, str):
             answer = Found("unknown", answer, Estimate(None, reason=answer))
         assert isinstance(answer, Found)
-        finding = AuditFinding(
-            name=asked.name,
-            group=asked.group,
-            level=answer.level,
-            statement=answer.statement,
-            normal=asked.normal,
-            fix=asked.fix if answer.level in ("alarm", "look") else "",
-            number=answer.number,
-            p_value_adjusted=p,
+        findings.append(
+            AuditFinding(
+                **answer._asdict(),
+                name=asked.name,
+                group=asked.group,
+                normal=asked.normal,
+                fix=asked.fix if answer.level in ("alarm", "look") else "",
+                p_value_adjusted=p,
+            )
         )
-        findings.append(finding)
     return tuple(findings)
 
 

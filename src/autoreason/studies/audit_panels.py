@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 from math import fsum, sqrt
 from statistics import fmean
 
-from autoreason.parsing.rankings import read_json_ballot
 from autoreason.report.numbers import p_statement, percent, percent_range
 from autoreason.stats import Estimate
 from autoreason.stats.shares import exact_share, holm, share, sign_test
@@ -33,6 +31,7 @@ from autoreason.studies.audit_findings import (
     Found,
     Level,
     Pending,
+    Question,
     Runs,
     listed,
     many,
@@ -41,10 +40,8 @@ from autoreason.studies.audit_findings import (
     question,
     share_level,
 )
-from autoreason.tournament.voting import quorum
 
 _ENOUGH = 12
-_SAME_ORDER = 6
 _CLEAR = 0.1
 """How far from its equal share a position must be to be called large."""
 _LIKES_LENGTH, _LOVES_LENGTH = 0.55, 0.65
@@ -58,7 +55,6 @@ _FEW = 30
 
 @question(
     "ballots",
-    "invalid ballots",
     "under 2 % are invalid where judges are asked again",
     "ask for structured ballots, ask once more, then replace the judge; leave out a model with many",
 )
@@ -72,10 +68,9 @@ def invalid_ballots(runs: Runs) -> Answer:
     level = invalid_level(invalid.total(), seats.total())
     sentence = f"the record counts {part(invalid.total(), seats.total(), 'ballot')} as invalid"
     bad = [judge for judge in seats if invalid[judge] > 0.25 * seats[judge] and seats[judge] > 5]
-    if bad:
-        level = "alarm"
-        sentence += ": " + listed(f"{invalid[judge]} of {seats[judge]} by {judge}" for judge in bad)
-    return Found(level, sentence, share(invalid.total(), seats.total()))
+    named = listed(f"{invalid[judge]} of {seats[judge]} by {judge}" for judge in bad)
+    number = share(invalid.total(), seats.total())
+    return Found("alarm", f"{sentence}: {named}", number) if bad else Found(level, sentence, number)
 
 
 def invalid_level(invalid: int, cast: int) -> Level:
@@ -84,58 +79,6 @@ def invalid_level(invalid: int, cast: int) -> Level:
 
 @question(
     "ballots",
-    "quorum",
-    "a panel decides with a majority of its ballots, two at least",
-    "ask more judges, or others: one judge is not a panel, and without ballots nothing is decided",
-)
-def below_quorum(runs: Runs) -> Answer:
-    decided = [panel for panel in panels_of(runs) if panel.winner and panel.valid]
-    empty = sum(not panel.valid for panel in panels_of(runs))
-    if not decided and not empty:
-        return "no panel decided anything"
-    alone = sum(panel.seats == 1 for panel in decided)
-    short = sum(panel.seats > 1 and panel.valid < quorum(panel.seats) for panel in decided)
-    number = share(short, len(decided) + empty)
-    notes = [f"{part(short, len(decided), 'panel')} decided below a quorum"] if short else []
-    notes += [f"{many(alone, 'panel')} had a single judge"] if alone else []
-    notes += [f"{many(empty, 'panel')} had no valid ballot"] if empty else []
-    if not notes:
-        return Found("fine", f"every one of {many(len(decided), 'panel')} had its quorum", number)
-    level: Level = "alarm" if short > 0.05 * len(decided) else "look"
-    return Found(level, "; ".join(notes), number)
-
-
-@question(
-    "ballots",
-    "ballot form",
-    "nearly all answers give the ranking in exactly the form asked for",
-    "ask for structured ballots, or take another judge",
-)
-def ballot_form(runs: Runs) -> Answer:
-    exact = read = total = 0
-    for run in runs:
-        for ballot in (each for panel in run.panels for each in panel.ballots):
-            text, labels = run.answer(ballot), sorted(ballot.labels)
-            if text is None:
-                continue
-            structured = read_json_ballot(text)
-            is_structured = structured is not None and sorted(structured.ranking) == labels
-            lines = re.findall(r"^RANKING: (\S.*?)[ \t]*$", text, re.MULTILINE)
-            plain = any(sorted(re.split(r"(?:, | > )", line)) == labels for line in lines)
-            total, exact = total + 1, exact + (is_structured or plain)
-            read += ballot.ranking is not None
-    if not total:
-        return "no judge's answers were kept"
-    sentence = f"{part(exact, total, 'answer')} gave the ranking in exactly the form asked for"
-    if exact < total:
-        sentence += f"; our tolerant reader reads {read:,} of the {total:,}"
-    level: Level = "fine" if exact >= 0.9 * total else "look"
-    return Found("alarm" if read < 0.9 * total else level, sentence, share(exact, total))
-
-
-@question(
-    "ballots",
-    "ties",
     "few decisions are ties; six judges tie less often than three",
     "add judges while the vote is close, so that the tie rule does not decide",
 )
@@ -154,27 +97,34 @@ def ties(runs: Runs) -> Answer:
 
 @question(
     "judges",
-    "position",
     "each position gets an equal share of first places",
     "balance the orders over the panel, so that the effect cancels out",
 )
 def position(runs: Runs) -> Answer:
-    by_judge = _positions(runs)
+    by_judge: defaultdict[str, list[list[SeenVote]]] = defaultdict(list)
+    for panel in panels_of(runs):
+        votes: defaultdict[str, list[SeenVote]] = defaultdict(list)
+        for ballot in panel.ballots:
+            if (ranking := ballot.first_ranking) and len(ranking) == 3:
+                votes[ballot.model].append((ballot.order, ranking[0]))
+        for who, seen in votes.items():
+            by_judge[who].append(seen)
     enough = {who: panels for who, panels in by_judge.items() if sum(map(len, panels)) >= _ENOUGH}
     if not enough:
         most = max((sum(map(len, panels)) for panels in by_judge.values()), default=0)
         return (
-            f"needs {_ENOUGH} valid votes over three texts, in orders that vary, by one judge model; "
+            f"needs {_ENOUGH} valid votes over three texts by one judge model; "
             f"there {'is one' if most == 1 else f'are {most} at most'}"
         )
     corrected = holm([position_by_chance(panels) for panels in enough.values()])
     tested = {who: p for who, p in zip(enough, corrected, strict=True) if p is not None}
     if not tested:
         return "judges agreed so fully on balanced orders that position could not show"
-    counts = {}
-    for who, panels in enough.items():
-        places = [order.index(first) for panel in panels for order, first in panel]
-        counts[who] = [places.count(place) for place in range(3)]
+    places = {
+        who: Counter(order.index(first) for panel in panels for order, first in panel)
+        for who, panels in enough.items()
+    }
+    counts = {who: [each[at] for at in range(3)] for who, each in places.items()}
     strongest = min(tested, key=lambda who: (tested[who], -sum(counts[who])))
     top = share(max(counts[strongest]), sum(counts[strongest]))
 
@@ -192,33 +142,12 @@ def position(runs: Runs) -> Answer:
     return Pending(tested[strongest], top, conclude)
 
 
-def _positions(runs: Runs) -> dict[str, list[list[SeenVote]]]:
-    """Votes over three texts by judge model and panel, without groups whose orders never varied."""
-    groups: defaultdict[str, list[defaultdict[str, list[SeenVote]]]] = defaultdict(list)
-    for run in runs:
-        for panel in run.panels:
-            votes: defaultdict[str, list[SeenVote]] = defaultdict(list)
-            for ballot in panel.ballots:
-                if (ranking := ballot.first_ranking) and len(ranking) == 3:
-                    votes[ballot.model].append((ballot.order, ranking[0]))
-            groups[run.group].append(votes)
-    by_judge: defaultdict[str, list[list[SeenVote]]] = defaultdict(list)
-    for panels in groups.values():
-        orders = [order for votes in panels for seen in votes.values() for order, _ in seen]
-        if len(set(orders)) > 1 or len(orders) < _SAME_ORDER:
-            for votes in panels:
-                for who, seen in votes.items():
-                    by_judge[who].append(seen)
-    return by_judge
-
-
 @question(
     "judges",
-    "agreement",
     "a mean tau of 0.2 to 0.7, and more than chance explains; judges who rank at random come to 0",
     "take better judges or more of them; where they cannot agree, no vote means much",
 )
-def judges_agree(runs: Runs) -> Answer:
+def agreement(runs: Runs) -> Answer:
     taus: defaultdict[str, list[float]] = defaultdict(list)
     by_run: list[list[list[float]]] = []
     chances = []
@@ -257,11 +186,10 @@ def judges_agree(runs: Runs) -> Answer:
 
 @question(
     "judges",
-    "length preferred",
     "the longer of two texts is preferred about half of the time",
     "tell judges that longer is not better, set a word limit, compare at equal length",
 )
-def longer_preferred(runs: Runs) -> Answer:
+def length_preferred(runs: Runs) -> Answer:
     by_run = [[each for audited in run.passes if (each := list(_longer(audited)))] for run in runs]
     every = [longer for panels in by_run for each in panels for longer in each]
     if not every:
@@ -270,9 +198,8 @@ def longer_preferred(runs: Runs) -> Answer:
     scores = [2 * sum(each) - len(each) for each in clusters]
     number = resampled_mean(clusters)
     value = number.value or 0.0
-    sentence = (
-        f"of two texts the longer scored higher in {part(sum(every), len(every), 'comparison')}"
-    )
+    often = part(sum(every), len(every), "comparison")
+    sentence = f"of two texts the longer scored higher in {often}"
 
     def conclude(p: float) -> Conclusion:
         if p > LEVEL or value <= 0.5:
@@ -294,7 +221,6 @@ def _longer(audited: AuditedPass) -> Iterator[bool]:
 
 @question(
     "stopping",
-    "survival",
     "A survives more often than judges ranking at random would let it",
     "do not take convergence for quality: let fresh judges compare the last text with the first",
 )
@@ -345,7 +271,6 @@ def survival(runs: Runs) -> Answer:
 
 @question(
     "stopping",
-    "streaks",
     "A survives more often right after a survival: then a streak means something",
     "ask for evidence with every stop; a streak that a coin could throw is none",
 )
@@ -390,7 +315,6 @@ def streaks(runs: Runs) -> Answer:
 
 @question(
     "stopping",
-    "convergence",
     "a run converges on panels that put A clearly first",
     "run more passes: a tie has confirmed nothing",
 )
@@ -400,9 +324,11 @@ def convergence(runs: Runs) -> Answer:
     if not ended:
         return "the record does not say how runs ended"
     if not converged:
-        who = f"none of {many(len(ended), 'run')} converged"
-        if len(ended) == 1:
-            who = "the run did not converge"
+        who = (
+            f"none of {many(len(ended), 'run')} converged"
+            if ended[1:]
+            else "the run did not converge"
+        )
         number = Estimate(None, n=0, reason="no run converged")
         return Found("fine", f"{who}, so nothing rests on a streak", number)
     tied = []
@@ -411,48 +337,14 @@ def convergence(runs: Runs) -> Answer:
         if any(each.panel and (each.panel.tied or not each.panel.valid) for each in last):
             tied.append(run.name)
     number = share(len(tied), len(converged))
-    if not tied:
-        return Found(
-            "fine", f"none of {many(len(converged), 'convergence')} rests on a tie", number
-        )
-    verb = "rests" if len(tied) == 1 else "rest"
-    sentence = f"{part(len(tied), len(converged), 'convergence')} {verb} on a tie: {listed(tied)}"
-    return Found("alarm" if len(tied) > 0.2 * len(converged) else "look", sentence, number)
+    verb, which = "rest" if tied[1:] else "rests", f": {listed(tied)}" if tied else ""
+    sentence = f"{part(len(tied), len(converged), 'convergence')} {verb} on a tie{which}"
+    level: Level = "look" if tied else "fine"
+    return Found("alarm" if len(tied) > 0.2 * len(converged) else level, sentence, number)
 
 
 @question(
     "stopping",
-    "playoff",
-    "its judges choose the text to deliver, so what they prefer is not evidence that it is better",
-    "deliver the first draft: even the judges who chose the text prefer the draft to it",
-)
-def playoff(runs: Runs) -> Answer:
-    decided = [run.story.playoff for run in runs if not run.programs and run.story.playoff]
-    chosen = [
-        (each.preferred, each.verdict.ballots)
-        for each in decided
-        if each.preferred is not None and each.verdict
-    ]
-    if not chosen:
-        return "no playoff chose another text than the first draft"
-    prefer, judges = map(sum, zip(*chosen, strict=True))
-    sentence = f"{part(prefer, judges, 'judge')} of the playoff prefer the delivered text to the first draft"
-    unproven = f"{sentence}; the same ballots chose it, so they prove nothing"
-    p = sign_test(prefer, judges - prefer).p_value
-    if p is None or 2 * prefer >= judges:
-        return unproven
-
-    def conclude(p: float) -> Conclusion:
-        if p > LEVEL:
-            return unproven
-        return "alarm", f"{sentence}; even they prefer the draft ({p_statement(p)})"
-
-    return Pending(p / 2, exact_share(prefer, judges), conclude)
-
-
-@question(
-    "stopping",
-    "confirmation",
     "fresh judges, who had no part in choosing it, prefer the delivered text to the first draft",
     "ask more fresh judges before relying on the text, or deliver the first draft",
 )
@@ -486,3 +378,10 @@ def confirmation(runs: Runs) -> Answer:
         return "alarm", f"{sentence}; they prefer the draft ({p_statement(p)})"
 
     return Pending(p, number, conclude)
+
+
+OF_PANELS: tuple[Question, ...] = (
+    *(invalid_ballots, ties),
+    *(position, agreement, length_preferred),
+    *(survival, streaks, convergence, confirmation),
+)

@@ -15,12 +15,13 @@ import msgspec
 from msgspec import Struct, structs
 
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
+from autoreason.events import BallotCast, JobFinished, PanelDecided
 from autoreason.files import certificates_folder, write
 from autoreason.job_types import Certify
 from autoreason.jobs.context import use_in_order
-from autoreason.jobs.job import Job, Plan
+from autoreason.jobs.job import Job, Plans
 from autoreason.keys import sub_key
+from autoreason.report.charts import Interval, Verdict, interval_chart
 from autoreason.report.numbers import count, listed, percent, percent_range
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
@@ -32,6 +33,7 @@ from autoreason.studies.certificate_questions import (
     AGAIN,
     DEFECT,
     INJECTED,
+    INJECTIONS,
     KINDS,
     LONGER,
     PADDED,
@@ -40,14 +42,16 @@ from autoreason.studies.certificate_questions import (
     SOUND,
     SUITE,
     Question,
+    SpoiledPair,
     defect_questions,
-    injection_for,
     other_questions,
     pairs,
     text_named,
+    way_for,
 )
+from autoreason.studies.panel_jobs import ballot_plans
 from autoreason.task import Entry, Task
-from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot, seat_calls
+from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot
 from autoreason.tournament.panel import verdict_of
 
 CertificateVerdict = Literal["passed", "failed", "not shown"]
@@ -235,13 +239,6 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         return tuple(each.name for each in self.findings if each.verdict == "not shown")
 
     @property
-    def unreadable(self) -> str:
-        """The sentence for a judge whose ballots are mostly invalid; empty for any other."""
-        total = self.ballots + self.invalid
-        sentence = f"most of its ballots cannot be read ({self.invalid} of {total})"
-        return sentence if 2 * self.invalid > total else ""
-
-    @property
     def verdict(self) -> CertificateVerdict:
         """Failed if one property is; passed if all are that a judge must show.
 
@@ -258,8 +255,11 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        if self.unreadable:
-            return f"the judge failed: {self.unreadable}"
+        if self.invalid > self.ballots:
+            total = self.ballots + self.invalid
+            return (
+                f"the judge failed: most of its ballots cannot be read ({self.invalid} of {total})"
+            )
         if self.failed:
             return f"the judge failed {listed(self.failed)}"
         rest = f"; not shown: {listed(self.not_shown)}" if self.not_shown else ""
@@ -275,19 +275,21 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
     def run_fields(self) -> dict[str, Any]:
         return {"conclusion": self.conclusion, "verdict": self.verdict, "certificate": self}
 
+    def page_sections(self) -> list[Section]:
+        lines = []
+        for each in self.findings:
+            share, said = Estimate(each.value, each.low, each.high), f"{each.verdict}: {each.rule}"
+            lines.append(Interval(each.name, share, said, _VERDICTS.get(each.verdict, "")))
+        chart = interval_chart("Share of answers", lines, middle_label="what a coin gets")
+        return [Section("What the judge was asked", charts=[chart]), *self.sections()]
+
     def sections(self) -> list[Section]:
-        rows = [
-            (
-                each.name,
-                each.verdict,
-                "none" if each.value is None else percent(each.value),
-                "none"
-                if each.low is None or each.high is None
-                else percent_range(each.low, each.high),
-                each.rule,
-            )
-            for each in self.findings
-        ]
+        rows = []
+        for each in self.findings:
+            known = each.low is not None and each.high is not None
+            span = percent_range(each.low or 0, each.high or 0) if known else "none"
+            share = "none" if each.value is None else percent(each.value)
+            rows.append((each.name, each.verdict, share, span, each.rule))
         shown = figures("share", "95 % interval")
         columns = [*words("property", "verdict"), *shown, *words("passes with")]
         table = Table(columns, rows, tones={"failed": "bad", "not shown": "warning"})
@@ -297,7 +299,13 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
             f"Judge {self.model}, suite {self.suite}, {self.protocol} protocol, {self.style} judging{heat}, "
             f"{self.ballots + self.invalid} questions{missing}."
         )
-        rests = [(each.name, _rests_on(each)) for each in self.findings]
+        about = {each.name: each for each in PROPERTIES}
+        rests = []
+        for each in self.findings:
+            said = f"{each.statement[0].upper()}{each.statement[1:]}."
+            open_ = f" Not shown: {each.reason}." if each.verdict == "not shown" else ""
+            asked = about[each.name]
+            rests.append((each.name, f"{asked.asks} {said}{open_} {asked.why}"))
         return [
             Section(sentences=[("", method)]),
             Section(tables=[table]),
@@ -305,10 +313,7 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         ]
 
 
-def _rests_on(finding: CertificateFinding) -> str:
-    about = next(each for each in PROPERTIES if each.name == finding.name)
-    open_ = f" Not shown: {finding.reason}." if finding.verdict == "not shown" else ""
-    return f"{about.asks} {finding.statement[0].upper()}{finding.statement[1:]}.{open_} {about.why}"
+_VERDICTS: dict[str, Verdict] = {"passed": "good", "failed": "bad"}
 
 
 def certificate_of(story: Story) -> Certificate:
@@ -328,97 +333,70 @@ def certificate_of(story: Story) -> Certificate:
         seed=settings.seed,
         ballots=sum(ballot.ranking is not None for ballot in ballots),
         invalid=sum(ballot.ranking is None for ballot in ballots),
-        findings=_Ballots(stages, settings.seed).findings(),
+        findings=_findings(stages, settings.seed),
     )
 
 
-class _Ballots:
-    def __init__(self, stages: Mapping[str, Sequence[BallotCast]], seed: int) -> None:
-        self._stages = stages
-        self._seed = seed
+def _findings(
+    stages: Mapping[str, Sequence[BallotCast]], seed: int
+) -> tuple[CertificateFinding, ...]:
+    def of(kind: str, pair: SpoiledPair) -> Sequence[BallotCast]:
+        return stages.get(sub_key(kind, pair.name), ())
 
-    def findings(self) -> tuple[CertificateFinding, ...]:
-        first, followed = "the first of two identical texts", "the text that a record named"
-        return (
-            self._defects(),
-            self._won(POSITION, SAME, first, lambda b: _first(b) == b.order[0]),
-            self._won(LENGTH, LONGER, "the longer text", lambda b: _first(b) == PADDED),
-            self._injection(),
-            self._won(
-                RECORDS,
-                RECORD,
-                followed,
-                lambda b: _first(b) == text_named(self._seed, b.stage, b.seat),
-            ),
-            self._repeatability(),
-            self._swapped(),
-            self._readable(),
-        )
-
-    def _of(self, kind: str, pair: str) -> Sequence[BallotCast]:
-        return self._stages.get(sub_key(kind, pair), ())
-
-    def _won(
-        self, what: Property, kind: str, text: str, is_first: Callable[[BallotCast], bool]
+    def won(
+        what: Property, kind: str, text: str, is_first: Callable[[BallotCast], bool]
     ) -> CertificateFinding:
-        valid = [[b for b in self._of(kind, pair.name) if b.ranking] for pair in pairs()]
+        valid = [[b for b in of(kind, pair) if b.ranking] for pair in pairs()]
         answers = [list(map(is_first, ballots)) for ballots in valid if ballots]
         return measure(what, answers, f"{text} won {{}}")
 
-    def _defects(self) -> CertificateFinding:
-        answers, by_kind = [], {kind: Counter[bool]() for kind in KINDS}
-        for pair in pairs():
-            right = [_first(b) == SOUND for b in self._of(DEFECT, pair.name) if b.ranking]
-            by_kind[pair.kind].update(right)
-            answers += [right] if right else []
-        kinds = [f"{KINDS[kind]} {n[True]} of {n.total()}" for kind, n in by_kind.items()]
-        return measure(DEFECTS, answers, f"seen in {{}} ballots: {', '.join(kinds)}")
-
-    def _repeats_of(self, kind: str) -> Iterator[tuple[int, BallotCast, BallotCast]]:
+    def repeats_of(kind: str) -> Iterator[tuple[int, BallotCast, BallotCast]]:
         """Valid ballots on the planted defect of the pair at a place, each with one of a kind in the same order."""
         for at, pair in enumerate(pairs()):
-            first = self._of(DEFECT, pair.name)
-            for ballot in self._of(kind, pair.name):
+            for ballot in of(kind, pair):
                 # Both orders come in turn, so one of the seat's two ballots has the same order.
-                alike = [b for b in first[2 * ballot.seat :][:2] if b.order == ballot.order]
+                both = of(DEFECT, pair)[2 * ballot.seat :][:2]
+                alike = [b for b in both if b.order == ballot.order]
                 if ballot.ranking and alike and alike[0].ranking:
                     yield at, alike[0], ballot
 
-    def _injection(self) -> CertificateFinding:
-        both = list(self._repeats_of(INJECTED))
-        changed = [(at, now) for at, before, now in both if _first(before) != _first(now)]
-        rose = [_first(now) != SOUND for _, now in changed]
-        worked = [
-            injection_for(at, b.seat) for (at, b), up in zip(changed, rose, strict=True) if up
-        ]
-        statement = (
-            f"of {len(both)} spoiled texts {len(worked)} rose and {len(rose) - len(worked)} fell"
-        )
-        if worked:
-            ways = ", ".join(f"{way} ({times})" for way, times in Counter(worked).items())
-            statement += f"; they rose by {ways}"
-        return measure(INJECTION, [[up] for up in rose], statement, answered=len(both))
+    right = [[_first(b) == SOUND for b in of(DEFECT, pair) if b.ranking] for pair in pairs()]
+    by_kind = {kind: Counter[bool]() for kind in KINDS}
+    for pair, answers in zip(pairs(), right, strict=True):
+        by_kind[pair.kind].update(answers)
+    kinds = [f"{KINDS[kind]} {n[True]} of {n.total()}" for kind, n in by_kind.items()]
 
-    def _repeatability(self) -> CertificateFinding:
-        same = group_values(
-            (at, one.ranking == b.ranking) for at, one, b in self._repeats_of(AGAIN)
-        )
-        return measure(REPEAT, same, "{} answers were the same again")
+    injected = list(repeats_of(INJECTED))
+    changed = [(at, now) for at, before, now in injected if _first(before) != _first(now)]
+    rose = [_first(now) != SOUND for _, now in changed]
+    worked = Counter(
+        way_for(INJECTIONS, at, b.seat) for (at, b), up in zip(changed, rose, strict=True) if up
+    )
+    fell = len(rose) - worked.total()
+    moved = f"of {len(injected)} spoiled texts {worked.total()} rose and {fell} fell"
+    if worked:
+        moved += f"; they rose by {', '.join(f'{way} ({n})' for way, n in worked.items())}"
 
-    def _swapped(self) -> CertificateFinding:
-        ballots = [self._of(DEFECT, pair.name) for pair in pairs()]
-        couples = [zip(each[::2], each[1::2], strict=False) for each in ballots]
-        same = [
-            [one.ranking == other.ranking for one, other in each if one.ranking and other.ranking]
-            for each in couples
-        ]
-        return measure(SWAP, [*filter(None, same)], "{} answers were the same when swapped")
-
-    def _readable(self) -> CertificateFinding:
-        ballots = [ballot for each in self._stages.values() for ballot in each]
-        first_try = [[ballot.ranking is not None and ballot.asked == 1] for ballot in ballots]
-        never = sum(ballot.ranking is None for ballot in ballots)
-        return measure(BALLOTS, first_try, f"{{}} read at first try, {never} never")
+    again = group_values((at, one.ranking == b.ranking) for at, one, b in repeats_of(AGAIN))
+    swapped = [
+        [one.ranking == other.ranking for one, other in couples if one.ranking and other.ranking]
+        for each in (of(DEFECT, pair) for pair in pairs())
+        for couples in [zip(each[::2], each[1::2], strict=False)]
+    ]
+    ballots = [ballot for each in stages.values() for ballot in each]
+    first_try = [[ballot.ranking is not None and ballot.asked == 1] for ballot in ballots]
+    never = sum(ballot.ranking is None for ballot in ballots)
+    first, followed = "the first of two identical texts", "the text that a record named"
+    return (
+        measure(DEFECTS, [*filter(None, right)], f"seen in {{}} ballots: {', '.join(kinds)}"),
+        won(POSITION, SAME, first, lambda b: _first(b) == b.order[0]),
+        won(LENGTH, LONGER, "the longer text", lambda b: _first(b) == PADDED),
+        measure(INJECTION, [[up] for up in rose], moved, answered=len(injected)),
+        won(RECORDS, RECORD, followed, lambda b: _first(b) == text_named(seed, b.stage, b.seat)),
+        measure(REPEAT, again, "{} answers were the same again"),
+        measure(SWAP, [*filter(None, swapped)], "{} answers were the same when swapped"),
+        measure(BALLOTS, first_try, f"{{}} read at first try, {never} never"),
+    )
 
 
 def _first(ballot: BallotCast) -> str | None:
@@ -508,24 +486,19 @@ class Certification(Job):
         def take(ballot: BallotCast) -> None:
             self.emit(ballot)
             if ballot.seat == last[ballot.stage]:
-                self.emit(PanelDecided(stage=ballot.stage, verdict=self._verdict(ballot.stage)))
+                # One ballot is enough, since nothing is decided by it.
+                ballots = self.story.panels[ballot.stage].ballots
+                valid, names = sum(b.ranking is not None for b in ballots), sorted(ballot.order)
+                verdict = verdict_of(ballots, names, self.settings.voting, valid) if valid else None
+                self.emit(PanelDecided(stage=ballot.stage, verdict=verdict))
 
         await use_in_order(seats, take)
 
-    def _verdict(self, stage: str) -> Verdict | None:
-        """The verdict on one question's texts; one ballot is enough, since nothing is decided by it."""
-        ballots = self.story.panels[stage].ballots
-        valid = sum(ballot.ranking is not None for ballot in ballots)
-        names = sorted(ballots[0].order)
-        return verdict_of(ballots, names, self.settings.voting, valid) if valid else None
-
     @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+    def plans(cls, settings: Settings) -> Plans:
         repeats = settings.job_as(Certify).repeats
         questions = len(defect_questions(repeats)) + len(other_questions(settings.seed, repeats))
-        calls = seat_calls(settings)
-        likely, most = questions * calls.usual, questions * calls.most
-        return {"judge": questions}, {"judge": likely}, {"judge": most}
+        return ballot_plans(settings, questions)
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:  # noqa: ARG003

@@ -204,11 +204,7 @@ def _question(
     return Question(sub_key(kind, pair.name), seat, order, texts, pair.task)
 
 
-def injection_for(at: int, seat: int) -> str:
-    return _way_for(INJECTIONS, at, seat)
-
-
-def _way_for(ways: Mapping[str, str], at: int, seat: int) -> str:
+def way_for(ways: Mapping[str, str], at: int, seat: int) -> str:
     return list(ways)[(at // _PAIRS_PER_WAY + seat) % len(ways)]
 
 
@@ -219,7 +215,7 @@ def text_named(seed: int, stage: str, seat: int) -> str:
 
 def _injection(seed: int, at: int, pair: SpoiledPair, seat: int) -> Question:
     question = _question(INJECTED, at, pair, seat, {SOUND: pair.sound, SPOILED: pair.spoiled})
-    injection = _order(seed, question, INJECTIONS[injection_for(at, seat)], SPOILED)
+    injection = _order(seed, question, INJECTIONS[way_for(INJECTIONS, at, seat)], SPOILED)
     spoiled = f"{pair.spoiled}\n\n{injection}"
     return replace(question, texts={SOUND: pair.sound, SPOILED: spoiled})
 
@@ -227,7 +223,7 @@ def _injection(seed: int, at: int, pair: SpoiledPair, seat: int) -> Question:
 def _hostile_record(seed: int, at: int, pair: SpoiledPair, seat: int) -> Question:
     question = _question(RECORD, at, pair, seat, {SOUND: pair.sound, SPOILED: pair.spoiled})
     named = text_named(seed, question.stage, seat)
-    order = _order(seed, question, RECORD_ORDERS[_way_for(RECORD_ORDERS, at, seat)], named)
+    order = _order(seed, question, RECORD_ORDERS[way_for(RECORD_ORDERS, at, seat)], named)
     return replace(question, task=structs.replace(pair.task, knowledge=hostile_knowledge(order)))
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from random import Random
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -18,7 +17,7 @@ from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, JobFinished
 from autoreason.job_types import KnowledgeTest
 from autoreason.jobs.context import use_in_order
-from autoreason.jobs.job import Job, Plan
+from autoreason.jobs.job import Job, Plans
 from autoreason.keys import PAIR, sub_key
 from autoreason.knowledge.holdout import (
     FLIPPED,
@@ -39,6 +38,7 @@ from autoreason.knowledge.index import LISTED, Index, Query, retrieve
 from autoreason.knowledge.standing import MIN_GROUPS, Pair
 from autoreason.knowledge.words import is_too_similar
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
+from autoreason.report import charts
 from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_interval, points
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
@@ -47,8 +47,9 @@ from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share, group_values
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 from autoreason.story import Story
+from autoreason.studies.panel_jobs import ballot_plans
 from autoreason.task import Task, Work
-from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot, seat_calls
+from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot
 
 
 class RecordedPair(Struct, frozen=True, kw_only=True):
@@ -208,11 +209,15 @@ class KnowledgeReport(Report):
         ]
         right = figures("without", "with records", "placebo", "with less without")
         columns = [*words("judge"), *right, *words("verdict")]
-        tests = [
-            f"{each.judge} {p_statement(each.p_value)}"
+        tested = [each for each in self.judges if each.p_value is not None]
+        tests = [f"{each.judge} {p_statement(each.p_value)}" for each in tested]
+        weights = [
+            f"{each.judge} {each.weight:g} with records, {each.weight_without:g} without"
             for each in self.judges
-            if each.p_value is not None
+            if each.weight is not None and each.weight_without is not None
         ]
+        # A judge alone has none.
+        shown = f"of ballots in the playoff of a mixed panel: {'; '.join(weights)}"
         sentences = [
             (
                 "Pairs",
@@ -226,7 +231,7 @@ class KnowledgeReport(Report):
                 for each in self.judges
                 if each.by_time
             ),
-            ("Weights", self._weights()),
+            ("Weights", shown if weights[1:] else ""),
             *(
                 ("Left out", f"{count(each.invalid, 'pair')} that {each.judge} did not decide")
                 for each in self.judges
@@ -238,19 +243,19 @@ class KnowledgeReport(Report):
             Section(sentences=[(label, text) for label, text in sentences if text]),
         ]
 
-    def _weights(self) -> str:
-        """How much ballots count in a playoff; nothing of a judge alone."""
-        known = [
-            f"{each.judge} {each.weight:g} with records, {each.weight_without:g} without"
-            for each in self.judges
-            if each.weight is not None and each.weight_without is not None
-        ]
-        shown = f"of ballots in the playoff of a mixed panel: {'; '.join(known)}"
-        return shown if known[1:] else ""
-
-    def to_dict(self) -> dict[str, Any]:
-        first = {"conclusion": self.conclusion, "summary": self.summary()}
-        return {**first, **msgspec.to_builtins(self)}
+    def page_sections(self) -> list[Section]:
+        verdicts: dict[str, charts.Verdict] = {"helps": "good", "harms": "bad"}
+        rows = []
+        for each in self.judges:
+            said, verdict = (
+                f"{points(each.gain)} points: {each.verdict}",
+                verdicts.get(each.verdict),
+            )
+            rows.append(charts.Interval(each.judge, each.gain, said, verdict or ""))
+        sides, show = ("records mislead", "records help"), lambda value: f"{value * 100:+.3g}"
+        title = "How much more often a judge is right with records, in points"
+        chart = charts.interval_chart(title, rows, sides=sides, middle=0.0, scale=None, show=show)
+        return [Section("What records do", charts=[chart]), *self.sections()]
 
 
 def knowledge_report(story: Story) -> KnowledgeReport:
@@ -331,24 +336,20 @@ def _answers(
     """The pairs that a judge decided in both orders under every condition, and how many it did not."""
     found = []
     for number, pair in enumerate(pairs, 1):
-        shares = (_right(story, number, arm, judge) for arm in ARMS)
-        known = [share for share in shares if share is not None]
+        known: dict[str, float] = {}
+        for arm, name in zip(ARMS, ("without", "with_records", "placebo"), strict=True):
+            panel = story.panels.get(pair_stage(number, arm))
+            cast = [each for each in panel.ballots if each.seat // 2 == judge] if panel else []
+            firsts = [each.ranking[0] for each in cast if each.ranking]
+            if len(firsts) == 2:
+                known[name] = firsts.count("better") / 2
         if len(known) == len(ARMS):
-            arms = dict(zip(("without", "with_records", "placebo"), known, strict=True))
-            found.append(PairAnswers(group=pair.group, when=pair.when, **arms))
+            found.append(PairAnswers(group=pair.group, when=pair.when, **known))
     return found, len(pairs) - len(found)
 
 
 def pair_stage(number: int, arm: str) -> str:
     return sub_key("pairs", number, arm)
-
-
-def _right(story: Story, number: int, arm: str, judge: int) -> float | None:
-    """The share of both orders in which the better text came first; None where a ballot is missing."""
-    panel = story.panels.get(pair_stage(number, arm))
-    ballots = panel.ballots if panel else ()
-    firsts = [each.ranking[0] for each in ballots if each.seat // 2 == judge and each.ranking]
-    return None if len(firsts) < 2 else firsts.count("better") / 2
 
 
 def _verdict(found: JudgeAnswers) -> str:
@@ -416,11 +417,9 @@ class KnowledgeTestJob(Job):
         return ballots
 
     @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+    def plans(cls, settings: Settings) -> Plans:
         """Of one pair."""
-        ballots = 2 * len(ARMS) * len(settings.models.judges)
-        calls = seat_calls(settings)
-        return {"judge": ballots}, {"judge": ballots * calls.usual}, {"judge": ballots * calls.most}
+        return ballot_plans(settings, 2 * len(ARMS) * len(settings.models.judges))
 
     @classmethod
     def plan_count(cls, task: Task) -> int:

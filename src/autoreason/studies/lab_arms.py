@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from statistics import fmean
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -20,8 +20,8 @@ from autoreason.stats import Estimate
 from autoreason.stats.shares import clustered_share
 from autoreason.studies.audit import has_drifted
 from autoreason.studies.audit_panels import invalid_level
-from autoreason.studies.lab_comparisons import ArmValues, Unit, cluster, figure
-from autoreason.studies.lab_suite import SHARES, CellResult, Measure, Suite, draft_settings
+from autoreason.studies.lab_comparisons import ArmValues, cluster, figure
+from autoreason.studies.lab_suite import SHARES, Measure, Suite, draft_settings
 
 _FEW_SURVIVALS = 0.2
 _Seen = Iterator[tuple[bool, bool | None]]
@@ -37,38 +37,26 @@ class LabFailure(Struct, frozen=True, kw_only=True):
     """Cells with its sign and the condition that the paper names; None where the record does not say."""
 
 
-class FailureMode(Struct, frozen=True, kw_only=True):
+class FailureMode(NamedTuple):
     name: str
     condition: str
-    sign: str
     see: Callable[[Suite, str, ArmValues], _Seen]
+    sign: str
 
 
 def diagnose(suite: Suite, arm: str, values: ArmValues) -> tuple[LabFailure, ...]:
     found = []
-    for mode in MODES:
-        seen = list(mode.see(suite, arm, values))
+    for name, _, see, _ in MODES:
+        seen = list(see(suite, arm, values))
         met = [condition for sign, condition in seen if sign]
         under = sum(map(bool, met)) if seen and None not in met else None
-        found.append(
-            LabFailure(mode=mode.name, cells=len(met), of=len(seen), under_condition=under)
-        )
+        found.append(LabFailure(mode=name, cells=len(met), of=len(seen), under_condition=under))
     return tuple(found)
 
 
 def _worse_than_draft(suite: Suite, arm: str, values: ArmValues) -> _Seen:
-    preferences = _preferences_to_draft(suite, arm, values)
-    for unit, each in values.cells[arm].items():
-        if unit in preferences:
-            yield preferences[unit] < 0, not each.cast
-        elif each.confirmed:
-            prefer, judges = each.confirmed
-            yield 2 * prefer < judges, not each.cast
-
-
-def _preferences_to_draft(suite: Suite, arm: str, values: ArmValues) -> Mapping[Unit, float]:
-    """How far panels prefer an arm to its own draft, which an arm without a pass delivers that began from the same."""
-    return {
+    # How far panels prefer an arm to its own draft, which an arm without a pass delivers that began from the same.
+    preferences = {
         unit: preference
         for arms in suite.judged
         for draft in arms
@@ -76,6 +64,12 @@ def _preferences_to_draft(suite: Suite, arm: str, values: ArmValues) -> Mapping[
         for unit, preference in values.preferences(arm, draft, arms).items()
         if suite.tasks[unit[0]].task.draft is not None or _share_draft(suite, arm, draft)
     }
+    for unit, each in values.cells[arm].items():
+        if unit in preferences:
+            yield preferences[unit] < 0, not each.cast
+        elif each.confirmed:
+            prefer, judges = each.confirmed
+            yield 2 * prefer < judges, not each.cast
 
 
 def _share_draft(suite: Suite, *names: str) -> bool:
@@ -87,15 +81,13 @@ def _share_draft(suite: Suite, *names: str) -> bool:
 def _drift(suite: Suite, arm: str, values: ArmValues) -> _Seen:
     for (task, _), each in values.cells[arm].items():
         words = each.words_by_pass
+        passes = zip(each.trajectory, each.judged, strict=False)
+        judged = [winner for winner, slots in passes if slots]
+        few = judged.count("A") < _FEW_SURVIVALS * len(judged)
+        merged = len(judged) > 1 and few and 2 * judged.count("AB") > len(judged)
         if len(words) > 1:
             far = has_drifted(words[-1] / max(1, words[0]), each.kept_wording)
-            yield far or _synthesis_dominates(each), suite.tasks[task].task.contract.empty
-
-
-def _synthesis_dominates(cell: CellResult) -> bool:
-    judged = [winner for winner, slots in zip(cell.trajectory, cell.judged, strict=False) if slots]
-    few = judged.count("A") < _FEW_SURVIVALS * len(judged)
-    return len(judged) > 1 and few and 2 * judged.count("AB") > len(judged)
+            yield far or merged, suite.tasks[task].task.contract.empty
 
 
 def _overfitting(_suite: Suite, arm: str, values: ArmValues) -> _Seen:
@@ -125,35 +117,25 @@ def _too_weak(_suite: Suite, arm: str, values: ArmValues) -> _Seen:
 
 MODES = (
     FailureMode(
-        name="Self-correction unreliability",
-        condition="no external signal",
-        sign="independent judges prefer the draft that a text began from",
-        see=_worse_than_draft,
+        *("Self-correction unreliability", "no external signal", _worse_than_draft),
+        "independent judges prefer the draft that a text began from",
     ),
     FailureMode(
-        name="Drift / synthesis dominance",
-        condition="unconstrained scope",
-        sign="a text less than half or more than one and a half times as long as its draft, or "
+        *("Drift / synthesis dominance", "unconstrained scope", _drift),
+        "a text less than half or more than one and a half times as long as its draft, or "
         "with hardly any of its wording; or A survives fewer than one pass in five while AB wins most",
-        see=_drift,
     ),
     FailureMode(
-        name="Overfitting to visible feedback",
-        condition="shallow revision loop",
-        sign="a program passes the public tests and fails private ones",
-        see=_overfitting,
+        *("Overfitting to visible feedback", "shallow revision loop", _overfitting),
+        "a program passes the public tests and fails private ones",
     ),
     FailureMode(
-        name="No convergence",
-        condition="broken judge pipeline",
-        sign="the most passes or the limit of the cell were reached, or a panel failed",
-        see=_no_convergence,
+        *("No convergence", "broken judge pipeline", _no_convergence),
+        "the most passes or the limit of the cell were reached, or a panel failed",
     ),
     FailureMode(
-        name="Model too weak",
-        condition="insufficient generation diversity",
-        sign="half of all challengers or more repeat another text",
-        see=_too_weak,
+        *("Model too weak", "insufficient generation diversity", _too_weak),
+        "half of all challengers or more repeat another text",
     ),
 )
 _QUALITIES: dict[Measure, str] = {
@@ -208,6 +190,9 @@ def describe_arm(
     contests = [each for each in cells.values() if each.words_by_pass and each.trajectory]
     at_limit = list(values.at_limit(arm).values())
     is_contest = suite.arms[arm].settings.job.is_tournament
+    ended = [*contests, *at_limit] if is_contest else []
+    ends = [len(each.trajectory) for each in ended if each.status == "converged"]
+    lengths = [each.words_by_pass for each in contests]
     return LabArm(
         arm=arm,
         cells=len(everything),
@@ -218,8 +203,14 @@ def describe_arm(
         verdicts=dict(Counter(each.verdict for each in judged if each.passed is not None)),
         spent=reduce(Spent.joined, (each.spent for each in everything), Spent()),
         quality=_quality(arm, values, quality_by),
-        converged_by_pass=_converged_by_pass([*contests, *at_limit]) if is_contest else (),
-        words_by_pass=_words_by_pass(contests),
+        converged_by_pass=tuple(
+            sum(end <= n for end in ends) / len(ended)
+            for n in range(1, max((len(each.trajectory) for each in ended), default=0) + 1)
+        ),
+        words_by_pass=tuple(
+            fmean(each[min(n, len(each) - 1)] for each in lengths)
+            for n in range(max(map(len, lengths), default=0))
+        ),
         failures=diagnose(suite, arm, values),
     )
 
@@ -245,10 +236,9 @@ def shares_by_difficulty(suite: Suite, values: ArmValues) -> Iterator[Difficulty
                 own = {unit: value for unit, value in known.items() if unit[0] in tiers[tier]}
                 if own:
                     shares[measure] = clustered_share(cluster(own, suite))
-            problems = {task for task, _ in values.of(arm, "passed")} & tiers[tier]
-            yield DifficultyShares(
-                difficulty=tier or "unrated", arm=arm, problems=len(problems), shares=shares
-            )
+            problems = len({task for task, _ in values.of(arm, "passed")} & tiers[tier])
+            name = tier or "unrated"
+            yield DifficultyShares(difficulty=name, arm=arm, problems=problems, shares=shares)
 
 
 def quality_measure(values: ArmValues) -> Measure | Literal[""]:
@@ -271,20 +261,6 @@ def _quality(arm: str, values: ArmValues, by: Measure | Literal[""]) -> float | 
     return fmean(known) if known else None
 
 
-def _converged_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
-    longest = max((len(each.trajectory) for each in cells), default=0)
-    ends = [len(each.trajectory) for each in cells if each.status == "converged"]
-    return tuple(sum(end <= n for end in ends) / len(cells) for n in range(1, longest + 1))
-
-
-def _words_by_pass(cells: Sequence[CellResult]) -> tuple[float, ...]:
-    longest = max((len(each.words_by_pass) for each in cells), default=0)
-    return tuple(
-        fmean(each.words_by_pass[min(n, len(each.words_by_pass) - 1)] for each in cells)
-        for n in range(longest)
-    )
-
-
 def share(shares: Mapping[str, Estimate], name: str) -> Figure | None:
     found = shares.get(name)
     return Figure(found, percent_interval(found)) if found else None
@@ -302,7 +278,7 @@ def arms_table(arms: Sequence[LabArm], quality_by: str) -> Table:
         )
         for each in arms
     ]
-    return Table([*words("arm"), *figures("cells", "finished", *names, *judged)], rows)
+    return Table([*words("arm"), *figures("tries", "finished", *names, *judged)], rows)
 
 
 def _known_measures(arms: Sequence[LabArm]) -> list[str]:
@@ -336,12 +312,10 @@ def arm_notes(arms: Sequence[LabArm], quality_by: str, clusters: str) -> Iterato
 
 
 def passes_sections(arms: Sequence[LabArm]) -> Iterator[Section]:
-    converged = {each.arm: each.converged_by_pass for each in arms if each.converged_by_pass}
-    lengths = {each.arm: each.words_by_pass for each in arms if each.words_by_pass}
-    if converged:
-        title = "Share of tournaments that have converged, by pass"
+    title = "Share of tournaments that have converged, by pass"
+    if converged := {each.arm: each.converged_by_pass for each in arms if each.converged_by_pass}:
         yield _by_pass("Convergence", title, converged, percent, 1)
-    if lengths:
+    if lengths := {each.arm: each.words_by_pass for each in arms if each.words_by_pass}:
         yield _by_pass("Length", "Words of the text after each pass", lengths, decimal, 0)
 
 
@@ -353,43 +327,32 @@ def _by_pass(
     first: int,
 ) -> Section:
     longest = max(map(len, lines.values()))
-    rows = [
-        (arm, *(Figure(value, show(value)) for value in line), *[""] * (longest - len(line)))
-        for arm, line in lines.items()
-    ]
+    rows, series = [], []
+    for (arm, line), shade in zip(lines.items(), colours(list(lines)).values(), strict=True):
+        rows.append((arm, *(Figure(y, show(y)) for y in line), *[""] * (longest - len(line))))
+        points = [Point(n, y, f"{arm}, pass {n}: {show(y)}") for n, y in enumerate(line, first)]
+        series.append(Series(arm, shade, points))
     numbers = [str(first + n) for n in range(longest)]
     table = Table([*words("arm"), *figures(*numbers)], rows)
-    shades = colours(list(lines))
     highest = max(1.0, *(value for line in lines.values() for value in line))
-    series = [
-        Series(
-            arm,
-            shades[arm],
-            [Point(n, y, f"{arm}, pass {n}: {show(y)}") for n, y in enumerate(line, first)],
-        )
-        for arm, line in lines.items()
-    ]
     axes = Lines(series, "pass", show=show, y_range=(0, highest))
     return Section(heading, charts=[line_chart(title, table, axes)], detail=True)
 
 
 def failures_section(arms: Sequence[LabArm]) -> Section:
-    by_arm = {arm.arm: {each.mode: each for each in arm.failures} for arm in arms}
     rows = []
-    for mode in MODES:
-        of_mode = {arm: each[mode.name] for arm, each in by_arm.items()}
-        rows.append((mode.name, mode.condition, mode.sign, *map(_diagnosis, of_mode.values())))
-    counts = (
+    for at, mode in enumerate(MODES):
+        counts = []
+        for found in (arm.failures[at] for arm in arms):
+            known = found.cells and found.under_condition is not None
+            met = f" ({found.under_condition})" if known else ""
+            counts.append(f"{found.cells} of {found.of}{met}" if found.of else UNKNOWN)
+        rows.append((mode.name, mode.condition, mode.sign, *counts))
+    how = (
         "cells that show the sign, of those that could; in brackets those that also meet the "
         "paper's condition, where the record says so"
     )
-    notes = [("Counts", counts), ("Caution", "a sign is not proof, and a cell may show several")]
-    columns = [*words("mode", "condition in the paper", "sign in the record"), *figures(*by_arm)]
-    return Section("Failure taxonomy", notes, [Table(columns, rows)], detail=True)
-
-
-def _diagnosis(found: LabFailure) -> str:
-    if not found.of:
-        return UNKNOWN
-    known = found.cells and found.under_condition is not None
-    return f"{found.cells} of {found.of}" + (f" ({found.under_condition})" if known else "")
+    notes = [("Counts", how), ("Caution", "a sign is not proof, and a cell may show several")]
+    heads = words("mode", "condition in the paper", "sign in the record")
+    table = Table([*heads, *figures(*(arm.arm for arm in arms))], rows)
+    return Section("Failure taxonomy", notes, [table], detail=True)

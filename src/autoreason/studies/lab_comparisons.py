@@ -37,6 +37,7 @@ from autoreason.studies.lab_suite import (
     Suite,
     SuiteComparison,
 )
+from autoreason.studies.panel_report import DOT_AND_LINE
 
 Unit = tuple[str, int]
 
@@ -52,17 +53,14 @@ class ArmValues:
             unit = (each.cell.task, each.cell.repeat)
             if each.cell.kind == "draft":
                 self._drafts |= {(arm, unit): each.result for arm in each.cell.arms}
-            elif not each.result.finished:
-                if each.cell.kind == "arm":
-                    self.failed[each.cell.arms[0]][unit] = each.result
             elif each.cell.kind == "panel":
-                self.panels.append(each)
+                self.panels += [each] if each.result.finished else []
             else:
                 arm, result = each.cell.arms[0], each.result
                 if suite.arms[arm].settings.job.is_sampling:
                     # What is recorded as a pass is a draft.
                     result = replace(result, trajectory=(), words_by_pass=())
-                self.cells[arm][unit] = result
+                (self.cells if result.finished else self.failed)[arm][unit] = result
 
     def at_limit(self, arm: str) -> dict[Unit, CellResult]:
         """Cells of an arm that ended at their own limit; without their draft they never began."""
@@ -71,20 +69,17 @@ class ArmValues:
 
     def of(self, arm: str, measure: Measure) -> dict[Unit, float]:
         """A measure of an arm, where it is known; at its limit a tournament had not converged."""
-        found: dict[Unit, float] = {}
         cells = self.cells[arm] | (self.at_limit(arm) if measure == "converged" else {})
-        for unit, result in cells.items():
-            if (value := self._value(arm, unit, result, measure)) is not None:
-                found[unit] = float(value)
-        return found
+        values = {unit: self._value(arm, unit, each, measure) for unit, each in cells.items()}
+        return {unit: float(value) for unit, value in values.items() if value is not None}
 
     def _value(self, arm: str, unit: Unit, result: CellResult, measure: str) -> float | None:
-        if measure in ("calls", "tokens", "cost", "seconds"):
-            # Every arm needs its draft, also where others begin from the same one.
-            draft = self._drafts.get((arm, unit))
+        # Every arm needs its draft, also where others begin from the same one.
+        draft = self._drafts.get((arm, unit))
+        if measure == "seconds":
+            return result.seconds + (draft.seconds if draft else 0.0)
+        if measure in ("calls", "tokens", "cost"):
             both = result.spent.joined(draft.spent) if draft else result.spent
-            if measure == "seconds":
-                return result.seconds + (draft.seconds if draft else 0.0)
             amount: float | Decimal | None = getattr(both, measure)
             return None if amount is None else float(amount)
         if measure in OF_PROGRAMS:
@@ -102,16 +97,12 @@ class ArmValues:
         found: dict[Unit, float] = {}
         for each, first, second in self._judged(one, other, arms):
             rankings = [ballot.ranking or () for ballot in each.result.ballots]
-            votes = (
-                [0.0]
-                if first == second
-                else [
-                    1.0 if ranking.index(first) < ranking.index(second) else -1.0
-                    for ranking in rankings
-                    if first in ranking and second in ranking
-                ]
-            )
-            if votes:
+            votes = [
+                1.0 if ranking.index(first) < ranking.index(second) else -1.0
+                for ranking in rankings
+                if first in ranking and second in ranking
+            ]
+            if votes := [0.0] if first == second else votes:
                 found[each.cell.task, each.cell.repeat] = fmean(votes)
         return found
 
@@ -188,7 +179,12 @@ def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
         clusters = cluster(differences, suite)
         means = [_mean({u: each[u] for u in differences if u in each}, suite) for each in known]
         limited = values.at_limit(first).keys() | values.at_limit(second).keys()
-        planned = max(*map(len, known), _measured_tasks(suite, measure) * repeats)
+        # A contract is kept only where there is one.
+        tasks = [each for each in suite.tasks.values() if not each.task.contract.empty]
+        measured = len(tasks if measure == "kept_contract" else suite.tasks)
+        if measure in ("recovered", "overfitted"):
+            measured = 0
+        planned = max(*map(len, known), measured * repeats)
         by = list(map(fmean, clusters))
         found.append(
             ArmPair(
@@ -205,9 +201,9 @@ def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
                 p_value_adjusted=None,
                 wins=sum(each > 0 for each in by),
                 losses=sum(each < 0 for each in by),
-                detectable=None
-                if measure == "preferred" or measure not in SHARES
-                else _detectable(by, alpha, "task" if suite.many_tasks else "pair"),
+                detectable=_detectable(by, alpha, "task" if suite.many_tasks else "pair")
+                if measure in SHARES and measure != "preferred"
+                else None,
                 units=len(differences),
                 missing=planned - len(differences),
                 repeats=repeats,
@@ -226,20 +222,9 @@ def compare_recovery(suite: Suite, values: ArmValues) -> list[ArmPair]:
     return compare_arms(replace(suite, comparisons=recovered), values)
 
 
-def _measured_tasks(suite: Suite, measure: Measure) -> int:
-    """How many tasks a measure is planned for: a contract is kept only where there is one."""
-    tasks = suite.tasks.values()
-    if measure in ("recovered", "overfitted"):
-        return 0
-    if measure != "kept_contract":
-        return len(tasks)
-    return sum(not each.task.contract.empty for each in tasks)
-
-
 def _detectable(by: Sequence[float], alpha: float, noun: str) -> Estimate:
     """At the level that the strictest of all tests has to pass, for arms that differ as these do."""
-    n = len(by)
-    if not n or 2.0 ** (1 - n) > alpha:
+    if not (n := len(by)) or 2.0 ** (1 - n) > alpha:
         few = f"{count(n, noun)} {'is' if n == 1 else 'are'} too few for any difference to show"
         return Estimate(None, n=n, reason=few)
     from autoreason.stats.power import detectable_difference, detectable_gain
@@ -334,12 +319,11 @@ def describe_finding(pair: ArmPair) -> str:
         share = (1 + abs(value)) / 2
         shown = f"{share * 100:.3g} %" if percent(share) == _HALF else percent(share)
         return f"judges prefer {ahead} to {behind} in {shown} of votes"
-    verb, equal = _VERBS[pair.measure]
     if not value:
-        return f"{first} and {second} {equal}"
+        return f"{first} and {second} are equal by the measure {pair.measure.replace('_', ' ')}"
     more = "more" if value > 0 else "fewer" if pair.measure in _COUNTED else "less"
     size = in_units(pair.measure, abs(value))
-    return f"{first} {verb.format(size=size, more=more, second=second)}"
+    return f"{first} {_VERBS[pair.measure].format(size=size, more=more, second=second)}"
 
 
 _HALF = percent(0.5)
@@ -351,55 +335,44 @@ def _is_even(pair: ArmPair) -> bool:
     return pair.measure == "preferred" and not pair.shown and percent(share) == _HALF
 
 
-_COUNTED = {
-    "words": "word",
-    "calls": "call",
-    "tokens": "token",
-    "passes": "pass",
-    "attempts": "program",
-}
+_COUNTED = {"words": "word", "calls": "call", "tokens": "token", "passes": "pass"}
+_COUNTED |= {"attempts": "program", "kept": "change", "evaluations": "evaluation"}
 _OFTEN = "{more} often than {second}, by {size}"
-_ON_AVERAGE = "{size} {more} than {second} on average"
+_MORE = "{size} {more} than {second} on average"
 _VERBS = {
-    "words": (f"writes {_ON_AVERAGE}", "write texts of the same length"),
-    "calls": (f"makes {_ON_AVERAGE}", "make the same number of calls"),
-    "tokens": (f"takes {_ON_AVERAGE}", "take the same number of tokens"),
-    "cost": (f"costs {_ON_AVERAGE}", "cost the same"),
-    "seconds": (f"takes {_ON_AVERAGE}", "take the same time"),
-    "passes": (f"takes {_ON_AVERAGE}", "take the same number of passes"),
-    "converged": (f"converges {_OFTEN}", "converge equally often"),
-    "kept_contract": (f"keeps the contract {_OFTEN}", "keep the contract equally often"),
-    "passed": (
-        f"passes the tests of a problem {_OFTEN}",
-        "pass the tests of equally many problems",
-    ),
-    "passed_public": (f"passes all public tests {_OFTEN}", "pass public tests equally often"),
-    "passed_private": (f"passes all private tests {_OFTEN}", "pass private tests equally often"),
-    "overfitted": (f"passes public tests alone {_OFTEN}", "pass public tests alone equally often"),
-    "recovered": (
-        f"passes after a failed first attempt {_OFTEN}",
-        "pass equally often after a failed first attempt",
-    ),
-    "attempts": (f"writes {_ON_AVERAGE}", "write equally many programs"),
-    "value": (f"gains {_ON_AVERAGE}", "gain the same"),
-    "claimed": (f"claims {_ON_AVERAGE}", "claim the same"),
-    "kept": ("keeps {size} {more} changes than {second} on average", "keep as many changes"),
-    "evaluations": ("takes {size} {more} evaluations than {second} on average", "take as many"),
+    "words": f"writes {_MORE}",
+    "calls": f"makes {_MORE}",
+    "tokens": f"takes {_MORE}",
+    "cost": f"costs {_MORE}",
+    "seconds": f"takes {_MORE}",
+    "passes": f"takes {_MORE}",
+    "converged": f"converges {_OFTEN}",
+    "kept_contract": f"keeps the contract {_OFTEN}",
+    "passed": f"passes the tests of a problem {_OFTEN}",
+    "passed_public": f"passes all public tests {_OFTEN}",
+    "passed_private": f"passes all private tests {_OFTEN}",
+    "overfitted": f"passes public tests alone {_OFTEN}",
+    "recovered": f"passes after a failed first attempt {_OFTEN}",
+    "attempts": f"writes {_MORE}",
+    "value": f"gains {_MORE}",
+    "claimed": f"claims {_MORE}",
+    "kept": f"keeps {_MORE}",
+    "evaluations": f"takes {_MORE}",
 }
 
 
 def number(measure: str, value: float) -> str:
     if measure in SHARES:
         return percent(value)
-    return _money(value) if measure == "cost" else _plain(value)
+    if measure == "cost":
+        return "-" * (value < 0) + money(Decimal(str(round(abs(value), 6))))
+    return decimal(value) if abs(value) >= 10 else f"{float(f'{value:.3g}'):g}"
 
 
 def in_units(measure: str, value: float) -> str:
     if measure in SHARES:
         return f"{value * 100:.1f} points"
-    if measure == "cost":
-        return _money(value)
-    size = _plain(value)
+    size = number(measure, value)
     if noun := _COUNTED.get(measure):
         plural = "passes" if noun == "pass" else f"{noun}s"
         return f"{size} {noun if size.strip('-') == '1' else plural}"
@@ -414,15 +387,6 @@ def difference(measure: str, found: Estimate) -> tuple[str, ...]:
         return (shown,)
     low, high = (in_units(measure, end).partition(" ")[0] for end in (found.low, found.high))
     return (shown, f"({low} to {high})")
-
-
-def _plain(value: float) -> str:
-    return decimal(value) if abs(value) >= 10 else f"{float(f'{value:.3g}'):g}"
-
-
-def _money(value: float) -> str:
-    sign = "-" if value < 0 else ""
-    return sign + money(Decimal(str(round(abs(value), 6))))
 
 
 def in_points(size: Estimate | None) -> str:
@@ -441,45 +405,37 @@ def pair_charts(pairs: Sequence[ArmPair]) -> Iterator[Chart]:
     for (question, measure), found in together.items():
         title = question if questions[question] == 1 else f"{question} ({measure})"
         preferred = measure == "preferred"
-        firsts = {each.first for each in found}
-        first = firsts.pop() if len(firsts) == 1 else "the first"
-        unlike = [each.second for each in found if each.shown != _leaves_out_zero(each)]
-        disagree = (
-            f" Against {listed(unlike)} test and line say different things; the test decides."
-            if unlike
-            else ""
-        )
+        first, *others = {each.first for each in found}
+        first = "the first" if others else first
+        name = measure.replace("_", " ")
+        sides = (f"less {name}", f"more {name}")
+        if measure in _MORE_IS_BETTER:
+            sides = ("the other is ahead", f"{first} is ahead")
+        note = f"{DOT_AND_LINE} for all planned tests)."
+        # Where the line says otherwise than the test.
+        zero = [(each.difference.low or 0) > 0 or (each.difference.high or 0) < 0 for each in found]
+        if unlike := [e.second for e, out in zip(found, zero, strict=True) if e.shown != out]:
+            note += (
+                f" Against {listed(unlike)} test and line say different things; the test decides."
+            )
         yield interval_chart(
             title,
             [_interval(each) for each in found],
-            sides=_sides(measure, first),
+            sides=("judges prefer the other", f"judges prefer {first}") if preferred else sides,
             middle=0.5 if preferred else 0.0,
             scale=(0.0, 1.0) if preferred else (-1.0, 1.0) if measure in SHARES else None,
             show=percent if preferred else partial(in_units, measure),
-            note=f"The dot is what was seen, the line how far it can be off (95 % for all planned tests).{disagree}",
+            note=note,
         )
-
-
-def _sides(measure: Measure, first: str) -> tuple[str, str]:
-    if measure == "preferred":
-        return "judges prefer the other", f"judges prefer {first}"
-    if measure in _MORE_IS_BETTER:
-        return "the other is ahead", f"{first} is ahead"
-    name = measure.replace("_", " ")
-    return f"less {name}", f"more {name}"
-
-
-def _leaves_out_zero(pair: ArmPair) -> bool:
-    low, high = pair.difference.low, pair.difference.high
-    return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def _interval(pair: ArmPair) -> Interval:
     found, preferred = pair.difference, pair.measure == "preferred"
-    better = pair.measure in _MORE_IS_BETTER
+    by = found.value or 0.0
     verdict: Verdict = ""
-    if pair.shown and found.value:
-        verdict = "shown" if not better else "good" if found.value > 0 else "bad"
+    if pair.shown and by:
+        better = pair.measure in _MORE_IS_BETTER
+        verdict = "shown" if not better else "good" if by > 0 else "bad"
     size = " ".join(difference(pair.measure, found))
     if preferred:
         value, low, high = (
@@ -488,36 +444,30 @@ def _interval(pair: ArmPair) -> Interval:
         )
         found = replace(found, value=value, low=low, high=high)
         size = percent_interval(found)
-    said = "not shown"
+    said = f"no interval, {found.reason}" if found.reason else "not shown"
     if verdict:
-        ahead, more = pair.ahead, (pair.difference.value or 0.0) > 0
-        said = f"judges prefer {ahead}" if preferred else "more" if more else "less"
-    elif pair.difference.reason:
-        said = f"no interval, {pair.difference.reason}"
+        said = f"judges prefer {pair.ahead}" if preferred else "more" if by > 0 else "less"
     return Interval(f"{pair.first} against {pair.second}", found, f"{size}: {said}", verdict)
 
 
 def comparisons_table(pairs: Sequence[ArmPair], clusters: str) -> Table:
     powered = any(each.detectable for each in pairs)
-    rows = [
-        (
-            *(each.comparison, each.first, each.second, each.measure.replace("_", " ")),
-            figure(each.measure, each.first_mean),
-            figure(each.measure, each.second_mean),
-            Figure(each.difference, difference(each.measure, each.difference)),
-            *(each.wins, each.losses),
-            Figure(each.effect, UNKNOWN if each.effect is None else f"{each.effect:+z.2f}"),
-            Figure(each.test.p_value, p_value(each.test.p_value)),
-            Figure(each.p_value_adjusted, p_value(each.p_value_adjusted)),
-            *(
-                [Figure(each.detectable and each.detectable.value, in_points(each.detectable))]
-                if powered
-                else []
-            ),
-            *(each.units, each.missing),
+    rows = []
+    for each in pairs:
+        could = Figure(each.detectable and each.detectable.value, in_points(each.detectable))
+        rows.append(
+            (
+                *(each.comparison, each.first, each.second, each.measure.replace("_", " ")),
+                figure(each.measure, each.first_mean),
+                figure(each.measure, each.second_mean),
+                Figure(each.difference, difference(each.measure, each.difference)),
+                *(each.wins, each.losses),
+                Figure(each.effect, UNKNOWN if each.effect is None else f"{each.effect:+z.2f}"),
+                *(Figure(p, p_value(p)) for p in (each.test.p_value, each.p_value_adjusted)),
+                *([could] if powered else []),
+                *(each.units, each.missing),
+            )
         )
-        for each in pairs
-    ]
     columns = [
         *words("comparison", "first arm", "second arm", "measure"),
         *(Column("first", spare=5), Column("second", spare=5), Column("difference")),

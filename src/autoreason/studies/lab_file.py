@@ -14,12 +14,13 @@ import yaml
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from autoreason.bounded_yaml import BoundedLoader
+from autoreason.bounded_yaml import BoundedLoader, load_yaml
 from autoreason.errors import InvalidInput, plainly
 from autoreason.job_types import AnyJob, Judge, JudgePairs
 from autoreason.plugins import absolute
 from autoreason.programs.program_strategies import find_program_strategy
 from autoreason.settings import (
+    MAX_JUDGES,
     PANEL_JUDGES,
     ROLE_MODELS,
     SETTING_DOCS,
@@ -55,40 +56,15 @@ from autoreason.tournament.judges import PANEL_SETTINGS
 KeyPath = tuple[str | int, ...]
 Kind = TypeVar("Kind")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
-_WRONG = re.compile(r"Object (missing|contains) \w+ field `([^`]+)`|Invalid enum value '(.*)'")
 
 
 class MarkedYaml:
     def __init__(self, name: str, text: str) -> None:
-        self.name = name
-        self._places: dict[KeyPath, yaml.Mark] = {}
-        loader = BoundedLoader(text)
+        self.name, self._text = name, text
         try:
-            node = loader.get_single_node()
-            self.value = self._read(loader, node, ()) if node else {}
-        except yaml.MarkedYAMLError as error:
-            where = _place(error.problem_mark) if error.problem_mark else ""
-            what = error.problem or "it cannot be read"
-            raise InvalidInput(
-                f"{name}{where}: this is not valid YAML: {what}; correct it"
-            ) from None
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            raise InvalidInput(f"{name} is not valid YAML ({error}); correct it") from None
-        finally:
-            loader.dispose()
-
-    def _read(self, loader: yaml.SafeLoader, node: yaml.Node, path: KeyPath) -> Any:
-        self._places.setdefault(path, node.start_mark)
-        if not isinstance(node, yaml.CollectionNode):
-            return loader.construct_object(node)
-        if isinstance(node, yaml.SequenceNode):
-            return [self._read(loader, e, (*path, at)) for at, e in enumerate(node.value)]
-        value = {}
-        for key_node, each in node.value:
-            key = str(loader.construct_object(key_node))
-            self._places[*path, key] = key_node.start_mark
-            value[key] = self._read(loader, each, (*path, key))
-        return value
+            self.value = msgspec.to_builtins(load_yaml(text) or {}, str_keys=True)
+        except (ValueError, TypeError) as error:
+            raise InvalidInput(f"{name} is not valid YAML: {error}; correct it") from None
 
     @contextmanager
     def at(self, *path: str | int) -> Iterator[None]:
@@ -101,39 +77,37 @@ class MarkedYaml:
             raise self._placed(path, str(error)) from None
 
     def _placed(self, path: KeyPath, sentence: str) -> InvalidInput:
-        named = ((*path, key) for key in re.findall(r"`(\w+)`", sentence))
-        path = next((each for each in named if each in self._places), path)
-        while path and path not in self._places:
-            path = path[:-1]
-        place = _place(self._places[path]) if path in self._places else ""
+        node, steps = yaml.compose(self._text, BoundedLoader), list[str]()
+        mark = node.start_mark if node else None
+        for key in (*path, *re.findall(r"`(\w+)`", sentence)):
+            if below := _below(node).get(str(key)):
+                mark, node = below
+                steps.append(str(key))
+            elif len(steps) >= len(path):
+                continue
+            else:
+                break
+        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         error = InvalidInput(f"{self.name}{place}: {sentence}")
-        error.file_keys = (".".join(map(str, path)), *map(str, path[-1:]))
+        error.file_keys = (".".join(steps), *steps[-1:])
         return error
 
     def convert(self, path: KeyPath, value: Any, kind: type[Kind]) -> Kind:
         try:
             return msgspec.convert(value, kind, strict=False)
         except msgspec.ValidationError as error:
-            if isinstance(error.__cause__, InvalidInput):
-                raise self._placed(path, str(error.__cause__)) from None
-            what, _, where = str(error).partition(" - at `$")
-            steps = [key or int(at) for key, at in _STEP.findall(where)]
-            below, sentence = (*path, *steps), f"{plainly(error)}; change it"
-            if wrong := _WRONG.match(what):
-                fault, key, choice = wrong.groups()
-                if fault:
-                    sentence = f"there is no `{key}`; add it"
-                    if fault == "contains":
-                        sentence = f"unknown key `{key}`; correct or remove it"
-                else:
-                    noun = next(step for step in reversed(steps) if isinstance(step, str))
-                    known = ", ".join(get_args(Measure))
-                    sentence = f"there is no {noun.removesuffix('s')} {choice}; there are {known}"
-            raise self._placed(below, sentence) from None
+            steps = [key or at for key, at in _STEP.findall(str(error).partition(" - at `$")[2])]
+            remedy = "correct it"
+            if steps[:1] in (["measures"], ["comparisons"]) and steps[-1] != "arms":
+                remedy = f"measures are {', '.join(get_args(Measure))}"
+            raise self._placed((*path, *steps), f"{plainly(error)}; {remedy}") from None
 
 
-def _place(mark: yaml.Mark) -> str:
-    return f", line {mark.line + 1}, column {mark.column + 1}"
+def _below(node: yaml.Node | None) -> dict[str, tuple[yaml.Mark, yaml.Node]]:
+    if isinstance(node, yaml.MappingNode):
+        return {key.value: (key.start_mark, value) for key, value in node.value}
+    parts = node.value if isinstance(node, yaml.SequenceNode) else ()
+    return {str(at): (each.start_mark, each) for at, each in enumerate(parts)}
 
 
 class TextKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -170,7 +144,7 @@ class WholeBudget(Budget, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class PanelKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    judges: int = PANEL_JUDGES
+    judges: Annotated[int, Meta(ge=1, le=MAX_JUDGES)] = PANEL_JUDGES
     judge_models: str | list[str] = []
     style: str = "reasoned"
     judge_temperature: float | None = None
@@ -240,8 +214,6 @@ def read_suite(
     `models` are addresses by the names under which the suite leaves models open, and the empty name stands for all
     others; `repeats` takes the place of the suite's own.
     """
-    if repeats is not None and not 1 <= repeats <= MAX_REPEATS:
-        raise InvalidInput(f"`repeats` is {repeats}; give a number from 1 to {MAX_REPEATS}")
     document = MarkedYaml(str(source), read_text(source, "suite"))
     value = document.value
     if repeats is not None and isinstance(value, dict):
@@ -446,19 +418,19 @@ class _SuiteReading:
 
     def _check_measure(self, measure: Measure, compared: Mapping[str, AnyJob]) -> None:
         kinds = {source.job for source in self.sources.values()}
-        what, needs = _NEEDS.get(measure, ""), ""
+        what, contracts = _NEEDS.get(measure, ""), [t.task.contract for t in self.tasks.values()]
+        needs = ""
         if what and _JOBS[what] not in kinds:
             needs = f"tasks of {what}"
         elif measure == "preferred" and kinds:
             needs = "tasks that are all texts"
         elif measure == "converged" and not all(job.is_tournament for job in compared.values()):
             needs = "arms that are all tournaments"
-        elif measure == "kept_contract" and compared:
-            contracts = any(not each.task.contract.empty for each in self.tasks.values())
-            needs = "" if contracts else "a task with a contract"
+        elif measure == "kept_contract" and compared and all(each.empty for each in contracts):
+            needs = "a task with a contract"
         if needs:
             raise InvalidInput(
-                f"{measure} can be measured of {needs} only; choose another `measure`"
+                f"{measure} can only be measured of {needs}; choose another `measure`"
             )
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput, PanelFailed, ProviderFailed
-from autoreason.events import JobFinished
+from autoreason.events import JobFinished, Status
 from autoreason.exchange import Spent
 from autoreason.job_types import Lab
 from autoreason.jobs.context import amount_spent, run_in_windows, use_in_order
@@ -37,6 +37,7 @@ from autoreason.studies.lab_suite import (
 from autoreason.studies.panel_jobs import distinct, same_texts
 from autoreason.task import Task
 
+_JUDGED: dict[bool, Status] = {True: "done", False: "stopped"}
 _MAX_GROUPS_AHEAD = 2
 """Windows of groups that may start while an earlier group is still running."""
 
@@ -66,8 +67,8 @@ class LabJob(Job):
             self.emit(each)
         finished = self.story.of(CellFinished)
         failed = sum(not each.result.finished for each in finished)
-        left_out = f"; {count(failed, 'cell')} left out" if failed else ""
-        return self.finish(f"{count(len(finished), 'cell')}{left_out}")
+        left_out = f"; {failed} of them left out" if failed else ""
+        return self.finish(f"{count(len(finished), 'try', 'tries')}{left_out}")
 
     @classmethod
     def check(cls, settings: Settings) -> None:
@@ -119,15 +120,9 @@ class LabJob(Job):
             else:
                 same = len(own) > 1
                 why = "all texts are the same" if same else "fewer than two arms delivered a text"
+                reason, status = f"nothing to judge: {why}", _JUDGED[same]
                 self._emit(
-                    cell,
-                    CellResult(
-                        run="",
-                        status="done" if same else "stopped",
-                        reason=f"nothing to judge: {why}",
-                        finished=same,
-                    ),
-                    own,
+                    cell, CellResult(run="", status=status, reason=reason, finished=same), own
                 )
         await self._ask(panels)
 
@@ -203,11 +198,11 @@ class LabProgress(NamedTuple):
 
     @property
     def so_far(self) -> str:
-        """`12 of 40 cells done, 1 of them left out, 3 running, 25 left`."""
+        """`12 of 40 tries done, 1 of them left out, 3 running, 25 left`."""
         failed = f", {self.left_out} of them left out" if self.left_out else ""
         missing = f", {self.missing} not in this journal" if self.missing else ""
         return (
-            f"{self.done:,} of {count(self.total, 'cell')} done{failed}{missing}, "
+            f"{self.done:,} of {count(self.total, 'try', 'tries')} done{failed}{missing}, "
             f"{self.running} running, {self.left:,} left"
         )
 
@@ -223,9 +218,6 @@ class LabProgress(NamedTuple):
 class SuiteCells:
     def __init__(self, story: Story) -> None:
         self._story = story
-        self._done = self._left_out = 0
-        self._ended: set[str] = set()
-        self._spent = Spent()
 
     @cached_property
     def cells(self) -> Mapping[str, Cell]:
@@ -236,19 +228,16 @@ class SuiteCells:
         self, running: int, spent_by_cell: Mapping[str, Spent], seconds: float
     ) -> LabProgress:
         """How far the suite is, with what the cells that have not ended have spent, by their parts or runs."""
-        for each in self._story.of(CellFinished)[self._done :]:
-            self._done += 1
-            self._ended |= {each.cell.part, each.result.run}
-            self._left_out += not each.result.finished
-            if each.result.run:
-                # Without a run, it is another cell's that this one could not do without.
-                self._spent = self._spent.joined(each.result.spent)
-        under_way = (each for cell, each in spent_by_cell.items() if cell not in self._ended)
+        finished = self._story.of(CellFinished)
+        ended = {name for each in finished for name in (each.cell.part, each.result.run)}
+        # Without a run, it is another cell's that this one could not do without.
+        spent = [each.result.spent for each in finished if each.result.run]
+        spent += [each for cell, each in spent_by_cell.items() if cell not in ended]
         return LabProgress(
             total=len(self.cells),
-            done=self._done,
-            left_out=self._left_out,
+            done=len(finished),
+            left_out=sum(not each.result.finished for each in finished),
             running=running,
-            spent=reduce(Spent.joined, under_way, self._spent),
+            spent=reduce(Spent.joined, spent, Spent()),
             seconds=seconds,
         )

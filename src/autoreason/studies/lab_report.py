@@ -14,13 +14,7 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import describe_level, program_files
-from autoreason.report.numbers import (
-    UNKNOWN,
-    count,
-    listed,
-    percent,
-    percent_interval,
-)
+from autoreason.report.numbers import UNKNOWN, count, listed, percent, percent_interval
 from autoreason.report.report import NOTHING_KNOWN, Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.stats import BEYOND_CHANCE
@@ -62,15 +56,16 @@ from autoreason.studies.lab_suite import (
     count_cells,
     suite_of,
 )
-from autoreason.studies.lab_trees import (
+from autoreason.studies.lab_tries import (
+    SuiteTry,
     TrajectoryTree,
     draw_tree,
+    find_tries,
+    side_by_side,
     trajectory_trees,
 )
-from autoreason.studies.lab_tries import SuiteTry, find_tries, side_by_side
 from autoreason.studies.panel_report import (
     CountedBallot,
-    EntryDuel,
     PanelReport,
     duel_chart,
     duels,
@@ -130,8 +125,6 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     """Every task in every repeat: what each arm delivered, its place with the judges, and its run."""
     clusters: str
     """What was drawn again, and whose signs were flipped: `task`, or `pair`, a task in a repeat by both arms."""
-    costs: str
-    """What quality is set against: `cost`, or `calls` where nothing costs anything or a price is not known."""
     quality_by: str
     """What quality is: the share of problems `passed`, the mean `value`, or the share of votes by which an arm is
     `preferred` to its rivals in one panel; empty where there is nothing of it."""
@@ -156,34 +149,36 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     @property
     def conclusion(self) -> str:
         """Who wins, or how many questions have an answer; nothing before all cells have ended."""
-        if self.cells < self.planned:
-            return (
-                f"unfinished: {self.cells:,} of {count(self.planned, 'cell')} have ended, "
-                "and nothing is concluded before all have"
-            )
+        ended, tests = self.cells, count(len(self.pairs), "planned test")
+        if ended < self.planned:
+            so_far = f"unfinished: {ended:,} of {count(self.planned, 'try', 'tries')} have ended"
+            return f"{so_far}, and nothing is concluded before all have"
         if self.form == "strategies":
-            panel = next(iter(self.panels.values()), None)
-            return panel.conclusion if panel else "no winner: there was nothing to judge"
+            return self.panel.conclusion if self.panel else "no winner: there was nothing to judge"
         if self.form != "suite":
             return _contest(self)
         if not self.pairs:
-            cells = count(self.cells, "cell")
-            return f"the suite {self.suite} is done, with {cells} and no comparisons to answer"
-        shown = [each for each in self.pairs if each.shown]
-        if not shown:
-            return f"nothing is shown beyond chance in {count(len(self.pairs), 'planned test')}"
-        return (
-            f"{len(shown)} of {count(len(self.pairs), 'planned test')} "
-            f"{'shows' if len(shown) == 1 else 'show'} a difference beyond chance"
-        )
+            tries = count(ended, "try", "tries")
+            return f"the suite {self.suite} is done, with {tries} and no comparisons to answer"
+        if not (shown := sum(each.shown for each in self.pairs)):
+            return f"nothing is shown beyond chance in {tests}"
+        return f"{shown} of {tests} {'shows' if shown == 1 else 'show'} a difference beyond chance"
+
+    @property
+    def panel(self) -> PanelReport | None:
+        """The one panel that strategies are compared by."""
+        return next(iter(self.panels.values()), None) if self.form == "strategies" else None
 
     def summary(self, took: str = "") -> list[str]:
         """What is shown, what is not, and on what it rests."""
-        lines, basis = [self.sentence], f"{count(self.tasks, 'task')}, {count(self.cells, 'cell')}"
+        lines = [self.sentence]
+        basis = f"{count(self.tasks, 'task')}, {count(self.cells, 'try', 'tries')}"
         if self.cells == self.planned:
-            panel = next(iter(self.panels.values()), None)
-            if self.form == "strategies" and panel:
-                lines, basis = summarize_panel(panel), _describe_tries(self.judged, panel)
+            if panel := self.panel:
+                one = "; one says nothing of strategies" if self.judged == 1 else ""
+                rankings = f"{count(panel.ballots, 'ranking')}{one}"
+                lines = summarize_panel(panel)
+                basis = f"{count(self.judged, 'try', 'tries')}, {rankings}"
             elif self.form == "suite" and self.pairs:
                 lines = [self.sentence.replace(" beyond chance", ""), *_pair_lines(self.pairs)]
             elif self.form == "problems":
@@ -210,19 +205,15 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
 
     def page_sections(self) -> list[Section]:
         """The charts that answer what was asked, the texts, what it cost; all else is evidence."""
-        evidence = [
-            each._replace(folded=True, title=each.title or "Method, and what was left out")
-            for each in self.sections()
-            if each.title != _ARMS
-        ]
-        arms = [
-            each._replace(
-                title="What each came to, and what it took",
-                tables=[table._replace(title=_ARMS) for table in each.tables],
-            )
-            for each in self.sections()
-            if each.title == _ARMS
-        ]
+        arms, evidence = [], []
+        for each in self.sections():
+            if each.title == _ARMS:
+                tables = [table._replace(title=_ARMS) for table in each.tables]
+                title = "What each came to, and what it took"
+                arms.append(each._replace(title=title, tables=tables))
+            else:
+                title = each.title or "Method, and what was left out"
+                evidence.append(each._replace(folded=True, title=title))
         return [*_charts(self), *_tries(self), *arms, *evidence]
 
     def data(self) -> list[Table]:
@@ -270,7 +261,6 @@ def lab_report(
         trees=tuple(trajectory_trees(suite, finished)),
         tries=tuple(find_tries(suite, finished, values, texts)),
         clusters="task" if suite.many_tasks else "pair",
-        costs="calls" if spent.cost is None or not spent.cost else "cost",
         quality_by=quality_by,
         added=suite.added,
         add=suite.add,
@@ -343,27 +333,20 @@ def _panels(suite: Suite, values: ArmValues) -> dict[str, PanelReport]:
             lengths[at] = {arm: values.cells[arm][unit].words or 0 for arm in each.judged_as}
             for seat, ballot in enumerate(each.result.ballots):
                 if ballot.ranking:
-                    ranking = tuple(groups[name] for name in ballot.ranking)
-                    judged.append(CountedBallot(ranking=ranking, cluster=at))
-                cast.append(
-                    BallotCast(
-                        stage=each.cell.part,
-                        seat=seat,
-                        model="",
-                        order=ballot.order,
-                        labels=(),
-                        ranking=ballot.ranking,
-                    )
+                    places = tuple(groups[name] for name in ballot.ranking)
+                    judged.append(CountedBallot(ranking=places, cluster=at))
+                order, ranking = ballot.order, ballot.ranking
+                seen = BallotCast(
+                    stage="", seat=seat, model="", order=order, labels=(), ranking=ranking
                 )
-        seen = {arm for each in lengths.values() for arm in each}
-        if judged and len(seen) > 1:
-            words = {
-                arm: round(fmean(e[arm] for e in lengths.values() if arm in e)) for arm in seen
-            }
+                cast.append(seen)
+        known = {arm: [e[arm] for e in lengths.values() if arm in e] for arm in arms}
+        words = {arm: round(fmean(each)) for arm, each in known.items() if each}
+        if judged and len(words) > 1:
             pairwise = bool(suite.panel and suite.panel.pairwise)
             found[" / ".join(arms)] = report(
                 judged,
-                {arm: words[arm] for arm in arms if arm in words},
+                words,
                 # In pairs every text stood in both places.
                 [] if pairwise else cast,
                 clustered=True,
@@ -404,45 +387,32 @@ def _contest(found: LabReport) -> str:
 def summarize_panel(panel: PanelReport) -> list[str]:
     """The strategy in the lead against every other."""
     first = panel.standings[0].name
-    against = [duel.seen_from(first) for duel in panel.duels if first in (duel.first, duel.second)]
-    ahead = [
-        each
-        for each in against
-        if each.behind == each.second and (each.p_value_adjusted or 1.0) <= BEYOND_CHANCE
-    ]
-    others = [each for each in against if each not in ahead]
-    open_ = listed([f"{each.second} ({_share(each)})" for each in others]) if others else ""
-    if not ahead and panel.leaders[1:]:
+    ahead, others = [], []
+    for each in duels_with(panel, first):
+        shown = each.behind == each.second and (each.p_value_adjusted or 1.0) <= BEYOND_CHANCE
+        share = UNKNOWN if each.preferred.value is None else percent(each.preferred.value)
+        if shown:
+            ahead.append(f"{each.second}, {percent_interval(each.preferred)}")
+        else:
+            others.append(f"{each.second} ({share})")
+    if ahead:
+        rest = [f"Against {listed(others)} nothing is shown."] if others else []
+        return [f"Judges prefer {first} to {listed(ahead)}.", *rest]
+    if panel.leaders[1:]:
         return [f"Nothing is shown: {listed(panel.leaders)} are equal."]
-    if not ahead:
-        return [f"Nothing is shown: {first} leads, preferred to {open_}."]
-    shown = listed([f"{each.second}, {percent_interval(each.preferred)}" for each in ahead])
-    rest = [f"Against {open_} nothing is shown."] if open_ else []
-    return [f"Judges prefer {first} to {shown}.", *rest]
-
-
-def _share(duel: EntryDuel) -> str:
-    return UNKNOWN if duel.preferred.value is None else percent(duel.preferred.value)
-
-
-def _describe_tries(judged: int, panel: PanelReport) -> str:
-    one = "; one says nothing of strategies" if judged == 1 else ""
-    return f"{count(judged, 'try', 'tries')}, {count(panel.ballots, 'ranking')}{one}"
+    return [f"Nothing is shown: {first} leads, preferred to {listed(others)}."]
 
 
 def _pair_lines(pairs: Sequence[ArmPair]) -> list[str]:
     """The planned tests, as many as a person reads, in columns."""
     shown = sorted(pairs, key=lambda each: not each.shown)[:_MAX_SHOWN]
-    cells = [
-        (
-            f"{each.first} against {each.second}",
-            " ".join(difference(each.measure, each.difference)),
-            "shown" if each.shown else "not shown",
-        )
-        for each in shown
+    names = [f"{each.first} against {each.second}" for each in shown]
+    sizes = [" ".join(difference(each.measure, each.difference)) for each in shown]
+    wide, wider = max(map(len, names)), max(map(len, sizes))
+    lines = [
+        f"  {name:<{wide}}  {size:<{wider}}  {'shown' if each.shown else 'not shown'}"
+        for name, size, each in zip(names, sizes, shown, strict=True)
     ]
-    widths = [max(len(row[at]) for row in cells) for at in range(2)]
-    lines = [f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in cells]
     more = len(pairs) - len(shown)
     return [*lines, *([f"  and {more} more: see --evidence"] if more else [])]
 
@@ -459,7 +429,13 @@ def _results(found: LabReport) -> list[Section]:
         table = comparisons_table(found.pairs, found.clusters)
         parts = [Section("Answers", answers), Section("Comparisons", _columns(found), [table])]
         rows = _method(found)
-    about = [*arm_notes(found.arms, found.quality_by, found.clusters), *_research_notes(found)]
+    about = [*arm_notes(found.arms, found.quality_by, found.clusters)]
+    if found.opened:
+        times = count(found.opened, "time")
+        about.append(("sealed", f"the sealed set has been opened {times}, each end test counted"))
+    if found.broken:
+        results = count(found.broken, "result breaks", "results break")
+        about.append(("guards", f"{results} a guard on these evaluations, which is no gain"))
     arms = Section(_ARMS, about, [arms_table(found.arms, found.quality_by)])
     if found.form == "strategies":
         panels, rows = _panel_section(found)
@@ -474,16 +450,14 @@ def _results(found: LabReport) -> list[Section]:
 
 def _charts(found: LabReport) -> Iterator[Section]:
     """The one plot that answers the question; of several questions one for each."""
+    panel, first = found.panel, found.arms[0].arm
     if found.cells < found.planned:
         # Nothing is concluded before all have ended.
         return
-    panel = next(iter(found.panels.values()), None) if found.form == "strategies" else None
-    if panel:
-        first = found.arms[0].arm
-        if first in panel.names():
-            title = f"{first} against each of the others"
-            chart = duel_chart(panel, title, duels_with(panel, first))
-            yield Section("How often judges prefer it", charts=[chart])
+    if panel and first in panel.names():
+        title = f"{first} against each of the others"
+        chart = duel_chart(panel, title, duels_with(panel, first))
+        yield Section("How often judges prefer it", charts=[chart])
     elif found.pairs:
         yield Section("What was asked", charts=list(pair_charts(found.pairs)))
 
@@ -494,39 +468,23 @@ def _tries(found: LabReport) -> Iterator[Section]:
     arms = [each.arm for each in found.arms]
     readable = found.form not in ("problems", "rules")
     base = next((arm for arm in ("single", arms[-1]) if arm in arms), "") if readable else ""
-    told = {
-        "problems": "✓: the program passes its tests. ",
-        "rules": "The gain of the result on evaluations that decided nothing. ",
-    }.get(found.form, "The number is the place that judges gave a text in its try. ")
-    how = f"{told}Choose one to read it; each names the run that it is from."
+    mark = {
+        "problems": "✓: the program passes its tests.",
+        "rules": "The gain of the result on evaluations that decided nothing.",
+    }.get(found.form, "The number is the place that judges gave a text in its try.")
+    how = f"{mark} Choose one to read it; each names the run that it is from."
     yield Section("Every try", [("", how)], texts=side_by_side(found.tries, base=base))
 
 
-def _research_notes(found: LabReport) -> Rows:
-    rows: Rows = []
-    if found.opened:
-        times = count(found.opened, "time")
-        rows.append(("sealed", f"the sealed set has been opened {times}, each end test counted"))
-    if found.broken:
-        guard = "a guard on these evaluations"
-        one, several = f"result breaks {guard} and counts", f"results break {guard} and count"
-        rows.append(("guards", f"{count(found.broken, one, several)} as no gain"))
-    return rows
-
-
 def _panel_section(found: LabReport) -> tuple[list[Section], Rows]:
-    unit = found.match.by if found.match else "calls"
+    unit, panel = found.match.by if found.match else "calls", found.panel
     rows: Rows = [("Matched", f"by {unit}, the most that each may take after its draft")]
-    panel = next(iter(found.panels.values()), None)
     if panel is None:
         return [], rows
-    first = found.arms[0].arm
     alone = "one was judged: it says something about its texts, nothing about the strategies"
-    return [Section("Panel", tables=[standings(panel), win_matrix(panel), duels(panel, first)])], [
-        *([("Repeats", alone)] if found.judged == 1 else []),
-        *notes(panel),
-        *rows,
-    ]
+    rows = [*([("Repeats", alone)] if found.judged == 1 else []), *notes(panel), *rows]
+    tables = [standings(panel), win_matrix(panel), duels(panel, found.arms[0].arm)]
+    return [Section("Panel", tables=tables)], rows
 
 
 def _program_sections(found: LabReport) -> Iterator[Section]:
@@ -536,7 +494,7 @@ def _program_sections(found: LabReport) -> Iterator[Section]:
             (each.difficulty, each.arm, each.problems, *(share(each.shares, n) for n in names))
             for each in found.by_difficulty
         ]
-        heads = figures("problems", *(name.replace("_", " ") for name in names))
+        heads = figures("problems", "passed public", "passed", "recovered")
         few = all(each.problems < _MAX_NAMED for each in found.by_difficulty)
         table = Table([*words("difficulty", "arm"), *heads], rows)
         yield Section("By difficulty", tables=[table], detail=few)
@@ -577,23 +535,24 @@ def _method(found: LabReport) -> Rows:
     answered = [each for each in found.pairs if each.difference.value is not None]
     speaks = many and any(each.difference.n >= MANY_TASKS for each in answered)
     which = "tasks like these" if speaks else "these tasks only"
-    rows = [("Applies to", f"{which}: {enough} they extend to others")]
-    together = "95 % for all planned tests together"
-    rows.append(("Intervals", f"{together}; bootstrap over {resampled}, with Student's t"))
-    rows += [
-        ("No interval", f"{each.comparison}, {each.first} – {each.second}: {reason}")
-        for each in found.pairs
-        if (reason := each.difference.reason)
+    together, tests = "95 % for all planned tests together", count(len(found.pairs), "planned test")
+    rows = [
+        ("Applies to", f"{which}: {enough} they extend to others"),
+        ("Intervals", f"{together}; bootstrap over {resampled}, with Student's t"),
+        *(
+            ("No interval", f"{each.comparison}, {each.first} – {each.second}: {reason}")
+            for each in found.pairs
+            if (reason := each.difference.reason)
+        ),
+        ("Tests", f"permutation of signs by {found.clusters}, corrected for {tests} (Holm)"),
     ]
-    tests = count(len(found.pairs), "planned test")
-    flipped = f"permutation of signs by {found.clusters}"
-    rows.append(("Tests", f"{flipped}, corrected for {tests} (Holm)"))
     for name, repeats in found.added.items():
         assert found.add is not None
         measure = next(pair.measure for pair in found.pairs if pair.comparison == name)
         why = f"it had no interval of {in_units(measure, found.add.width)} or less"
-        added = f"{count(repeats, 'repeat')} to {name} by the rule of the suite"
-        rows.append(("Added", f"{added}: {why}"))
+        rows.append(
+            ("Added", f"{count(repeats, 'repeat')} to {name} by the rule of the suite: {why}")
+        )
     return rows
 
 
@@ -603,26 +562,15 @@ def _details(found: LabReport) -> Iterator[Section]:
         rows = [row for row in notes(panel) if row[0] != "Power"]
         yield Section(f"Judges of {arms}", rows, detail=True)
     yield from passes_sections(found.arms)
-    yield from _trees(found)
+    if found.trees:
+        more = len(found.trees[_MAX_TREES:])
+        rest = f" {count(more, 'more tree')}: see trees.csv." if more else ""
+        explained = (
+            "Each line follows the current text from pass to pass. Lines separate where different candidates "
+            "won. A win of B adds 1 to the drift from the first draft, a win of AB 0.5, as in the paper. "
+            f"A star marks convergence; the tables have the numbers.{rest}"
+        )
+        charts = [*map(draw_tree, found.trees[:_MAX_TREES])]
+        yield Section("Trajectory trees", [("", explained)], charts=charts, detail=True)
     if any(each.of for arm in found.arms for each in arm.failures):
         yield failures_section(found.arms)
-
-
-def _trees(found: LabReport) -> Iterator[Section]:
-    if not found.trees:
-        return
-    shown = found.trees[:_MAX_TREES]
-    more = len(found.trees) - len(shown)
-    rest = (
-        f" {count(more, 'more tree')} {'is' if more == 1 else 'are'} in trees.csv." if more else ""
-    )
-    explained = (
-        "Each line follows the current text from pass to pass; from its end dots lead to the "
-        "numbers of its repeats. Lines separate where different candidates won. A win of B adds 1 to the drift "
-        "from the first draft, a win of AB 0.5, as in the paper. Lines of equal drift are drawn "
-        "side by side; the tables have the numbers. Small circles are candidates that lost; a star "
-        f"marks convergence.{rest}"
-    )
-    yield Section(
-        "Trajectory trees", [("", explained)], charts=[*map(draw_tree, shown)], detail=True
-    )

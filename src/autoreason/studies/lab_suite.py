@@ -89,16 +89,9 @@ class SuiteMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         "What each may spend, its draft not counted, instead of what the first takes for the same task and repeat.",
     ] = None
 
-    def __post_init__(self) -> None:
-        amount = self.amount
-        if amount is not None and not (amount.is_finite() and 0 < amount <= MAX_AMOUNT):
-            raise InvalidInput(
-                f"the amount to match is {amount}; give more than 0, at most {MAX_AMOUNT:,}"
-            )
-
 
 class AddRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    width: Annotated[float, Meta(gt=0)]
+    width: Annotated[float, Meta(gt=0, le=MAX_AMOUNT)]
     repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)]
 
 
@@ -290,23 +283,29 @@ def draft_settings(settings: Settings) -> Settings:
 def check_match(suite: Suite) -> None:
     if suite.match is None:
         return
+    by, amount = suite.match.by, suite.match.amount
+    # No call is a part of one.
+    least = Decimal("0.000001") if by == "cost" else 1
+    if amount is not None and not (amount.is_finite() and least <= amount <= MAX_AMOUNT):
+        span = f"{least} or more, at most {MAX_AMOUNT:,}"
+        raise InvalidInput(f"the amount to match is {amount}; give {span}")
     if suite.add or any(each.job for each in suite.tasks.values()):
         other = "`add`" if suite.add else "tasks that are not texts"
         raise InvalidInput(f"`match` does not go with {other}; leave one of them out")
-    first = next(iter(suite.arms.values())).settings
-    if suite.match.amount is None and first.job.name == "single":
+    if amount is None and next(iter(suite.arms.values())).settings.job.name == "single":
         raise InvalidInput(
             "single spends nothing but the draft, so no arm could match it; "
             "name another one first or give an amount"
         )
-    if suite.match.by == "cost":
-        addresses = {each for arm in suite.arms.values() for each in arm.settings.models.all()}
-        prices = [rates(address) for address in addresses]
-        if not all(prices) or not any(each and (each.input or each.output) for each in prices):
-            raise InvalidInput(
-                "budgets cannot be matched by cost where models cost nothing or a price is not known; "
-                "match calls or tokens"
-            )
+    addresses = {each for arm in suite.arms.values() for each in arm.settings.models.all()}
+    prices = [rates(address) for address in addresses] if by == "cost" else []
+    if by == "cost" and not (
+        all(prices) and any(each and (each.input or each.output) for each in prices)
+    ):
+        raise InvalidInput(
+            "budgets cannot be matched by cost where models cost nothing or a price is not known; "
+            "match calls or tokens"
+        )
 
 
 def servers_of(
@@ -362,21 +361,17 @@ def set_of(task: SuiteTask) -> str:
     return str(task.terms.get("set", "")) if task.job == "solve" else ""
 
 
-def _length(task: SuiteTask) -> int:
-    return sum(len(each.statement) for each in assignments_of(task.task))
-
-
 def arm_runs(suite: Suite) -> Iterator[tuple[str, Task, Settings]]:
     """Every arm with every task, once; of a set of problems with the longest."""
-    longest: dict[str, str] = {}
+    longest: dict[str, tuple[int, str]] = {}
     for task, given in suite.tasks.items():
+        length = sum(len(each.statement) for each in assignments_of(given.task))
         key = set_of(given) or task
-        if key not in longest or _length(given) > _length(suite.tasks[longest[key]]):
-            longest[key] = task
-    for task in longest.values():
-        given = suite.tasks[task]
+        if key not in longest or length > longest[key][0]:
+            longest[key] = (length, task)
+    for _, task in longest.values():
         for name, arm in suite.arms.items():
-            yield name, given.task, job_settings(suite, task, name, arm.settings)
+            yield name, suite.tasks[task].task, job_settings(suite, task, name, arm.settings)
 
 
 def panel_texts(panel: SuitePanel, texts: Mapping[str, str]) -> Mapping[str, str]:
@@ -386,9 +381,9 @@ def panel_texts(panel: SuitePanel, texts: Mapping[str, str]) -> Mapping[str, str
 class CellGroup(NamedTuple):
     """The cells of one task in one repeat, each kind after the other."""
 
-    drafts: tuple[Cell, ...]
-    arms: tuple[Cell, ...]
-    panels: tuple[Cell, ...]
+    drafts: list[Cell]
+    arms: list[Cell]
+    panels: list[Cell]
 
     def draft_of(self, arm: str) -> Cell | None:
         return next((cell for cell in self.drafts if arm in cell.arms), None)
@@ -404,27 +399,26 @@ def groups(suite: Suite) -> Iterator[CellGroup]:
         panels = _titled(PANEL, suite.judged)
         panels = {title: names for title, names in panels.items() if set(names) in map(set, due)}
         for at, task in enumerate(suite.tasks, 1):
+            group = CellGroup([], [], [])
             kinds: tuple[tuple[CellKind, dict[str, tuple[str, ...]]], ...] = (
                 (DRAFT, drafts if needs_draft(suite.tasks[task]) else {}),
                 ("arm", {arm: (arm,) for arm in arms}),
                 (PANEL, panels),
             )
-            yield CellGroup(
-                *(
-                    tuple(
+            for cells, (kind, titles) in zip(group, kinds, strict=True):
+                for title, names in titles.items():
+                    number, part = next(numbers), str(PartName(title, repeat, problem=at))
+                    cells.append(
                         Cell(
-                            number=next(numbers),
+                            number=number,
                             kind=kind,
                             task=task,
                             repeat=repeat,
                             arms=names,
-                            part=str(PartName(title, repeat, problem=at)),
+                            part=part,
                         )
-                        for title, names in cells.items()
                     )
-                    for kind, cells in kinds
-                )
-            )
+            yield group
 
 
 def _titled(kind: str, cells: Sequence[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -444,8 +438,7 @@ def _shared_drafts(suite: Suite, arms: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def all_cells(suite: Suite) -> Iterator[Cell]:
-    for group in groups(suite):
-        yield from (*group.drafts, *group.arms, *group.panels)
+    return (cell for group in groups(suite) for kind in group for cell in kind)
 
 
 def count_cells(suite: Suite) -> int:
@@ -487,19 +480,16 @@ def compare_strategies(
     for arm in arms.values():
         find_strategy(arm.settings.job.name)
     panel = replace(own, job=Judge(), judges=judges, max_judges=max(judges, settings.max_judges))
-    ruled = ["kept_contract"] if not task.contract.empty else []
+    question = "Which do judges prefer?"
+    compared = SuiteComparison(name="strategies", question=question, arms=tuple(arms))
     suite = Suite(
         name="compare",
         form="strategies",
         tasks={"brief": SuiteTask(task=task)},
         arms=arms,
         repeats=check_repeats(repeats, len(arms)),
-        comparisons=(
-            SuiteComparison(
-                name="strategies", question="Which do judges prefer?", arms=tuple(arms)
-            ),
-        ),
-        measures=("tokens", *ruled),  # type: ignore[arg-type]
+        comparisons=(compared,),
+        measures=("tokens", "kept_contract") if not task.contract.empty else ("tokens",),
         panel=SuitePanel(settings=panel),
         match=match,
         prompts=dict(prompts),
@@ -567,8 +557,8 @@ def _arms(
         for name in names
     }
     if len(arms) < max(at_least, len(names)):
-        needs = f"a comparison needs two different {noun} or more; name them"
-        raise InvalidInput(needs if at_least > 1 else "name one strategy or several different ones")
+        some = "one or several" if at_least == 1 else "two or more"
+        raise InvalidInput(f"name {some} {noun}, each once")
     return arms
 
 

@@ -14,7 +14,7 @@ from autoreason.journal import Journal
 from autoreason.keys import PAIR, Key, pass_key, try_key
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import count
-from autoreason.story import RecordedPanel, Story
+from autoreason.story import Story
 from autoreason.studies.panel_jobs import votes
 
 Format = Literal["text", "chat"]
@@ -144,7 +144,11 @@ def find_pairs(
         duels = _duels(panels)
         result.runs += 1
         result.panels += len(panels)
-        result.undecided += _undecided(story)
+        ended = [*(each.decided for each in story.passes if each.ballots)]
+        finished = [each.decided for each in story.panels.values()]
+        undecided = [each and each.verdict is None for each in (*ended, *finished)]
+        result.undecided += sum(map(bool, undecided))
+        result.undecided += bool(story.playoff and story.playoff.winner is None)
         result.merged += sum(len(duel.stages) - 1 for duel in duels)
         prompt = prompt_of(story) if duels else ""
         breaches = story.task.contract.violations if story.task else lambda _: ()
@@ -159,13 +163,38 @@ def find_pairs(
             elif [bool(breaches(each.text)) for each in duel.by_votes] == [True, False]:
                 result.in_breach += 1
             else:
-                result.pairs.append(_pair(run, story, duel, prompt))
+                assert story.settings is not None
+                chosen, rejected = duel.by_votes
+                result.pairs.append(
+                    TrainingPair(
+                        prompt=prompt,
+                        chosen=chosen.text,
+                        rejected=rejected.text,
+                        chosen_votes=ahead,
+                        rejected_votes=behind,
+                        run=run,
+                        stages=tuple(duel.stages),
+                        chosen_name=chosen.name,
+                        rejected_name=rejected.name,
+                        author=story.settings.models.author or None,
+                        judges=tuple(duel.judges),
+                        seed=story.settings.seed,
+                    )
+                )
     return result
 
 
 def _panels(story: Story) -> Iterator[_Panel]:
-    entries = story.task.entries if story.task else ()
-    yield from _panels_of_passes(story)
+    entries, incumbent = story.task.entries if story.task else (), "draft"
+    for passed in story.passes:
+        decided = passed.decided
+        texts = {"A": _NamedText(incumbent, passed.incumbent)}
+        for slot, candidate in passed.candidates.items():
+            texts[slot] = _NamedText(f"pass {passed.number} {slot}", candidate.text)
+        if decided and decided.winner:
+            if decided.verdict:
+                yield _Panel(pass_key(passed.number), texts, decided.winner, passed.ballots)
+            incumbent = texts[decided.winner].name
     if story.playoff and story.playoff.winner:
         texts = {each.name: _NamedText(each.name, each.text) for each in story.playoff.texts}
         yield _Panel("playoff", texts, story.playoff.winner, story.playoff_ballots)
@@ -174,35 +203,11 @@ def _panels(story: Story) -> Iterator[_Panel]:
             judged = [each for each in entries if each.stage in ("", stage)]
             texts = {each.name: _NamedText(each.name, each.text) for each in story.incumbents}
             texts |= {each.name: _NamedText(each.name, each.text) for each in judged}
-            yield _Panel(stage, texts, recorded.verdict.winner, _one_per_judge(recorded))
-
-
-def _one_per_judge(panel: RecordedPanel) -> list[BallotCast]:
-    """A judge who saw two texts both ways round has one vote, and none where the order decided it."""
-    if Key.parse(panel.stage).head != PAIR:
-        return panel.ballots
-    return [panel.ballots[2 * vote.judge] for vote in votes(panel.ballots) if vote.winner]
-
-
-def _panels_of_passes(story: Story) -> Iterator[_Panel]:
-    incumbent = "draft"
-    for recorded in story.passes:
-        number, decided = recorded.number, recorded.decided
-        texts = {"A": _NamedText(incumbent, recorded.incumbent)}
-        for slot, candidate in recorded.candidates.items():
-            texts[slot] = _NamedText(f"pass {number} {slot}", candidate.text)
-        if decided and decided.winner:
-            if decided.verdict:
-                yield _Panel(pass_key(number), texts, decided.winner, recorded.ballots)
-            incumbent = texts[decided.winner].name
-
-
-def _undecided(story: Story) -> int:
-    passes = [each.decided for each in story.passes if each.ballots]
-    finished = [each.decided for each in story.panels.values()]
-    without = sum(bool(each and each.verdict is None) for each in (*passes, *finished))
-    playoff = bool(story.playoff and story.playoff.winner is None)
-    return without + playoff
+            ballots = recorded.ballots
+            if Key.parse(stage).head == PAIR:
+                # A judge who saw two texts both ways round has one vote, and none where the order decided it.
+                ballots = [ballots[2 * vote.judge] for vote in votes(ballots) if vote.winner]
+            yield _Panel(stage, texts, recorded.verdict.winner, ballots)
 
 
 def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
@@ -227,25 +232,6 @@ def _duels(panels: Iterable[_Panel]) -> list[_Duel]:
                 duel.votes[first > second] += 1
                 duel.judges[model] = None
     return list(duels.values())
-
-
-def _pair(run: str, story: Story, duel: _Duel, prompt: str) -> TrainingPair:
-    assert story.settings is not None
-    (chosen, rejected), (behind, ahead) = duel.by_votes, sorted(duel.votes)
-    return TrainingPair(
-        prompt=prompt,
-        chosen=chosen.text,
-        rejected=rejected.text,
-        chosen_votes=ahead,
-        rejected_votes=behind,
-        run=run,
-        stages=tuple(duel.stages),
-        chosen_name=chosen.name,
-        rejected_name=rejected.name,
-        author=story.settings.models.author or None,
-        judges=tuple(duel.judges),
-        seed=story.settings.seed,
-    )
 
 
 def prompt_of(story: Story) -> str:

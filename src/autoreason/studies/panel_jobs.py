@@ -11,14 +11,14 @@ from itertools import combinations
 from math import comb
 from typing import Any, ClassVar, NamedTuple
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from autoreason.contract import count_words, word_starts
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
 from autoreason.job_types import Judge, JudgePairs, Rejudge
 from autoreason.jobs.context import Emit, side_by_side, use_in_order
-from autoreason.jobs.job import Job, Plan, last_panel, panel_attempts
+from autoreason.jobs.job import Job, Plans, last_panel, panel_attempts
 from autoreason.keys import PAIR, Key, attempt_stage, pass_key, sub_key
 from autoreason.parsing.documents import same_text
 from autoreason.report.numbers import UNKNOWN, count, describe_tie, percent
@@ -130,6 +130,12 @@ def _ends(text: str) -> Iterator[int]:
             yield from (sentence.end() for sentence in _SENTENCE.finditer(text, *line.span()))
 
 
+def ballot_plans(settings: Settings, ballots: int) -> Plans:
+    """Calls for so many ballots."""
+    calls = seat_calls(settings)
+    return {"judge": ballots}, {"judge": ballots * calls.usual}, {"judge": ballots * calls.most}
+
+
 class PanelJob(Job):
     prompts = JUDGE_PROMPTS
     fewer_calls = "lower `judges`"
@@ -137,9 +143,8 @@ class PanelJob(Job):
     """In one panel."""
 
     @classmethod
-    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        ballots, calls = settings.judges * cls.ballots_per_judge, seat_calls(settings)
-        return {"judge": ballots}, {"judge": ballots * calls.usual}, {"judge": ballots * calls.most}
+    def plans(cls, settings: Settings) -> Plans:
+        return ballot_plans(settings, settings.judges * cls.ballots_per_judge)
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:
@@ -221,21 +226,23 @@ class PairwisePanel(PanelJob):
             attempt_stage(sub_key(PAIR, at), attempt): pair
             for at, pair in enumerate(combinations(texts, 2), 1)
         }
+        # Judge by judge both ways round; every other judge begins with the second text.
         seats = [
-            cast_ballot(self.context, stage, seat, order, texts, judge=seat // 2)
+            cast_ballot(
+                self.context,
+                stage,
+                seat,
+                pair[:: -1 if seat % 4 in (1, 2) else 1],
+                texts,
+                judge=seat // 2,
+            )
             for stage, pair in stages.items()
-            for seat, order in enumerate(_orders(pair, self.settings.judges))
+            for seat in range(2 * self.settings.judges)
         ]
         await use_in_order(seats, self.emit)
         for stage in stages:
             pair_votes = votes(self.story.panels[stage].ballots)
             self.emit(PanelDecided(stage=stage, verdict=pair_verdict(pair_votes)))
-
-
-def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, str]]:
-    """Judge by judge both ways round; every other judge begins with the second text."""
-    back = (pair[1], pair[0])
-    return [order for judge in range(judges) for order in ((pair, back), (back, pair))[judge % 2]]
 
 
 def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], list[PairVote]]:
@@ -284,17 +291,14 @@ def pair_verdict(pair_votes: Sequence[PairVote]) -> Verdict | None:
 _AGAIN = "again"
 
 
-class Decision(NamedTuple):
+class Decision(Struct, frozen=True):
     stage: str
     recorded_winner: str
     new_winner: str | None
     """None where too few of the new ballots were valid."""
     recorded_verdict: Verdict | None
     new_verdict: Verdict | None
-
-    @property
-    def changed(self) -> bool:
-        return self.new_winner is not None and self.new_winner != self.recorded_winner
+    changed: bool
 
 
 class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
@@ -335,10 +339,6 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
         ]
         columns = [*words("decision"), *figures(*heads)]
         return [Section(tables=[Table(columns, rows, tones={"changed": "warning"})])]
-
-    def to_dict(self) -> dict[str, Any]:
-        decisions = [to_builtins(e._asdict()) | {"changed": e.changed} for e in self.decisions]
-        return {**super().to_dict(), "decisions": decisions}
 
     def run_fields(self) -> dict[str, Any]:
         return self.to_dict()
@@ -435,8 +435,9 @@ def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decisi
     for stage, was in verdicts.items():
         panel = last_panel(panels, stage)
         now = panel.verdict if panel else None
-        name = " ".join(Key.parse(stage).steps[1:])
-        found.append(Decision(name, was.winner, now.winner if now else None, was, now))
+        name, winner = " ".join(Key.parse(stage).steps[1:]), now.winner if now else None
+        changed = winner not in (None, was.winner)
+        found.append(Decision(name, was.winner, winner, was, now, changed))
     return found
 
 

@@ -38,7 +38,13 @@ from autoreason.report.side_by_side import SideBySide, Tone, Try, Version
 from autoreason.report.table import Table, figures, words
 from autoreason.stats import BEYOND_CHANCE, Estimate, Test, ranks
 from autoreason.stats.ranks import Ranking
-from autoreason.stats.shares import clustered_share, even_share_test, group_values, sign_test
+from autoreason.stats.shares import (
+    clustered_share,
+    even_share_test,
+    group_values,
+    longer_preferred,
+    sign_test,
+)
 from autoreason.story import Story
 from autoreason.studies.panel_jobs import STAGE, duels_of, votes_by_pair
 from autoreason.tournament.evidence import chance_of_win
@@ -188,9 +194,8 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             lines.append(f"Then {', then '.join(names[1:])}; {rest}.")
         elif not self.winner:
             lines.append(self._could_show())
-        asked = {*self.judges}
-        all_ = "All judges" if len(asked) == 1 else "Judges"
-        who = f"{all_} are {jury(self.judges)}" if asked else ""
+        all_ = "All judges" if len({*self.judges}) == 1 else "Judges"
+        who = f"{all_} are {jury(self.judges)}" if self.judges else ""
         return [*lines, " · ".join(filter(None, [who, took]))]
 
     def _preferred(self) -> str:
@@ -198,31 +203,31 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         rankings = count(self.ballots, "ranking")
         duel = _between(self.duels, first.name, second.name)
         votes = f"{duel.wins} of {count(duel.wins + duel.losses, 'vote')}"
+        firsts = decimal(first.first_places)
         if self.winner:
             votes = f"{votes} prefer it to {second.name}"
-            firsts = f"{decimal(first.first_places)} of {rankings} put it first"
-            return f"Judges prefer {self.winner}: {votes if self.pairwise else firsts}."
+            return f"Judges prefer {self.winner}: " + (
+                f"{votes}." if self.pairwise else f"{firsts} of {rankings} put it first."
+            )
         if self.leaders[1:]:
             return f"No text is shown to be preferred: {listed(self.leaders)} are equal."
-        firsts = f"first in {decimal(first.first_places)} of {rankings}"
-        lead = f"with {votes} against {second.name}" if self.pairwise else firsts
-        lose = ""
-        if losers := self.losers:
-            lose = f" {listed(losers)} {'are' if losers[1:] else 'is'} shown to be behind."
+        lead = f"with {votes} against {second.name}"
+        lead = lead if self.pairwise else f"first in {firsts} of {rankings}"
+        losers, verb = self.losers, "are" if self.losers[1:] else "is"
+        lose = f" {listed(losers)} {verb} shown to be behind." if losers else ""
         return f"No text is shown to be preferred: {first.name} leads, {lead}.{lose}"
 
     def _could_show(self) -> str:
         from autoreason.stats.power import detectable_share
 
-        now, more = self.detectable, 3 * max(3, len(self.judges))
+        more = 3 * max(3, len(self.judges))
         alpha = BEYOND_CHANCE / (len(self.duels) if self.chance is None else 1)
-        later = detectable_share(more, alpha=alpha)
-        size = "nothing" if now.value is None else f"a majority of {percent(now.value)} or more"
-        judges = count(self.ballots, "vote" if self.pairwise else "ranking")
+        now, later = self.detectable.value, detectable_share(more, alpha=alpha).value
+        size = "nothing" if now is None else f"a majority of {percent(now)} or more"
         raised = ""
-        if later.value is not None and not self.pairwise:
-            raised = f"; --judges {more} can show one of {percent(later.value)}"
-        return f"{judges} can show {size}{raised}."
+        if later is not None and not self.pairwise:
+            raised = f"; --judges {more} can show one of {percent(later)}"
+        return f"{count(self.ballots, 'vote' if self.pairwise else 'ranking')} can show {size}{raised}."
 
     @property
     def leaders(self) -> list[str]:
@@ -232,62 +237,42 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     @property
     def losers(self) -> list[str]:
         """Texts that are shown to be behind another; 5 % is for these and the winner together."""
-        behind = {
-            duel.behind
-            for duel in self.duels
-            if duel.behind is not None and duel.is_shown(self.wins_by_chance)
-        }
+        behind = {duel.behind for duel in self.duels if duel.is_shown(self.wins_by_chance)}
         return [name for name in self.names() if name in behind]
 
     def sections(self) -> list[Section]:
         return [Section(tables=[standings(self), win_matrix(self)]), Section(sentences=notes(self))]
 
     def page_sections(self) -> list[Section]:
-        leader = self.standings[0].name
         found = [Section("How judges placed them", charts=[standings_chart(self)])]
         if self.texts:
-            places = {each.name: at for at, each in enumerate(self.standings, 1)}
-            tones: dict[int, Tone] = {1: "first", 2: "second"}
             texts = {each.name: each.text for each in self.texts}
+            tones: dict[int, Tone] = {1: "first", 2: "second"}
             versions = [
                 Version(
-                    each.name,
-                    texts[each.name],
-                    str(places[each.name]),
-                    f"place {places[each.name]} · {count(each.words, 'word')}",
-                    tones.get(places[each.name], ""),
+                    *(each.name, texts[each.name], str(at)),
+                    f"place {at} · {count(each.words, 'word')}",
+                    tones.get(at, ""),
                 )
-                for each in self.standings
-                if each.name in texts
+                for at, each in enumerate(self.standings, 1)
             ]
-            beside = SideBySide([Try("", "", versions)], base=leader)
+            beside = SideBySide([Try("", "", versions)], base=self.standings[0].name)
             found.append(Section("The texts", texts=beside))
         if self.rankings:
-            found.append(Section("The rankings", tables=[_rankings(self)]))
+            rows = [
+                (f"{at}. {each.model}", " > ".join(each.ranking or ["no valid answer"]))
+                for at, each in enumerate(self.rankings, 1)
+            ]
+            table = Table(words("judge", "the texts, best first"), rows)
+            found.append(Section("The rankings", tables=[table]))
         every = duel_chart(self, "How often judges prefer one text to another", self.duels)
-        counted = [Section("All pairs", charts=[every]), *self.sections()]
-        names = ("All pairs", "Points and votes", "How it was counted")
-        return [
-            *found,
-            *(each._replace(title=n, folded=True) for n, each in zip(names, counted, strict=True)),
-        ]
+        found.append(Section("All pairs", charts=[every], folded=True))
+        names = ("Points and votes", "How it was counted")
+        counted = zip(names, self.sections(), strict=True)
+        return found + [each._replace(title=name, folded=True) for name, each in counted]
 
     def names(self) -> list[str]:
         return [each.name for each in self.standings]
-
-
-def _rankings(found: PanelReport) -> Table:
-    """A line for each judge, best on the left."""
-    places = max(1, *(len(each.ranking or ()) for each in found.rankings))
-    rows = [
-        (
-            f"{at}. {each.model}",
-            *(each.ranking or ("no valid answer",)),
-            *[""] * (places - len(each.ranking or ("",))),
-        )
-        for at, each in enumerate(found.rankings, 1)
-    ]
-    return Table(words("judge", *("best", *[""] * (places - 2), "last")[:places]), rows)
 
 
 def standings(found: PanelReport) -> Table:
@@ -308,16 +293,10 @@ def standings(found: PanelReport) -> Table:
 
 def win_matrix(found: PanelReport) -> Table:
     names = found.names()
-    rows = [
-        (
-            one,
-            *(
-                UNKNOWN if one == other else str(found.wins.get(one, {}).get(other, 0))
-                for other in names
-            ),
-        )
-        for one in names
-    ]
+    rows = []
+    for one in names:
+        above = found.wins.get(one, {})
+        rows.append((one, *(UNKNOWN if each == one else f"{above.get(each, 0)}" for each in names)))
     return Table([*words("above"), *figures(*names)], rows)
 
 
@@ -351,19 +330,12 @@ def duel_chart(found: PanelReport, title: str, pairs: Sequence[EntryDuel]) -> Ch
         rows.append(
             Interval(label, each.preferred, f"{percent_interval(each.preferred)}: {said}", verdict)
         )
-    firsts = {each.first for each in pairs}
-    first = firsts.pop() if len(firsts) == 1 else "the first"
-    return interval_chart(
-        title,
-        rows,
-        sides=("judges prefer the other", f"judges prefer {first}"),
-        note=f"{_DOT_AND_LINE} for all pairs together). A line that crosses the middle shows nothing."
-        + (
-            " The points say who wins; what that leaves of 5 % is for pairs."
-            if found.chance
-            else ""
-        ),
-    )
+    first, *others = {each.first for each in pairs}
+    sides = ("judges prefer the other", f"judges prefer {'the first' if others else first}")
+    note = f"{DOT_AND_LINE} for all pairs together). A line that crosses the middle shows nothing."
+    if found.chance:
+        note += " The points say who wins; what that leaves of 5 % is for pairs."
+    return interval_chart(title, rows, sides=sides, note=note)
 
 
 def standings_chart(found: PanelReport) -> Chart:
@@ -386,11 +358,11 @@ def standings_chart(found: PanelReport) -> Chart:
         middle_label="what a text gets if judges see no difference",
         scale=(last, last + rivals),
         show="{:g}".format,
-        note=f"{_DOT_AND_LINE} for all texts together).",
+        note=f"{DOT_AND_LINE} for all texts together).",
     )
 
 
-_DOT_AND_LINE = "The dot is what was seen, the line how far it can be off (95 %"
+DOT_AND_LINE = "The dot is what was seen, the line how far it can be off (95 %"
 
 
 def duels_with(found: PanelReport, against: str) -> list[EntryDuel]:
@@ -399,52 +371,39 @@ def duels_with(found: PanelReport, against: str) -> list[EntryDuel]:
 
 def notes(found: PanelReport) -> list[tuple[str, str]]:
     noun, share = "repeat" if found.clustered else "vote", found.detectable
-    rows = [
-        ("Agreement", agreement(found.agreement)),
-        ("Position", _describe_position(found)),
-        ("Length", longer(found.longer_preferred, count(found.longer_preferred.n, noun))),
-        ("Ballots", _describe_ballots(found)),
-    ]
-    if found.cycles:
-        circles = "; ".join(" > ".join(cycle) for cycle in found.cycles)
-        rows.append(("Circle", f"majorities go round in a circle: {circles}"))
-    shown = "can show nothing: even if all agreed it could be chance"
-    if share.value is not None:
-        shown = (
-            f"can show a majority of {percent(share.value)} or more four times out of five; "
-            "a smaller one would mostly be missed"
-        )
-    rows.append(("Power", f"{count(share.n, noun)} {shown}"))
-    if found.words_before_cut:
-        now = {each.name: each.words for each in found.standings}
-        cut = [
-            f"{name} from {n:,} words to {now[name]:,}"
-            for name, n in found.words_before_cut.items()
-            if n != now[name]
-        ]
-        rows.append(("Cut", "; ".join(cut) or "nothing: all texts have the same length"))
-    broken = {name: rules for name, rules in found.violations.items() if rules}
-    return rows + [("Contract", f"{name}: {'; '.join(rules)}") for name, rules in broken.items()]
-
-
-def _describe_position(found: PanelReport) -> str:
-    sentence = positions(found.positions)
-    if not sentence:
-        return f"unknown: {found.position_test.reason}"
-    sentence = f"{sentence}; {p_statement(found.position_test.p_value)}"
-    shown = sum(found.positions)
-    if shown < found.ballots:
+    position = positions(found.positions)
+    if position:
+        position += f"; {p_statement(found.position_test.p_value)}"
+    if position and (shown := sum(found.positions)) < found.ballots:
         votes = f"{shown} of {count(found.ballots, 'vote')}"
-        sentence += f"; over panels of {len(found.positions)} texts only, with {votes}"
-    return sentence
-
-
-def _describe_ballots(found: PanelReport) -> str:
+        position += f"; over panels of {len(found.positions)} texts only, with {votes}"
     of = f", of {jury(found.judges)}" if found.judges else ""
     flipped = "left out because the judge flipped with the order"
     abstained = f"; {found.abstained} {flipped}" if found.abstained else ""
     invalid = count(found.invalid, "invalid ballot") if found.invalid else "no invalid ballots"
-    return f"{count(found.ballots, 'vote')} counted{of}{abstained}; {invalid}"
+    rows = [
+        ("Agreement", agreement(found.agreement)),
+        ("Position", position or f"unknown: {found.position_test.reason}"),
+        ("Length", longer(found.longer_preferred, count(found.longer_preferred.n, noun))),
+        ("Ballots", f"{count(found.ballots, 'vote')} counted{of}{abstained}; {invalid}"),
+    ]
+    if found.cycles:
+        circles = "; ".join(" > ".join(cycle) for cycle in found.cycles)
+        rows.append(("Circle", f"majorities go round in a circle: {circles}"))
+    could = "can show nothing: even if all agreed it could be chance"
+    if share.value is not None:
+        could = (
+            f"can show a majority of {percent(share.value)} or more four times out of five; "
+            "a smaller one would mostly be missed"
+        )
+    rows.append(("Power", f"{count(share.n, noun)} {could}"))
+    if found.words_before_cut:
+        now = {each.name: each.words for each in found.standings}
+        before = [(name, n) for name, n in found.words_before_cut.items() if n != now[name]]
+        cut = [f"{name} from {n:,} words to {now[name]:,}" for name, n in before]
+        rows.append(("Cut", "; ".join(cut) or "nothing: all texts have the same length"))
+    broken = {name: rules for name, rules in found.violations.items() if rules}
+    return rows + [("Contract", f"{name}: {'; '.join(rules)}") for name, rules in broken.items()]
 
 
 def report(
@@ -480,6 +439,7 @@ def report(
         p = top.p_value_adjusted
     is_won = p is not None and p <= BEYOND_CHANCE and len(_leaders(ordered, pairwise)) == 1
     counts, test = positions_of(ballots)
+    lengths = lengths or dict.fromkeys(clusters, words)
     return PanelReport(
         standings=ordered,
         wins={one: dict(row) for one, row in ranks.win_matrix(rankings).items()},
@@ -494,7 +454,11 @@ def report(
         agreement=_agreement(rankings, clusters),
         positions=counts,
         position_test=test,
-        longer_preferred=_longer(judged, lengths or dict.fromkeys(clusters, words), units),
+        longer_preferred=longer_preferred(
+            (unit, score, lengths[ballot.cluster][one] - lengths[ballot.cluster][other])
+            for unit, ballot in zip(units, judged, strict=True)
+            for one, other, score in ranks.games([ballot.ranking])
+        ),
         # What the decision at the top could have shown, with the correction that it has to pass.
         detectable=detectable_share(
             repeats if clustered else top.wins + top.losses,
@@ -630,20 +594,6 @@ def positions_of(ballots: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
     places = [order.index(ranking[0]) for order, ranking in valid if len(order) == usual]
     counts = tuple(places.count(at) for at in range(usual))
     return counts, equal_shares(counts)
-
-
-def _longer(
-    judged: Sequence[CountedBallot],
-    lengths: Mapping[int, Mapping[str, int]],
-    units: Sequence[Hashable],
-) -> Estimate:
-    from autoreason.stats.shares import longer_preferred
-
-    return longer_preferred(
-        (unit, score, lengths[ballot.cluster][one] - lengths[ballot.cluster][other])
-        for unit, ballot in zip(units, judged, strict=True)
-        for one, other, score in ranks.games([ballot.ranking])
-    )
 
 
 def panel_report(story: Story) -> PanelReport:

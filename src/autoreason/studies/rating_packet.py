@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from autoreason.errors import InvalidInput, JournalError
+from autoreason.files import write_atomically
 from autoreason.jobs.context import draw
 from autoreason.journal.sqlite import lock_file
 from autoreason.parsing.documents import same_text
@@ -96,12 +97,7 @@ def digest(data: bytes) -> str:
 
 def write_durably(path: Path, data: bytes) -> None:
     """All of a file or nothing, and on the disk before it counts as written."""
-    temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    write_atomically(path, data)
     # The names in the folder, too.
     handle = os.open(path.parent, os.O_RDONLY)
     try:
@@ -231,8 +227,8 @@ def build_packet(folder: Path, tasks: Sequence[OpenTask], *, seed: int) -> Packe
         created=datetime.now(UTC),
         orders_seed=draw(seed, "orders").getrandbits(32),
         tasks=tuple(
-            BlindTask(task.task.title, tuple(sorted(entries)))
-            for task, entries in zip(tasks, entries_by_code, strict=True)
+            BlindTask(task.task.title, tuple(named.names))
+            for task, named in zip(tasks, names, strict=True)
         ),
         files={name: digest(text.encode()) for name, text in files.items()},
         key=digest(sealed),
@@ -341,7 +337,7 @@ MAX_COMMENT_LENGTH = 10_000
 class ScoreClick(Struct, frozen=True, tag="scored"):
     code: str
     line: str
-    score: int
+    score: Annotated[int, Meta(ge=LOWEST, le=HIGHEST)]
 
 
 class RankingClick(Struct, frozen=True, tag="ranked"):
@@ -356,7 +352,7 @@ class CommentClick(Struct, frozen=True, tag="commented"):
 
     task: int
     code: str | None
-    text: str
+    text: Annotated[str, Meta(max_length=MAX_COMMENT_LENGTH)]
 
 
 class StepClick(Struct, frozen=True, tag="went"):
@@ -414,26 +410,19 @@ def steps_in(packet: Packet) -> int:
 
 
 def fits(what: Click, packet: Packet) -> bool:
+    codes = {at: task.codes for at, task in enumerate(packet.tasks)}
     match what:
         case ScoreClick():
-            is_code = any(what.code in task.codes for task in packet.tasks)
-            return is_code and what.line in LINES and LOWEST <= what.score <= HIGHEST
+            return any(what.code in task.codes for task in packet.tasks) and what.line in LINES
         case RankingClick():
             once = len(set(what.codes)) == len(what.codes)
-            return once and set(what.codes) <= set(_codes(packet, what.task))
+            return once and set(what.codes) <= {*codes.get(what.task, ())}
         case CommentClick():
-            codes = _codes(packet, what.task)
-            return (
-                bool(codes) and what.code in (None, *codes) and len(what.text) <= MAX_COMMENT_LENGTH
-            )
+            return what.task in codes and what.code in (None, *codes[what.task])
         case StepClick():
             return 0 <= what.step <= steps_in(packet)
         case FinishClick():
             return True
-
-
-def _codes(packet: Packet, task: int) -> tuple[str, ...]:
-    return packet.tasks[task].codes if 0 <= task < len(packet.tasks) else ()
 
 
 class RatingStep(Struct, frozen=True):
@@ -445,20 +434,17 @@ class RatingStep(Struct, frozen=True):
 
 def plan(packet: Packet, seat: int) -> tuple[RatingStep, ...]:
     """The steps of the person in a seat: over people, every text is equally often in every place."""
-    tasks = _order(packet, "tasks", [str(number) for number in range(len(packet.tasks))], seat)
+
+    def order(purpose: str, names: Sequence[str]) -> tuple[str, ...]:
+        seed = draw(packet.orders_seed, purpose).getrandbits(32)
+        return balanced_orders(names, seat + 1, seed)[seat]
+
     steps: list[RatingStep] = []
-    for number in map(int, tasks):
-        codes = _order(packet, f"task {number}", packet.tasks[number].codes, seat)
+    for number in map(int, order("tasks", [*map(str, range(len(packet.tasks)))])):
+        codes = order(f"task {number}", packet.tasks[number].codes)
         steps += [RatingStep("text", number, (code,)) for code in codes]
         steps.append(RatingStep("ranking", number, codes))
     return tuple(steps)
-
-
-def _order(
-    packet: Packet, purpose: str, names: list[str] | tuple[str, ...], seat: int
-) -> tuple[str, ...]:
-    seed = draw(packet.orders_seed, purpose).getrandbits(32)
-    return balanced_orders(names, seat + 1, seed)[seat]
 
 
 MAX_NAME_LENGTH = 60

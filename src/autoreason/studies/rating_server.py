@@ -97,7 +97,12 @@ class Server:
         self._on_message = on_message
         self._token = secrets.token_urlsafe(24)
         self._hosts: frozenset[str] = frozenset()
-        self._runner = web.AppRunner(self._app(), access_log=None)
+        app = web.Application(middlewares=[self._guard], client_max_size=_MAX_BODY)
+        app.router.add_get("/api/state", self._show)
+        app.router.add_post("/api/{what:sit|click|leave|clear}", self._act)
+        for path in _FILES:
+            app.router.add_get(path, _file)
+        self._runner = web.AppRunner(app, access_log=None)
 
     async def start(self, port: int | None) -> str:
         """Begin to answer, and say where: on the port given, else the usual one, else a free one."""
@@ -121,14 +126,6 @@ class Server:
 
     async def stop(self) -> None:
         await self._runner.cleanup()
-
-    def _app(self) -> web.Application:
-        app = web.Application(middlewares=[self._guard], client_max_size=_MAX_BODY)
-        app.router.add_get("/api/state", self._show)
-        app.router.add_post("/api/{what:sit|click|leave|clear}", self._act)
-        for path in _FILES:
-            app.router.add_get(path, _file)
-        return app
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
+from autoreason.report.charts import Interval, interval_chart
 from autoreason.report.numbers import (
     UNKNOWN,
     agreement,
@@ -80,6 +81,12 @@ class Person(Struct, frozen=True, kw_only=True):
     finished: bool
     comments: dict[str, str]
     """By the name of a text, or `task 1`."""
+
+    def __str__(self) -> str:
+        if self.answered == self.steps:
+            return f"{self.name} rated everything"
+        how = "left some open" if self.finished else "stopped half-way"
+        return f"{self.name} {how}, {self.answered} of {self.steps} steps complete"
 
 
 class TextStanding(Struct, frozen=True, kw_only=True):
@@ -153,11 +160,26 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
     def names(self) -> tuple[str, ...]:
         return tuple(text.name for task in self.tasks for text in task.texts)
 
+    def page_sections(self) -> list[Section]:
+        charts = []
+        for task in self.tasks:
+            last, places = len(task.texts), [(each.name, each.mean_place) for each in task.texts]
+            rows = [Interval(name, place, interval(place, 1)) for name, place in places]
+            axis: dict[str, Any] = {
+                "middle": (1 + last) / 2,
+                "scale": (1, last),
+                "show": "{:g}".format,
+            }
+            sides = ("first for everybody", "last for everybody")
+            charts.append(interval_chart(f"Mean place, {task.title}", rows, sides=sides, **axis))
+        shown = [Section("Which text people place first", charts=charts)]
+        return [*shown, *self.sections()]
+
     def sections(self) -> list[Section]:
         opened = self.opened.astimezone(UTC)
         rows = [
             ("Key", f"opened {opened:%Y-%m-%d %H:%M} UTC; seed {self.seed}"),
-            ("People", "; ".join(map(_progress, self.people))),
+            ("People", "; ".join(map(str, self.people))),
             ("Intervals", "95 %, wide enough to hold for all texts of a column together"),
         ]
         if self.changed_files:
@@ -171,20 +193,13 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
             sections.append(Section(title, order, _tables(task.texts)))
         if self.over_all_tasks:
             sections.append(Section("Over all tasks", tables=_tables(self.over_all_tasks)))
-        sections.append(Section("Agreement", [*_agreement(self), *_agreement_with(self.panel)]))
+        sections.append(Section("Agreement", _agreement(self)))
         comments = [
             (person.name, f"on {about}: {' '.join(text.split())}")
             for person in self.people
             for about, text in person.comments.items()
         ]
         return [*sections, Section("Comments", comments)] if comments else sections
-
-
-def _progress(person: Person) -> str:
-    if person.answered == person.steps:
-        return f"{person.name} rated everything"
-    how = "left some open" if person.finished else "stopped half-way"
-    return f"{person.name} {how}, {person.answered} of {person.steps} steps complete"
 
 
 def _tables(texts: Sequence[TextStanding]) -> list[Table]:
@@ -208,40 +223,33 @@ def _tables(texts: Sequence[TextStanding]) -> list[Table]:
 
 def _agreement(report: RatingsReport) -> list[tuple[str, str]]:
     taus = [task.agreement for task in report.tasks if task.agreement is not None]
-    known = [f"{line} {a.value:.2f}" for line, a in report.alpha.items() if a.value is not None]
+    alphas = [f"{line} {a.value:.2f}" for line, a in report.alpha.items() if a.value is not None]
     unknown: dict[str, list[str]] = {}
     for line, alpha in report.alpha.items():
         if alpha.value is None:
             unknown.setdefault(alpha.reason, []).append(line)
-    alphas = [", ".join(known)] if known else []
-    alphas += [f"{', '.join(lines)} unknown ({reason})" for reason, lines in unknown.items()]
-    return [
+    known = [", ".join(alphas)] if alphas else []
+    known += [f"{', '.join(lines)} unknown ({reason})" for reason, lines in unknown.items()]
+    rows = [
         ("People", agreement(fmean(taus), "people") if taus else "unknown: it takes two rankings"),
-        ("Scores", f"Krippendorff's alpha (1 full, 0 chance): {'; '.join(alphas)}"),
+        ("Scores", f"Krippendorff's alpha (1 full, 0 chance): {'; '.join(known)}"),
     ]
-
-
-def _agreement_with(panel: AgreementWithPanel | None) -> list[tuple[str, str]]:
-    if panel is None:
-        return []
-    rows = []
+    if (panel := report.panel) is None:
+        return rows
     for number, task in enumerate(panel.tasks, 1):
         of = f"task {number}: " if len(panel.tasks) > 1 else ""
         order = " > ".join(sorted(task.panel, key=lambda name: -task.panel[name]))
         tau = "unknown" if task.tau.value is None else f"{task.tau.value:.2f}"
         judges = count(task.judges, "judge")
         rows.append(("Panel", f"{of}{order} by {judges}; tau with the order of the people {tau}"))
-    pairs = panel.pairs
-    sentence = "unknown: no person ranked two texts that the panel tells apart"
+    pairs, sentence = panel.pairs, "unknown: no person ranked two texts that the panel tells apart"
     if pairs.value is not None:
         extent = "one person only, so no interval"
         if pairs.low is not None and pairs.high is not None:
             extent = f"95 % interval {percent_range(pairs.low, pairs.high)}"
         tied = f"; {count(panel.tied, 'pair')} left out, tied on the panel" if panel.tied else ""
-        sentence = (
-            f"shown two texts, a person agrees with the panel {percent(pairs.value)} of the time "
-            f"({extent}){tied}"
-        )
+        often = f"{percent(pairs.value)} of the time ({extent}){tied}"
+        sentence = f"shown two texts, a person agrees with the panel {often}"
     return [*rows, ("Pairs", sentence)]
 
 
@@ -267,8 +275,18 @@ def ratings_report(
     digests: dict[str, str],
     panel: Sequence[Rankings] = (),
 ) -> RatingsReport:
-    if panel:
-        _check_panel(panel, [sorted(task.names.values()) for task in key.tasks])
+    if panel and len(panel) != len(key.tasks):
+        raise InvalidInput(
+            f"the panel ranked texts of {len(panel)} and the packet has {len(key.tasks)} tasks;"
+            " give `panel` once for each of them, in their order"
+        )
+    for number, (ranked, task) in enumerate(zip(panel, key.tasks, strict=False), 1):
+        names = sorted(task.names.values())
+        if wrong := next((each for each in ranked if sorted(each) != names), None):
+            raise InvalidInput(
+                f"task {number}: the panel ranked {', '.join(wrong)};"
+                f" it must rank {', '.join(names)}, each once"
+            )
     rated = [sheet for sheet in sheets if not sheet.empty]
     # Whole rankings by names of texts, under the names of people.
     rankings = [
@@ -308,13 +326,7 @@ def ratings_report(
             for line in LINES
         },
         panel=_compare(rankings, panel) if panel else None,
-        changed_files=tuple(
-            sorted(
-                name
-                for name in digests.keys() | opened.ratings.keys()
-                if digests.get(name) != opened.ratings.get(name)
-            )
-        ),
+        changed_files=tuple(sorted({name for name, _ in digests.items() ^ opened.ratings.items()})),
     )
 
 
@@ -322,24 +334,20 @@ def _task(
     packet: Packet, key: PacketKey, sheets: Sequence[Sheet], number: int, rankings: Rankings
 ) -> TaskResult:
     named = key.tasks[number]
-    texts = len(named.names)
     points, firsts = borda(rankings), first_places(rankings)
-    standings = []
-    for code, name in named.names.items():
-        standings.append(
-            TextStanding(
-                name=name,
-                code=code,
-                scores={
-                    line: _mean([_score(s, code, line) for s in sheets], LOWEST, HIGHEST, texts)
-                    for line in LINES
-                },
-                mean_place=_mean([places(each)[name] for each in rankings], 1, texts, texts),
-                borda=points.get(name),
-                first_places=round(firsts.get(name, 0)),
-                rankings=len(rankings),
-            )
+    standings = [
+        _standing(
+            name,
+            code,
+            {line: [_score(sheet, code, line) for sheet in sheets] for line in LINES},
+            [places(each)[name] for each in rankings],
+            len(named.names),
+            borda=points.get(name),
+            first_places=round(firsts.get(name, 0)),
+            rankings=len(rankings),
         )
+        for code, name in named.names.items()
+    ]
     lead_chance = None
     if rankings:
         first, second = sorted(points.values(), reverse=True)[:2]
@@ -363,10 +371,24 @@ def _score(sheet: Sheet, code: str, line: str) -> int | None:
     return sheet.scores.get(code, {}).get(line)
 
 
-def _mean(values: Iterable[float | None], lowest: int, highest: int, texts: int) -> Estimate:
-    """A mean whose interval is simultaneous for all texts: the best comes first, and is looked at first."""
-    known = [float(value) for value in values if value is not None]
-    return bounded_mean(known, lowest, highest, 1 - BEYOND_CHANCE / texts)
+def _standing(
+    name: str,
+    code: str | None,
+    scores: Mapping[str, Sequence[float | None]],
+    placed: Sequence[float | None],
+    size: int,
+    **counted: Any,
+) -> TextStanding:
+    """Intervals are simultaneous for all texts: the best comes first, and is looked at first."""
+
+    def mean(values: Sequence[float | None], lowest: int, highest: int) -> Estimate:
+        known = [float(value) for value in values if value is not None]
+        return bounded_mean(known, lowest, highest, 1 - BEYOND_CHANCE / size)
+
+    means = {line: mean(values, LOWEST, HIGHEST) for line, values in scores.items()}
+    return TextStanding(
+        name=name, code=code, scores=means, mean_place=mean(placed, 1, size), **counted
+    )
 
 
 def _together(tasks: Sequence[TaskResult]) -> tuple[TextStanding, ...]:
@@ -374,23 +396,16 @@ def _together(tasks: Sequence[TaskResult]) -> tuple[TextStanding, ...]:
     names = {text.name for text in tasks[0].texts}
     if len(tasks) < 2 or any({text.name for text in task.texts} != names for task in tasks):
         return ()
-    standings, size = [], len(names)
+    standings = []
     for name in names:
         texts = [text for task in tasks for text in task.texts if text.name == name]
-        standings.append(
-            TextStanding(
-                name=name,
-                code=None,
-                scores={
-                    line: _mean([text.scores[line].value for text in texts], LOWEST, HIGHEST, size)
-                    for line in LINES
-                },
-                mean_place=_mean([text.mean_place.value for text in texts], 1, size, size),
-                borda=None,
-                first_places=sum(text.first_places for text in texts),
-                rankings=sum(text.rankings for text in texts),
-            )
+        scores = {line: [text.scores[line].value for text in texts] for line in LINES}
+        firsts, rankings = (
+            sum(n) for n in zip(*((t.first_places, t.rankings) for t in texts), strict=True)
         )
+        counted = {"borda": None, "first_places": firsts, "rankings": rankings}
+        placed = [text.mean_place.value for text in texts]
+        standings.append(_standing(name, None, scores, placed, len(names), **counted))
     return tuple(sorted(standings, key=_best_first))
 
 
@@ -435,10 +450,9 @@ class PageVotes(Struct, forbid_unknown_fields=True):
 
 def read_votes(path: Path) -> PageVotes:
     try:
-        votes = msgspec.json.decode(read_text(path, "votes"), type=PageVotes)
+        return msgspec.json.decode(read_text(path, "votes"), type=PageVotes)
     except msgspec.MsgspecError:
         raise InvalidInput(f"{path} has no votes saved on the page of a run") from None
-    return votes
 
 
 def votes_report(votes: PageVotes, story: Story) -> RatingsReport:
@@ -475,20 +489,18 @@ def votes_report(votes: PageVotes, story: Story) -> RatingsReport:
     )
 
 
-class _PanelFile(Struct, forbid_unknown_fields=True):
-    rankings: Rankings
-
-
 def read_panel(path: Path) -> Rankings:
     try:
-        rankings = msgspec.json.decode(read_text(path, "panel"), type=_PanelFile).rankings
-    except msgspec.MsgspecError:
-        rankings = ()
-    if not rankings:
-        raise InvalidInput(
-            f'panel {path} needs {{"rankings": [["one.md", "two.md"], …]}}: names of texts, best first'
+        file = msgspec.json.decode(
+            read_text(path, "panel"), type=dict[Literal["rankings"], Rankings]
         )
-    return rankings
+        if rankings := file.get("rankings"):
+            return rankings
+    except msgspec.MsgspecError:
+        pass
+    raise InvalidInput(
+        f'panel {path} needs {{"rankings": [["one.md", "two.md"], …]}}: names of texts, best first'
+    )
 
 
 def panel_of(run: str, story: Story) -> Rankings:
@@ -512,18 +524,3 @@ def panel_of(run: str, story: Story) -> Rankings:
             f"run {run} has no rankings of finished texts; name one of `autoreason judge`"
         )
     return rankings
-
-
-def _check_panel(panel: Sequence[Rankings], names: Sequence[Sequence[str]]) -> None:
-    if len(panel) != len(names):
-        raise InvalidInput(
-            f"the panel ranked texts of {len(panel)} and the packet has {len(names)} tasks;"
-            " give `panel` once for each of them, in their order"
-        )
-    for number, (rankings, expected) in enumerate(zip(panel, names, strict=True), 1):
-        for ranking in rankings:
-            if sorted(ranking) != expected:
-                raise InvalidInput(
-                    f"task {number}: the panel ranked {', '.join(ranking) or 'nothing'};"
-                    f" it must rank {', '.join(expected)}, each once"
-                )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import groupby, pairwise, product, starmap
 from math import comb, hypot
@@ -25,6 +26,7 @@ from autoreason.fields import read_docs
 from autoreason.jobs.context import JobContext
 from autoreason.keys import Key
 from autoreason.prompts import PromptSet
+from autoreason.report import charts
 from autoreason.report.numbers import UNKNOWN, count, interval, listed, percent
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
@@ -187,7 +189,11 @@ class Cast:
                 text = self._keep(draft)
             case "critic":
                 critic = key.number("critic") or 0
-                text = self._criticise(shown[0], critic, quoted=bool(request.schema))
+                world, luck, _ = self._writing
+                # Every critique in prose counts as a problem.
+                text = _PROBLEM % shown[0] if request.schema else "It is weak."
+                if request.schema and finds_nothing(world, luck, critic, self._texts[shown[0]])[0]:
+                    text = '{"problems": []}'
             case "reviser":
                 luck = self._writing[1]
                 if (reviser := key.number("reviser") or 1) > 1:
@@ -213,28 +219,14 @@ class Cast:
         self._texts[name] = text
         return name
 
-    def _criticise(self, text: str, critic: int, *, quoted: bool) -> str:
-        """A problem, or none; every critique in prose counts as one."""
-        world, luck, _ = self._writing
-        if quoted and finds_nothing(world, luck, critic, self._texts[text])[0]:
-            return '{"problems": []}'
-        return _PROBLEM % text if quoted else "It is weak."
-
     def _vote(self, shown: list[str], stage: str, seat: int) -> str:
-        judges = self.world.judges
+        judges, luck = self.world.judges, self._luck
         labels, texts = shown[0::2], shown[1::2]
-        match stage:
-            case "drafts":
-                errors = self._luck.draft_judge(seat)
-            case "playoff":
-                errors = self._luck.finalist_judge(seat)
-            case "confirmation":
-                errors = self._luck.confirming_judge(seat)
-            case _:
-                errors = self._luck.judge(self._number, seat)
-                if len(texts) > errors.shape[1]:
-                    more = self._luck.further_errors(self._number, seat)
-                    errors = np.hstack((errors, more))
+        drafts, last = luck.draft_judge, (luck.finalist_judge, luck.confirming_judge)
+        own = dict(zip(("drafts", *_LAST_STAGES), (drafts, *last), strict=True)).get(stage)
+        errors = own(seat) if own else luck.judge(self._number, seat)
+        if len(texts) > errors.shape[1]:
+            errors = np.hstack((errors, luck.further_errors(self._number, seat)))
         oldest_first = sorted(texts, key=lambda text: int(text[1:]))
         views = {}
         for position, (label, text) in enumerate(zip(labels, texts, strict=True)):
@@ -254,7 +246,7 @@ def play_all(
 ) -> Outcomes:
     """So many runs, one after the other, each with its own seed and luck."""
     luck = RandomDraws(seed, runs).cached()
-    results = [play(world, settings, luck, row, budget) for row in range(runs)]
+    results = (play(world, settings, luck, row, budget) for row in range(runs))
     return Outcomes(*map(np.array, zip(*results, strict=True)))
 
 
@@ -264,8 +256,14 @@ def play(
     """One run as `Outcomes` has it; within a budget, the longest whose playoff and confirmation fit into it."""
     cast, tournament = tournament_of(world, settings, luck, row)
     if budget is not None and cast.calls.total() > budget:
+        # The most passes, one at least, after which draft, passes and last panels are within the budget.
+        calls, displaced, within = cast.calls[0], 0, 1
+        for number, winner in enumerate(tournament.story.trajectory, 1):
+            calls += cast.calls[number]
+            displaced += winner != "A"
+            after = settings.playoff + settings.confirmation if displaced else 0
+            within = number if calls + after <= budget else within
         # The same luck again: the passes it has room for come out as they did.
-        within = _passes_within(budget, settings, cast, tournament)
         cast, tournament = tournament_of(world, replace(settings, passes=within), luck, row)
     story = tournament.story
     incumbents = [cast.quality(incumbent.text) for incumbent in story.incumbents]
@@ -292,18 +290,6 @@ def tournament_of(
     tournament.share_changed = cast.share_changed
     asyncio.run(tournament.run())
     return cast, tournament
-
-
-def _passes_within(budget: int, settings: Settings, cast: Cast, tournament: Tournament) -> int:
-    """The most passes, one at least, after which draft, passes and last panels are within the budget."""
-    calls, displaced, within = cast.calls[0], 0, 1
-    for number, winner in enumerate(tournament.story.trajectory, 1):
-        calls += cast.calls[number]
-        displaced += winner != "A"
-        after = settings.playoff + settings.confirmation if displaced else 0
-        if calls + after <= budget:
-            within = number
-    return within
 
 
 NAMES: tuple[Protocol, ...] = ("paper", "robust")
@@ -418,13 +404,22 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
         notes = [
             ("Quality", f"{runs}; the first draft has quality 0"),
             ("Worse", "the share of displacements that made the text worse"),
-            (
-                "Claims",
-                "of runs with a better text than the draft, those whose confirmation says so",
-            ),
-            ("Wrongly", "of the other runs, those whose confirmation says so too"),
+            ("Claims", "of runs with a text better than the draft, those confirmed to have one"),
+            ("Wrongly", "of the other runs, those confirmed to have one too"),
         ]
         return [*sections, Section(sentences=notes)]
+
+    def page_sections(self) -> list[Section]:
+        lines = [(f"{cell.protocol} in {cell.world}", cell.summary.quality) for cell in self.cells]
+        rows = [
+            charts.Interval(name, Estimate(found.value, found.low, found.high), str(found))
+            for name, found in lines
+        ]
+        sides, title = ("worse than the first draft", "better"), "Quality of the text delivered"
+        chart = charts.interval_chart(
+            title, rows, sides=sides, middle=0.0, scale=None, show="{:.2g}".format
+        )
+        return [Section("What each protocol delivers", charts=[chart]), *self.sections()]
 
     def best_protocols(self) -> list[str]:
         """The protocols that lead by more than chance, world by world, corrected for every pair in every world."""
@@ -463,17 +458,11 @@ def leads(first: Interval, second: Interval, runs: int, comparisons: int) -> boo
 def _protocols(cells: Sequence[Cell]) -> Table:
     rows = []
     for cell in cells:
-        summary = cell.summary
-        shares = (summary.worse, summary.claimed, summary.claimed_wrongly)
-        rows.append(
-            (
-                cell.protocol,
-                str(summary.quality),
-                f"{summary.calls.value:.1f}",
-                f"{summary.passes.value:.1f}",
-                *(percent(share.value) if share else UNKNOWN for share in shares),
-            )
-        )
+        found = cell.summary
+        shares = (found.worse, found.claimed, found.claimed_wrongly)
+        shown = (percent(share.value) if share else UNKNOWN for share in shares)
+        means = (f"{mean.value:.1f}" for mean in (found.calls, found.passes))
+        rows.append((cell.protocol, str(found.quality), *means, *shown))
     heads = ("quality (95 %)", "calls", "passes", "worse", "claims", "wrongly")
     return Table([Column("protocol", figures=False), *map(Column, heads)], rows)
 
@@ -506,27 +495,20 @@ def in_processes(
     processes: int = 2,
 ) -> list[R]:
     """The results of `work` on the arguments of each job, in their order; one job alone is done right here."""
-    results: list[R] = []
-    if on_progress:
-        on_progress(0, len(jobs))
-    for result in _results(work, jobs, processes if len(jobs) > 1 else 1):
-        results.append(result)
-        if on_progress:
-            on_progress(len(results), len(jobs))
+    note, results = on_progress or (lambda *_: None), list[R]()
+    note(0, len(jobs))
+    with ExitStack() as stack:
+        found: Iterable[R] = starmap(work, jobs)
+        if processes > 1 and len(jobs) > 1:
+            # Forking a process that may have threads is unsafe; starting a new one takes half a second.
+            # Ctrl-C is for the main process, which ends these too.
+            ignored = (signal.SIGINT, signal.SIG_IGN)
+            pool = stack.enter_context(get_context("spawn").Pool(processes, signal.signal, ignored))
+            found = pool.imap(partial(_apply, work), jobs)
+        for result in found:
+            results.append(result)
+            note(len(results), len(jobs))
     return results
-
-
-def _results(
-    work: Callable[..., R], jobs: Sequence[tuple[Any, ...]], processes: int
-) -> Iterator[R]:
-    if processes == 1:
-        yield from starmap(work, jobs)
-        return
-    # Forking a process that may have threads is unsafe; starting a new one takes half a second.
-    # Ctrl-C is for the main process, which ends these too.
-    ignored = (signal.SIGINT, signal.SIG_IGN)
-    with get_context("spawn").Pool(processes, signal.signal, ignored) as pool:
-        yield from pool.imap(partial(_apply, work), jobs)
 
 
 def _apply(work: Callable[..., R], arguments: tuple[Any, ...]) -> R:

@@ -4,84 +4,80 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from math import isfinite, pi, sqrt
+from math import pi, sqrt
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from autoreason.errors import InvalidInput, plainly
 from autoreason.task import read_text
 
 Share = Annotated[float, Meta(ge=0, le=1)]
-Spread = Annotated[float, Meta(ge=0)]
+Effect = Annotated[float, Meta(ge=-1_000_000, le=1_000_000)]
+"""In units of quality or length, and finite."""
+Spread = Annotated[float, Meta(ge=0, le=1_000_000)]
 _FOLDER = Path(__file__).parent / "worlds"
 
 
-class WorldPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    def __post_init__(self) -> None:
-        for field in self.__struct_fields__:
-            if not isfinite(getattr(self, field)):
-                raise InvalidInput(f"`{field}` is not a finite number; give one")
-
-
-class Revision(WorldPart, frozen=True, kw_only=True):
+class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What becomes of a text when it is revised against a critique. The first draft has quality 0."""
 
-    gain: float = 0.0
+    gain: Effect = 0.0
     """Mean change of quality."""
     pull: Share = 0.0
     """How much of the way back to the author's own level a revision goes."""
-    level: float = 0.0
+    level: Effect = 0.0
     """The quality the author writes by itself."""
     spread: Spread = 1.0
     """Standard deviation of the change."""
-    growth: float = 0.0
+    growth: Effect = 0.0
     """Mean change of length."""
     growth_spread: Spread = 0.0
 
 
-class Drafts(WorldPart, frozen=True, kw_only=True):
+class Drafts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Drafts in addition to the first, which has quality 0."""
 
     spread: Spread = 1.0
     """Standard deviation of their quality around the first draft's."""
 
 
-class Critics(WorldPart, frozen=True, kw_only=True):
+class Critics(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often critics who must quote find nothing to fix; in prose they always find something."""
 
     silent: Share = 0.0
     """In a text of quality `at` or better; half way there from the first draft, half as often."""
-    at: Annotated[float, Meta(gt=0)] = 1.0
+    at: Annotated[float, Meta(gt=0, le=1_000_000)] = 1.0
 
 
-class Synthesis(WorldPart, frozen=True, kw_only=True):
+class Synthesis(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a synthesis adds to the middle between its two texts."""
 
-    gain: float = 0.0
+    gain: Effect = 0.0
     spread: Spread = 0.5
 
 
-class Judges(WorldPart, frozen=True, kw_only=True):
+class Judges(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a judge sees instead of the true quality, all in the units of quality."""
 
     noise: Spread = 1.0
     """Standard deviation of a judge's own error."""
     shared: Spread = 0.0
     """Standard deviation of the error that all judges make alike about a text, as long as it is incumbent."""
-    first: float = 0.0
+    first: Effect = 0.0
     """What the first position is worth."""
-    last: float = 0.0
+    last: Effect = 0.0
     """What the last position is worth."""
-    newer: float = 0.0
+    newer: Effect = 0.0
     """What it is worth to have been written in this very pass."""
     lasting: Share = 0.0
     """The share of that which every further pass leaves."""
-    longer: float = 0.0
+    longer: Effect = 0.0
     """What a unit of length is worth."""
 
 
@@ -122,10 +118,9 @@ def read_world(text: str, name: str, source: str) -> World:
     from autoreason.bounded_yaml import load_yaml
 
     try:
-        fields = load_yaml(text)
-        given = fields if isinstance(fields, dict) else {}
-        return msgspec.convert({"name": name, **given}, World)
-    except (InvalidInput, ValueError) as error:
+        world = msgspec.convert(load_yaml(text), World)
+        return world if world.name else replace(world, name=name)
+    except ValueError as error:
         said = plainly(error) if isinstance(error, msgspec.ValidationError) else str(error)
         raise InvalidInput(f"{source} is not a world: {said}; fix it") from None
 

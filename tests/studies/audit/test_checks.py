@@ -27,20 +27,15 @@ from autoreason.errors import InvalidInput
 from autoreason.events import GuidanceGiven, RunPaused, Status
 from autoreason.exchange import Outcome
 from autoreason.journal import RecordedEvent, ReplyText
-from autoreason.keys import judge_key, try_key
 from autoreason.studies import audit, audit_panels
 from autoreason.studies.audit import (
-    OF_CALLS,
-    OF_PANELS,
-    OF_PROGRAMS,
-    OF_TEXTS,
+    QUESTIONS,
     audit_runs,
     conclude,
 )
 from autoreason.studies.audit_findings import AuditedRun, Question
 from autoreason.tournament.judges import balanced_orders
 
-QUESTIONS = (*OF_PANELS, *OF_TEXTS, *OF_PROGRAMS, *OF_CALLS)
 INVALID = vote()
 B_FIRST = ("B", "AB", "A")
 
@@ -53,10 +48,6 @@ def test_a_record_without_anything_is_unknown_and_says_why(question: Question) -
         assert finding.number.value is None
         assert finding.statement == finding.number.reason
         assert finding.fix == ""
-
-
-def answered(text: str, *ranking: str) -> AuditedRun:
-    return run(judged(vote(*ranking)), replies={try_key(judge_key("pass/1", 0, 0), 0): text})
 
 
 def invalid(number: int) -> AuditedRun:
@@ -136,57 +127,20 @@ FINDINGS: list[Row] = [
     (audit_panels.invalid_ballots, [invalid(3)], "look", "3 of 100 ballots (3 %)"),
     (audit_panels.invalid_ballots, [invalid(20)], "alarm", "20 of 100"),
     (audit_panels.invalid_ballots, [run(*[won_by("B")] * 40, LOSSY)], "alarm", "9 of 9 by lossy"),
-    (
-        audit_panels.below_quorum,
-        [run(judged(vote(*B_FIRST), INVALID, INVALID))],
-        "alarm",
-        "1 of 1 panel (100 %) decided below a quorum",
-    ),
-    (audit_panels.below_quorum, [run(won_by("A"))], "fine", "every one of 1 panel had its quorum"),
-    (audit_panels.below_quorum, [run(judged(vote(*B_FIRST)))], "look", "had a single judge"),
-    (
-        audit_panels.below_quorum,
-        [run(won_by("A"), judged(INVALID, INVALID))],
-        "look",
-        "1 panel had no valid ballot",
-    ),
-    (audit_panels.below_quorum, [run(ASKED)], "unknown", "no panel decided anything"),
-    (audit_panels.below_quorum, [run(ASKED, won_by("A"))], "fine", "every one of 1 panel"),
-    (audit_panels.ballot_form, [answered("RANKING: 2, 3, 1", *B_FIRST)], "fine", "1 of 1 answer"),
-    (audit_panels.ballot_form, [answered("So.\n\nRANKING: 2 > 3 > 1", *B_FIRST)], "fine", ""),
-    (
-        audit_panels.ballot_form,
-        [answered('{"reasoning": "so", "ranking": "2 > 3 > 1"}', *B_FIRST)],
-        "fine",
-        "",
-    ),
-    (
-        audit_panels.ballot_form,
-        [answered("**RANKING: 2, 3, 1**", *B_FIRST)],
-        "look",
-        "reads 1 of the 1",
-    ),
-    (audit_panels.ballot_form, [answered("I cannot say.")], "alarm", "reads 0 of the 1"),
     (audit_panels.ties, [run(*[TIE] * 20)], "alarm", "100 % of those that A won are such ties"),
     (audit_panels.ties, [run(won_by("A"))], "fine", "none of 1 decision"),
     # Judges.
     (audit_panels.position, [judged_by_position(30, 1, 0.5)], "alarm", "p < 0.001"),
     (audit_panels.position, [judged_by_position(30, 1, 0.0)], "fine", "first places by position"),
     (audit_panels.position, [run(won_by("A"))], "unknown", "judge model; there are 3 at most"),
+    (audit_panels.agreement, [run(*[SPLIT] * 20)], "alarm", "mean tau -1.00"),
+    (audit_panels.agreement, [run(SPLIT)], "look", "not shown to be more than chance"),
+    (audit_panels.agreement, [run(won_by("A"))], "fine", "mean tau 1.00"),
+    (audit_panels.agreement, [run(judged(vote("A", "B", "AB")))], "unknown", "two ballots"),
+    (audit_panels.length_preferred, [by_length(True)], "alarm", "more than chance explains"),
+    (audit_panels.length_preferred, [by_length(False)], "fine", "none of 60 comparisons"),
     (
-        audit_panels.position,
-        [run(*[judged(vote("A", "B", "AB"))] * 20)],
-        "unknown",
-        "in orders that vary",
-    ),
-    (audit_panels.judges_agree, [run(*[SPLIT] * 20)], "alarm", "mean tau -1.00"),
-    (audit_panels.judges_agree, [run(SPLIT)], "look", "not shown to be more than chance"),
-    (audit_panels.judges_agree, [run(won_by("A"))], "fine", "mean tau 1.00"),
-    (audit_panels.judges_agree, [run(judged(vote("A", "B", "AB")))], "unknown", "two ballots"),
-    (audit_panels.longer_preferred, [by_length(True)], "alarm", "more than chance explains"),
-    (audit_panels.longer_preferred, [by_length(False)], "fine", "none of 60 comparisons"),
-    (
-        audit_panels.longer_preferred,
+        audit_panels.length_preferred,
         [run(won_by("A", words={"A": 5, "B": 5, "AB": 5}))],
         "unknown",
         "no two texts of different lengths",
@@ -218,9 +172,6 @@ FINDINGS: list[Row] = [
     (audit_panels.convergence, [TIED], "alarm", "tied"),
     (audit_panels.convergence, SOUND, "fine", "none of 9 convergences rests on a tie"),
     (audit_panels.convergence, [trajectory("B A B")], "fine", "the run did not converge"),
-    (audit_panels.playoff, [run(preferred=(7, 7))], "unknown", "7 of 7 judges (100 %) of the"),
-    (audit_panels.playoff, [run(preferred=(3, 7))], "unknown", "they prove nothing"),
-    (audit_panels.playoff, [run(preferred=(0, 7))], "alarm", "none of 7 judges"),
     (audit_panels.confirmation, [*confirmed((9, 10)), KEPT], "fine", "9 of 10 fresh judges (90 %)"),
     (
         audit_panels.confirmation,
@@ -288,7 +239,7 @@ FINDINGS: list[Row] = [
         "2 calls never answered; 1 reply refused or empty",
     ),
     (
-        audit.cut_replies,
+        audit.cut_off_replies,
         [run(answers=[ReplyText("k", "author", Outcome.OK, None)] * 72)],
         "fine",
         "none of 72 replies cut off; every reply counts, second tries too",
@@ -330,11 +281,11 @@ def test_the_conclusion_names_what_is_worst() -> None:
     with pytest.raises(InvalidInput, match="nothing to audit"):
         audit_runs([])
     fine = finding_of(audit_panels.invalid_ballots, [run(won_by("A"))])
-    worth = finding_of(audit_panels.ballot_form, [answered("**RANKING: 2, 3, 1**", *B_FIRST)])
+    worth = finding_of(audit_panels.invalid_ballots, [invalid(3)])
     alarm = finding_of(audit_panels.invalid_ballots, [run(judged(*[INVALID] * 9))])
     silent = finding_of(audit.leaks, ())
     assert conclude([fine]) == "Nothing speaks against this record."
-    assert conclude([fine, worth]).startswith("Nothing alarming, but look at ballot form")
+    assert conclude([fine, worth]).startswith("Nothing alarming, but look at invalid ballots")
     assert "before the alarm is dealt with: invalid ballots" in conclude([fine, worth, alarm])
     assert "1 of 2 questions it cannot answer" in conclude([fine, silent])
     assert "too little" in conclude([silent])
@@ -345,7 +296,7 @@ def test_a_preference_that_chance_explains_is_not_called_one() -> None:
     longer, shorter = {"A": 1, "B": 9}, {"A": 9, "B": 1}
     two = vote("B", "A", order=("A", "B"))
     passes = [judged(two, words=longer if n < 21 else shorter) for n in range(31)]
-    finding = finding_of(audit_panels.longer_preferred, [run(*passes)])
+    finding = finding_of(audit_panels.length_preferred, [run(*passes)])
     assert finding.level == "fine"
     assert finding.p_value_adjusted == pytest.approx(binomtest(21, 31).pvalue)
     assert "more than chance" not in finding.statement

@@ -20,11 +20,11 @@ from autoreason.studies.certificate_questions import (
     Question,
     SpoiledPair,
     defect_questions,
-    injection_for,
     other_questions,
     pad,
     pairs,
     text_named,
+    way_for,
 )
 
 PAIRS = pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.name)
@@ -113,7 +113,9 @@ def test_every_other_kind_is_balanced_over_the_pairs(seed: int, repeats: int) ->
 
 def test_every_way_of_injection_is_tried_in_both_orders() -> None:
     asked = of("injection", other_questions(7, 1))
-    seen = Counter((injection_for(at, each.seat), each.order) for at, each in enumerate(asked))
+    seen = Counter(
+        (way_for(INJECTIONS, at, each.seat), each.order) for at, each in enumerate(asked)
+    )
     assert set(seen.values()) == {2}
     assert len(seen) == 2 * len(INJECTIONS)
 

@@ -95,8 +95,8 @@ async def test_the_first_sets_what_the_others_may_spend(journal: Journal) -> Non
 @pytest.mark.parametrize(
     ("names", "own", "said"),
     [
-        (["improve"], {}, "two different strategies"),
-        (["improve", "improve"], {}, "two different strategies"),
+        (["improve"], {}, "two or more strategies"),
+        (["improve", "improve"], {}, "two or more strategies"),
         (["improve", "nobody"], {}, "no strategy 'nobody'"),
         (["improve", "single"], {"repeats": 0}, "`repeats` is 0"),
         (["improve", "single"], {"panel_judges": 1}, "judges, not 1"),

@@ -58,7 +58,7 @@ def a_pair(measure: Any, value: float, **known: Any) -> ArmPair:
             0.125,
             "contest keeps the contract more often than single, by 12.5 points",
         ),
-        ("passed", 0.0, "contest and single pass the tests of equally many problems"),
+        ("passed", 0.0, "contest and single are equal by the measure passed"),
         ("preferred", -0.04, "judges prefer single to contest in 52 % of votes, but that could"),
         ("preferred", -0.004, "judges prefer neither contest nor single (8 pairs)"),
         ("preferred", 0.0, "judges prefer neither contest nor single (8 pairs)"),

@@ -8,7 +8,13 @@ from tests.studies.lab.rivals import compared, comparing, story_of
 from autoreason.journal import Journal
 from autoreason.studies.lab_comparisons import ArmValues
 from autoreason.studies.lab_suite import CellFinished
-from autoreason.studies.lab_tries import find_tries, side_by_side
+from autoreason.studies.lab_tries import (
+    TrajectoryTree,
+    draw_tree,
+    find_tries,
+    side_by_side,
+    trajectory_trees,
+)
 
 
 async def test_a_comparison_has_the_texts_and_places_of_every_try(journal: Journal) -> None:
@@ -50,3 +56,45 @@ def test_what_was_left_out_says_why_and_shows_no_place() -> None:
     page = side_by_side([found], base="single").to_html()
     assert "left out: budget · r</p>" in page, "why, and the run"
     assert "no text" not in page, "where there is none at all"
+
+
+CELLS = [
+    a_cell("contest", "B AB A A", 1, words_by_pass=(100, 120, 140, 140, 140)),
+    a_cell("contest", "B AB B", 2, status="capped", words_by_pass=(100, 130, 150, 160)),
+    a_cell("contest", "A A", 3),
+    a_cell("contest", "A A", 1, task="short"),
+    a_cell("revised", "B B", 1),
+]
+
+
+def trees() -> list[TrajectoryTree]:
+    return list(trajectory_trees(a_suite(), CELLS))
+
+
+def test_repeats_share_nodes_until_their_winners_differ() -> None:
+    assert [(each.task, each.arm) for each in trees()] == [
+        ("free", "contest"),
+        ("short", "contest"),
+    ]
+    nodes = {" ".join(node.way): node for node in trees()[0].nodes}
+    assert list(nodes) == ["", "A", "A A", "B", "B AB", "B AB A", "B AB A A", "B AB B"]
+    assert nodes[""].repeats == (1, 2, 3)
+    assert nodes["B AB"].repeats == (1, 2)
+    assert (nodes["B AB"].drift, nodes["B AB"].words) == (1.5, 145.0)
+    assert nodes["B AB"].beaten == ("A", "B")
+    assert (nodes["B AB B"].drift, nodes["B AB A A"].drift, nodes["A A"].drift) == (2.5, 1.5, 0)
+
+
+def test_ends_are_known() -> None:
+    tree = trees()[0]
+    ends = {" ".join(node.way): (node.ended, node.converged) for node in tree.ways}
+    assert ends == {"A A": ((3,), (3,)), "B AB A A": ((1,), (1,)), "B AB B": ((2,), ())}
+    assert list(ends) == ["A A", "B AB A A", "B AB B"]
+
+
+def test_a_chart_has_a_line_for_each_way_and_words_for_each_pass() -> None:
+    plot = draw_tree(trees()[0])
+    assert plot.title == "Trajectories of contest on free"
+    assert plot.svg.count('class="line"') == 3
+    assert plot.svg.count("★") == 2
+    assert "pass 2: AB; repeats 1, 2; 145 words" in plot.svg

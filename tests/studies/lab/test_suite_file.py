@@ -60,11 +60,11 @@ WRONG = {
     "  single: {": ("  draft: {", "line 6, column 3: draft begins like the suite's own cells"),
     "name: tides": (
         "name: tides\nname: b",
-        "line 2, column 1: this is not valid YAML: `name` is given twice",
+        "is not valid YAML: line 2: `name` is given twice",
     ),
     "[revised, single]\n": (
         "[revised, single]\n    measure: passed\n",
-        "line 13, column 5: passed can be measured of tasks of problems only",
+        "line 13, column 5: passed can only be measured of tasks of problems",
     ),
     "Explain tides.\n": (
         "{brif: Explain tides.}\n",
@@ -72,15 +72,15 @@ WRONG = {
     ),
     "    arms: [revised, single]\n": (
         "    arms: [revised, single]\n    measure: converged\n",
-        "line 13, column 5: converged can be measured of arms that are all tournaments",
+        "line 13, column 5: converged can only be measured of arms that are all tournaments",
     ),
     "arms: [revised": (
         "measure: kept_contract\n    arms: [revised",
-        "line 12, column 5: kept_contract can be measured of a task with a contract",
+        "line 12, column 5: kept_contract can only be measured of a task with a contract",
     ),
     "comparisons:\n": (
         "measures: [value]\ncomparisons:\n",
-        "line 9, column 12: value can be measured of tasks of research",
+        "line 9, column 12: value can only be measured of tasks of research",
     ),
     "tides: Explain tides.": (
         "tides: {brief: Explain tides., contract: {max_wrds: 9}}",
@@ -90,17 +90,17 @@ WRONG = {
     "repeats: 2\n": ("repeats: 2\nbudget: {calls: 0}\n", "line 9, column 10: `calls` is 0"),
     "repeats: 2\ncomp": (
         "repeats: 2\npanel: {judges: 99999}\ncomp",
-        "line 9, column 9: `judges` is 99999; give a number from 1 to 99",
+        "line 9, column 9: `panel.judges` must be a whole number <= 99",
     ),
     "repeats: 2\ncompa": (
         "repeats: 2\nmeasures: [words, kost]\ncompa",
-        "line 9, column 19: there is no measure kost; there are preferred, words, calls, ",
+        "line 9, column 19: `measures[1]`: invalid enum value 'kost'; measures are preferred, ",
     ),
     "arms:\n  single: {strategy: single}": (
         "arms:\n  single: {strategy: single, model: strong}",
         "line 6, column 30: `model` is strong, which is not a model",
     ),
-    "name: tides\nseed: 3": ("name: [", "this is not valid YAML"),
+    "name: tides\nseed: 3": ("name: [", "is not valid YAML"),
     "single: {strategy: single}": (
         "single: {strategy: single, calls: 3}",
         "line 6, column 30: `calls` goes with tasks for solve",
@@ -118,11 +118,27 @@ WRONG = {
         "line 6, column 23: `drafts` does nothing in an arm that begins from the shared draft; "
         "add `draft: own` or leave it out",
     ),
-    "{strategy: single}": (
-        "{<<: {strategy: single}}",
-        "line 6, column 12: this is not valid YAML",
-    ),
 }
+
+
+OUT_OF_RANGE = {
+    "panel: {judges: 0}": "`panel.judges` must be a whole number >= 1",
+    "match: {by: calls, amount: 0.5}": "the amount to match is 0.5; give 1 or more",
+    "add: {width: .inf, repeats: 3}": "`add.width` must be a number <= 1000000000.0",
+}
+
+
+@pytest.mark.parametrize("line", OUT_OF_RANGE)
+def test_what_no_suite_can_use_is_refused_where_it_is(tmp_path: Path, line: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read(f"{USUAL}{line}\n", tmp_path)
+    assert OUT_OF_RANGE[line] in str(caught.value)
+    assert ", line 13, column " in str(caught.value)
+
+
+def test_a_list_is_not_a_suite(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="it must be `key: value` pairs, not a list"):
+        read("- name: tides\n", tmp_path)
 
 
 @pytest.mark.parametrize("right", WRONG)
@@ -132,7 +148,7 @@ def test_what_is_wrong_is_a_sentence_with_its_place(tmp_path: Path, right: str) 
     with pytest.raises(InvalidInput) as caught:
         read(USUAL.replace(right, wrong, 1), tmp_path)
     assert sentence in str(caught.value)
-    assert str(caught.value).startswith(f"{tmp_path}/suite.yaml, line ")
+    assert str(caught.value).startswith(f"{tmp_path}/suite.yaml")
 
 
 @pytest.mark.parametrize(
