@@ -33,12 +33,7 @@ class PromptSet:
 
     def render(self, name: str, **variables: Any) -> str:
         """One prompt with its variables filled in."""
-        template = _compiled(self.sources[name])
-        # Jinja's own `render` goes through its globals every time; our prompts use none.
-        context = _environment().context_class(
-            _environment(), variables, template.name, template.blocks
-        )
-        return "".join(template.root_render_func(context)).strip()
+        return _compiled(self.sources[name]).render(variables).strip()
 
     @property
     def small(self) -> PromptSet | None:
@@ -180,9 +175,12 @@ def _environment() -> SandboxedEnvironment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
-    return SandboxedEnvironment(
+    environment = SandboxedEnvironment(
         undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False
     )
+    # A prompt has its variables and nothing else.
+    environment.globals.clear()
+    return environment
 
 
 def _list(names: Any) -> str:
