@@ -17,7 +17,6 @@ from typing import NamedTuple, Self
 
 import msgspec
 
-from autoreason.errors import InvalidInput
 from autoreason.files import cache_folder
 from autoreason.knowledge.columns import is_earlier, is_rate
 from autoreason.knowledge.folder import KnowledgeFolder, digest_folder, read_folder, spread_private
@@ -203,10 +202,7 @@ def _places(root: Path) -> list[Path]:
 
 
 def _connect(name: str) -> sqlite3.Connection:
-    try:
-        return sqlite3.connect(name, uri=name.startswith("file:"), check_same_thread=False)
-    except sqlite3.OperationalError as error:
-        raise OSError(str(error)) from None
+    return sqlite3.connect(name, uri=name.startswith("file:"), check_same_thread=False)
 
 
 def _open_current(place: Path, digest: str) -> sqlite3.Connection | None:
@@ -262,12 +258,7 @@ def _fill_from(connection: sqlite3.Connection, content: KnowledgeFolder) -> None
 
 
 def _fill(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    try:
-        connection.executescript(_SCHEMA)
-    except sqlite3.OperationalError as error:
-        if "fts5" in str(error):
-            raise InvalidInput("this Python's SQLite has no FTS5; use one that has it") from None
-        raise
+    connection.executescript(_SCHEMA)
     # In the order of their dates, so that all earlier records are a range of rows.
     ordered = sorted(rows, key=lambda each: (each[0].when or _LAST_DAY, each[0].id))
     for row, (record, own) in enumerate(ordered, 1):
