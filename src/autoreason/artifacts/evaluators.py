@@ -20,22 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from autoreason.artifacts import saved_evaluation as saved
 from autoreason.artifacts.artifact import Evaluation, EvaluationOutcome, Files, Measurement
 from autoreason.artifacts.research_task import EvaluationSource
-from autoreason.artifacts.saved_evaluation import (
-    MAX_OUTPUT,
-    TAIL,
-    ItemWords,
-    Reach,
-    function_of,
-    load_evaluation,
-    locked_folder,
-    read_measurement,
-    record_opening,
-    remove_leftovers,
-    too_much_printed,
-    write_files,
-)
 from autoreason.errors import InvalidInput
 from autoreason.programs.examiner.service import Method, ServiceClient, run_service
 from autoreason.programs.sandbox.base import (
@@ -75,7 +62,7 @@ class OpenEvaluation(Struct, frozen=True, kw_only=True):
 
 class EvaluationOpened(Struct, frozen=True, kw_only=True):
     level: str
-    reach: Reach
+    reach: saved.Reach
 
 
 class EvaluatorClient(ServiceClient[EvaluationOpened]):
@@ -132,7 +119,7 @@ class _Bench:
             if max(evaluation.items, default=-1) >= len(pool):
                 raise InvalidInput(f"there are only {len(pool)} items")
             if evaluation.sealed:
-                opened = record_opening(pool, self.run)
+                opened = saved.record_opening(pool, self.run)
             found = await self.take(evaluation, [pool[place] for place in evaluation.items], slot)
         except TimeoutError:
             found = Measurement(outcome=EvaluationOutcome.TIMEOUT)
@@ -168,14 +155,14 @@ class CallerEvaluator(_Bench):
         check_evaluate(evaluate)
         super().__init__(source, parallel=parallel, run=run, guards=guards)
         self._evaluate = evaluate
-        remove_leftovers(_PREFIX)
+        saved.remove_leftovers(_PREFIX)
 
     async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:  # noqa: ARG002
         return await asyncio.to_thread(self._call, evaluation, list(items))
 
     def _call(self, evaluation: Evaluation, items: list[Any]) -> Measurement:
-        with locked_folder(_PREFIX) as folder:
-            write_files(folder, evaluation.files)
+        with saved.locked_folder(_PREFIX) as folder:
+            saved.write_files(folder, evaluation.files)
             try:
                 value = self._evaluate(folder, evaluation.seed, items)
             except KeyboardInterrupt:
@@ -189,7 +176,7 @@ class CallerEvaluator(_Bench):
             text = json.dumps(value, default=_as_number)
         except Exception as error:
             return Measurement(outcome=EvaluationOutcome.INVALID, detail=_explain(error))
-        return read_measurement(text, self.source.metric)
+        return saved.read_measurement(text, self.source.metric)
 
 
 def check_evaluate(evaluate: Evaluate) -> None:
@@ -199,7 +186,7 @@ def check_evaluate(evaluate: Evaluate) -> None:
 
 
 def _explain(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:TAIL].encode(errors="replace").decode()
+    return f"{type(error).__name__}: {error}"[: saved.TAIL].encode(errors="replace").decode()
 
 
 def _as_number(value: object) -> float:
@@ -222,13 +209,13 @@ class _SavedBench(_Bench):
     """Evaluates by a saved evaluation, in the evaluator's process."""
 
     def __init__(self, opening: OpenEvaluation) -> None:
-        source = load_evaluation(opening.digest)
+        source = saved.load_evaluation(opening.digest)
         super().__init__(source, parallel=opening.parallel, run=opening.run, guards=opening.guards)
         self._start = opening.start
-        self._words = ItemWords((*source.items, *source.sealed))
+        self._words = saved.ItemWords((*source.items, *source.sealed))
         self._evaluator = _open_evaluator(source, opening)
         self.level = self._evaluator.level
-        reach = self._evaluator.reach_of(opening.start) if opening.probe else Reach()
+        reach = self._evaluator.reach_of(opening.start) if opening.probe else saved.Reach()
         self.opened = EvaluationOpened(level=self.level, reach=reach)
         self.methods: Mapping[str, Method] = {"measure": (Evaluation, self._answer)}
 
@@ -247,7 +234,7 @@ class _SavedBench(_Bench):
 def _open_evaluator(
     source: EvaluationSource, opening: OpenEvaluation
 ) -> FunctionEvaluator | CommandEvaluator:
-    if function_of(source.evaluate):
+    if saved.function_of(source.evaluate):
         sandbox = open_sandbox(unsafe=opening.unsafe, workers=opening.parallel)
         return FunctionEvaluator(sandbox, source)
     if sys.platform != "linux":
@@ -273,7 +260,9 @@ class FunctionEvaluator:
         self._sandbox, self._source = sandbox, source
         self.level: str = sandbox.level
         self._limits = RunLimits(
-            seconds=source.limits.seconds, memory=source.limits.memory_mb << 20, output=MAX_OUTPUT
+            seconds=source.limits.seconds,
+            memory=source.limits.memory_mb << 20,
+            output=saved.MAX_OUTPUT,
         )
         self._evaluator = _python_texts(
             {path: body.decode("utf-8", "replace") for path, body in source.files.items()}
@@ -281,7 +270,7 @@ class FunctionEvaluator:
         self._sessions: dict[tuple[int, ProgramRole], _OpenSession] = {}
 
     async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
-        function = function_of(self._source.evaluate)
+        function = saved.function_of(self._source.evaluate)
         assert function is not None
         request = {
             "evaluator": self._evaluator,
@@ -301,9 +290,9 @@ class FunctionEvaluator:
             runs = await run_jointly(evaluator, stdin, artifact, json.dumps(python).encode())
             return _read_runs(*runs, self._source.metric)
 
-    def reach_of(self, _: Files) -> Reach:
+    def reach_of(self, _: Files) -> saved.Reach:
         """The sandbox starts no program and shows no file: only Python could be run beside the function."""
-        return Reach(languages=["Python"])
+        return saved.Reach(languages=["Python"])
 
     async def close(self) -> None:
         for opened in self._sessions.values():
@@ -338,13 +327,13 @@ def _read_runs(evaluator: ProgramRun, artifact: ProgramRun | None, metric: str) 
     except ValueError:
         report = {}
     # The end of what both printed, the artifact first, and of the traceback.
-    printed = [artifact.stdout[-TAIL:], artifact.stderr] if artifact else []
+    printed = [artifact.stdout[-saved.TAIL :], artifact.stderr] if artifact else []
     texts = [each.decode(errors="replace") for each in (*printed, evaluator.stderr)]
-    tail = "\n".join(filter(None, (*texts, report.get("trace", ""))))[-TAIL:]
+    tail = "\n".join(filter(None, (*texts, report.get("trace", ""))))[-saved.TAIL :]
     error, exited = report.get("error", ""), evaluator.end_reason == "exit"
     cut = ends & {"broken", "cpu", "wall", "memory"}
     if exited and evaluator.status == SCORED and report and not cut:
-        return read_measurement(report["value"], metric, tail)
+        return saved.read_measurement(report["value"], metric, tail)
     detail = ""
     if "broken" in ends:
         outcome = EvaluationOutcome.EVALUATOR_ERROR
@@ -354,7 +343,7 @@ def _read_runs(evaluator: ProgramRun, artifact: ProgramRun | None, metric: str) 
     elif "memory" in ends or error.startswith("MemoryError"):
         outcome = EvaluationOutcome.MEMORY
     elif "output" in ends:
-        return too_much_printed(tail)
+        return saved.too_much_printed(tail)
     elif exited and evaluator.status in (RAISED, DISCONNECTED):
         outcome, detail = EvaluationOutcome.FAILED, error
     elif exited and report:

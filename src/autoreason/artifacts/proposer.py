@@ -10,6 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autoreason.artifacts import proposals
 from autoreason.artifacts.artifact import (
     MAX_ARTIFACT,
     MAX_FILE,
@@ -17,17 +18,6 @@ from autoreason.artifacts.artifact import (
     fingerprint,
     normal_form,
     with_changes,
-)
-from autoreason.artifacts.proposals import (
-    Edit,
-    Knob,
-    Observation,
-    ProposalError,
-    TuningQuery,
-    apply_edits,
-    find_knobs,
-    read_proposal,
-    set_knobs,
 )
 from autoreason.artifacts.research_history import (
     ProposalSource,
@@ -137,7 +127,7 @@ class MadeProposal(Struct, frozen=True, kw_only=True):
     by: ProposalSource = "model"
     hypothesis: str = ""
     expected: str = ""
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[proposals.Edit, ...] = ()
     files: Files | None = None
     """The whole artifact after it; None where it is refused."""
     reason: str = ""
@@ -184,14 +174,14 @@ class Proposer:
 
     async def _tune(self, view: View) -> MadeProposal | None:
         """Other values of marked constants, from the optimiser; None where it has none that are new."""
-        knobs = tuple(find_knobs(view.files))
+        knobs = tuple(proposals.find_knobs(view.files))
         if not knobs:
             return None
         higher = self._research.better == "higher"
         observations = observe(knobs, self._research.files, view.ledger, higher=higher)
         seed = draw(self._context.settings.seed, f"tuning/{view.number}").getrandbits(31)
         for attempt in range(_TUNING_TRIES):
-            query = TuningQuery(
+            query = proposals.TuningQuery(
                 key=f"trial/{view.number}/tuning/{attempt}",
                 knobs=knobs,
                 observations=observations,
@@ -207,7 +197,7 @@ class Proposer:
                     for knob, value in zip(knobs, values, strict=True)
                     if knob.value != value
                 ),
-                edits=set_knobs(view.files, values),
+                edits=proposals.set_knobs(view.files, values),
             )
             made = self._apply(made, view.files, view.tried)
             if made.files is not None:
@@ -220,13 +210,13 @@ class Proposer:
         if reply.outcome is not Outcome.OK:
             return made, _NO_REPLY.get(reply.outcome, f"there was no reply ({reply.outcome})")
         try:
-            made = replace(made, **read_proposal(reply.text, view.files)._asdict())
+            made = replace(made, **proposals.read_proposal(reply.text, view.files)._asdict())
             return self._apply(made, view.files, view.tried), ""
-        except ProposalError as error:
+        except proposals.ProposalError as error:
             return made, str(error)
 
     def _apply(self, made: MadeProposal, files: Files, tried: Tried) -> MadeProposal:
-        after = apply_edits(files, made.edits, self._research.artifact)
+        after = proposals.apply_edits(files, made.edits, self._research.artifact)
         reason = refusal(files, after, tried, self._research.constraints)
         return replace(made, files=None if reason else after, reason=reason or "")
 
@@ -234,7 +224,7 @@ class Proposer:
         """The same change to another incumbent; as it was where it does not apply there."""
         try:
             return self._apply(made, files, {fingerprint(files): "it is the incumbent"}.get)
-        except ProposalError:
+        except proposals.ProposalError:
             return made
 
 
@@ -272,8 +262,8 @@ def _entry(trial: TrialDecided, *, tail: bool) -> str:
 
 
 def observe(
-    knobs: Sequence[Knob], start: Files, trials: Iterable[TrialDecided], *, higher: bool
-) -> tuple[Observation, ...]:
+    knobs: Sequence[proposals.Knob], start: Files, trials: Iterable[TrialDecided], *, higher: bool
+) -> tuple[proposals.Observation, ...]:
     """What the trials so far say of these knobs, by a model or by the optimiser."""
     spaces = [knob.space for knob in knobs]
     artifacts = {0: start}
@@ -282,9 +272,9 @@ def observe(
         files = with_changes(artifacts[trial.incumbent], trial.changes)
         if trial.status == "kept":
             artifacts[trial.number] = files
-        theirs = find_knobs(files) if trial.values else []
+        theirs = proposals.find_knobs(files) if trial.values else []
         if trial.values and [knob.space for knob in theirs] == spaces:
             score = sum(trial.values) / len(trial.values)
             values = tuple(knob.value for knob in theirs)
-            found.append(Observation(values, score if higher else -score))
+            found.append(proposals.Observation(values, score if higher else -score))
     return tuple(found[-_MAX_OBSERVATIONS:])

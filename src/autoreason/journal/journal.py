@@ -31,19 +31,6 @@ from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, R
 from autoreason.fields import check_type
 from autoreason.files import Place, ServerUrl, data_folder
 from autoreason.journal import codec, run_names, sql, writer
-from autoreason.journal.codec import (
-    Command,
-    CommandKind,
-    PendingRequest,
-    RecordedAnswer,
-    RecordedCall,
-    RecordedEvent,
-    RecordedTime,
-    ReplyText,
-    RunRow,
-    digest_of,
-    now,
-)
 from autoreason.journal.store import (
     Change,
     Commit,
@@ -101,7 +88,7 @@ def open_store(place: Place) -> Store:
 
 
 T = TypeVar("T")
-_ALL_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept", "guide")
+_ALL_COMMANDS: tuple[codec.CommandKind, ...] = ("stop", "accept", "guide")
 _MAX_INTEGER = 2**63 - 1
 _FIRST_PAGE, _MAX_PAGE = 20, 5000
 """Runs that a list reads at once."""
@@ -191,7 +178,7 @@ class Journal:
         self, title: str, version: str, started: RunStarted, name: str | None = None
     ) -> str:
         """Add a new run under a free name or this one, together with its first event; returns the name."""
-        run, at = name or self.new_run_id(), now()
+        run, at = name or self.new_run_id(), codec.now()
         title = codec.write_text(title)
         known = (run, title, "running", at, at, version, started.forked_from)
         row = (*known, f"{title}\n{run}".casefold(), _uses(started.settings))
@@ -200,7 +187,7 @@ class Journal:
         self._last_seq[run] = 1
         return run
 
-    def find(self, name: str) -> RunRow:
+    def find(self, name: str) -> codec.RunRow:
         """The run named by a whole name, its beginning, its last words, `last` or `@2`; a cell only by its dot."""
         if self.has(name):
             return self.row(name)
@@ -208,7 +195,7 @@ class Journal:
         newest = self._read(sql.page_of_runs(*which), (run_names.age_of(name) or _MAX_INTEGER, 0))
         return self.row(run_names.match_name(name, [run for (run,) in newest]))
 
-    def row(self, run: str) -> RunRow:
+    def row(self, run: str) -> codec.RunRow:
         """One run as a list shows it."""
         live = frozenset({run}) if self.lock_owner(run) else frozenset()
         with journal_errors(self._store, run):
@@ -218,7 +205,7 @@ class Journal:
     def has(self, run: str) -> bool:
         return bool(self._read(sql.HAS_RUN, (run,)))
 
-    def cells(self, suite: str) -> list[RunRow]:
+    def cells(self, suite: str) -> list[codec.RunRow]:
         """The runs that are cells of a suite, the newest first."""
         return list(self.iter_runs(suite=suite))
 
@@ -265,7 +252,7 @@ class Journal:
 
     def runs(
         self, limit: int | None = 20, status: Status | None = None, *, cells: bool = False
-    ) -> list[RunRow]:
+    ) -> list[codec.RunRow]:
         """The newest runs first, all of them where `limit` is None; cells of suites only if asked for."""
         states = (status,) if status else ()
         return list(islice(self.iter_runs(states, cells=cells, page=limit), limit))
@@ -279,7 +266,7 @@ class Journal:
         cells: bool = False,
         suite: str | None = None,
         page: int | None = None,
-    ) -> Iterator[RunRow]:
+    ) -> Iterator[codec.RunRow]:
         """The newest runs first, or the cells of a suite; no more is read than is used, give or take a page.
 
         Of what is searched for, and of states, there may be others among them.
@@ -307,7 +294,7 @@ class Journal:
             seen.update(names)
             size, offset = min(2 * size, _MAX_PAGE), offset + size
 
-    def _rows(self, runs: Collection[str], live: frozenset[str]) -> Iterator[RunRow]:
+    def _rows(self, runs: Collection[str], live: frozenset[str]) -> Iterator[codec.RunRow]:
         """These runs, the newest first, a suite with what its cells have spent."""
         listed = (sql.as_list(runs),)
         rows, spent = self._read(sql.RUNS, listed), self._spent(sql.SPENT, listed)
@@ -401,15 +388,15 @@ class Journal:
             self._last_seq[run] = seq
         return seq
 
-    def events(self, run: str, after: int = 0) -> list[RecordedEvent]:
+    def events(self, run: str, after: int = 0) -> list[codec.RecordedEvent]:
         """The events of a run in order, those after a number."""
         return self._events(sql.EVENTS, run, after)
 
-    def _events(self, statement: str, run: str, after: int) -> list[RecordedEvent]:
+    def _events(self, statement: str, run: str, after: int) -> list[codec.RecordedEvent]:
         rows = self._read(statement, (run, after), run)
         with journal_errors(self._store, run):
             return [
-                RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload))
+                codec.RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload))
                 for seq, at, payload in rows
             ]
 
@@ -435,21 +422,21 @@ class Journal:
     def check_texts(self, run: str) -> None:
         """Refuse long texts of a run that are not what was written."""
         rows = self._read(sql.ALL_TEXTS, (run,), run)
-        if any(digest_of(text) != digest for digest, text in rows):
+        if any(codec.digest_of(text) != digest for digest, text in rows):
             raise damage_error(self.place, "a text is not what was written", run)
 
     # Requests and replies.
 
     def record_request(self, run: str, request: Request) -> None:
-        row = (run, request.key, request.role, request.model, now())
+        row = (run, request.key, request.role, request.model, codec.now())
         self._get_writer().send(run, writer.insert("asked", row))
 
-    def in_flight(self, run: str) -> list[PendingRequest]:
+    def in_flight(self, run: str) -> list[codec.PendingRequest]:
         """Requests without a reply: on their way, or abandoned by a process that was killed."""
         rows = self._read(sql.IN_FLIGHT, (run,))
         with journal_errors(self._store, run):
             return [
-                PendingRequest(key, role, model, datetime.fromisoformat(at))
+                codec.PendingRequest(key, role, model, datetime.fromisoformat(at))
                 for key, role, model, at in rows
             ]
 
@@ -458,7 +445,7 @@ class Journal:
         row = codec.reply_row(run, request, reply)
         await self._get_writer().commit(run, writer.add_reply(row))
 
-    def replies(self, run: str) -> dict[str, RecordedCall]:
+    def replies(self, run: str) -> dict[str, codec.RecordedCall]:
         """Every reply of a run by its key."""
         return {call.request.key: call for call in self.calls(run)}
 
@@ -471,27 +458,29 @@ class Journal:
         """Record an answer that cost nothing: it is on the disk no later than anything recorded after it."""
         self._get_writer().send(run, writer.add_reply(codec.answer_row(run, query, answer)))
 
-    def answers(self, run: str) -> dict[str, RecordedAnswer]:
+    def answers(self, run: str) -> dict[str, codec.RecordedAnswer]:
         """Every answer to a query of a run by its key."""
         rows = self._read(sql.ANSWERS, (run,), run)
         with journal_errors(self._store, run):
             return {key: codec.read_answer(*stored) for key, *stored in rows}
 
-    def reply_texts(self, run: str, role: Role) -> list[ReplyText]:
+    def reply_texts(self, run: str, role: Role) -> list[codec.ReplyText]:
         """Every reply of a run in order, with its text where this role gave it: far quicker than `replies`."""
         rows = self._read(sql.REPLY_TEXTS, (run, role), run)
         with journal_errors(self._store, run):
             return [
-                ReplyText(key, each_role, Outcome(outcome), reply and codec.read_reply(reply).text)
+                codec.ReplyText(
+                    key, each_role, Outcome(outcome), reply and codec.read_reply(reply).text
+                )
                 for key, each_role, outcome, reply in rows
             ]
 
-    def calls(self, run: str, after: int = 0) -> list[RecordedCall]:
+    def calls(self, run: str, after: int = 0) -> list[codec.RecordedCall]:
         """Requests with their replies in the order they were recorded, those after a row."""
         rows = self._read(sql.CALLS, (run, after), run)
         with journal_errors(self._store, run):
             return [
-                RecordedCall(
+                codec.RecordedCall(
                     number,
                     datetime.fromisoformat(at),
                     codec.read_request(request),
@@ -500,23 +489,25 @@ class Journal:
                 for number, at, request, reply in rows
             ]
 
-    def times(self, run: str) -> list[RecordedTime]:
+    def times(self, run: str) -> list[codec.RecordedTime]:
         """When the events and replies of a run and its cells were recorded: far quicker than `events`."""
         rows = self._read(sql.TIMES, (run,))
         with journal_errors(self._store, run):
-            return [RecordedTime(datetime.fromisoformat(at), bool(start)) for at, start, _ in rows]
+            return [
+                codec.RecordedTime(datetime.fromisoformat(at), bool(start)) for at, start, _ in rows
+            ]
 
     # Commands from another terminal.
 
-    def command(self, run: str, kind: CommandKind, text: str = "") -> None:
+    def command(self, run: str, kind: codec.CommandKind, text: str = "") -> None:
         """Send a command to the process that drives a run, and wait until it is on the disk."""
         run_names.refuse_cell(run, kind)
-        row = (run, kind, codec.write_text(text), now(), None)
+        row = (run, kind, codec.write_text(text), codec.now(), None)
         self._get_writer().commit_now(run, writer.insert("commands", row))
 
     def pending_commands(
-        self, run: str, kinds: Collection[CommandKind] = _ALL_COMMANDS
-    ) -> list[Command]:
+        self, run: str, kinds: Collection[codec.CommandKind] = _ALL_COMMANDS
+    ) -> list[codec.Command]:
         return self._with_reader(lambda connection: writer.pending(connection, run, kinds))
 
     def was_accepted(self, run: str) -> bool:
@@ -532,8 +523,8 @@ class Journal:
         return self._commanded_runs
 
     def take_command(
-        self, run: str, kinds: Collection[CommandKind] = ("stop", "accept"), by: str = "run"
-    ) -> Command | None:
+        self, run: str, kinds: Collection[codec.CommandKind] = ("stop", "accept"), by: str = "run"
+    ) -> codec.Command | None:
         """Take the last of these commands, once; earlier ones of these kinds are marked as taken, too."""
         # Called before every request: reading is cheap, and there is rarely a command.
         if not self.pending_commands(run, kinds):
