@@ -108,7 +108,13 @@ class _Blocks:
             elif "E" in line and (removal := _REMOVE.match(line)):
                 edits.append(Edit(path=_bare(removal["path"]), text=None))
             else:
-                self._read_line(line)
+                label = _LABEL.match(line)
+                path = _bare(label["path"]) if label else ""
+                named = label and label["named"] and path and not re.search(r"[\s,]", path)
+                if named or self._is_path(path):
+                    self._path = path
+                elif not self._fence:
+                    self.prose.append(line)
         if len(nameless) > 1:
             # A path that names no file of the artifact, in a block of its own.
             nameless = [body for body in nameless if not _FOLDERS.fullmatch(body.strip())]
@@ -155,16 +161,6 @@ class _Blocks:
 
     def _is_path(self, word: str) -> bool:
         return word in self.files or bool(_PATH.fullmatch(word)) or _leads_out(word)
-
-    def _read_line(self, line: str) -> None:
-        label = _LABEL.match(line)
-        path = _bare(label["path"]) if label else ""
-        if self._is_path(path) or (
-            label and label["named"] and path and not re.search(r"[\s,]", path)
-        ):
-            self._path = path
-        elif not self._fence:
-            self.prose.append(line)
 
     def _without_path(self, body: str, path: str) -> str:
         """A file without the path that some models write into its first line, unless that line was there before."""
@@ -314,22 +310,25 @@ class Edit(Struct, frozen=True, kw_only=True):
 def apply_edits(files: Files, edits: Iterable[Edit], patterns: Sequence[str]) -> Files:
     """The artifact after all edits, in their order; only what the patterns allow is written."""
     after = dict(files)
-    for given in edits:
-        edit = _with_meant_path(given, after, patterns)
-        if fault := path_fault(edit.path):
-            raise ProposalError(f"{edit.path!r} {fault}")
-        if not matches(edit.path, patterns):
+    for edit in edits:
+        path = edit.path
+        if fault := path_fault(path):
+            raise ProposalError(f"{path!r} {fault}")
+        # The file that is meant, where it cannot be a new one; what is removed is named exactly.
+        if edit.text is not None and not (edit.search is None and matches(path, patterns)):
+            path = file_meant(path, after) or path
+        if not matches(path, patterns):
             raise ProposalError(
-                f"{edit.path} is not part of the artifact; only {', '.join(patterns)} may be changed"
+                f"{path} is not part of the artifact; only {', '.join(patterns)} may be changed"
             )
         if edit.text is None:
-            if edit.path not in after:
-                raise ProposalError(f"there is no {edit.path} to remove")
-            del after[edit.path]
+            if path not in after:
+                raise ProposalError(f"there is no {path} to remove")
+            del after[path]
         elif edit.search is None:
-            after[edit.path] = edit.text
+            after[path] = edit.text
         else:
-            after[edit.path] = _replace(after, edit.path, edit.search, edit.text)
+            after[path] = _replace(after, path, edit.search, edit.text)
     if not after:
         raise ProposalError("that removes the whole artifact")
     return dict(sorted(after.items()))
@@ -342,14 +341,6 @@ def file_meant(path: str, files: Files) -> str:
     name = "" if path_fault(path) else path.rpartition("/")[2]
     named = [each for each in files if name and each.rpartition("/")[2] == name]
     return named[0] if len(named) == 1 else ""
-
-
-def _with_meant_path(edit: Edit, files: Files, patterns: Sequence[str]) -> Edit:
-    """An edit of the file that it means, where it cannot be for a new one; what is removed is named exactly."""
-    new = edit.search is None and matches(edit.path, patterns)
-    if edit.text is None or new or path_fault(edit.path):
-        return edit
-    return replace(edit, path=file_meant(edit.path, files) or edit.path)
 
 
 def _replace(files: Files, path: str, search: str, text: str) -> str:

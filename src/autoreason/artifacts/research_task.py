@@ -249,12 +249,6 @@ def read_research_task(
         raise InvalidInput(f"{name}: {error}") from None
 
 
-def read_evaluator(evaluate: str, folder: Path) -> EvaluationSource:
-    """A command or a function alone, with the files of the folder that it names."""
-    reading = _Reading(TaskKeys(evaluate=evaluate), folder)
-    return EvaluationSource(evaluate=evaluate, files=reading.contents(reading.evaluator_files()))
-
-
 def _convert(raw: dict[str, Any]) -> TaskKeys:
     raw = {key: value for key, value in raw.items() if value is not None}
     # Lists may be one text.
@@ -447,11 +441,13 @@ def read_metric(
     evaluate: str, better: Better, role: MetricRole
 ) -> tuple[TextMetric, EvaluationSource]:
     """The metric that a command or function of the current folder is, and what is saved of it."""
+    reading = _Reading(TaskKeys(evaluate=evaluate), Path().resolve())
     try:
-        source = read_evaluator(evaluate, Path().resolve())
+        files = reading.contents(reading.evaluator_files())
     except InvalidInput as error:
         text = str(error).replace("`evaluate`", "`metric`")
         # There is no task file, so paths are those of the current folder.
         raise InvalidInput(text.replace("the task's folder", "the current folder")) from None
+    source = EvaluationSource(evaluate=evaluate, files=files)
     digest = digest_of(source)
     return TextMetric(evaluate=evaluate, evaluation=digest, better=better, role=role), source

@@ -30,19 +30,7 @@ from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
 from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, Role, Spent
 from autoreason.fields import check_type
 from autoreason.files import Place, ServerUrl, data_folder
-from autoreason.journal import codec, run_names, sql, writer
-from autoreason.journal.store import (
-    Change,
-    Commit,
-    Connection,
-    LockOwner,
-    Sleep,
-    Store,
-    closed_on_error,
-    damage_error,
-    journal_errors,
-    locked_error,
-)
+from autoreason.journal import codec, run_names, sql, store, writer
 from autoreason.journal.writer import LeaseTable, Writer
 from autoreason.settings import Settings
 from autoreason.story import Story, build_story
@@ -76,7 +64,7 @@ def locate(url: str | Path | ServerUrl | None) -> Place:
         raise InvalidInput(f"{given} names an unknown home folder; write the whole path") from None
 
 
-def open_store(place: Place) -> Store:
+def open_store(place: Place) -> store.Store:
     """The database at a place; nothing is opened yet."""
     if isinstance(place, Path):
         from autoreason.journal.sqlite import SqliteStore
@@ -126,10 +114,10 @@ class Journal:
     def open(cls, url: str | Place | None = None, *, create: bool) -> Self:
         """Open a journal by URL or path, or the default one; an absent one is empty unless created."""
         place = locate(url)
-        if create and not (store := open_store(place)).exists():
-            store.create()
+        if create and not (database := open_store(place)).exists():
+            database.create()
         journal = cls(place)
-        with closed_on_error(journal):
+        with store.closed_on_error(journal):
             if create:
                 journal._get_writer()
         return journal
@@ -198,7 +186,7 @@ class Journal:
     def row(self, run: str) -> codec.RunRow:
         """One run as a list shows it."""
         live = frozenset({run}) if self.lock_owner(run) else frozenset()
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             (row,) = self._rows([run], live)
         return row
 
@@ -229,7 +217,7 @@ class Journal:
 
     def _only_event(self, statement: str, run: str) -> AnyEvent | None:
         rows = self._read(statement, (run,), run)
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             events = [codec.read_event(payload) for (payload,) in rows]
         return events[0] if events else None
 
@@ -241,7 +229,7 @@ class Journal:
                 raise continued_error(run, later)
             # Before anything is deleted; none is locked anew while the suite is.
             for live in (cell.id for cell in cells if cell.live):
-                raise locked_error(live, self.lock_owner(live))
+                raise store.locked_error(live, self.lock_owner(live))
             for cell in cells:
                 self.delete_run(cell.id)
             self._get_writer().commit_now("", writer.delete_run(run))
@@ -298,7 +286,7 @@ class Journal:
         """These runs, the newest first, a suite with what its cells have spent."""
         listed = (sql.as_list(runs),)
         rows, spent = self._read(sql.RUNS, listed), self._spent(sql.SPENT, listed)
-        with journal_errors(self._store):
+        with store.journal_errors(self._store):
             for row in rows:
                 found = codec.run_from(row, spent.get(row[0], Spent()), live)
                 if found.has_cells:
@@ -309,7 +297,7 @@ class Journal:
         self, statement: str, values: tuple[str], run: str | None = None
     ) -> dict[str, Spent]:
         rows = self._read(statement, values)
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             return {name: codec.spent_from(sums) for name, *sums in rows}
 
     def spent(self, run: str) -> Spent:
@@ -335,7 +323,7 @@ class Journal:
         """Lock a run for writing; `RunLocked` names the process that has it locked already."""
         commit_now = partial(self._get_writer().commit_now, "")
 
-        async def commit(change: Change[T]) -> T:
+        async def commit(change: store.Change[T]) -> T:
             return commit_now(change)
 
         async def wait(seconds: float) -> None:
@@ -351,7 +339,9 @@ class Journal:
 
     # The writer is opened first: where nothing can be written, its error says so better than the lock's.
     @asynccontextmanager
-    async def _locked(self, run: str, commit: Commit, wait: Sleep) -> AsyncIterator[None]:
+    async def _locked(
+        self, run: str, commit: store.Commit, wait: store.Sleep
+    ) -> AsyncIterator[None]:
         async with self._store.lock_run(run, commit, wait, self._read):
             # Another process may have gone on with it.
             self._last_seq.pop(run, None)
@@ -366,7 +356,7 @@ class Journal:
     def locked_runs(self) -> frozenset[str]:
         return self._store.locked_runs(self._read)
 
-    def lock_owner(self, run: str) -> LockOwner | None:
+    def lock_owner(self, run: str) -> store.LockOwner | None:
         run_names.check_name(run)
         return self._store.lock_owner(run, self._read)
 
@@ -394,7 +384,7 @@ class Journal:
 
     def _events(self, statement: str, run: str, after: int) -> list[codec.RecordedEvent]:
         rows = self._read(statement, (run, after), run)
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             return [
                 codec.RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload))
                 for seq, at, payload in rows
@@ -423,7 +413,7 @@ class Journal:
         """Refuse long texts of a run that are not what was written."""
         rows = self._read(sql.ALL_TEXTS, (run,), run)
         if any(codec.digest_of(text) != digest for digest, text in rows):
-            raise damage_error(self.place, "a text is not what was written", run)
+            raise store.damage_error(self.place, "a text is not what was written", run)
 
     # Requests and replies.
 
@@ -434,7 +424,7 @@ class Journal:
     def in_flight(self, run: str) -> list[codec.PendingRequest]:
         """Requests without a reply: on their way, or abandoned by a process that was killed."""
         rows = self._read(sql.IN_FLIGHT, (run,))
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             return [
                 codec.PendingRequest(key, role, model, datetime.fromisoformat(at))
                 for key, role, model, at in rows
@@ -461,13 +451,13 @@ class Journal:
     def answers(self, run: str) -> dict[str, codec.RecordedAnswer]:
         """Every answer to a query of a run by its key."""
         rows = self._read(sql.ANSWERS, (run,), run)
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             return {key: codec.read_answer(*stored) for key, *stored in rows}
 
     def reply_texts(self, run: str, role: Role) -> list[codec.ReplyText]:
         """Every reply of a run in order, with its text where this role gave it: far quicker than `replies`."""
         rows = self._read(sql.REPLY_TEXTS, (run, role), run)
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             return [
                 codec.ReplyText(
                     key, each_role, Outcome(outcome), reply and codec.read_reply(reply).text
@@ -478,7 +468,7 @@ class Journal:
     def calls(self, run: str, after: int = 0) -> list[codec.RecordedCall]:
         """Requests with their replies in the order they were recorded, those after a row."""
         rows = self._read(sql.CALLS, (run, after), run)
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             return [
                 codec.RecordedCall(
                     number,
@@ -492,7 +482,7 @@ class Journal:
     def times(self, run: str) -> list[codec.RecordedTime]:
         """When the events and replies of a run and its cells were recorded: far quicker than `events`."""
         rows = self._read(sql.TIMES, (run,))
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             return [
                 codec.RecordedTime(datetime.fromisoformat(at), bool(start)) for at, start, _ in rows
             ]
@@ -543,14 +533,14 @@ class Journal:
     ) -> list[tuple[Any, ...]]:
         """Rows of a statement; of a run, with their texts in place."""
 
-        def read(connection: Connection) -> list[tuple[Any, ...]]:
+        def read(connection: store.Connection) -> list[tuple[Any, ...]]:
             rows = connection.execute(statement, values).fetchall()
             return connection.fill(run, rows) if run else rows
 
         return self._with_reader(read, run)
 
-    def _with_reader(self, read: Callable[[Connection], T], run: str | None = None) -> T:
-        with self._reader_lock, journal_errors(self._store, run):
+    def _with_reader(self, read: Callable[[store.Connection], T], run: str | None = None) -> T:
+        with self._reader_lock, store.journal_errors(self._store, run):
             try:
                 return read(self._reader.connection)
             except self._store.Error as error:

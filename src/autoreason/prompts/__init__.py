@@ -175,9 +175,7 @@ def _environment() -> SandboxedEnvironment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
-    environment = SandboxedEnvironment(
-        undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False
-    )
+    environment = SandboxedEnvironment(undefined=StrictUndefined)
     # A prompt has its variables and nothing else.
     environment.globals.clear()
     return environment

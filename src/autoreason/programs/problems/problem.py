@@ -81,7 +81,11 @@ def compare(expected: str, got: str, how: Comparison) -> Difference | None:
     elif len(wanted) == len(tokens):
         return None
     else:
-        message = _describe_length(wanted, tokens)
+        missing = len(wanted) > len(tokens)
+        first = _shorten(_text((wanted if missing else tokens)[common]), 0)
+        what = "missing" if missing else "superfluous"
+        expects = f"expected {len(wanted)} {'token' if len(wanted) == 1 else 'tokens'}"
+        message = f"{expects}, got {len(tokens)}; the first that is {what}: {first}"
     return Difference(
         message=message,
         expected_at=len(_text(expected_text[: _start_of(expected_text, place)])),
@@ -138,14 +142,6 @@ def _start_of(text: bytes, token: int) -> int:
     """Where a token begins, counted from 0; the end of the text where it has no such token."""
     parts = text.split(None, token)
     return len(text) - len(parts[token]) if len(parts) > token else len(text)
-
-
-def _describe_length(wanted: list[bytes], tokens: list[bytes]) -> str:
-    missing = len(wanted) > len(tokens)
-    first = (wanted if missing else tokens)[min(len(wanted), len(tokens))]
-    what = "missing" if missing else "superfluous"
-    shown, plural = _shorten(_text(first), 0), "token" if len(wanted) == 1 else "tokens"
-    return f"expected {len(wanted)} {plural}, got {len(tokens)}; the first that is {what}: {shown}"
 
 
 def _compare_exactly(expected: str, got: str) -> Difference | None:
