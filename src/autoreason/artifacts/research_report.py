@@ -16,7 +16,6 @@ from autoreason.artifacts.research_history import (
     EndTested,
     FinalistsMeasured,
     NoiseMeasured,
-    ProposalSource,
     ResearchHistory,
     TrialDecided,
     TrialStatus,
@@ -49,7 +48,6 @@ class TrialRow(Struct, frozen=True, kw_only=True):
     number: int
     incumbent: int
     """The trial it was measured against; 0 is the start."""
-    by: ProposalSource
     status: TrialStatus
     reason: str
     hypothesis: str

@@ -32,7 +32,6 @@ from autoreason.artifacts.artifact import (
     path_fault,
     read_bytes,
 )
-from autoreason.artifacts.proposals import check_knobs
 from autoreason.errors import InvalidInput, plainly
 from autoreason.exchange import Query
 from autoreason.fields import check_known
@@ -292,10 +291,9 @@ class _Reading:
         check_constraints(keys.constraints, files)
         items, sealed = self._items("items"), self._items("sealed")
         self._check_items(items, sealed)
-        timed = keys.timed
-        notes = [note for note in (check_knobs(files),) if note]
+        timed, note = keys.timed, ""
         if timed is None and (timed := bool(_TIMES.fullmatch(keys.metric))):
-            notes.append(
+            note = (
                 f"{keys.metric} reads as a time, so evaluations are made one at a time, in turn with the "
                 "incumbent's; say `timed: false` if it is not one"
             )
@@ -319,7 +317,9 @@ class _Reading:
             mounts=self._mounts(),
             folder=str(self.folder),
         )
-        return ResearchFile(check_task(Task(brief=brief, work=work)), source, tuple(notes))
+        return ResearchFile(
+            check_task(Task(brief=brief, work=work)), source, (note,) if note else ()
+        )
 
     def evaluator_files(self) -> list[str]:
         """The files in the task's folder that `evaluate` names."""
