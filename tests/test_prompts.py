@@ -58,10 +58,10 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
         (
             "critic",
             "Look at {{ txt }}.",
-            "unknown variable `txt`; critic has boundary, guidance, quoted, text",
+            "unknown variable `txt`; known are boundary, guidance, quoted, text",
         ),
-        ("author", "Use {{ brief }}.", "unknown variable `brief`; author has none"),
-        ("critic", "{% if text %}", "line 1: .*; correct the template"),
+        ("author", "Use {{ brief }}.", "unknown variable `brief`; known are none"),
+        ("critic", "{% if text %}", "line 1: .*; correct it"),
         ("critics", "x", "is not the name of a prompt"),
         ("critic", "  ", "is empty"),
         ("critic", "{{ text | nosuch }}", "No filter named 'nosuch'"),

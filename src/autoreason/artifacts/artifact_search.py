@@ -411,9 +411,7 @@ class ArtifactSearch:
         if target is not None and mean >= self._research.sign * target:
             already = "" if state.incumbent.trial else " by the start"
             return 0, f"the target of {target:g} is reached{already}"
-        open_trials = (
-            each for each in reversed(self._trials) if each.decided is None or each.decided >= order
-        )
+        open_trials = (t for t in reversed(self._trials) if t.decided is None or t.decided >= order)
         taken = sum(each.most for each in islice(open_trials, self._under_way(order)))
         left = terms.evaluations - budget_plan(terms).reserved - state.spent - taken
         if left < self._least(state):
@@ -602,9 +600,7 @@ class ArtifactSearch:
             for task in failed:
                 # One that was cancelled raises that here.
                 error = task.exception()
-                if error and (
-                    len(failed) == len(self._tasks) or not isinstance(error, Interruption)
-                ):
+                if error and ({*failed} == self._tasks or not isinstance(error, Interruption)):
                     raise error
             self._moved.clear()
             await self._moved.wait()

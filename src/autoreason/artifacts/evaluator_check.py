@@ -183,9 +183,7 @@ class _Check:
                 loaded.append(self._value(busy) - one)
         rows = [
             _compare("two equal artifacts", equal, "it must not depend on names, comments or time"),
-            _compare(
-                "first or second", order, "an evaluation must leave nothing behind for the next"
-            ),
+            _compare("first or second", order, "an evaluation must leave nothing for the next"),
             _compare("alone or beside another", loaded, "say `timed: true`, or measure no times")
             if loaded
             else CheckRow("alone or beside another", "does not apply", "each is measured alone"),
@@ -227,9 +225,8 @@ class _Check:
             or broken_guard(self.task.guard, [found])
         ):
             return "passed", f"it would be dropped: {dropped}"
-        if self.task.sign * (found.value - start) > max(
-            self.task.tolerance, _BEYOND_NOISE * spread
-        ):
+        gain = self.task.sign * (found.value - start)
+        if gain > max(self.task.tolerance, _BEYOND_NOISE * spread):
             return "FAILED", f"{found.value:.6g} beats the start's {start:.6g}; {attack.remedy}"
         nothing = "no gain beyond noise" if spread else "no gain"
         return "passed", f"{nothing}: {found.value:.6g}, the start {start:.6g}"

@@ -25,14 +25,7 @@ from autoreason.artifacts.artifact import Evaluation, EvaluationOutcome, Files, 
 from autoreason.artifacts.research_task import EvaluationSource
 from autoreason.errors import InvalidInput
 from autoreason.programs.examiner.service import Method, ServiceClient, run_service
-from autoreason.programs.sandbox.base import (
-    ProgramRole,
-    ProgramRun,
-    RunLimits,
-    Sandbox,
-    Session,
-    run_jointly,
-)
+from autoreason.programs.sandbox import base
 from autoreason.programs.sandbox.execution import imported_modules
 from autoreason.programs.sandbox.levels import open_sandbox
 from autoreason.programs.sandbox.test_driver import DISCONNECTED, RAISED, SCORED
@@ -249,17 +242,17 @@ def _open_evaluator(
 
 class _OpenSession(NamedTuple):
     hints: str
-    session: Session
+    session: base.Session
     stack: AsyncExitStack
 
 
 class FunctionEvaluator:
     """A function in one jail of the sandbox, the artifact's Python in another; both forked for every evaluation."""
 
-    def __init__(self, sandbox: Sandbox, source: EvaluationSource) -> None:
+    def __init__(self, sandbox: base.Sandbox, source: EvaluationSource) -> None:
         self._sandbox, self._source = sandbox, source
         self.level: str = sandbox.level
-        self._limits = RunLimits(
+        self._limits = base.RunLimits(
             seconds=source.limits.seconds,
             memory=source.limits.memory_mb << 20,
             output=saved.MAX_OUTPUT,
@@ -267,7 +260,7 @@ class FunctionEvaluator:
         self._evaluator = _python_texts(
             {path: body.decode("utf-8", "replace") for path, body in source.files.items()}
         )
-        self._sessions: dict[tuple[int, ProgramRole], _OpenSession] = {}
+        self._sessions: dict[tuple[int, base.ProgramRole], _OpenSession] = {}
 
     async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
         function = saved.function_of(self._source.evaluate)
@@ -287,7 +280,7 @@ class FunctionEvaluator:
         async with asyncio.timeout(self._source.limits.seconds):
             if artifact is None:
                 return _read_runs(await evaluator.run(stdin), None, self._source.metric)
-            runs = await run_jointly(evaluator, stdin, artifact, json.dumps(python).encode())
+            runs = await base.run_jointly(evaluator, stdin, artifact, json.dumps(python).encode())
             return _read_runs(*runs, self._source.metric)
 
     def reach_of(self, _: Files) -> saved.Reach:
@@ -299,7 +292,7 @@ class FunctionEvaluator:
             await opened.stack.aclose()
         await self._sandbox.close()
 
-    async def _session(self, slot: int, role: ProgramRole, files: Files) -> Session:
+    async def _session(self, slot: int, role: base.ProgramRole, files: Files) -> base.Session:
         """A process that has imported what these files import; most artifacts of a run import the same."""
         # A program of comments: the modules to load before the jail closes, for sources on standard input.
         names = sorted({name for text in files.values() for name in imported_modules(text)})
@@ -320,7 +313,9 @@ def _python_texts(files: Files) -> Files:
     return {path: text for path, text in files.items() if path.endswith(".py")}
 
 
-def _read_runs(evaluator: ProgramRun, artifact: ProgramRun | None, metric: str) -> Measurement:
+def _read_runs(
+    evaluator: base.ProgramRun, artifact: base.ProgramRun | None, metric: str
+) -> Measurement:
     ends = {run.end_reason for run in (evaluator, artifact) if run is not None}
     try:
         report: dict[str, str] = json.loads(evaluator.stdout)

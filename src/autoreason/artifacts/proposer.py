@@ -10,14 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.artifacts import proposals
-from autoreason.artifacts.artifact import (
-    MAX_ARTIFACT,
-    MAX_FILE,
-    Files,
-    fingerprint,
-    normal_form,
-)
+from autoreason.artifacts import artifact, proposals
 from autoreason.artifacts.research_history import (
     TrialDecided,
     name_trial,
@@ -79,7 +72,7 @@ class ResearchContext(JobContext):
 
 
 def refusal(
-    before: Files, after: Files, tried: Tried, constraints: Iterable[str] = ()
+    before: artifact.Files, after: artifact.Files, tried: Tried, constraints: Iterable[str] = ()
 ) -> str | None:
     """Why a change is not measured, in words; None where it is.
 
@@ -87,17 +80,17 @@ def refusal(
     """
     sizes = {path: len(text.encode(errors="replace")) for path, text in after.items()}
     for path, size in sizes.items():
-        if size > MAX_FILE:
-            return f"{path} is over {MAX_FILE // 1000} kB"
-    if sum(sizes.values()) > MAX_ARTIFACT:
-        return f"the artifact is over {MAX_ARTIFACT // 1_000_000} MB"
+        if size > artifact.MAX_FILE:
+            return f"{path} is over {artifact.MAX_FILE // 1000} kB"
+    if sum(sizes.values()) > artifact.MAX_ARTIFACT:
+        return f"the artifact is over {artifact.MAX_ARTIFACT // 1_000_000} MB"
     if broken := broken_constraint(constraints, after):
         return broken
     if before == after:
         return "it changes nothing"
-    mark = fingerprint(after)
-    if mark == fingerprint(before):
-        if normal_form(before) == normal_form(after):
+    mark = artifact.fingerprint(after)
+    if mark == artifact.fingerprint(before):
+        if artifact.normal_form(before) == artifact.normal_form(after):
             return "it changes only comments or formatting"
         return "it changes only a seed, which is not an improvement but a draw"
     earlier = tried(mark)
@@ -108,7 +101,7 @@ class View(NamedTuple):
     """What a proposal is made from: what was known when it began."""
 
     number: int
-    files: Files
+    files: artifact.Files
     ledger: Sequence[TrialDecided]
     tried: Tried
     summary: str
@@ -121,7 +114,7 @@ class MadeProposal(Struct, frozen=True, kw_only=True):
     hypothesis: str = ""
     expected: str = ""
     edits: tuple[proposals.Edit, ...] = ()
-    files: Files | None = None
+    files: artifact.Files | None = None
     """The whole artifact after it; None where it is refused."""
     reason: str = ""
 
@@ -174,15 +167,17 @@ class Proposer:
         except proposals.ProposalError as error:
             return made, str(error)
 
-    def _apply(self, made: MadeProposal, files: Files, tried: Tried) -> MadeProposal:
+    def _apply(self, made: MadeProposal, files: artifact.Files, tried: Tried) -> MadeProposal:
         after = proposals.apply_edits(files, made.edits, self._research.artifact)
         reason = refusal(files, after, tried, self._research.constraints)
         return replace(made, files=None if reason else after, reason=reason or "")
 
-    def apply_again(self, made: MadeProposal, files: Files) -> MadeProposal:
+    def apply_again(self, made: MadeProposal, files: artifact.Files) -> MadeProposal:
         """The same change to another incumbent; as it was where it does not apply there."""
         try:
-            return self._apply(made, files, {fingerprint(files): "it is the incumbent"}.get)
+            return self._apply(
+                made, files, {artifact.fingerprint(files): "it is the incumbent"}.get
+            )
         except proposals.ProposalError:
             return made
 

@@ -213,9 +213,8 @@ def research_report(story: Story) -> ResearchReport:
     corrected, used = history.corrected, history.delivered.trials
     effects = corrected.effects if corrected else (None,) * len(used)
     shrunken = {trial.number: each for trial, each in zip(used, effects, strict=True)}
-    ending = (
-        "" if story.status in FINISHED else f"{ENDINGS[story.status]}: {story.reason}".rstrip(": ")
-    )
+    ended = f"{ENDINGS[story.status]}: {story.reason}".rstrip(": ")
+    ending = "" if story.status in FINISHED else ended
     claim = _Claim(history)
     same = set(TrialRow.__struct_fields__) & set(TrialDecided.__struct_fields__)
     return ResearchReport(

@@ -245,9 +245,7 @@ class PostgresStore:
                 f"{self.place} does not allow it ({said}); ask its owner for the right, or {store.NAME_ANOTHER}"
             )
         if code == "55P03":
-            return JournalError(
-                f"{self.place} is locked by another program; close that, then try again"
-            )
+            return JournalError(f"{self.place} is locked by another program; close that first")
         if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             if "connection is closed" in said:
                 return store.closed_error(self.place)

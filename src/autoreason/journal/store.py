@@ -220,6 +220,4 @@ def damage_error(place: Place, how: str, run: str | None = None) -> JournalError
             f"the record of {run} in {place} is damaged ({how}); restore the journal from a copy,"
             f" or give this run up with `autoreason runs delete {run}`"
         )
-    return JournalError(
-        f"{place} is damaged ({how}); restore it from a copy, or move it away to start a new one"
-    )
+    return JournalError(f"{place} is damaged ({how}); restore a copy, or move it away")

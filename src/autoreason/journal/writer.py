@@ -345,9 +345,7 @@ class LeaseTable:
         return await self._writer.commit("", change)
 
     async def holders(self) -> list[tuple[str, str]]:
-        return await self._writer.commit(
-            "", lambda connection: connection.execute(sql.HOLDERS).fetchall()
-        )
+        return await self._writer.commit("", lambda link: link.execute(sql.HOLDERS).fetchall())
 
     def close(self) -> None:
         self._writer.close()

@@ -205,9 +205,7 @@ def _check_root(path: str | Path) -> Path:
     except (OSError, RuntimeError, ValueError):
         # A name that no file can have, or one that begins with an unknown user.
         pass
-    raise InvalidInput(
-        f"{str(path)[:_MAX_SHOWN]} is neither a folder nor a table; name a folder, a CSV or a JSONL"
-    )
+    raise InvalidInput(f"{str(path)[:_MAX_SHOWN]} is neither a folder nor a CSV or JSONL table")
 
 
 def _read_config(root: Path) -> FolderConfig:

@@ -303,9 +303,8 @@ def shorten(text: str, max_length: int = _MAX_DATA) -> str:
         return text
     head = int(max_length * _HEAD_SHARE)
     tail = max_length - head
-    return (
-        f"{text[:head]}\n[... {len(text) - max_length:,} characters left out ...]\n{text[-tail:]}"
-    )
+    cut = f"[... {len(text) - max_length:,} characters left out ...]"
+    return f"{text[:head]}\n{cut}\n{text[-tail:]}"
 
 
 def unstated_tests(assignment: Assignment) -> tuple[Example, ...]:

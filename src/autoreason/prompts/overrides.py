@@ -40,9 +40,7 @@ VARIABLES = {
     "did_badly": Variable("records of what did badly; may be empty", _RECORDS, ()),
     "did_well": Variable("records of what did well; may be empty", _RECORDS, ()),
     "entry_point": Variable("the name to define; empty for a whole program", "add_up", ""),
-    "evaluator": Variable(
-        "the evaluator's source, where the task shows it; may be empty", "def score(tide):", ""
-    ),
+    "evaluator": Variable("the evaluator's source; may be empty", "def score(tide):", ""),
     "examples": Variable(
         "the public tests; each has `input` and `output`, or `code`",
         [
@@ -57,9 +55,7 @@ VARIABLES = {
         "the artifact's files; each has `path` and `text`",
         [{"path": "tide.py", "text": "LEVEL = 3"}, {"path": "tide.toml", "text": "rate = 0.1"}],
     ),
-    "findings": Variable(
-        "the critic's or analyst's findings; may be empty", "It adds too much.", ""
-    ),
+    "findings": Variable("a critic's or analyst's findings; may be empty", "It adds too much.", ""),
     "finished": Variable(
         "whether finished texts are judged as they are, those that break a limit too", True, False
     ),
@@ -68,9 +64,7 @@ VARIABLES = {
         ["12 words, at most 9 allowed; cut 3 or more"],
     ),
     "form": Variable("the form in which the answer can be read", "End with a ranking."),
-    "guards": Variable(
-        "other numbers that must hold, each as a comparison; may be empty", ["p50_ms <= 5"], []
-    ),
+    "guards": Variable("other numbers that must hold; may be empty", ["p50_ms <= 5"], []),
     "guidance": Variable("a person's guidance for this pass; may be empty", "Mind the end.", ""),
     "house_style": Variable("records of how the user writes; may be empty", _RECORDS, ()),
     "known_facts": Variable("records of what is true; may be empty", _RECORDS, ()),
@@ -93,9 +87,7 @@ VARIABLES = {
     ),
     "quoted": Variable("whether each problem must quote the text", True, False),
     "reader_feedback": Variable("records of what readers said; may be empty", _RECORDS, ()),
-    "reasons": Variable(
-        "what the judge wrote whose ballot is checked; may be empty", "It is dry.", ""
-    ),
+    "reasons": Variable("what the judge wrote that is checked; may be empty", "It is dry.", ""),
     "reference": Variable(
         "the first draft, for anchored judges; empty for others and while it is one of the texts",
         "Ebb.",
@@ -118,9 +110,7 @@ VARIABLES = {
     "text": Variable("the current text", "Low water."),
     "texts": Variable("the two texts to join", ["Low water.", "High water."]),
     "title": Variable("the problem's title; may be empty", "Sums", ""),
-    "tried": Variable(
-        "a program that was tried since and did no better; may be empty", "print(5)", ""
-    ),
+    "tried": Variable("a program tried since that did no better; may be empty", "print(5)", ""),
     "violations": Variable("the limits that the text breaks", ["12 words, at most 9 allowed"]),
 }
 
@@ -149,28 +139,20 @@ def check_override(
     try:
         tree = environment.parse(source)
         if any(map(tree.find, (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport))):
-            raise InvalidInput(
-                f"{path} takes in another template; write the prompt whole in one file"
-            )
+            raise InvalidInput(f"{path} takes in another template; write it whole in one file")
         used = meta.find_undeclared_variables(tree)
     except TemplateSyntaxError as error:
-        raise InvalidInput(
-            f"{path} line {error.lineno}: {error.message}; correct the template"
-        ) from None
+        raise InvalidInput(f"{path} line {error.lineno}: {error.message}; correct it") from None
     if used - known:
         offered = ", ".join(sorted(known)) or "none"
-        raise InvalidInput(
-            f"{path} uses unknown variable `{min(used - known)}`; {path.stem} has {offered}"
-        )
+        raise InvalidInput(f"{path}: unknown variable `{min(used - known)}`; known are {offered}")
     # Rendered as a run would: what fails later is paid for, and so is what is never shown.
     for values in SAMPLES:
         sample = {name: values[name] for name in known}
         try:
             shown = environment.from_string(source).render(sample)
         except Exception as error:
-            raise InvalidInput(
-                f"{path} cannot be rendered: {error}; correct the template"
-            ) from None
+            raise InvalidInput(f"{path} cannot be rendered: {error}; correct it") from None
         for name in sorted(needed):
             if any(part.lower() not in shown.lower() for part in _parts(sample, name)):
                 meaning = VARIABLES[name.partition(".")[0]].meaning

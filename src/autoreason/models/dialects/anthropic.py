@@ -132,9 +132,7 @@ class _Reducer(dialects.Reducer):
 
     def _count(self, accounts: Any) -> None:
         """Later counts of a stream replace earlier ones; what they leave out is kept."""
-        later = {
-            name: value for name, value in dialects.fields_of(accounts).items() if value is not None
-        }
+        later = {k: v for k, v in dialects.fields_of(accounts).items() if v is not None}
         self.accounts = dialects.fields_of(self.accounts) | later
 
     def _add(self, part: _Block | _Delta) -> str:

@@ -269,9 +269,7 @@ def check_problem(problem: Problem) -> Problem:
 def check_test_limits(seconds: float | None, megabytes: int | None) -> None:
     """Refuse limits for all problems that no problem may have either."""
     if seconds is not None and not 0 < seconds <= MAX_SECONDS:
-        raise InvalidInput(
-            f"`test_time_limit` is {seconds:g}; give more than 0 and at most {MAX_SECONDS} seconds"
-        )
+        raise InvalidInput(f"`test_time_limit` is {seconds:g}; give up to {MAX_SECONDS} seconds")
     low, high = MEMORY_RANGE_MB
     if megabytes is not None and not low <= megabytes <= high:
         raise InvalidInput(f"`test_memory_limit` is {megabytes:,}; give {low} to {high} MB")
