@@ -344,7 +344,7 @@ class BudgetPlan(Struct, frozen=True, kw_only=True):
     floor: int
     """Values at the start that measure the noise."""
     playoff: int
-    """Values at each finalist; 0 is no playoff."""
+    """Values at each finalist; 0 where there is none."""
     end: int
     """Values at the result and as many at the start."""
 

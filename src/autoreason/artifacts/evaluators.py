@@ -48,7 +48,7 @@ class OpenEvaluation(Struct, frozen=True, kw_only=True):
     unsafe: bool = False
     parallel: int = 1
     guards: tuple[str, ...] = ()
-    """Numbers that must hold, which evaluations on sealed items tell besides the metric."""
+    """Numbers that must hold, which evaluations on sealed items report besides the metric."""
     probe: str = ""
     """A folder that both jails may write to, where attacks leave what they got hold of."""
 
@@ -100,8 +100,8 @@ class _Bench:
         if not evaluation.sealed:
             return found
         # What was printed, and names of metrics, could be a part of an item.
-        telling = (EvaluationOutcome.OK, EvaluationOutcome.TIMEOUT, EvaluationOutcome.MEMORY)
-        detail = found.detail if found.outcome in telling else f"{found.outcome} on sealed items"
+        harmless = (EvaluationOutcome.OK, EvaluationOutcome.TIMEOUT, EvaluationOutcome.MEMORY)
+        detail = found.detail if found.outcome in harmless else f"{found.outcome} on sealed items"
         metrics = {name: each for name, each in found.metrics.items() if name in self._names}
         return replace(found, tail="", detail=detail, metrics=metrics)
 

@@ -94,7 +94,7 @@ class TaskTerms(Struct, frozen=True, kw_only=True):
     target: float | None = None
     """The run ends when the incumbent's mean reaches it."""
     judge: str = ""
-    """What blind judges are asked to prefer where the metric cannot tell; empty is no judges."""
+    """What blind judges are asked to prefer where the metric cannot decide; empty where none are asked."""
 
 
 class ResearchTask(Work, TaskTerms, frozen=True, kw_only=True, tag_field="type", tag=True):

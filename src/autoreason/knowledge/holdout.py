@@ -1,4 +1,4 @@
-"""Whether records tell which of two texts does better: one group left out, earlier records only; and earlier tests."""
+"""Whether records show which of two texts does better: one group left out, earlier records only; and earlier tests."""
 
 from __future__ import annotations
 
