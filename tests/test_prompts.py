@@ -26,8 +26,8 @@ def test_every_prompt_uses_what_it_requires_and_nothing_it_does_not_state(tmp_pa
 @pytest.mark.parametrize(
     ("kind", "name", "message"),
     [
-        ("programs", "critic", "critic has boundary, program, results"),
-        ("files", "proposer", "proposer has boundary, files, guidance, ledger, summary"),
+        ("programs", "critic", "known are boundary, program, results"),
+        ("files", "proposer", "known are boundary, files, guidance, ledger, summary"),
     ],
 )
 def test_prompts_for_programs_and_files_state_their_variables_and_are_checked_alike(

@@ -171,7 +171,7 @@ def test_a_table_by_itself_is_a_folder_of_one_file(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     assert len(read_folder(tmp_path / "mails.csv").records) == 2
     for missing in (tmp_path / "facts" / "price.md", tmp_path / "nowhere", "x" * 9999, "~none/x"):
-        with pytest.raises(InvalidInput, match="is neither a folder nor a table"):
+        with pytest.raises(InvalidInput, match="is neither a folder nor a CSV or JSONL table"):
             read_folder(missing)
 
 

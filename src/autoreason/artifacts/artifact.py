@@ -259,17 +259,15 @@ def check_file(folder: Path, name: str, key: str) -> None:
 
 
 def read_bytes(folder: Path, name: str, key: str, limit: int) -> bytes:
-    """A file's content; one that is too large is refused without being read."""
-    path = folder / name
+    """A file's content; of one that is too large no more than the limit is read."""
     try:
-        if path.stat().st_size <= limit:
-            with path.open("rb") as file:
-                data = file.read(limit + 1)
-            if len(data) <= limit:
-                return data
+        with (folder / name).open("rb") as file:
+            data = file.read(limit + 1)
     except OSError as error:
         raise InvalidInput(f"`{key}`: cannot read {name}: {error.strerror}") from None
-    raise InvalidInput(f"`{key}`: {name} is over {limit // 1000:,} kB; name a smaller file")
+    if len(data) > limit:
+        raise InvalidInput(f"`{key}`: {name} is over {limit // 1000:,} kB; name a smaller file")
+    return data
 
 
 def load_artifact(folder: Path, patterns: Sequence[str]) -> Files:
@@ -294,7 +292,6 @@ def load_artifact(folder: Path, patterns: Sequence[str]) -> Files:
 
 Changes = dict[str, str | None]
 """Paths with their new texts; None where a file is removed."""
-_QUOTED = 80
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
 

@@ -305,9 +305,8 @@ class Race:
         error = 0.0
         if self._fixed and rows and all(a and len(a) == len(b) for a, b in rows):
             sign = self._research.sign
-            error = over_items(
-                [[sign * (x - y) for x, y in zip(*row, strict=True)] for row in rows]
-            )
+            apart = ([sign * (x - y) for x, y in zip(*row, strict=True)] for row in rows)
+            error = over_items(apart)
         return effect_of(own, theirs, noise, error), noise
 
     def _reason(self, effect: Effect, kept: bool) -> str:
@@ -452,9 +451,8 @@ class ArtifactSearch:
                 )
                 if race.ending == "undecided":
                     race = await self._let_judges_decide(stage, race, made.files, state, events)
-            order = await self._context.ask(
-                OrderQuery(key=sub_key(stage, "decision"), decides=True)
-            )
+            decision = OrderQuery(key=sub_key(stage, "decision"), decides=True)
+            order = await self._context.ask(decision)
             await self._until_decided(order)
             now = self.states[order]
             cost = self._charge(race, state.incumbent) if race else 0

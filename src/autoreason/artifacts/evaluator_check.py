@@ -239,10 +239,8 @@ class _Check:
         """Whether a file of the artifact, whatever its name, could write its own score in any language."""
         tried, best = self.reach.languages, f"{self.task.sign * attacks.TAKEN:g}"
         for language in (each for each in attacks.LANGUAGES if each.name in tried):
-            trials = attacks.takeovers(
-                self.task.files, language, probe=self.probe_inside, best=best
-            )
-            for path, files in trials:
+            tries = attacks.takeovers(self.task.files, language, probe=self.probe_inside, best=best)
+            for path, files in tries:
                 found = await self.measure(files, 0)
                 if found.outcome is EvaluationOutcome.EVALUATOR_ERROR:
                     return CheckRow(name, "not checked", f"not checked: {found.detail}")

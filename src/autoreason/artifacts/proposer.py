@@ -148,9 +148,8 @@ class Proposer:
         if fault:
             again = try_key(sub_key(key, "proposer"), 1)
             if reply.outcome is Outcome.OK:
-                request = follow_up(
-                    request, again, reply.text, self._context.prompts.render("fix", fault=fault)
-                )
+                prompt = self._context.prompts.render("fix", fault=fault)
+                request = follow_up(request, again, reply.text, prompt)
             else:
                 request = repeat_request(request, again, longer=reply.needs_room)
             made, fault = self._read(await self._context.ask(request), view)
@@ -175,9 +174,8 @@ class Proposer:
     def apply_again(self, made: MadeProposal, files: artifact.Files) -> MadeProposal:
         """The same change to another incumbent; as it was where it does not apply there."""
         try:
-            return self._apply(
-                made, files, {artifact.fingerprint(files): "it is the incumbent"}.get
-            )
+            tried = {artifact.fingerprint(files): "it is the incumbent"}
+            return self._apply(made, files, tried.get)
         except proposals.ProposalError:
             return made
 

@@ -54,9 +54,8 @@ class ResearchJob(Job):
         if isinstance(query, artifact.EvaluationQuery) and research:
             metrics = {name: value_within(each) for name, each in research.guard.items()}
             value = 0.0 if research.target is None else research.target - research.sign
-            return artifact.Measurement(
-                outcome=artifact.EvaluationOutcome.OK, value=value, metrics=metrics
-            )
+            outcome = artifact.EvaluationOutcome.OK
+            return artifact.Measurement(outcome=outcome, value=value, metrics=metrics)
         return 0 if isinstance(query, artifact.OrderQuery) else super().sample_answer(task, query)
 
     @classmethod
@@ -126,9 +125,8 @@ class ResearchJob(Job):
         floor = self._plan.floor
         rule = keep_rule(self._terms.rule, self._research)
         numbers = start.numbers(max(floor, rule.incumbent_most))[:floor]
-        measured = await artifact_search.in_order(
-            self._measurer.measure_incumbent(start, each) for each in numbers
-        )
+        work = (self._measurer.measure_incumbent(start, each) for each in numbers)
+        measured = await artifact_search.in_order(work)
         values = self._measurer.values(dict(zip(numbers, measured, strict=True)))
         for each in measured:
             if self._measurer.value(each) is None:

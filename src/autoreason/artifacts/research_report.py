@@ -475,9 +475,7 @@ def _search_chart(report: ResearchReport, noise: NoiseMeasured) -> charts.Chart:
     for mark in line:
         ends = mark.mean - mark.reach, mark.mean + mark.reach
         kept += [None, *(charts.Point(mark.at, end) for end in ends)]
-    left = [
-        each for mark in others for each in (charts.Point(mark.at, mark.mean, mark.about), None)
-    ]
+    left = [p for mark in others for p in (charts.Point(mark.at, mark.mean, mark.about), None)]
     shades = charts.colours(_SERIES)
     series = [
         charts.Series(name, shades[name], each)

@@ -291,11 +291,11 @@ class _Reading:
         check_constraints(keys.constraints, files)
         items, sealed = self._items("items"), self._items("sealed")
         self._check_items(items, sealed)
-        timed, note = keys.timed, ""
+        timed, notes = keys.timed, tuple[str, ...]()
         if timed is None and (timed := bool(_TIMES.fullmatch(keys.metric))):
-            note = (
+            notes = (
                 f"{keys.metric} reads as a time, so evaluations are made one at a time, in turn with the "
-                "incumbent's; say `timed: false` if it is not one"
+                "incumbent's; say `timed: false` if it is not one",
             )
         contents = self.contents([*evaluator, *needs])
         shown = (contents[name].decode(errors="replace") for name in evaluator)
@@ -317,9 +317,7 @@ class _Reading:
             mounts=self._mounts(),
             folder=str(self.folder),
         )
-        return ResearchFile(
-            check_task(Task(brief=brief, work=work)), source, (note,) if note else ()
-        )
+        return ResearchFile(check_task(Task(brief=brief, work=work)), source, notes)
 
     def evaluator_files(self) -> list[str]:
         """The files in the task's folder that `evaluate` names."""

@@ -314,10 +314,6 @@ def answer_row(run: str, query: Query[Any], answer: Any) -> tuple[Any, ...]:
     )
 
 
-def read_answer(kind: str, question: str, answer: str) -> RecordedAnswer:
-    return RecordedAnswer(kind, msgspec.json.decode(question), msgspec.json.decode(answer))
-
-
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 

@@ -23,6 +23,7 @@ from time import monotonic
 from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import unquote
 
+import msgspec
 from msgspec.structs import replace
 
 from autoreason.errors import AutoreasonError, InvalidInput
@@ -452,17 +453,19 @@ class Journal:
         """Every answer to a query of a run by its key."""
         rows = self._read(sql.ANSWERS, (run,), run)
         with store.journal_errors(self._store, run):
-            return {key: codec.read_answer(*stored) for key, *stored in rows}
+            read = msgspec.json.decode
+            return {
+                key: codec.RecordedAnswer(kind, read(question), read(answer))
+                for key, kind, question, answer in rows
+            }
 
     def reply_texts(self, run: str, role: Role) -> list[codec.ReplyText]:
         """Every reply of a run in order, with its text where this role gave it: far quicker than `replies`."""
         rows = self._read(sql.REPLY_TEXTS, (run, role), run)
         with store.journal_errors(self._store, run):
             return [
-                codec.ReplyText(
-                    key, each_role, Outcome(outcome), reply and codec.read_reply(reply).text
-                )
-                for key, each_role, outcome, reply in rows
+                codec.ReplyText(key, by, Outcome(outcome), reply and codec.read_reply(reply).text)
+                for key, by, outcome, reply in rows
             ]
 
     def calls(self, run: str, after: int = 0) -> list[codec.RecordedCall]:

@@ -153,11 +153,9 @@ class LockOwner(Struct, frozen=True, kw_only=True):
 
 
 def this_process() -> LockOwner:
-    words = (
-        " ".join([Path(sys.argv[0]).name, *map(hide_password, sys.argv[1:])]) if sys.argv else ""
-    )
+    text = " ".join([Path(sys.argv[0]).name, *map(hide_password, sys.argv[1:])]) if sys.argv else ""
     # The shell may have passed bytes that are not text.
-    command = words.encode("utf-8", "replace").decode()
+    command = text.encode("utf-8", "replace").decode()
     if len(command) > _MAX_COMMAND_LENGTH:
         command = command[: _MAX_COMMAND_LENGTH - 1] + "…"
     return LockOwner(

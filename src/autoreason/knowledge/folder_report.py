@@ -115,10 +115,8 @@ class FolderReport(Report):
         return interval_chart(
             title,
             [
-                Interval(f"{end}: {text}", found, f"{result}; adjusted for luck {adjusted}")
-                for (end, text, result, adjusted, _), found in zip(
-                    rows, numbers.results, strict=True
-                )
+                Interval(f"{end}: {text}", found, f"{result}; adjusted for luck {fair}")
+                for (end, text, result, fair, _), found in zip(rows, numbers.results, strict=True)
             ],
             middle=numbers.mean,
             middle_label="the mean of the list",

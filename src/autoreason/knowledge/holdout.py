@@ -231,7 +231,7 @@ class PredictorTest(Report):
             f"{p_statement(self.p_value)} for the difference from length, {FLIPPED}; "
             "to help, it must beat length and a coin"
         )
-        too_good = "shuffled outcomes beat a coin: something other than knowledge is measured"
+        too_good = "shuffled outcomes do better than a coin: something else is measured"
         left_out = (
             (self.unanswered, "pair", f"of which {UNTESTED}"),
             (self.picked, "record", "whose text was picked"),

@@ -72,10 +72,8 @@ class LiteLLMModel:
         shaped = request.schema is not None and library.supports_response_schema(model=self._name)
         body = arguments(request, self._name, shaped=shaped, stream=on_signal is not None)
         try:
-            payloads = _payloads(await library.acompletion(**body), streamed=on_signal is not None)
-            reply = await read_payloads(
-                payloads, OPENAI_CHAT, request.model, request.key, on_signal
-            )
+            parts = _payloads(await library.acompletion(**body), streamed=on_signal is not None)
+            reply = await read_payloads(parts, OPENAI_CHAT, request.model, request.key, on_signal)
         except Exception as error:
             if any(each.__name__ == _REFUSAL for each in type(error).__mro__):
                 reply = Reply(

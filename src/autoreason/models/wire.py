@@ -111,9 +111,8 @@ class WireModel:
     async def check(self, transport: Transport) -> Check:
         """Whether it can be reached, takes our key and exists, and its server batches; asks it nothing."""
         try:
-            listed = self._dialect.read_models(
-                await self._get(self._dialect.models_path, transport)
-            )
+            found = await self._get(self._dialect.models_path, transport)
+            listed = self._dialect.read_models(found)
             if self._batch and not await self._takes_batches(transport):
                 problem = str(no_batches(self.address))
                 return Check(address=self.address, reachable=False, problem=problem)

@@ -239,9 +239,8 @@ async def examine(
     context: JobContext, key: str, program: str, which: Which, *, every: bool = False
 ) -> Examined:
     """The result of a program on the tests; raises `NotExamined` where there is none."""
-    examination = Examination(
-        problem=assignments_of(context.task)[0].id, program=program, which=which, every=every
-    )
+    problem = assignments_of(context.task)[0].id
+    examination = Examination(problem=problem, program=program, which=which, every=every)
     examined = await context.ask(ExaminationQuery(key=key, examination=examination))
     if examined.verdict is CodeVerdict.SANDBOX_ERROR:
         trial = examined.failed

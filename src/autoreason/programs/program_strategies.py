@@ -466,9 +466,10 @@ class AnalyseRevisePrograms(ProgramStrategy):
                     last_failure = f"{revision.program}\n\n{self.results(revision)}"
                     reason = "the revision passes no more of the public tests"
                     detail = f"it passes {revision.passed} of the public tests, and A {best.passed}"
-                    self.emit(
-                        CandidateDropped(number=number, slot="B", reason="tests", detail=detail)
+                    weaker = CandidateDropped(
+                        number=number, slot="B", reason="tests", detail=detail
                     )
+                    self.emit(weaker)
                 self.end_pass(number, "unopposed", "A", reason=reason)
         return self.hand_in(best)
 

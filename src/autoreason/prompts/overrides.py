@@ -57,7 +57,7 @@ VARIABLES = {
     ),
     "findings": Variable("a critic's or analyst's findings; may be empty", "It adds too much.", ""),
     "finished": Variable(
-        "whether finished texts are judged as they are, those that break a limit too", True, False
+        "whether finished texts are judged, also if they break a limit", True, False
     ),
     "fixes": Variable(
         "those limits, each with its place or how far off it is",
@@ -71,7 +71,7 @@ VARIABLES = {
     "labels": Variable("the labels to rank", ["Pike", "Quay"]),
     "leaks": Variable("passages that give the text away", ["a revised version"]),
     "ledger": Variable(
-        "the changes that were tried, with their effects; may be empty", "trial 1: kept; +0.2", ""
+        "changes tried, with their effects; may be empty", "trial 1: kept; +0.2", ""
     ),
     "lens": Variable("the one thing a specialist looks at; empty for other judges", "clarity", ""),
     "memory": Variable("the memory limit in MB", 512),

@@ -110,9 +110,8 @@ class _Reducer(dialects.Reducer):
             raise ErrorReply(read_error(payload))
         if answer.usage_metadata is not None:
             self.accounts = answer.usage_metadata
-        if answer.prompt_feedback and (
-            reason := dialects.word(answer.prompt_feedback.block_reason)
-        ):
+        feedback = answer.prompt_feedback
+        if feedback and (reason := dialects.word(feedback.block_reason)):
             self.refused = True
             self.finish_reason = reason
         if not answer.candidates:
