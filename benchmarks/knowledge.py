@@ -15,6 +15,7 @@ from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from autoreason.files import cache_folder
 from autoreason.knowledge.index import Index, IndexedRecord, Query, choose_knowledge
 from benchmarks.commands import bare_start
 from benchmarks.measure import IN_STARTS, Measure, at_most, for_information
@@ -76,13 +77,14 @@ def _measure(folder: str) -> dict[str, float]:
     took = [_time(partial(_search, index, text)) for text in texts]
     shown = [_time(partial(choose_knowledge, index, Query(text))) for text in texts]
     unit = 1024 if sys.platform != "darwin" else 1024**2
+    indexes = cache_folder() / "knowledge"
     return {
         "index": built,
         "search": median(took),
         "retrieve": median(shown),
         "slowest": max(took),
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit,
-        "size": Path(folder, ".index.sqlite").stat().st_size / 1e6,
+        "size": max(each.stat().st_size for each in indexes.iterdir()) / 1e6,
     }
 
 

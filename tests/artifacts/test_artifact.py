@@ -25,7 +25,6 @@ from autoreason.artifacts.proposals import (
     ProposalError,
     apply_edits,
     count_passages,
-    find_knobs,
 )
 from autoreason.artifacts.proposer import refusal
 from autoreason.artifacts.saved_evaluation import ItemWords
@@ -290,9 +289,9 @@ def changed(old: str, new: str) -> tuple[str, str, str]:
         (changed("import random\n", "import random\nSPLIT_SEED = 8\n"), "only a seed"),
         (("a.toml", "rate = 1\n# x\n", "rate   =  1"), "only comments"),
         (("a.toml", "rate = 1\nseed = 2", "rate = 1\nseed = 3"), "only a seed"),
-        (("a.json", '{"a": 1, "b": 2}', '{\n"b": 2, "a": 1}'), "only comments"),
         (("a.json", '{"fit": [{"seed": 2}]}', '{"fit": [{"seed": 4}]}'), "only a seed"),
-        (("a.yaml", "a: 1 # one\n", "a:   1\n"), "only comments"),
+        (("a.yaml", "# one\na: 1\n", "a:   1\n"), "only comments"),
+        (("a.yaml", "a:\n  b: 1\n", "a:\nb: 1\n"), ""),
         (("a.sh", "# x\nrun --seed 3 --fast\n", "run --seed 4 --fast\n"), "only a seed"),
         (("a.c", "int x = 1; \n// y\n", "int x = 1;\n\n"), "only comments"),
         (("a.md", "Be kind.\nBe brief.", "Be kind. Be brief.\n"), "only comments"),
@@ -376,9 +375,7 @@ def test_eight_words_shared_with_an_item_are_flagged_unless_the_start_had_them()
         ("a.py", "x = " + "9" * 90_000),
         ("a.txt", "seed" * 24_000),
         ("a.txt", "x" * 99_000),
-        ("a.py", "x" * 90_000 + " = 3  # tune 1..9"),
     ],
 )
 def test_hostile_files_have_a_normal_form(name: str, text: str) -> None:
     assert fingerprint({name: text}) != fingerprint({name: "other"})
-    assert find_knobs({name: text}) == []

@@ -187,7 +187,7 @@ def test_a_live_run_is_neither_deleted_nor_compacted(url: str) -> None:
             pytest.raises(RunLocked, match="one is locked"),
         ):
             journal.delete_run("one")
-        with pytest.raises(RunLocked, match="one is live; wait for it"):
+        with pytest.raises(RunLocked, match="one is live; wait"):
             maintenance.compact(locate(url), quietly)
         assert live.row("one").live
 

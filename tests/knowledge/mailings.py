@@ -33,11 +33,11 @@ def write_export(
         name = ("Kunden", "Interessenten", "Presse")[at % 3]
         when = datetime(2025, 1, 1, 9, 3) + timedelta(days=at * days / subjects)
         sent = rng.randint(4000, 9000)
-        told = rng.random() < 0.4
+        is_direct = rng.random() < 0.4
         rate = {"Kunden": 0.24, "Interessenten": 0.19, "Presse": 0.29}[name]
-        rate += rng.gauss(0, 0.008) + lift * told
+        rate += rng.gauss(0, 0.008) + lift * is_direct
         words = [*rng.sample(_NOUNS, 3), rng.choice(_VERBS)]
-        words.insert(rng.randint(0, 3), rng.choice(("dein", "dich")) if told else "der")
+        words.insert(rng.randint(0, 3), rng.choice(("dein", "dich")) if is_direct else "der")
         opens = sum(rng.random() < rate for _ in range(sent // 10)) * 10
         table.writerow(
             [

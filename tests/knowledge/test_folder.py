@@ -128,7 +128,7 @@ def test_a_private_pattern_that_matches_nothing_may_be_mistyped(
 ) -> None:
     write(tmp_path, {**FILES, "kb.toml": f'private = ["{pattern}"]\n'})
     (problem,) = read_folder(tmp_path).problems
-    assert problem == f"kb.toml: `private` {pattern!r} matches no file here"
+    assert problem == f"kb.toml: {pattern!r} matches no file here"
     for place in (tmp_path, tmp_path / "mails.csv"):
         with pytest.raises(InvalidInput, match="matches no file here, so something private may be"):
             check_private(place)
@@ -143,13 +143,13 @@ def test_other_names_in_the_rules_that_no_file_has_are_named(tmp_path: Path) -> 
     config = 'private = ["./mails.csv"]\nallow = ["style/x.md"]\n[tables."march.csv"]\nn = "N"\n'
     content = read_folder(write(tmp_path, {**FILES, "kb.toml": config}))
     assert content.problems == (
-        "kb.toml: `allow` 'style/x.md' matches no file here",
-        "kb.toml: there is no table 'march.csv' here",
+        "kb.toml: 'style/x.md' matches no file here",
+        "kb.toml: 'march.csv' matches no file here",
     )
     assert {r.source.partition(":")[0] for r in content.records if r.private} == {"mails.csv"}
     check_private(tmp_path)
     write(tmp_path, {"kb.toml": '[tables."march.csv"]\nprivate = "Secret"\n'})
-    with pytest.raises(InvalidInput, match=r"no table 'march.csv' here, so something private"):
+    with pytest.raises(InvalidInput, match=r"'march.csv' matches no file here, so something"):
         check_private(tmp_path)
 
 
@@ -171,7 +171,7 @@ def test_a_table_by_itself_is_a_folder_of_one_file(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     assert len(read_folder(tmp_path / "mails.csv").records) == 2
     for missing in (tmp_path / "facts" / "price.md", tmp_path / "nowhere", "x" * 9999, "~none/x"):
-        with pytest.raises(InvalidInput, match="is neither a folder nor a table"):
+        with pytest.raises(InvalidInput, match="is neither a folder nor a CSV or JSONL table"):
             read_folder(missing)
 
 

@@ -72,7 +72,7 @@ def test_encodings_are_shown_and_a_file_that_cannot_be_decoded_is_named_with_the
     assert shown.kinds == {"outcome": 2}
     assert "encoding: gb18030" in shown.to_text(200)
     (problem,) = shown.problems
-    assert problem.startswith("c.csv: it is not UTF-8, and its encoding cannot be recognised (it")
+    assert problem.startswith("c.csv: it is not UTF-8, and its encoding is not recognised (it")
     (tmp_path / "kb.toml").write_text('[tables."c.csv"]\nencoding = "cp1251"\n')
     assert check_knowledge(tmp_path).problems == ()
     assert search_knowledge(tmp_path, "тема").found[0].record.text == "Тема"

@@ -113,8 +113,8 @@ def make_records(
         for word, rate in zip(words, rates, strict=True):
             text = " ".join([word, *rng.sample(FILLER, rng.randint(4, 8))])
             result = RecordedOutcome(metric="opens", value=rate, n=2000)
-            told: Any = {"result": result, "group": f"g{group}", "when": when, "chosen": chosen}
-            records.append(Record(text=text, kind="outcome", **told))
+            fields: Any = {"result": result, "group": f"g{group}", "when": when, "chosen": chosen}
+            records.append(Record(text=text, kind="outcome", **fields))
     return records
 
 
@@ -135,8 +135,8 @@ def test_records_that_mislead_harm() -> None:
     records = []
     for at, record in enumerate(make_records(170)[:330]):
         value = record.result.value if record.result else 0.0
-        told: Any = {"value": value} if at < 200 else {"value": 0.5 - value, "n": 2000}
-        records.append(replace(record, result=RecordedOutcome(metric="opens", **told)))
+        fields: Any = {"value": value} if at < 200 else {"value": 0.5 - value, "n": 2000}
+        records.append(replace(record, result=RecordedOutcome(metric="opens", **fields)))
     found = measure_predictor(records, "words")
     assert found.no_error == 200
     assert found.verdict == "harms"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autoreason.files import cache_folder
 from autoreason.knowledge.index import (
     Index,
     Query,
@@ -16,6 +18,7 @@ from autoreason.knowledge.index import (
     describe_figure,
     find_neighbours,
     retrieve,
+    with_standings,
 )
 from autoreason.knowledge.words import is_too_similar, plain_text
 from autoreason.knowledge_records import Record, RecordedOutcome, ShownRecord
@@ -54,7 +57,7 @@ def fact(text: str, when: str = "") -> Record:
     ],
 )
 def test_texts_in_any_script_are_found(words: str, text: str) -> None:
-    with Index.of(map(fact, TEXTS)) as index:
+    with index_of(map(fact, TEXTS)) as index:
         assert [found.record.text for found in index.nearest(words)] == [text]
         for nowhere in ("", "!!!", "absent", '"', "\0", "\ud800"):
             assert list(index.nearest(nowhere)) == []
@@ -67,10 +70,15 @@ def test_the_nearest_come_first_and_only_until_a_day() -> None:
         fact("tea", ""),
         fact("coffee", "2024-01-01"),
     ]
-    with Index.of(records) as index:
+    with index_of(records) as index:
         assert next(index.nearest("black tea")).record.text == "green tea and black tea"
         found = {each.record.text for each in index.nearest("tea", until="2024-01-01")}
         assert found == {"green tea and black tea"}
+
+
+def index_of(records: Iterable[Record]) -> Index:
+    """What is known of these records, in memory."""
+    return Index.of_rows(with_standings(list(records)))
 
 
 def write(folder: Path, text: str) -> Path:
@@ -84,36 +92,37 @@ def texts(folder: Path, words: str) -> list[str]:
         return [found.record.text for found in index.nearest(words)]
 
 
-def test_the_index_is_next_to_the_files_and_follows_them(tmp_path: Path) -> None:
+def index_file() -> Path:
+    (file,) = (cache_folder() / "knowledge").iterdir()
+    return file
+
+
+def test_the_index_is_in_the_cache_and_follows_the_files(tmp_path: Path) -> None:
     folder = write(tmp_path / "kb", "tea is hot")
     assert texts(folder, "hot") == ["tea is hot"]
-    file = folder / ".index.sqlite"
+    file = index_file()
     built = file.stat().st_mtime_ns
     assert texts(folder, "tea") == ["tea is hot"]
     assert file.stat().st_mtime_ns == built
     write(folder, "tea is cold")
     assert texts(folder, "tea") == ["tea is cold"]
     assert file.stat().st_mode & 0o077 == 0
-    assert sorted(path.name for path in folder.iterdir()) == [".index.sqlite", "facts"]
+    assert [path.name for path in folder.iterdir()] == ["facts"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database", None])
 def test_a_damaged_index_is_built_again(tmp_path: Path, damage: bytes | None) -> None:
     folder = write(tmp_path / "kb", "tea is hot")
     texts(folder, "tea")
-    file = folder / ".index.sqlite"
+    file = index_file()
     file.write_bytes(file.read_bytes()[:5000] if damage is None else damage)
     assert texts(folder, "tea") == ["tea is hot"]
 
 
-def test_a_folder_that_cannot_be_written_is_indexed_elsewhere(
+def test_without_a_cache_a_folder_is_indexed_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write(tmp_path / "kb", "tea is hot")
-    (folder / ".index.sqlite").mkdir()
-    assert texts(folder, "tea") == ["tea is hot"]
-    (built,) = (tmp_path / "cache" / "autoreason" / "knowledge").iterdir()
-    assert built.suffix == ".sqlite"
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     assert texts(folder, "tea") == ["tea is hot"]
 
@@ -156,7 +165,7 @@ def test_a_text_that_is_private_in_one_file_is_private_in_all() -> None:
         outcome("tea and cake for all", 0.2, "a", "2024-01-01", private=private)
         for private in (False, True)
     ]
-    with Index.of([*known, outcome("coffee", 0.1, "a", "2024-01-01", private=False)]) as index:
+    with index_of([*known, outcome("coffee", 0.1, "a", "2024-01-01", private=False)]) as index:
         found = retrieve(index, Query("cake"))
     assert not any("tea" in each.text for each in shown(found))
 
@@ -166,7 +175,7 @@ def test_nothing_that_gives_the_answer_away_is_ever_shown_and_what_is_left_out_i
     known: list[Record], query: Query
 ) -> None:
     by_id = {record.id: record for record in known}
-    with Index.of(known) as index:
+    with index_of(known) as index:
         near = [each.record for each in find_neighbours(index, query)]
         found = retrieve(index, query)
         assert retrieve(index, query) == found
@@ -191,7 +200,7 @@ def test_nothing_that_gives_the_answer_away_is_ever_shown_and_what_is_left_out_i
 
 def test_critics_are_shown_all_where_judges_are_shown_none() -> None:
     known = [outcome(f"{word} tea", at / 20, "a") for at, word in enumerate(WORDS[1:9])]
-    with Index.of(known) as index:
+    with index_of(known) as index:
         both = choose_knowledge(index, Query("our tea for breakfast"))
         alone = choose_knowledge(index, Query("our tea for breakfast"), for_judges=False)
     assert len(both.critic.all) < 8
@@ -204,7 +213,7 @@ def test_texts_of_which_nothing_but_a_verdict_is_known_are_shown_by_it() -> None
         Record(text=f"{word} tea", kind="verdict", verdict="approved")
         for word in ("green", "black")
     ]
-    with Index.of([*known, outcome("free coffee", 0.3, "alone")]) as index:
+    with index_of([*known, outcome("free coffee", 0.3, "alone")]) as index:
         found = retrieve(index, Query("our tea for breakfast"), for_judges=False)
     assert {(each.text, each.figure) for each in found.critic.well} == {
         ("green tea", "approved"),
@@ -236,7 +245,7 @@ def test_planted_copies_siblings_and_later_records_stay_out(leak: Record) -> Non
         outcome(f"seven trains {word}", value, "old test", "2024-01-01")
         for word, value in zip(WORDS[:4], (0.1, 0.2, 0.3, 0.4), strict=True)
     ]
-    with Index.of([leak, sibling, *earlier]) as index:
+    with index_of([leak, sibling, *earlier]) as index:
         found = [each.record for each in find_neighbours(index, PLANTED)]
         all_shown = {each.id for each in shown(retrieve(index, PLANTED))}
     assert leak not in found
@@ -266,7 +275,7 @@ def test_long_records_are_cut_and_people_in_them_are_masked() -> None:
         outcome("tea from ana@example.com " + "word " * 500, 0.4),
         outcome("茶" * 5000, 0.1),
     ]
-    with Index.of(known) as index:
+    with index_of(known) as index:
         found = shown(retrieve(index, Query("tea or 茶茶, what to drink")))
     assert len(found) == 2
     for each in found:
@@ -282,7 +291,7 @@ def test_private_records_and_those_that_address_a_model_are_shown_only_where_all
         outcome("tea for two", 0.2),
         outcome("old tea shop", 0.3),
     ]
-    with Index.of(known) as index:
+    with index_of(known) as index:
         guarded = retrieve(index, Query("tea city"))
         open_to_all = retrieve(index, Query("tea city", private=True, to_models=True))
     texts = {each.text for each in shown(guarded)}
@@ -300,7 +309,7 @@ def test_a_run_is_shown_facts_style_and_outcomes() -> None:
         outcome("green tea today", 0.4),
         outcome("green tea only", 0.1),
     ]
-    with Index.of(known) as index:
+    with index_of(known) as index:
         index.path, index.digest = "kb", "d1"
         found = choose_knowledge(index, Query("Sell tea"))
     assert (found.source, found.digest) == ("kb", "d1")

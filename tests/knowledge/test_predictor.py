@@ -79,7 +79,7 @@ def test_words_of_a_pairs_own_group_and_of_later_ones_are_never_learned(dated: b
     by_id = {record.id: record for record, _ in known}
     answers = []
     for at, (record, _) in enumerate(known):
-        answers.append(predictor.predict(Query(f"w1 new{at}", record.group, record.when)))
+        answers.append(predictor(Query(f"w1 new{at}", record.group, record.when)))
         for learned in by_fit[predictor.fit].ids if predictor.fit else ():
             assert by_id[learned].group != record.group
             assert not dated or by_id[learned].when < record.when
@@ -95,11 +95,11 @@ def test_of_one_day_only_what_has_an_earlier_time_is_learned() -> None:
     ]
     scores = LearnedScores({record.id: 1.0 for record, _ in known})
     predictor = FittedPredictor("words", known, lambda _: scores)
-    assert predictor.predict(Query("w1 new", "x", "2024-03-05")) == 0
-    predictor.predict(Query("w1 new", "x", "2024-03-05T08:00"))
+    assert predictor(Query("w1 new", "x", "2024-03-05")) == 0
+    predictor(Query("w1 new", "x", "2024-03-05T08:00"))
     assert scores.ids == {record.id for record, _ in known if record.when == moments[1]}
     with pytest.raises(ValueError, match="in the order of their dates"):
-        predictor.predict(Query("w1 new", "x", "2024-03-05"))
+        predictor(Query("w1 new", "x", "2024-03-05"))
 
 
 def outcomes(group: str, when: str, *texts: str) -> list[Record]:

@@ -82,7 +82,7 @@ def test_what_is_named_comes_before_what_is_guessed() -> None:
         metric="clicks", value=21 / 2200, n=2200, better="lower"
     )
     assert record.chosen == "ab"
-    with pytest.raises(InvalidInput, match=r"there is no column 'Betreff', which kb\.toml names"):
+    with pytest.raises(InvalidInput, match=r"no column 'Betreff', which kb\.toml names"):
         read(MAILS, text="Betreff")
 
 

@@ -12,8 +12,9 @@ from autoreason.knowledge.words import (
     lines_to_models,
     mask,
     plain_text,
-    similarity,
+    share,
     split_words,
+    word_set,
 )
 from autoreason.knowledge_records import Record
 
@@ -47,9 +48,9 @@ def test_words_of_words_are_the_same_words_in_scripts_with_spaces(text: str) -> 
 
 @given(st.text(min_size=1), st.text())
 def test_similarity_is_a_share_and_the_same_both_ways(one: str, other: str) -> None:
-    assert 0 <= similarity(one, other) <= 1
-    assert similarity(one, other) == similarity(other, one)
-    assert similarity(one, one) == bool(split_words(one))
+    words, others = word_set(one), word_set(other)
+    assert 0 <= share(words, others) == share(others, words) <= 1
+    assert share(words, words) == bool(words)
     assert plain_text(one) == (" ".join(split_words(one)) or one)
 
 

@@ -61,13 +61,13 @@ class Answer:
 
 
 class FakeProvider:
-    """Answers as told, in order, and keeps what it was asked."""
+    """Answers as given, in order, and keeps what it was asked."""
 
     def __init__(self) -> None:
         self.requests: list[Received] = []
         self.models = ["fake-large", "fake-small"]
         self.usual = Answer()
-        """For requests beyond those that were told."""
+        """For requests beyond those that were given."""
         self.minded: Callable[[Any], Answer] | None = None
         """Answers by what is asked, in place of the usual."""
         self.url = ""

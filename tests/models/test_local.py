@@ -563,9 +563,9 @@ async def main():
     model = LocalModel("local/smollm2")
     hello = Request(role="author", key="a", model="local/smollm2", max_tokens=LIMIT,
                     messages=(Message("user", "Tell a long story."),))
-    await model.ask(hello, lambda _: told())
+    await model.ask(hello, lambda _: heard())
 
-def told(done=[]):
+def heard(done=[]):
     if not done:
         print("begun", flush=True)
         done.append(1)

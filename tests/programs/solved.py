@@ -109,18 +109,18 @@ def assignments(
 
 
 def set_cells(
-    told: Sequence[Solved],
+    results: Sequence[Solved],
     problems: Sequence[Assignment],
     repeats: int = 1,
     broken: Sequence[str] = (),
 ) -> tuple[Suite, list[CellFinished]]:
-    rated = {each.problem: each.difficulty for each in told}
+    rated = {each.problem: each.difficulty for each in results}
     problems = [replace(p, difficulty=rated.get(p.id, p.difficulty)) for p in problems]
     job = Solve(broken=tuple(broken))
     options = Settings(models=Models.everywhere("echo/echo"), seed=1, job=job)
-    names = tuple(dict.fromkeys(each.strategy for each in told))
+    names = tuple(dict.fromkeys(each.strategy for each in results))
     suite = solve_problems(problems, options, strategies=names, repeats=repeats, prompts={})
-    known = {(each.problem, each.strategy, each.repeat): each for each in told}
+    known = {(each.problem, each.strategy, each.repeat): each for each in results}
     cells = []
     for cell in all_cells(suite):
         if found := known.get((cell.task, cell.arms[0], cell.repeat)):
@@ -132,12 +132,12 @@ def set_cells(
 
 
 def set_report(
-    told: Sequence[Solved],
+    results: Sequence[Solved],
     problems: Sequence[Assignment],
     repeats: int = 1,
     broken: Sequence[str] = (),
 ) -> LabReport:
-    suite, cells = set_cells(told, problems, repeats, broken)
+    suite, cells = set_cells(results, problems, repeats, broken)
     story = Story(task=Task(brief="a set", work=SuiteWork(suite)))
     for each in cells:
         story.apply(each)

@@ -202,9 +202,9 @@ def test_private_records_reach_only_models_of_this_machine(folder: Path) -> None
 
 def test_a_run_is_refused_where_what_is_private_may_be_mistyped(folder: Path) -> None:
     (folder / "kb.toml").write_text('private = ["stlye/*"]\n')
-    with pytest.raises(InvalidInput, match=r"`private` 'stlye/[*]' matches no file here"):
+    with pytest.raises(InvalidInput, match=r"'stlye/[*]' matches no file here"):
         refine.prepare(BRIEF, "echo/echo", knowledge=folder)
-    with pytest.raises(InvalidInput, match=r"`private` 'stlye/[*]' matches no file here"):
+    with pytest.raises(InvalidInput, match=r"'stlye/[*]' matches no file here"):
         measure_knowledge.prepare(folder, "echo/echo")
 
 

@@ -344,7 +344,7 @@ class BudgetPlan(Struct, frozen=True, kw_only=True):
     floor: int
     """Values at the start that measure the noise."""
     playoff: int
-    """Values at each finalist; 0 is no playoff."""
+    """Values at each finalist; 0 where there is none."""
     end: int
     """Values at the result and as many at the start."""
 
@@ -422,9 +422,8 @@ def correct_effects(kept: Sequence[Effect], gain: float) -> CorrectedEffects:
         for effect, each in zip(effects, kept, strict=True)
     ]
     spread = sqrt(sum(chance * (1 - chance) for chance in chances))
-    return CorrectedEffects(
-        effects=effects, idle=max(0, floor(sum(chances) - _SURE * spread + 0.5))
-    )
+    idle = max(0, floor(sum(chances) - _SURE * spread + 0.5))
+    return CorrectedEffects(effects=effects, idle=idle)
 
 
 def budget_plan(terms: Research) -> BudgetPlan:
@@ -436,8 +435,6 @@ def budget_plan(terms: Research) -> BudgetPlan:
 def keep_rule(name: RuleName, research: ResearchTask) -> KeepRule:
     """The rule of a run; the published greedy loop compares one evaluation with the number on record."""
     if name == "greedy":
-        return KeepRule(
-            evaluations=1, drop=0.0, incumbent_least=1, incumbent_ratio=1, incumbent_most=1
-        )
+        return KeepRule(evaluations=1, drop=0.0, incumbent_least=1, incumbent_most=1)
     rule = KeepRule(drawn=research.draws_items)
     return replace(rule, evaluations=research.repeats) if research.repeats else rule

@@ -7,9 +7,9 @@ import hashlib
 import json
 import os
 import re
-import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from difflib import unified_diff
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -259,17 +259,15 @@ def check_file(folder: Path, name: str, key: str) -> None:
 
 
 def read_bytes(folder: Path, name: str, key: str, limit: int) -> bytes:
-    """A file's content; one that is too large is refused without being read."""
-    path = folder / name
+    """A file's content; of one that is too large no more than the limit is read."""
     try:
-        if path.stat().st_size <= limit:
-            with path.open("rb") as file:
-                data = file.read(limit + 1)
-            if len(data) <= limit:
-                return data
+        with (folder / name).open("rb") as file:
+            data = file.read(limit + 1)
     except OSError as error:
         raise InvalidInput(f"`{key}`: cannot read {name}: {error.strerror}") from None
-    raise InvalidInput(f"`{key}`: {name} is over {limit // 1000:,} kB; name a smaller file")
+    if len(data) > limit:
+        raise InvalidInput(f"`{key}`: {name} is over {limit // 1000:,} kB; name a smaller file")
+    return data
 
 
 def load_artifact(folder: Path, patterns: Sequence[str]) -> Files:
@@ -294,7 +292,6 @@ def load_artifact(folder: Path, patterns: Sequence[str]) -> Files:
 
 Changes = dict[str, str | None]
 """Paths with their new texts; None where a file is removed."""
-_QUOTED = 80
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
@@ -374,8 +371,6 @@ _COMMENTS = {
     for suffix in suffixes.split()
 }
 _PROSE = frozenset({".md", ".rst", ".txt"})
-_MAX_YAML = 20_000
-"""Characters. The reader that is written in C would take more, but crashes on nested brackets."""
 
 
 def normal_form(files: Files, *, seeds: bool = True) -> dict[str, str]:
@@ -393,40 +388,21 @@ def fingerprint(files: Files) -> str:
 @lru_cache(maxsize=512)
 def _normal_file(path: str, text: str, seeds: bool) -> str:
     suffix = PurePosixPath(path).suffix.lower()
-    try:
-        with warnings.catch_warnings():
+    form = _lines(suffix, text)
+    if suffix == ".py":
+        # One that does not parse has its lines alone.
+        with (
+            warnings.catch_warnings(),
+            suppress(ValueError, SyntaxError, RecursionError, MemoryError),
+        ):
             warnings.simplefilter("ignore")
-            form = _parsed_form(suffix, text)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, LookupError):
-        # It does not parse, or is not data: what is left are its lines.
-        form = _lines(suffix, text)
+            tree = ast.parse(text)
+            form = ast.unparse(tree if "__doc__" in text else _Docstrings().visit(tree))
     return form if seeds else _SEED_LINE.sub("", _NAMED_VALUE.sub(_without_seed, form + "\n"))
 
 
 def _without_seed(found: re.Match[str]) -> str:
     return f"{found['name']}{found['link']}" if _SEED_NAME.fullmatch(found["name"]) else found[0]
-
-
-def _parsed_form(suffix: str, text: str) -> str:
-    value: Any = None
-    match suffix:
-        case ".py":
-            tree = ast.parse(text)
-            return ast.unparse(tree if "__doc__" in text else _Docstrings().visit(tree))
-        case ".json":
-            value = json.loads(text)
-        case ".toml":
-            value = tomllib.loads(text)
-        # An anchor can stand for gigabytes, and nested brackets take minutes.
-        case ".yaml" | ".yml" if (
-            "&" not in text and len(text) <= _MAX_YAML and len(re.findall(r"[\[{]", text)) <= 1000
-        ):
-            from autoreason.bounded_yaml import load_yaml
-
-            value = load_yaml(text)
-        case _:
-            raise ValueError(suffix)
-    return json.dumps(value, sort_keys=True, default=repr)
 
 
 class _Docstrings(ast.NodeTransformer):
@@ -442,7 +418,8 @@ def _lines(suffix: str, text: str) -> str:
     if suffix in _PROSE:
         return " ".join(text.split())
     mark = _COMMENTS.get(suffix, "\n")
-    lines = (line.rstrip() for line in text.splitlines())
+    # White space counts at the beginning of a line alone, and once within it.
+    lines = (re.sub(r"(?<=\S)\s+", " ", line).rstrip() for line in text.splitlines())
     return "\n".join(
         line
         for line in lines

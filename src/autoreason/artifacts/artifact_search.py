@@ -305,9 +305,8 @@ class Race:
         error = 0.0
         if self._fixed and rows and all(a and len(a) == len(b) for a, b in rows):
             sign = self._research.sign
-            error = over_items(
-                [[sign * (x - y) for x, y in zip(*row, strict=True)] for row in rows]
-            )
+            apart = ([sign * (x - y) for x, y in zip(*row, strict=True)] for row in rows)
+            error = over_items(apart)
         return effect_of(own, theirs, noise, error), noise
 
     def _reason(self, effect: Effect, kept: bool) -> str:
@@ -411,9 +410,7 @@ class ArtifactSearch:
         if target is not None and mean >= self._research.sign * target:
             already = "" if state.incumbent.trial else " by the start"
             return 0, f"the target of {target:g} is reached{already}"
-        open_trials = (
-            each for each in reversed(self._trials) if each.decided is None or each.decided >= order
-        )
+        open_trials = (t for t in reversed(self._trials) if t.decided is None or t.decided >= order)
         taken = sum(each.most for each in islice(open_trials, self._under_way(order)))
         left = terms.evaluations - budget_plan(terms).reserved - state.spent - taken
         if left < self._least(state):
@@ -454,9 +451,8 @@ class ArtifactSearch:
                 )
                 if race.ending == "undecided":
                     race = await self._let_judges_decide(stage, race, made.files, state, events)
-            order = await self._context.ask(
-                OrderQuery(key=sub_key(stage, "decision"), decides=True)
-            )
+            decision = OrderQuery(key=sub_key(stage, "decision"), decides=True)
+            order = await self._context.ask(decision)
             await self._until_decided(order)
             now = self.states[order]
             cost = self._charge(race, state.incumbent) if race else 0
@@ -574,7 +570,6 @@ class ArtifactSearch:
         return TrialDecided(
             number=number,
             incumbent=state.incumbent.trial,
-            by=made.by,
             hypothesis=made.hypothesis,
             expected=made.expected,
             status=status,
@@ -603,9 +598,7 @@ class ArtifactSearch:
             for task in failed:
                 # One that was cancelled raises that here.
                 error = task.exception()
-                if error and (
-                    len(failed) == len(self._tasks) or not isinstance(error, Interruption)
-                ):
+                if error and ({*failed} == self._tasks or not isinstance(error, Interruption)):
                     raise error
             self._moved.clear()
             await self._moved.wait()

@@ -198,7 +198,10 @@ def attacks_on(
     for name, (code, remedy) in _PROBES.items():
         helper = _HELPER.replace("PROBE", repr(probe)).replace("MARK", repr(MARK))
         names = f"ARTIFACT = {sorted(path.rpartition('/')[2] for path in start)!r}\n"
-        body = helper + _guarded(names + code.replace("NAME", repr(name)))
+        own = indent(names + code.replace("NAME", repr(name)), "    ")
+        # Its own failure ends nothing.
+        guarded = "try:\n    _autoreason_attack()\nexcept Exception:\n    pass\n"
+        body = f"{helper}def _autoreason_attack():\n{own}\n{guarded}"
         times = 2 if name == _KEEPS else 1
         yield Attack(f"an artifact that {name}", _added(start, body), remedy, times)
 
@@ -321,13 +324,6 @@ for _name, _function in list(globals().items()):
 def _print(value: str) -> str:
     """Code after which whatever is printed is a value."""
     return f"\nimport builtins as _b\n_b.print = lambda *a, **k: __import__('sys').stdout.write(str({value}) + '\\n')\n"
-
-
-def _guarded(code: str) -> str:
-    """Code whose own failure ends nothing."""
-    return f"def _autoreason_attack():\n{indent(code, '    ')}\n" + (
-        "try:\n    _autoreason_attack()\nexcept Exception:\n    pass\n"
-    )
 
 
 def _added(start: Files, before: str, after: str = "") -> Files:

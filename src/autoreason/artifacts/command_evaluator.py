@@ -18,34 +18,12 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
+from autoreason.artifacts import command_jail
+from autoreason.artifacts import saved_evaluation as saved
 from autoreason.artifacts.artifact import Evaluation, EvaluationOutcome, Files, Measurement
 from autoreason.artifacts.attacks import LANGUAGES, Language, gap_in, language_of, run_by
-from autoreason.artifacts.command_jail import (
-    Jail,
-    Mount,
-    Programs,
-    find_programs,
-    jail_uid,
-    kill_all,
-    leave,
-    require_jail,
-    resident_bytes,
-)
+from autoreason.artifacts.command_jail import Jail, Mount
 from autoreason.artifacts.research_task import EvaluationSource
-from autoreason.artifacts.saved_evaluation import (
-    MAX_OUTPUT,
-    MAX_RESULT_BYTES,
-    TAIL,
-    Reach,
-    interface_hint,
-    locked_folder,
-    read_measurement,
-    remove_folder,
-    remove_leftovers,
-    signature,
-    too_much_printed,
-    write_files,
-)
 from autoreason.files import data_folder
 from autoreason.jobs.context import cancel
 from autoreason.programs.sandbox.linux import real_python, receive, wait_readable
@@ -71,19 +49,19 @@ class CommandEvaluator:
 
     def __init__(self, source: EvaluationSource, *, unsafe: bool, probe: str = "") -> None:
         if not unsafe:
-            require_jail()
+            command_jail.require_jail()
         self.level = "none" if unsafe else "bubblewrap"
         self.source, self.unsafe, self.probe = source, unsafe, probe
         self.command = shlex.split(source.evaluate)
         self._stack = ExitStack()
-        remove_leftovers(_PREFIX)
-        self._folder = self._stack.enter_context(locked_folder(_PREFIX))
+        saved.remove_leftovers(_PREFIX)
+        self._folder = self._stack.enter_context(saved.locked_folder(_PREFIX))
         self.task = self._folder / "task"
         self._signatures: dict[Path, tuple[int, ...]] = {}
 
     @property
-    def programs(self) -> Programs:
-        return find_programs(self.command[0])
+    def programs(self) -> command_jail.Programs:
+        return command_jail.find_programs(self.command[0])
 
     def jail(self, folder: str, number: int, mounts: Sequence[Mount]) -> Jail:
         probe = [Mount(self.probe, "/probe", writable=True)] if self.probe else []
@@ -93,11 +71,11 @@ class CommandEvaluator:
             limits=self.source.limits,
             mounts=(*self.programs.mounts, *others, *mounts, *probe),
             hidden=(data_folder().resolve(), *map(Path, filter(None, [self.source.folder]))),
-            uid=None if self.unsafe else jail_uid(number),
+            uid=None if self.unsafe else command_jail.jail_uid(number),
             unsafe=self.unsafe,
         )
 
-    def reach_of(self, start: Files) -> Reach:
+    def reach_of(self, start: Files) -> saved.Reach:
         """What an artifact could do beside the command: every interpreter and file of the task is tried there."""
         script = [
             f"{program} </dev/null >/dev/null 2>&1 && echo {language.name}"
@@ -112,11 +90,11 @@ class CommandEvaluator:
             ["sh", "-c", "\n".join(script)], {"PATH": self.programs.path}, streams=(-3, -1, -3)
         )
         output, _ = process.communicate()
-        leave(process.pid)
+        command_jail.leave(process.pid)
         found = dict.fromkeys(output.decode(errors="replace").splitlines())
         here = [language.name for language in LANGUAGES if language.name in found]
         gap = next(filter(None, self._gaps(start, here)), "")
-        return Reach(languages=here, gap=gap, exposed=[path for path in own if path in found])
+        return saved.Reach(languages=here, gap=gap, exposed=[path for path in own if path in found])
 
     def _gaps(self, start: Files, here: list[str]) -> Iterator[str]:
         """Why files of the evaluator or the artifact cannot be attacked in their own language."""
@@ -140,10 +118,10 @@ class CommandEvaluator:
             for name, mode in (("artifact", 0o755), ("run", 0o755), ("tmp", 0o700)):
                 (folder / name).mkdir()
                 (folder / name).chmod(mode)
-            write_files(folder / "artifact", evaluation.files)
-            write_files(folder / "run", {"artifact": _SHIM.format(python=real_python())})
+            saved.write_files(folder / "artifact", evaluation.files)
+            saved.write_files(folder / "run", {"artifact": _SHIM.format(python=real_python())})
             lines = "".join(f"{json.dumps(item)}\n" for item in items)
-            write_files(folder, {"items.jsonl": lines})
+            saved.write_files(folder, {"items.jsonl": lines})
             return await _CommandEvaluation(self, folder, slot).run(evaluation)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -151,16 +129,16 @@ class CommandEvaluator:
     def _write_task(self) -> None:
         """Write the evaluator's files, and write them anew if one of them was touched."""
         known = self._signatures
-        if known and all(signature(path) == each for path, each in known.items()):
+        if known and all(saved.signature(path) == each for path, each in known.items()):
             return
-        remove_folder(self.task)
+        saved.remove_folder(self.task)
         self.task.mkdir()
-        write_files(self.task, self.source.files, 0o444)
+        saved.write_files(self.task, self.source.files, 0o444)
         written = [self.task, *self.task.rglob("*")]
         for path in written:
             if path.is_dir():
                 path.chmod(0o555)
-        self._signatures = {path: signature(path) for path in written}
+        self._signatures = {path: saved.signature(path) for path in written}
 
     async def close(self) -> None:
         self._stack.close()
@@ -180,8 +158,8 @@ class _CommandEvaluation:
     async def run(self, evaluation: Evaluation) -> Measurement:
         async with AsyncExitStack() as stack:
             listener = stack.enter_context(_listen(self._folder / "run" / "socket"))
-            output = stack.enter_context(BoundedPipe(TAIL * 4, on_overflow=self._end_output))
-            value = stack.enter_context(BoundedPipe(MAX_RESULT_BYTES + 1, keep_start=True))
+            output = stack.enter_context(BoundedPipe(saved.TAIL * 4, on_overflow=self._end_output))
+            value = stack.enter_context(BoundedPipe(saved.MAX_RESULT_BYTES + 1, keep_start=True))
             status = os.memfd_create("status")
             stack.callback(os.close, status)
             stack.callback(self._kill_all)
@@ -191,9 +169,9 @@ class _CommandEvaluation:
             async with asyncio.timeout(self._limits.seconds):
                 process = self._start_evaluator(evaluation, output, value, status)
                 await self._wait(process)
-            tail = output.finish().decode(errors="replace")[-TAIL:]
+            tail = output.finish().decode(errors="replace")[-saved.TAIL :]
             result = self._read(process.returncode, value.finish(), tail, status)
-            hint = interface_hint(result.detail, evaluation.files)
+            hint = saved.interface_hint(result.detail, evaluation.files)
             return replace(result, detail=result.detail + hint)
 
     def _start_evaluator(
@@ -271,7 +249,7 @@ class _CommandEvaluation:
         try:
             await asyncio.wait([waiting, left], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            kill_all(process)
+            command_jail.kill_all(process)
             await cancel([left])
             await waiting
         return process.returncode
@@ -283,8 +261,8 @@ class _CommandEvaluation:
         finally:
             os.close(handle)
         if self._unsafe:
-            kill_all(process)
-        leave(process.pid)
+            command_jail.kill_all(process)
+        command_jail.leave(process.pid)
         process.wait()
         self._processes.discard(process)
 
@@ -292,7 +270,7 @@ class _CommandEvaluation:
         limit = self._limits.memory_mb << 20
         while True:
             await asyncio.sleep(_MEMORY_CHECK_SECONDS)
-            if sum(resident_bytes(process.pid) for process in self._processes) > limit:
+            if sum(command_jail.resident_bytes(process.pid) for process in self._processes) > limit:
                 self._out_of_memory = True
                 self._kill_all()
 
@@ -302,9 +280,9 @@ class _CommandEvaluation:
 
     def _kill_all(self) -> None:
         for process in self._processes:
-            kill_all(process)
+            command_jail.kill_all(process)
         for process in list(self._processes):
-            leave(process.pid)
+            command_jail.leave(process.pid)
             process.wait()
 
     def _read(self, returncode: int, value: bytes, tail: str, status: int) -> Measurement:
@@ -312,7 +290,7 @@ class _CommandEvaluation:
         if self._out_of_memory or (returncode and last.startswith("MemoryError")):
             return Measurement(outcome=EvaluationOutcome.MEMORY, tail=tail)
         if self._printed_too_much:
-            return too_much_printed(tail)
+            return saved.too_much_printed(tail)
         if not self._unsafe and b"exit-code" not in os.pread(status, 1 << 12, 0):
             return Measurement(
                 outcome=EvaluationOutcome.EVALUATOR_ERROR,
@@ -324,7 +302,7 @@ class _CommandEvaluation:
             reason = limit if abs(returncode) in (SIGXFSZ, 128 + SIGXFSZ) else ""
             detail = f"the evaluator exited with status {returncode}{reason}: {last}".rstrip(": ")
             return Measurement(outcome=EvaluationOutcome.FAILED, detail=detail, tail=tail)
-        return read_measurement(value, self._evaluator.source.metric, tail)
+        return saved.read_measurement(value, self._evaluator.source.metric, tail)
 
 
 def _listen(path: Path) -> socket.socket:
@@ -387,7 +365,7 @@ class BoundedPipe:
             self._loop.remove_reader(self._read_end)
             return False
         self._count += len(part)
-        if self._count > MAX_OUTPUT and self._on_overflow:
+        if self._count > saved.MAX_OUTPUT and self._on_overflow:
             on_overflow, self._on_overflow = self._on_overflow, None
             on_overflow()
         if self._keep_start:

@@ -13,22 +13,13 @@ from random import Random
 from statistics import stdev
 from typing import ClassVar, Literal, NamedTuple
 
+from autoreason.artifacts import attacks
 from autoreason.artifacts.artifact import (
     Evaluation,
     EvaluationOutcome,
     Evaluator,
     Files,
     Measurement,
-)
-from autoreason.artifacts.attacks import (
-    APART,
-    LANGUAGES,
-    MARK,
-    TAKEN,
-    Attack,
-    attacks_on,
-    equal_copy,
-    takeovers,
 )
 from autoreason.artifacts.evaluators import EvaluatorClient, OpenEvaluation
 from autoreason.artifacts.research_task import ResearchTask, broken_constraint, broken_guard
@@ -154,14 +145,13 @@ class _Check:
     async def run(self, pairs: int) -> CheckReport:
         start, rows = await self._compare_equals(pairs)
         spread = stdev(start) if len(start) > 1 else 0.0
-        attacks = attacks_on(
+        for attack in attacks.attacks_on(
             self.task.files,
             Random(f"{self.seed}/random"),
             probe=self.probe_inside,
             metric=self.task.metric,
-            best=f"{self.task.sign * TAKEN:g}",
-        )
-        for attack in attacks:
+            best=f"{self.task.sign * attacks.TAKEN:g}",
+        ):
             status, detail = await self._attack(attack, start[0], spread)
             rows.append(CheckRow(attack.name, status, detail))
         name = "the artifact does not see the task's folder"
@@ -175,7 +165,7 @@ class _Check:
 
     async def _compare_equals(self, pairs: int) -> tuple[list[float], list[CheckRow]]:
         """Equal artifacts with the same seeds, in both orders, and once more beside another evaluation."""
-        start, other = self.task.files, equal_copy(self.task.files)
+        start, other = self.task.files, attacks.equal_copy(self.task.files)
         first: list[float] = []
         equal: list[float] = []
         order: list[float] = []
@@ -193,9 +183,7 @@ class _Check:
                 loaded.append(self._value(busy) - one)
         rows = [
             _compare("two equal artifacts", equal, "it must not depend on names, comments or time"),
-            _compare(
-                "first or second", order, "an evaluation must leave nothing behind for the next"
-            ),
+            _compare("first or second", order, "an evaluation must leave nothing for the next"),
             _compare("alone or beside another", loaded, "say `timed: true`, or measure no times")
             if loaded
             else CheckRow("alone or beside another", "does not apply", "each is measured alone"),
@@ -220,7 +208,9 @@ class _Check:
             )
         return measurement.value
 
-    async def _attack(self, attack: Attack, start: float, spread: float) -> tuple[CheckStatus, str]:
+    async def _attack(
+        self, attack: attacks.Attack, start: float, spread: float
+    ) -> tuple[CheckStatus, str]:
         for _ in range(attack.times):
             found = await self.measure(attack.files, 0)
         if self._marks(found):
@@ -230,36 +220,35 @@ class _Check:
             why = f"no value came back: {found.outcome}: {found.detail}"[:200]
             return "FAILED" if failed else "passed", why
         # What writes its own score could write the numbers of the guards, too.
-        if abs(found.value) < TAKEN and (
+        if abs(found.value) < attacks.TAKEN and (
             dropped := broken_constraint(self.task.constraints, attack.files)
             or broken_guard(self.task.guard, [found])
         ):
             return "passed", f"it would be dropped: {dropped}"
-        if self.task.sign * (found.value - start) > max(
-            self.task.tolerance, _BEYOND_NOISE * spread
-        ):
+        gain = self.task.sign * (found.value - start)
+        if gain > max(self.task.tolerance, _BEYOND_NOISE * spread):
             return "FAILED", f"{found.value:.6g} beats the start's {start:.6g}; {attack.remedy}"
         nothing = "no gain beyond noise" if spread else "no gain"
         return "passed", f"{nothing}: {found.value:.6g}, the start {start:.6g}"
 
     def _marks(self, found: Measurement) -> bool:
         """Whether an attack got hold of something, as it left it in the folder or in what was printed."""
-        return MARK in found.tail or any(self.probe.iterdir())
+        return attacks.MARK in found.tail or any(self.probe.iterdir())
 
     async def apart(self, name: str) -> CheckRow:
         """Whether a file of the artifact, whatever its name, could write its own score in any language."""
-        tried, best = self.reach.languages, f"{self.task.sign * TAKEN:g}"
-        for language in (each for each in LANGUAGES if each.name in tried):
-            trials = takeovers(self.task.files, language, probe=self.probe_inside, best=best)
-            for path, files in trials:
+        tried, best = self.reach.languages, f"{self.task.sign * attacks.TAKEN:g}"
+        for language in (each for each in attacks.LANGUAGES if each.name in tried):
+            tries = attacks.takeovers(self.task.files, language, probe=self.probe_inside, best=best)
+            for path, files in tries:
                 found = await self.measure(files, 0)
                 if found.outcome is EvaluationOutcome.EVALUATOR_ERROR:
                     return CheckRow(name, "not checked", f"not checked: {found.detail}")
                 # Beside a value of the evaluator's own it is not a number, but it was written.
                 written = found.outcome is EvaluationOutcome.INVALID and best in found.detail
-                if written or abs(found.value or 0.0) >= TAKEN or self._marks(found):
+                if written or abs(found.value or 0.0) >= attacks.TAKEN or self._marks(found):
                     why = f"{path} could write its own score, in {language.name}, beside the evaluator"
-                    return CheckRow(name, "FAILED", f"{why}: {APART}")
+                    return CheckRow(name, "FAILED", f"{why}: {attacks.APART}")
         if self.reach.gap:
             return CheckRow(name, "not checked", f"not checked: {self.reach.gap}")
         return CheckRow(name, "passed", f"tried in {', '.join(tried) or 'no language'}")

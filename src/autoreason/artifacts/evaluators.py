@@ -20,32 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from autoreason.artifacts import saved_evaluation as saved
 from autoreason.artifacts.artifact import Evaluation, EvaluationOutcome, Files, Measurement
 from autoreason.artifacts.research_task import EvaluationSource
-from autoreason.artifacts.saved_evaluation import (
-    MAX_OUTPUT,
-    TAIL,
-    ItemWords,
-    Reach,
-    function_of,
-    load_evaluation,
-    locked_folder,
-    read_measurement,
-    record_opening,
-    remove_leftovers,
-    too_much_printed,
-    write_files,
-)
 from autoreason.errors import InvalidInput
 from autoreason.programs.examiner.service import Method, ServiceClient, run_service
-from autoreason.programs.sandbox.base import (
-    ProgramRole,
-    ProgramRun,
-    RunLimits,
-    Sandbox,
-    Session,
-    run_jointly,
-)
+from autoreason.programs.sandbox import base
 from autoreason.programs.sandbox.execution import imported_modules
 from autoreason.programs.sandbox.levels import open_sandbox
 from autoreason.programs.sandbox.test_driver import DISCONNECTED, RAISED, SCORED
@@ -68,14 +48,14 @@ class OpenEvaluation(Struct, frozen=True, kw_only=True):
     unsafe: bool = False
     parallel: int = 1
     guards: tuple[str, ...] = ()
-    """Numbers that must hold, which evaluations on sealed items tell besides the metric."""
+    """Numbers that must hold, which evaluations on sealed items report besides the metric."""
     probe: str = ""
     """A folder that both jails may write to, where attacks leave what they got hold of."""
 
 
 class EvaluationOpened(Struct, frozen=True, kw_only=True):
     level: str
-    reach: Reach
+    reach: saved.Reach
 
 
 class EvaluatorClient(ServiceClient[EvaluationOpened]):
@@ -120,8 +100,8 @@ class _Bench:
         if not evaluation.sealed:
             return found
         # What was printed, and names of metrics, could be a part of an item.
-        telling = (EvaluationOutcome.OK, EvaluationOutcome.TIMEOUT, EvaluationOutcome.MEMORY)
-        detail = found.detail if found.outcome in telling else f"{found.outcome} on sealed items"
+        harmless = (EvaluationOutcome.OK, EvaluationOutcome.TIMEOUT, EvaluationOutcome.MEMORY)
+        detail = found.detail if found.outcome in harmless else f"{found.outcome} on sealed items"
         metrics = {name: each for name, each in found.metrics.items() if name in self._names}
         return replace(found, tail="", detail=detail, metrics=metrics)
 
@@ -132,7 +112,7 @@ class _Bench:
             if max(evaluation.items, default=-1) >= len(pool):
                 raise InvalidInput(f"there are only {len(pool)} items")
             if evaluation.sealed:
-                opened = record_opening(pool, self.run)
+                opened = saved.record_opening(pool, self.run)
             found = await self.take(evaluation, [pool[place] for place in evaluation.items], slot)
         except TimeoutError:
             found = Measurement(outcome=EvaluationOutcome.TIMEOUT)
@@ -168,14 +148,14 @@ class CallerEvaluator(_Bench):
         check_evaluate(evaluate)
         super().__init__(source, parallel=parallel, run=run, guards=guards)
         self._evaluate = evaluate
-        remove_leftovers(_PREFIX)
+        saved.remove_leftovers(_PREFIX)
 
     async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:  # noqa: ARG002
         return await asyncio.to_thread(self._call, evaluation, list(items))
 
     def _call(self, evaluation: Evaluation, items: list[Any]) -> Measurement:
-        with locked_folder(_PREFIX) as folder:
-            write_files(folder, evaluation.files)
+        with saved.locked_folder(_PREFIX) as folder:
+            saved.write_files(folder, evaluation.files)
             try:
                 value = self._evaluate(folder, evaluation.seed, items)
             except KeyboardInterrupt:
@@ -189,7 +169,7 @@ class CallerEvaluator(_Bench):
             text = json.dumps(value, default=_as_number)
         except Exception as error:
             return Measurement(outcome=EvaluationOutcome.INVALID, detail=_explain(error))
-        return read_measurement(text, self.source.metric)
+        return saved.read_measurement(text, self.source.metric)
 
 
 def check_evaluate(evaluate: Evaluate) -> None:
@@ -199,7 +179,7 @@ def check_evaluate(evaluate: Evaluate) -> None:
 
 
 def _explain(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:TAIL].encode(errors="replace").decode()
+    return f"{type(error).__name__}: {error}"[: saved.TAIL].encode(errors="replace").decode()
 
 
 def _as_number(value: object) -> float:
@@ -222,13 +202,13 @@ class _SavedBench(_Bench):
     """Evaluates by a saved evaluation, in the evaluator's process."""
 
     def __init__(self, opening: OpenEvaluation) -> None:
-        source = load_evaluation(opening.digest)
+        source = saved.load_evaluation(opening.digest)
         super().__init__(source, parallel=opening.parallel, run=opening.run, guards=opening.guards)
         self._start = opening.start
-        self._words = ItemWords((*source.items, *source.sealed))
+        self._words = saved.ItemWords((*source.items, *source.sealed))
         self._evaluator = _open_evaluator(source, opening)
         self.level = self._evaluator.level
-        reach = self._evaluator.reach_of(opening.start) if opening.probe else Reach()
+        reach = self._evaluator.reach_of(opening.start) if opening.probe else saved.Reach()
         self.opened = EvaluationOpened(level=self.level, reach=reach)
         self.methods: Mapping[str, Method] = {"measure": (Evaluation, self._answer)}
 
@@ -247,7 +227,7 @@ class _SavedBench(_Bench):
 def _open_evaluator(
     source: EvaluationSource, opening: OpenEvaluation
 ) -> FunctionEvaluator | CommandEvaluator:
-    if function_of(source.evaluate):
+    if saved.function_of(source.evaluate):
         sandbox = open_sandbox(unsafe=opening.unsafe, workers=opening.parallel)
         return FunctionEvaluator(sandbox, source)
     if sys.platform != "linux":
@@ -262,26 +242,28 @@ def _open_evaluator(
 
 class _OpenSession(NamedTuple):
     hints: str
-    session: Session
+    session: base.Session
     stack: AsyncExitStack
 
 
 class FunctionEvaluator:
     """A function in one jail of the sandbox, the artifact's Python in another; both forked for every evaluation."""
 
-    def __init__(self, sandbox: Sandbox, source: EvaluationSource) -> None:
+    def __init__(self, sandbox: base.Sandbox, source: EvaluationSource) -> None:
         self._sandbox, self._source = sandbox, source
         self.level: str = sandbox.level
-        self._limits = RunLimits(
-            seconds=source.limits.seconds, memory=source.limits.memory_mb << 20, output=MAX_OUTPUT
+        self._limits = base.RunLimits(
+            seconds=source.limits.seconds,
+            memory=source.limits.memory_mb << 20,
+            output=saved.MAX_OUTPUT,
         )
         self._evaluator = _python_texts(
             {path: body.decode("utf-8", "replace") for path, body in source.files.items()}
         )
-        self._sessions: dict[tuple[int, ProgramRole], _OpenSession] = {}
+        self._sessions: dict[tuple[int, base.ProgramRole], _OpenSession] = {}
 
     async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
-        function = function_of(self._source.evaluate)
+        function = saved.function_of(self._source.evaluate)
         assert function is not None
         request = {
             "evaluator": self._evaluator,
@@ -298,19 +280,19 @@ class FunctionEvaluator:
         async with asyncio.timeout(self._source.limits.seconds):
             if artifact is None:
                 return _read_runs(await evaluator.run(stdin), None, self._source.metric)
-            runs = await run_jointly(evaluator, stdin, artifact, json.dumps(python).encode())
+            runs = await base.run_jointly(evaluator, stdin, artifact, json.dumps(python).encode())
             return _read_runs(*runs, self._source.metric)
 
-    def reach_of(self, _: Files) -> Reach:
+    def reach_of(self, _: Files) -> saved.Reach:
         """The sandbox starts no program and shows no file: only Python could be run beside the function."""
-        return Reach(languages=["Python"])
+        return saved.Reach(languages=["Python"])
 
     async def close(self) -> None:
         for opened in self._sessions.values():
             await opened.stack.aclose()
         await self._sandbox.close()
 
-    async def _session(self, slot: int, role: ProgramRole, files: Files) -> Session:
+    async def _session(self, slot: int, role: base.ProgramRole, files: Files) -> base.Session:
         """A process that has imported what these files import; most artifacts of a run import the same."""
         # A program of comments: the modules to load before the jail closes, for sources on standard input.
         names = sorted({name for text in files.values() for name in imported_modules(text)})
@@ -331,20 +313,22 @@ def _python_texts(files: Files) -> Files:
     return {path: text for path, text in files.items() if path.endswith(".py")}
 
 
-def _read_runs(evaluator: ProgramRun, artifact: ProgramRun | None, metric: str) -> Measurement:
+def _read_runs(
+    evaluator: base.ProgramRun, artifact: base.ProgramRun | None, metric: str
+) -> Measurement:
     ends = {run.end_reason for run in (evaluator, artifact) if run is not None}
     try:
         report: dict[str, str] = json.loads(evaluator.stdout)
     except ValueError:
         report = {}
     # The end of what both printed, the artifact first, and of the traceback.
-    printed = [artifact.stdout[-TAIL:], artifact.stderr] if artifact else []
+    printed = [artifact.stdout[-saved.TAIL :], artifact.stderr] if artifact else []
     texts = [each.decode(errors="replace") for each in (*printed, evaluator.stderr)]
-    tail = "\n".join(filter(None, (*texts, report.get("trace", ""))))[-TAIL:]
+    tail = "\n".join(filter(None, (*texts, report.get("trace", ""))))[-saved.TAIL :]
     error, exited = report.get("error", ""), evaluator.end_reason == "exit"
     cut = ends & {"broken", "cpu", "wall", "memory"}
     if exited and evaluator.status == SCORED and report and not cut:
-        return read_measurement(report["value"], metric, tail)
+        return saved.read_measurement(report["value"], metric, tail)
     detail = ""
     if "broken" in ends:
         outcome = EvaluationOutcome.EVALUATOR_ERROR
@@ -354,7 +338,7 @@ def _read_runs(evaluator: ProgramRun, artifact: ProgramRun | None, metric: str) 
     elif "memory" in ends or error.startswith("MemoryError"):
         outcome = EvaluationOutcome.MEMORY
     elif "output" in ends:
-        return too_much_printed(tail)
+        return saved.too_much_printed(tail)
     elif exited and evaluator.status in (RAISED, DISCONNECTED):
         outcome, detail = EvaluationOutcome.FAILED, error
     elif exited and report:

@@ -10,43 +10,20 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.artifacts.artifact import (
-    MAX_ARTIFACT,
-    MAX_FILE,
-    Files,
-    fingerprint,
-    normal_form,
-    with_changes,
-)
-from autoreason.artifacts.proposals import (
-    Edit,
-    Knob,
-    Observation,
-    ProposalError,
-    TuningQuery,
-    apply_edits,
-    find_knobs,
-    read_proposal,
-    set_knobs,
-)
+from autoreason.artifacts import artifact, proposals
 from autoreason.artifacts.research_history import (
-    ProposalSource,
     TrialDecided,
     name_trial,
     show_effect,
 )
 from autoreason.artifacts.research_task import ResearchTask, broken_constraint, research_of
 from autoreason.exchange import GuidanceQuery, Message, Outcome, Reply
-from autoreason.jobs.context import JobContext, draw, follow_up, repeat_request
+from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.keys import sub_key, try_key
 from autoreason.report.numbers import count, shorten
 
 Tried = Callable[[str], str | None]
 """What became of an artifact with a fingerprint; None where it is new."""
-_TUNED = 3
-"""Every so many proposals one is the optimiser's, where constants are marked."""
-_TUNING_TRIES = 3
-_MAX_OBSERVATIONS = 200
 _RECENT = 20
 _MAX_LEDGER = 24_000
 """Characters."""
@@ -95,7 +72,7 @@ class ResearchContext(JobContext):
 
 
 def refusal(
-    before: Files, after: Files, tried: Tried, constraints: Iterable[str] = ()
+    before: artifact.Files, after: artifact.Files, tried: Tried, constraints: Iterable[str] = ()
 ) -> str | None:
     """Why a change is not measured, in words; None where it is.
 
@@ -103,17 +80,17 @@ def refusal(
     """
     sizes = {path: len(text.encode(errors="replace")) for path, text in after.items()}
     for path, size in sizes.items():
-        if size > MAX_FILE:
-            return f"{path} is over {MAX_FILE // 1000} kB"
-    if sum(sizes.values()) > MAX_ARTIFACT:
-        return f"the artifact is over {MAX_ARTIFACT // 1_000_000} MB"
+        if size > artifact.MAX_FILE:
+            return f"{path} is over {artifact.MAX_FILE // 1000} kB"
+    if sum(sizes.values()) > artifact.MAX_ARTIFACT:
+        return f"the artifact is over {artifact.MAX_ARTIFACT // 1_000_000} MB"
     if broken := broken_constraint(constraints, after):
         return broken
     if before == after:
         return "it changes nothing"
-    mark = fingerprint(after)
-    if mark == fingerprint(before):
-        if normal_form(before) == normal_form(after):
+    mark = artifact.fingerprint(after)
+    if mark == artifact.fingerprint(before):
+        if artifact.normal_form(before) == artifact.normal_form(after):
             return "it changes only comments or formatting"
         return "it changes only a seed, which is not an improvement but a draw"
     earlier = tried(mark)
@@ -124,7 +101,7 @@ class View(NamedTuple):
     """What a proposal is made from: what was known when it began."""
 
     number: int
-    files: Files
+    files: artifact.Files
     ledger: Sequence[TrialDecided]
     tried: Tried
     summary: str
@@ -134,11 +111,10 @@ class View(NamedTuple):
 class MadeProposal(Struct, frozen=True, kw_only=True):
     """A proposal as an artifact to be measured, or the reason why it is not."""
 
-    by: ProposalSource = "model"
     hypothesis: str = ""
     expected: str = ""
-    edits: tuple[Edit, ...] = ()
-    files: Files | None = None
+    edits: tuple[proposals.Edit, ...] = ()
+    files: artifact.Files | None = None
     """The whole artifact after it; None where it is refused."""
     reason: str = ""
 
@@ -152,8 +128,6 @@ class Proposer:
         """Ask for a change; a reply that cannot be read or applied is sent back once with the reason."""
         key = f"trial/{view.number}"
         guidance = await self._context.ask(GuidanceQuery(key=sub_key(key, "guidance")))
-        if view.number % _TUNED == 0 and not guidance and (tuned := await self._tune(view)):
-            return tuned
         ledger = ledger_text(view.ledger)
         prompt = self._context.prompt(
             "proposer",
@@ -174,45 +148,12 @@ class Proposer:
         if fault:
             again = try_key(sub_key(key, "proposer"), 1)
             if reply.outcome is Outcome.OK:
-                request = follow_up(
-                    request, again, reply.text, self._context.prompts.render("fix", fault=fault)
-                )
+                prompt = self._context.prompts.render("fix", fault=fault)
+                request = follow_up(request, again, reply.text, prompt)
             else:
                 request = repeat_request(request, again, longer=reply.needs_room)
             made, fault = self._read(await self._context.ask(request), view)
         return replace(made, reason=fault) if fault else made
-
-    async def _tune(self, view: View) -> MadeProposal | None:
-        """Other values of marked constants, from the optimiser; None where it has none that are new."""
-        knobs = tuple(find_knobs(view.files))
-        if not knobs:
-            return None
-        higher = self._research.better == "higher"
-        observations = observe(knobs, self._research.files, view.ledger, higher=higher)
-        seed = draw(self._context.settings.seed, f"tuning/{view.number}").getrandbits(31)
-        for attempt in range(_TUNING_TRIES):
-            query = TuningQuery(
-                key=f"trial/{view.number}/tuning/{attempt}",
-                knobs=knobs,
-                observations=observations,
-                seed=seed + attempt,
-            )
-            values = await self._context.ask(query)
-            if not values:
-                return None
-            made = MadeProposal(
-                by="optimiser",
-                hypothesis=", ".join(
-                    f"{knob.name} {knob.value} -> {value}"
-                    for knob, value in zip(knobs, values, strict=True)
-                    if knob.value != value
-                ),
-                edits=set_knobs(view.files, values),
-            )
-            made = self._apply(made, view.files, view.tried)
-            if made.files is not None:
-                return made
-        return None
 
     def _read(self, reply: Reply, view: View) -> tuple[MadeProposal, str]:
         """The proposal in a reply, and what is wrong with its form."""
@@ -220,21 +161,22 @@ class Proposer:
         if reply.outcome is not Outcome.OK:
             return made, _NO_REPLY.get(reply.outcome, f"there was no reply ({reply.outcome})")
         try:
-            made = replace(made, **read_proposal(reply.text, view.files)._asdict())
+            made = replace(made, **proposals.read_proposal(reply.text, view.files)._asdict())
             return self._apply(made, view.files, view.tried), ""
-        except ProposalError as error:
+        except proposals.ProposalError as error:
             return made, str(error)
 
-    def _apply(self, made: MadeProposal, files: Files, tried: Tried) -> MadeProposal:
-        after = apply_edits(files, made.edits, self._research.artifact)
+    def _apply(self, made: MadeProposal, files: artifact.Files, tried: Tried) -> MadeProposal:
+        after = proposals.apply_edits(files, made.edits, self._research.artifact)
         reason = refusal(files, after, tried, self._research.constraints)
         return replace(made, files=None if reason else after, reason=reason or "")
 
-    def apply_again(self, made: MadeProposal, files: Files) -> MadeProposal:
+    def apply_again(self, made: MadeProposal, files: artifact.Files) -> MadeProposal:
         """The same change to another incumbent; as it was where it does not apply there."""
         try:
-            return self._apply(made, files, {fingerprint(files): "it is the incumbent"}.get)
-        except ProposalError:
+            tried = {artifact.fingerprint(files): "it is the incumbent"}
+            return self._apply(made, files, tried.get)
+        except proposals.ProposalError:
             return made
 
 
@@ -269,22 +211,3 @@ def _entry(trial: TrialDecided, *, tail: bool) -> str:
         output = trial.tail.strip()[-_MAX_TAIL:].splitlines()
         lines += ["  output:", *(f"  | {line}" for line in output)]
     return "\n".join(lines)
-
-
-def observe(
-    knobs: Sequence[Knob], start: Files, trials: Iterable[TrialDecided], *, higher: bool
-) -> tuple[Observation, ...]:
-    """What the trials so far say of these knobs, by a model or by the optimiser."""
-    spaces = [knob.space for knob in knobs]
-    artifacts = {0: start}
-    found = []
-    for trial in trials:
-        files = with_changes(artifacts[trial.incumbent], trial.changes)
-        if trial.status == "kept":
-            artifacts[trial.number] = files
-        theirs = find_knobs(files) if trial.values else []
-        if trial.values and [knob.space for knob in theirs] == spaces:
-            score = sum(trial.values) / len(trial.values)
-            values = tuple(knob.value for knob in theirs)
-            found.append(Observation(values, score if higher else -score))
-    return tuple(found[-_MAX_OBSERVATIONS:])

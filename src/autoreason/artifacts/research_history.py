@@ -6,18 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from math import floor, inf, isfinite, log10
 from statistics import mean
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 from msgspec import field
 
-from autoreason.artifacts.acceptance import (
-    CorrectedEffects,
-    Effect,
-    EndResult,
-    correct_effects,
-    end_test,
-    measure_noise,
-)
+from autoreason.artifacts import acceptance
 from autoreason.artifacts.artifact import (
     Changes,
     Files,
@@ -31,10 +24,8 @@ from autoreason.job_types import Research
 from autoreason.report.numbers import count, duration, shorten
 from autoreason.story import Story
 
-Kind = TypeVar("Kind")
 TrialStatus = Literal["kept", "dropped", "refused", "failed", "guarded"]
 """`refused` by code before an evaluation; `failed` without a value; `guarded` by a guard, whatever the metric said."""
-ProposalSource = Literal["model", "optimiser"]
 NORMAL = 1.96
 """Standard errors to each side of a mean that its interval of 95 % reaches."""
 _MAX_DIGITS = 12
@@ -64,7 +55,7 @@ def show_gain(value: float, low: float, high: float) -> str:
     return f"{signed(value, reach)} ({figure(low, reach)} to {figure(high, reach)})"
 
 
-def show_effect(found: Effect) -> str:
+def show_effect(found: acceptance.Effect) -> str:
     """An effect with its interval of 95 %."""
     reach = NORMAL * found.error
     return show_gain(found.value, found.value - reach, found.value + reach)
@@ -116,7 +107,6 @@ class TrialDecided(Event, frozen=True, kw_only=True):
     """From 1."""
     incumbent: int
     """The trial whose artifact it was measured against; 0 is the start."""
-    by: ProposalSource
     hypothesis: str = ""
     expected: str = ""
     """The effect that the proposer expected, in its words."""
@@ -130,7 +120,7 @@ class TrialDecided(Event, frozen=True, kw_only=True):
     """Which of the incumbent's evaluations each shares seed and items with."""
     record: dict[int, float] = field(default_factory=dict)
     """The incumbent's evaluations that it was compared with, by number, as the evaluator returned them."""
-    effect: Effect | None = None
+    effect: acceptance.Effect | None = None
     """Against the incumbent; None where there was no value."""
     evaluations: int = 0
     """Values it took, the incumbent's included."""
@@ -277,9 +267,9 @@ class ResearchHistory:
         """The run whose result is the start; empty where this is not a fork."""
         self.trials = story.of(TrialDecided)
         """In the order in which they were decided."""
-        self.noise = _last(story.of(NoiseMeasured))
-        self.playoff = _last(story.of(FinalistsMeasured))
-        self.end = _last(story.of(EndTested))
+        self.noise = next(reversed(story.of(NoiseMeasured)), None)
+        self.playoff = next(reversed(story.of(FinalistsMeasured)), None)
+        self.end = next(reversed(story.of(EndTested)), None)
 
     @cached_property
     def kept(self) -> list[TrialDecided]:
@@ -317,10 +307,10 @@ class ResearchHistory:
             # An incumbent's record begins with the evaluations it was kept with.
             record = tuple(self.values_of(number).values())
             values[number] = max(values[number], record, key=len)
-        return measure_noise(values.values()).spread
+        return acceptance.measure_noise(values.values()).spread
 
     @cached_property
-    def end_result(self) -> EndResult | None:
+    def end_result(self) -> acceptance.EndResult | None:
         """The end test over the pairs that have both numbers; None where there is none, or the result failed."""
         if self.end is None or None in self.end.result:
             return None
@@ -333,7 +323,7 @@ class ResearchHistory:
         if not pairs:
             return None
         result, start, items = zip(*pairs, strict=True)
-        return end_test(result, start, self.spread, items if any(items) else ())
+        return acceptance.end_test(result, start, self.spread, items if any(items) else ())
 
     @property
     def claimed(self) -> bool:
@@ -347,12 +337,12 @@ class ResearchHistory:
         return not found.deterministic or not research.items or bool(research.sealed)
 
     @cached_property
-    def corrected(self) -> CorrectedEffects | None:
+    def corrected(self) -> acceptance.CorrectedEffects | None:
         """What the kept changes that led to the result are worth; None where no end test says so."""
         effects = [trial.effect for trial in self.delivered.trials if trial.effect]
         if self.end_result is None or len(effects) < len(self.delivered.trials):
             return None
-        return correct_effects(effects, self.end_result.gain)
+        return acceptance.correct_effects(effects, self.end_result.gain)
 
     @property
     def idle(self) -> int | None:
@@ -373,10 +363,6 @@ class ResearchHistory:
         start = self.values_of(0).values() or self.noise.values
         # Rounded once each: equal numbers differ by nothing.
         return self.research.sign * (mean(seen) - mean(start))
-
-
-def _last(events: list[Kind]) -> Kind | None:
-    return events[-1] if events else None
 
 
 class ResearchProgress:

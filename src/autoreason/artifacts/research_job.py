@@ -8,30 +8,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from autoreason.artifacts import artifact, artifact_search, research_history
 from autoreason.artifacts.acceptance import Known, budget_plan, finalists, keep_rule
-from autoreason.artifacts.artifact import (
-    EvaluationOutcome,
-    EvaluationQuery,
-    Files,
-    Measurement,
-    OrderQuery,
-)
-from autoreason.artifacts.artifact_search import (
-    ArtifactSearch,
-    Contender,
-    Measurer,
-    SearchState,
-    in_order,
-)
 from autoreason.artifacts.proposer import ResearchContext
-from autoreason.artifacts.research_history import (
-    EndTested,
-    FinalistsMeasured,
-    NoiseMeasured,
-    ResearchHistory,
-    SearchCut,
-    name_trial,
-)
 from autoreason.artifacts.research_task import broken_guard, research_of, value_within
 from autoreason.errors import InvalidInput, UnusableStart
 from autoreason.events import JobFinished
@@ -65,25 +44,24 @@ class ResearchJob(Job):
         self._research = research = self.context.research
         self._terms = self.settings.job_as(Research)
         self._plan = budget_plan(self._terms)
-        self._measurer = Measurer(self.context, research)
-        self._search = ArtifactSearch(self.context, self._terms, self._measurer)
+        self._measurer = artifact_search.Measurer(self.context, research)
+        self._search = artifact_search.ArtifactSearch(self.context, self._terms, self._measurer)
 
     @classmethod
     def sample_answer(cls, task: Task, query: Query[Any]) -> Any:
         """An evaluation that is short of the target and breaks no guard."""
         research = research_of(task)
-        if isinstance(query, EvaluationQuery) and research:
+        if isinstance(query, artifact.EvaluationQuery) and research:
             metrics = {name: value_within(each) for name, each in research.guard.items()}
             value = 0.0 if research.target is None else research.target - research.sign
-            return Measurement(outcome=EvaluationOutcome.OK, value=value, metrics=metrics)
-        return 0 if isinstance(query, OrderQuery) else super().sample_answer(task, query)
+            outcome = artifact.EvaluationOutcome.OK
+            return artifact.Measurement(outcome=outcome, value=value, metrics=metrics)
+        return 0 if isinstance(query, artifact.OrderQuery) else super().sample_answer(task, query)
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
         if research_of(task) is None:
-            raise InvalidInput(
-                f"{settings.job.name} needs an artifact and an evaluator; use `autoreason research`"
-            )
+            raise InvalidInput(f"{settings.job.name} needs an artifact; use `autoreason research`")
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
@@ -120,34 +98,35 @@ class ResearchJob(Job):
 
     async def conclude(self, reason: str) -> JobFinished | None:
         """The end test of what was kept until a limit or a stop; None where nothing was, and so nothing is opened."""
-        if not ResearchHistory(self.story).kept:
+        if not research_history.ResearchHistory(self.story).kept:
             return None
-        self.emit(SearchCut(reason=reason))
+        self.emit(research_history.SearchCut(reason=reason))
         return await self._end(reason)
 
     async def _end(self, reason: str) -> JobFinished:
         """Playoff and end test; they need the record alone, so that it does not matter what ended the search."""
-        history = ResearchHistory(self.story)
+        history = research_history.ResearchHistory(self.story)
         trial = await self._choose(history)
         if trial:
             await self._test(trial, history.files_of(trial))
-        return self.finish(reason, origin=name_trial(trial))
+        return self.finish(reason, origin=research_history.name_trial(trial))
 
     def accept(self, reason: str) -> JobFinished | None:
         """End with the incumbent as it is: nothing is tested, so nothing is claimed."""
-        trial = ResearchHistory(self.story).result
+        trial = research_history.ResearchHistory(self.story).result
         if not trial:
             return None
         finished = JobFinished(status="accepted", reason=reason, origin=f"trial {trial}")
         self.emit(finished)
         return finished
 
-    async def _measure_start(self) -> SearchState:
-        start = Contender(0, self._research.files)
+    async def _measure_start(self) -> artifact_search.SearchState:
+        start = artifact_search.Contender(0, self._research.files)
         floor = self._plan.floor
         rule = keep_rule(self._terms.rule, self._research)
         numbers = start.numbers(max(floor, rule.incumbent_most))[:floor]
-        measured = await in_order(self._measurer.measure_incumbent(start, each) for each in numbers)
+        work = (self._measurer.measure_incumbent(start, each) for each in numbers)
+        measured = await artifact_search.in_order(work)
         values = self._measurer.values(dict(zip(numbers, measured, strict=True)))
         for each in measured:
             if self._measurer.value(each) is None:
@@ -158,16 +137,14 @@ class ResearchJob(Job):
                     f"{f': {each.detail}' if each.detail else ''}); correct it{see}"
                 )
         if broken := broken_guard(self._research.guard, measured):
-            raise UnusableStart(
-                f"the artifact as it is breaks a guard: {broken}; change one of them"
-            )
+            raise UnusableStart(f"the artifact itself breaks a guard: {broken}; change one of them")
         start.charged.update(numbers)
         known = Known(incumbent=numbers)
         if self._research.timed:
             # The incumbent is timed anew in every race, so what its first evaluations show of the noise counts here.
             known = replace(known, others=known.others.with_values(values.values()))
         self.emit(
-            NoiseMeasured(
+            research_history.NoiseMeasured(
                 values=tuple(each.value or 0.0 for each in measured),
                 spread=known.noise(values).spread,
                 seconds=fmean(each.seconds for each in measured),
@@ -175,9 +152,9 @@ class ResearchJob(Job):
                 drawn=self._research.draws_items,
             )
         )
-        return SearchState(start, len(numbers), known)
+        return artifact_search.SearchState(start, len(numbers), known)
 
-    async def _choose(self, history: ResearchHistory) -> int:
+    async def _choose(self, history: research_history.ResearchHistory) -> int:
         """The trial that was kept last; after a long search the best of four, on fresh evaluations."""
         kept = [trial.number for trial in history.kept]
         if not kept:
@@ -201,7 +178,7 @@ class ResearchJob(Job):
 
         best = max(range(len(chosen)), key=rank)
         self.emit(
-            FinalistsMeasured(
+            research_history.FinalistsMeasured(
                 trials=chosen,
                 means=means,
                 evaluations=times,
@@ -211,7 +188,7 @@ class ResearchJob(Job):
         )
         return chosen[best]
 
-    async def _test(self, trial: int, result: Files) -> None:
+    async def _test(self, trial: int, result: artifact.Files) -> None:
         """Measure the result and the start on evaluations that decided nothing."""
         sealed, times = self._research.sealed, self._plan.end
         groups = split_sealed(sealed, times, self.settings.seed) if sealed else ()
@@ -222,7 +199,7 @@ class ResearchJob(Job):
         values = [tuple(each.value for each in found) for found in measured]
         opened = max(each.opened for found in measured for each in found)
         self.emit(
-            EndTested(
+            research_history.EndTested(
                 trial=trial,
                 result=values[0],
                 start=values[1],

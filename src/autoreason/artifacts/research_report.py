@@ -16,7 +16,6 @@ from autoreason.artifacts.research_history import (
     EndTested,
     FinalistsMeasured,
     NoiseMeasured,
-    ProposalSource,
     ResearchHistory,
     TrialDecided,
     TrialStatus,
@@ -28,18 +27,7 @@ from autoreason.artifacts.research_history import (
 )
 from autoreason.artifacts.research_task import Better
 from autoreason.events import FINISHED
-from autoreason.report.charts import (
-    Chart,
-    Interval,
-    Lines,
-    Point,
-    Series,
-    Verdict,
-    colours,
-    interval_chart,
-    line_chart,
-    steps,
-)
+from autoreason.report import charts
 from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, figures, words
@@ -60,7 +48,6 @@ class TrialRow(Struct, frozen=True, kw_only=True):
     number: int
     incumbent: int
     """The trial it was measured against; 0 is the start."""
-    by: ProposalSource
     status: TrialStatus
     reason: str
     hypothesis: str
@@ -174,8 +161,8 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
             sections.append(Section("Kept changes", tables=[table]))
         return sections
 
-    def _end_chart(self, found: EndResult) -> Chart:
-        verdict: Verdict = "good" if self.claimed else "bad" if found.worse else ""
+    def _end_chart(self, found: EndResult) -> charts.Chart:
+        verdict: charts.Verdict = "good" if self.claimed else "bad" if found.worse else ""
         gain = show_gain(found.gain, found.low, found.high)
         said = {"good": "a gain is shown", "bad": "worse than the start", "": "no gain is shown"}
         if found.deterministic:
@@ -184,9 +171,9 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
         estimate = Estimate(found.gain, found.low, found.high, n=found.n)
         means = ", ".join(f"{name} {figure(mean)}" for name, mean in _end_means(self.end).items())
         fall = f"a fall in {self.metric} counts as a gain; " if self.better == "lower" else ""
-        return interval_chart(
+        return charts.interval_chart(
             "Result against start",
-            [Interval(f"result, on {place}", estimate, f"{gain}: {said[verdict]}", verdict)],
+            [charts.Interval(f"result, on {place}", estimate, f"{gain}: {said[verdict]}", verdict)],
             sides=("the start is ahead", "the result is ahead"),
             middle=0.0,
             scale=None,
@@ -226,9 +213,8 @@ def research_report(story: Story) -> ResearchReport:
     corrected, used = history.corrected, history.delivered.trials
     effects = corrected.effects if corrected else (None,) * len(used)
     shrunken = {trial.number: each for trial, each in zip(used, effects, strict=True)}
-    ending = (
-        "" if story.status in FINISHED else f"{ENDINGS[story.status]}: {story.reason}".rstrip(": ")
-    )
+    ended = f"{ENDINGS[story.status]}: {story.reason}".rstrip(": ")
+    ending = "" if story.status in FINISHED else ended
     claim = _Claim(history)
     same = set(TrialRow.__struct_fields__) & set(TrialDecided.__struct_fields__)
     return ResearchReport(
@@ -474,7 +460,7 @@ def _reach(spread: float, evaluations: int) -> float:
     return NORMAL * spread / sqrt(evaluations)
 
 
-def _search_chart(report: ResearchReport, noise: NoiseMeasured) -> Chart:
+def _search_chart(report: ResearchReport, noise: NoiseMeasured) -> charts.Chart:
     """The incumbent's mean with its interval, step by step, and candidates that were not kept."""
     at = len(noise.values)
     line = [_Mark(at, mean_of(noise.values), _reach(noise.spread, at))]
@@ -485,21 +471,22 @@ def _search_chart(report: ResearchReport, noise: NoiseMeasured) -> Chart:
             mark = _Mark(at, trial.mean, _reach(noise.spread, trial.effect.evaluations))
             (line if trial.status == "kept" else others).append(mark)
     last = max(at, report.evaluations) + 1
-    kept = steps([Point(mark.at, mark.mean, mark.about) for mark in line], last)
+    kept = charts.steps([charts.Point(mark.at, mark.mean, mark.about) for mark in line], last)
     for mark in line:
         ends = mark.mean - mark.reach, mark.mean + mark.reach
-        kept += [None, *(Point(mark.at, end) for end in ends)]
-    left = [each for mark in others for each in (Point(mark.at, mark.mean, mark.about), None)]
-    shades = colours(_SERIES)
+        kept += [None, *(charts.Point(mark.at, end) for end in ends)]
+    left = [p for mark in others for p in (charts.Point(mark.at, mark.mean, mark.about), None)]
+    shades = charts.colours(_SERIES)
     series = [
-        Series(name, shades[name], each) for name, each in zip(_SERIES, (kept, left), strict=True)
+        charts.Series(name, shades[name], each)
+        for name, each in zip(_SERIES, (kept, left), strict=True)
     ]
     heights = [point.y for found in (kept, left) for point in found if point]
     show = partial(figure, reach=max(heights) - min(heights))
     heading = f"{report.metric} ({report.better} is better)"
     # The name of a metric may be longer than the axis.
-    axes = Lines(series, "evaluations", show=show, x_range=(0, last), heading=heading)
-    return line_chart(
+    axes = charts.Lines(series, "evaluations", show=show, x_range=(0, last), heading=heading)
+    return charts.line_chart(
         "What was kept, step by step",
         _trial_table(report.trials, noise.spread),
         axes,

@@ -32,7 +32,6 @@ from autoreason.artifacts.artifact import (
     path_fault,
     read_bytes,
 )
-from autoreason.artifacts.proposals import check_knobs
 from autoreason.errors import InvalidInput, plainly
 from autoreason.exchange import Query
 from autoreason.fields import check_known
@@ -95,7 +94,7 @@ class TaskTerms(Struct, frozen=True, kw_only=True):
     target: float | None = None
     """The run ends when the incumbent's mean reaches it."""
     judge: str = ""
-    """What blind judges are asked to prefer where the metric cannot tell; empty is no judges."""
+    """What blind judges are asked to prefer where the metric cannot decide; empty where none are asked."""
 
 
 class ResearchTask(Work, TaskTerms, frozen=True, kw_only=True, tag_field="type", tag=True):
@@ -249,12 +248,6 @@ def read_research_task(
         raise InvalidInput(f"{name}: {error}") from None
 
 
-def read_evaluator(evaluate: str, folder: Path) -> EvaluationSource:
-    """A command or a function alone, with the files of the folder that it names."""
-    reading = _Reading(TaskKeys(evaluate=evaluate), folder)
-    return EvaluationSource(evaluate=evaluate, files=reading.contents(reading.evaluator_files()))
-
-
 def _convert(raw: dict[str, Any]) -> TaskKeys:
     raw = {key: value for key, value in raw.items() if value is not None}
     # Lists may be one text.
@@ -298,12 +291,11 @@ class _Reading:
         check_constraints(keys.constraints, files)
         items, sealed = self._items("items"), self._items("sealed")
         self._check_items(items, sealed)
-        timed = keys.timed
-        notes = [note for note in (check_knobs(files),) if note]
+        timed, notes = keys.timed, tuple[str, ...]()
         if timed is None and (timed := bool(_TIMES.fullmatch(keys.metric))):
-            notes.append(
+            notes = (
                 f"{keys.metric} reads as a time, so evaluations are made one at a time, in turn with the "
-                "incumbent's; say `timed: false` if it is not one"
+                "incumbent's; say `timed: false` if it is not one",
             )
         contents = self.contents([*evaluator, *needs])
         shown = (contents[name].decode(errors="replace") for name in evaluator)
@@ -325,7 +317,7 @@ class _Reading:
             mounts=self._mounts(),
             folder=str(self.folder),
         )
-        return ResearchFile(check_task(Task(brief=brief, work=work)), source, tuple(notes))
+        return ResearchFile(check_task(Task(brief=brief, work=work)), source, notes)
 
     def evaluator_files(self) -> list[str]:
         """The files in the task's folder that `evaluate` names."""
@@ -447,11 +439,13 @@ def read_metric(
     evaluate: str, better: Better, role: MetricRole
 ) -> tuple[TextMetric, EvaluationSource]:
     """The metric that a command or function of the current folder is, and what is saved of it."""
+    reading = _Reading(TaskKeys(evaluate=evaluate), Path().resolve())
     try:
-        source = read_evaluator(evaluate, Path().resolve())
+        files = reading.contents(reading.evaluator_files())
     except InvalidInput as error:
         text = str(error).replace("`evaluate`", "`metric`")
         # There is no task file, so paths are those of the current folder.
         raise InvalidInput(text.replace("the task's folder", "the current folder")) from None
+    source = EvaluationSource(evaluate=evaluate, files=files)
     digest = digest_of(source)
     return TextMetric(evaluate=evaluate, evaluation=digest, better=better, role=role), source

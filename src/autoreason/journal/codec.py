@@ -68,7 +68,8 @@ class SharedTexts:
             self.forget()
 
     def fill(self, run: str, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        wanted = {digest for row in rows for value in row for digest in digests_in(value)}
+        texts = (value for row in rows for value in row if isinstance(value, str))
+        wanted = {digest for text in texts for digest in text.split(_MARK)[1::2]}
         if not wanted:
             return rows
         found = dict(self.execute(sql.TEXTS, (run, sql.as_list(wanted))))
@@ -78,11 +79,6 @@ class SharedTexts:
 def digest_of(text: str) -> str:
     """The name under which a text is stored."""
     return blake2b(text.encode(), digest_size=12).hexdigest()
-
-
-def digests_in(stored: Any) -> Sequence[str]:
-    """Those of the texts that a stored value refers to."""
-    return stored.split(_MARK)[1::2] if isinstance(stored, str) and _MARK in stored else ()
 
 
 def _filled(stored: Any, texts: dict[str, str]) -> Any:
@@ -222,7 +218,8 @@ def write_text(text: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         raise InvalidInput(f"{text!r} is not UTF-8 text; type it again") from None
-    return escape(text)
+    # PostgreSQL cannot store it.
+    return text.replace("\x00", "")
 
 
 def event_row(run: str, seq: int, event: AnyEvent) -> tuple[Any, ...]:
@@ -317,22 +314,6 @@ def answer_row(run: str, query: Query[Any], answer: Any) -> tuple[Any, ...]:
     )
 
 
-def read_answer(kind: str, question: str, answer: str) -> RecordedAnswer:
-    return RecordedAnswer(kind, msgspec.json.decode(question), msgspec.json.decode(answer))
-
-
-def escape(text: str) -> str:
-    """A text without the character 0, which PostgreSQL cannot store; JSON never contains it."""
-    return text.replace("\x02", "\x022").replace("\x00", "\x020")
-
-
-def unescape(text: str) -> str:
-    return _ESCAPED.sub(lambda found: "\x00" if found[1] == "0" else "\x02", text)
-
-
-_ESCAPED = re.compile("\x02([02])")
-
-
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
@@ -354,7 +335,7 @@ def run_from(row: tuple[Any, ...], spent: Spent, live: frozenset[str]) -> RunRow
     run, title, status, created, updated, version, forked_from, has_cells = row
     return RunRow(
         id=run,
-        title=unescape(title),
+        title=title,
         status=status,
         created=datetime.fromisoformat(created),
         updated=datetime.fromisoformat(updated),

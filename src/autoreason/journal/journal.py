@@ -23,6 +23,7 @@ from time import monotonic
 from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import unquote
 
+import msgspec
 from msgspec.structs import replace
 
 from autoreason.errors import AutoreasonError, InvalidInput
@@ -30,32 +31,7 @@ from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
 from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, Role, Spent
 from autoreason.fields import check_type
 from autoreason.files import Place, ServerUrl, data_folder
-from autoreason.journal import codec, run_names, sql, writer
-from autoreason.journal.codec import (
-    Command,
-    CommandKind,
-    PendingRequest,
-    RecordedAnswer,
-    RecordedCall,
-    RecordedEvent,
-    RecordedTime,
-    ReplyText,
-    RunRow,
-    digest_of,
-    now,
-)
-from autoreason.journal.store import (
-    Change,
-    Commit,
-    Connection,
-    LockOwner,
-    Sleep,
-    Store,
-    closed_on_error,
-    damage_error,
-    journal_errors,
-    locked_error,
-)
+from autoreason.journal import codec, run_names, sql, store, writer
 from autoreason.journal.writer import LeaseTable, Writer
 from autoreason.settings import Settings
 from autoreason.story import Story, build_story
@@ -89,7 +65,7 @@ def locate(url: str | Path | ServerUrl | None) -> Place:
         raise InvalidInput(f"{given} names an unknown home folder; write the whole path") from None
 
 
-def open_store(place: Place) -> Store:
+def open_store(place: Place) -> store.Store:
     """The database at a place; nothing is opened yet."""
     if isinstance(place, Path):
         from autoreason.journal.sqlite import SqliteStore
@@ -101,7 +77,7 @@ def open_store(place: Place) -> Store:
 
 
 T = TypeVar("T")
-_ALL_COMMANDS: tuple[CommandKind, ...] = ("stop", "accept", "guide")
+_ALL_COMMANDS: tuple[codec.CommandKind, ...] = ("stop", "accept", "guide")
 _MAX_INTEGER = 2**63 - 1
 _FIRST_PAGE, _MAX_PAGE = 20, 5000
 """Runs that a list reads at once."""
@@ -139,10 +115,10 @@ class Journal:
     def open(cls, url: str | Place | None = None, *, create: bool) -> Self:
         """Open a journal by URL or path, or the default one; an absent one is empty unless created."""
         place = locate(url)
-        if create and not (store := open_store(place)).exists():
-            store.create()
+        if create and not (database := open_store(place)).exists():
+            database.create()
         journal = cls(place)
-        with closed_on_error(journal):
+        with store.closed_on_error(journal):
             if create:
                 journal._get_writer()
         return journal
@@ -191,7 +167,7 @@ class Journal:
         self, title: str, version: str, started: RunStarted, name: str | None = None
     ) -> str:
         """Add a new run under a free name or this one, together with its first event; returns the name."""
-        run, at = name or self.new_run_id(), now()
+        run, at = name or self.new_run_id(), codec.now()
         title = codec.write_text(title)
         known = (run, title, "running", at, at, version, started.forked_from)
         row = (*known, f"{title}\n{run}".casefold(), _uses(started.settings))
@@ -200,7 +176,7 @@ class Journal:
         self._last_seq[run] = 1
         return run
 
-    def find(self, name: str) -> RunRow:
+    def find(self, name: str) -> codec.RunRow:
         """The run named by a whole name, its beginning, its last words, `last` or `@2`; a cell only by its dot."""
         if self.has(name):
             return self.row(name)
@@ -208,17 +184,17 @@ class Journal:
         newest = self._read(sql.page_of_runs(*which), (run_names.age_of(name) or _MAX_INTEGER, 0))
         return self.row(run_names.match_name(name, [run for (run,) in newest]))
 
-    def row(self, run: str) -> RunRow:
+    def row(self, run: str) -> codec.RunRow:
         """One run as a list shows it."""
         live = frozenset({run}) if self.lock_owner(run) else frozenset()
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             (row,) = self._rows([run], live)
         return row
 
     def has(self, run: str) -> bool:
         return bool(self._read(sql.HAS_RUN, (run,)))
 
-    def cells(self, suite: str) -> list[RunRow]:
+    def cells(self, suite: str) -> list[codec.RunRow]:
         """The runs that are cells of a suite, the newest first."""
         return list(self.iter_runs(suite=suite))
 
@@ -242,7 +218,7 @@ class Journal:
 
     def _only_event(self, statement: str, run: str) -> AnyEvent | None:
         rows = self._read(statement, (run,), run)
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             events = [codec.read_event(payload) for (payload,) in rows]
         return events[0] if events else None
 
@@ -254,7 +230,7 @@ class Journal:
                 raise continued_error(run, later)
             # Before anything is deleted; none is locked anew while the suite is.
             for live in (cell.id for cell in cells if cell.live):
-                raise locked_error(live, self.lock_owner(live))
+                raise store.locked_error(live, self.lock_owner(live))
             for cell in cells:
                 self.delete_run(cell.id)
             self._get_writer().commit_now("", writer.delete_run(run))
@@ -265,7 +241,7 @@ class Journal:
 
     def runs(
         self, limit: int | None = 20, status: Status | None = None, *, cells: bool = False
-    ) -> list[RunRow]:
+    ) -> list[codec.RunRow]:
         """The newest runs first, all of them where `limit` is None; cells of suites only if asked for."""
         states = (status,) if status else ()
         return list(islice(self.iter_runs(states, cells=cells, page=limit), limit))
@@ -279,7 +255,7 @@ class Journal:
         cells: bool = False,
         suite: str | None = None,
         page: int | None = None,
-    ) -> Iterator[RunRow]:
+    ) -> Iterator[codec.RunRow]:
         """The newest runs first, or the cells of a suite; no more is read than is used, give or take a page.
 
         Of what is searched for, and of states, there may be others among them.
@@ -307,11 +283,11 @@ class Journal:
             seen.update(names)
             size, offset = min(2 * size, _MAX_PAGE), offset + size
 
-    def _rows(self, runs: Collection[str], live: frozenset[str]) -> Iterator[RunRow]:
+    def _rows(self, runs: Collection[str], live: frozenset[str]) -> Iterator[codec.RunRow]:
         """These runs, the newest first, a suite with what its cells have spent."""
         listed = (sql.as_list(runs),)
         rows, spent = self._read(sql.RUNS, listed), self._spent(sql.SPENT, listed)
-        with journal_errors(self._store):
+        with store.journal_errors(self._store):
             for row in rows:
                 found = codec.run_from(row, spent.get(row[0], Spent()), live)
                 if found.has_cells:
@@ -322,7 +298,7 @@ class Journal:
         self, statement: str, values: tuple[str], run: str | None = None
     ) -> dict[str, Spent]:
         rows = self._read(statement, values)
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             return {name: codec.spent_from(sums) for name, *sums in rows}
 
     def spent(self, run: str) -> Spent:
@@ -348,7 +324,7 @@ class Journal:
         """Lock a run for writing; `RunLocked` names the process that has it locked already."""
         commit_now = partial(self._get_writer().commit_now, "")
 
-        async def commit(change: Change[T]) -> T:
+        async def commit(change: store.Change[T]) -> T:
             return commit_now(change)
 
         async def wait(seconds: float) -> None:
@@ -364,7 +340,9 @@ class Journal:
 
     # The writer is opened first: where nothing can be written, its error says so better than the lock's.
     @asynccontextmanager
-    async def _locked(self, run: str, commit: Commit, wait: Sleep) -> AsyncIterator[None]:
+    async def _locked(
+        self, run: str, commit: store.Commit, wait: store.Sleep
+    ) -> AsyncIterator[None]:
         async with self._store.lock_run(run, commit, wait, self._read):
             # Another process may have gone on with it.
             self._last_seq.pop(run, None)
@@ -379,7 +357,7 @@ class Journal:
     def locked_runs(self) -> frozenset[str]:
         return self._store.locked_runs(self._read)
 
-    def lock_owner(self, run: str) -> LockOwner | None:
+    def lock_owner(self, run: str) -> store.LockOwner | None:
         run_names.check_name(run)
         return self._store.lock_owner(run, self._read)
 
@@ -401,15 +379,15 @@ class Journal:
             self._last_seq[run] = seq
         return seq
 
-    def events(self, run: str, after: int = 0) -> list[RecordedEvent]:
+    def events(self, run: str, after: int = 0) -> list[codec.RecordedEvent]:
         """The events of a run in order, those after a number."""
         return self._events(sql.EVENTS, run, after)
 
-    def _events(self, statement: str, run: str, after: int) -> list[RecordedEvent]:
+    def _events(self, statement: str, run: str, after: int) -> list[codec.RecordedEvent]:
         rows = self._read(statement, (run, after), run)
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             return [
-                RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload))
+                codec.RecordedEvent(seq, datetime.fromisoformat(at), codec.read_event(payload))
                 for seq, at, payload in rows
             ]
 
@@ -435,21 +413,21 @@ class Journal:
     def check_texts(self, run: str) -> None:
         """Refuse long texts of a run that are not what was written."""
         rows = self._read(sql.ALL_TEXTS, (run,), run)
-        if any(digest_of(text) != digest for digest, text in rows):
-            raise damage_error(self.place, "a text is not what was written", run)
+        if any(codec.digest_of(text) != digest for digest, text in rows):
+            raise store.damage_error(self.place, "a text is not what was written", run)
 
     # Requests and replies.
 
     def record_request(self, run: str, request: Request) -> None:
-        row = (run, request.key, request.role, request.model, now())
+        row = (run, request.key, request.role, request.model, codec.now())
         self._get_writer().send(run, writer.insert("asked", row))
 
-    def in_flight(self, run: str) -> list[PendingRequest]:
+    def in_flight(self, run: str) -> list[codec.PendingRequest]:
         """Requests without a reply: on their way, or abandoned by a process that was killed."""
         rows = self._read(sql.IN_FLIGHT, (run,))
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             return [
-                PendingRequest(key, role, model, datetime.fromisoformat(at))
+                codec.PendingRequest(key, role, model, datetime.fromisoformat(at))
                 for key, role, model, at in rows
             ]
 
@@ -458,7 +436,7 @@ class Journal:
         row = codec.reply_row(run, request, reply)
         await self._get_writer().commit(run, writer.add_reply(row))
 
-    def replies(self, run: str) -> dict[str, RecordedCall]:
+    def replies(self, run: str) -> dict[str, codec.RecordedCall]:
         """Every reply of a run by its key."""
         return {call.request.key: call for call in self.calls(run)}
 
@@ -471,27 +449,31 @@ class Journal:
         """Record an answer that cost nothing: it is on the disk no later than anything recorded after it."""
         self._get_writer().send(run, writer.add_reply(codec.answer_row(run, query, answer)))
 
-    def answers(self, run: str) -> dict[str, RecordedAnswer]:
+    def answers(self, run: str) -> dict[str, codec.RecordedAnswer]:
         """Every answer to a query of a run by its key."""
         rows = self._read(sql.ANSWERS, (run,), run)
-        with journal_errors(self._store, run):
-            return {key: codec.read_answer(*stored) for key, *stored in rows}
+        with store.journal_errors(self._store, run):
+            read = msgspec.json.decode
+            return {
+                key: codec.RecordedAnswer(kind, read(question), read(answer))
+                for key, kind, question, answer in rows
+            }
 
-    def reply_texts(self, run: str, role: Role) -> list[ReplyText]:
+    def reply_texts(self, run: str, role: Role) -> list[codec.ReplyText]:
         """Every reply of a run in order, with its text where this role gave it: far quicker than `replies`."""
         rows = self._read(sql.REPLY_TEXTS, (run, role), run)
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             return [
-                ReplyText(key, each_role, Outcome(outcome), reply and codec.read_reply(reply).text)
-                for key, each_role, outcome, reply in rows
+                codec.ReplyText(key, by, Outcome(outcome), reply and codec.read_reply(reply).text)
+                for key, by, outcome, reply in rows
             ]
 
-    def calls(self, run: str, after: int = 0) -> list[RecordedCall]:
+    def calls(self, run: str, after: int = 0) -> list[codec.RecordedCall]:
         """Requests with their replies in the order they were recorded, those after a row."""
         rows = self._read(sql.CALLS, (run, after), run)
-        with journal_errors(self._store, run):
+        with store.journal_errors(self._store, run):
             return [
-                RecordedCall(
+                codec.RecordedCall(
                     number,
                     datetime.fromisoformat(at),
                     codec.read_request(request),
@@ -500,23 +482,25 @@ class Journal:
                 for number, at, request, reply in rows
             ]
 
-    def times(self, run: str) -> list[RecordedTime]:
+    def times(self, run: str) -> list[codec.RecordedTime]:
         """When the events and replies of a run and its cells were recorded: far quicker than `events`."""
         rows = self._read(sql.TIMES, (run,))
-        with journal_errors(self._store, run):
-            return [RecordedTime(datetime.fromisoformat(at), bool(start)) for at, start, _ in rows]
+        with store.journal_errors(self._store, run):
+            return [
+                codec.RecordedTime(datetime.fromisoformat(at), bool(start)) for at, start, _ in rows
+            ]
 
     # Commands from another terminal.
 
-    def command(self, run: str, kind: CommandKind, text: str = "") -> None:
+    def command(self, run: str, kind: codec.CommandKind, text: str = "") -> None:
         """Send a command to the process that drives a run, and wait until it is on the disk."""
         run_names.refuse_cell(run, kind)
-        row = (run, kind, codec.write_text(text), now(), None)
+        row = (run, kind, codec.write_text(text), codec.now(), None)
         self._get_writer().commit_now(run, writer.insert("commands", row))
 
     def pending_commands(
-        self, run: str, kinds: Collection[CommandKind] = _ALL_COMMANDS
-    ) -> list[Command]:
+        self, run: str, kinds: Collection[codec.CommandKind] = _ALL_COMMANDS
+    ) -> list[codec.Command]:
         return self._with_reader(lambda connection: writer.pending(connection, run, kinds))
 
     def was_accepted(self, run: str) -> bool:
@@ -532,8 +516,8 @@ class Journal:
         return self._commanded_runs
 
     def take_command(
-        self, run: str, kinds: Collection[CommandKind] = ("stop", "accept"), by: str = "run"
-    ) -> Command | None:
+        self, run: str, kinds: Collection[codec.CommandKind] = ("stop", "accept"), by: str = "run"
+    ) -> codec.Command | None:
         """Take the last of these commands, once; earlier ones of these kinds are marked as taken, too."""
         # Called before every request: reading is cheap, and there is rarely a command.
         if not self.pending_commands(run, kinds):
@@ -552,14 +536,14 @@ class Journal:
     ) -> list[tuple[Any, ...]]:
         """Rows of a statement; of a run, with their texts in place."""
 
-        def read(connection: Connection) -> list[tuple[Any, ...]]:
+        def read(connection: store.Connection) -> list[tuple[Any, ...]]:
             rows = connection.execute(statement, values).fetchall()
             return connection.fill(run, rows) if run else rows
 
         return self._with_reader(read, run)
 
-    def _with_reader(self, read: Callable[[Connection], T], run: str | None = None) -> T:
-        with self._reader_lock, journal_errors(self._store, run):
+    def _with_reader(self, read: Callable[[store.Connection], T], run: str | None = None) -> T:
+        with self._reader_lock, store.journal_errors(self._store, run):
             try:
                 return read(self._reader.connection)
             except self._store.Error as error:

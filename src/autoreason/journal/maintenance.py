@@ -100,9 +100,7 @@ def compact(place: Place, on_progress: OnProgress) -> tuple[int, int]:
         raise InvalidInput(f"there is no journal at {place} to compact")
     with Journal(place) as journal:
         for live in sorted(journal.locked_runs()):
-            raise RunLocked(
-                f"{live} is live; wait for it, or end it with `autoreason tell {live} stop`"
-            )
+            raise RunLocked(f"{live} is live; wait, or end it with `autoreason tell {live} stop`")
     before = store.size()
     on_progress("rewriting the file", 0, 1)
     with journal_errors(store), closing(store.open_writer()) as connection:
@@ -248,10 +246,8 @@ _INSERTS = (sql.INSERT_RUN, *sql.INSERT.values())
 def _record(side: _Side, run: str) -> list[list[Row]]:
     """Everything recorded of a run, in the order of `_INSERTS`, whatever it is stored in."""
     with journal_errors(side.store, run):
-        read = side.reader.connection.execute
-        found = [
-            read(each, (run,)).fetchall() for each in (sql.RUN_ROW, *map(sql.rows_of, sql.INSERT))
-        ]
+        statements = (sql.RUN_ROW, *map(sql.rows_of, sql.INSERT))
+        found = [side.reader.connection.execute(each, (run,)).fetchall() for each in statements]
         # SQLite stores bytes in a column of texts.
         if any(isinstance(value, bytes) for rows in found for row in rows for value in row):
             raise ValueError("bytes in place of a text")

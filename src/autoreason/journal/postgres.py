@@ -21,30 +21,10 @@ import msgspec
 
 from autoreason.errors import AutoreasonError, InvalidInput, JournalError, RunLocked, WritingFailed
 from autoreason.files import ServerUrl
-from autoreason.journal import sql
+from autoreason.journal import sql, store
 from autoreason.journal.codec import SharedTexts
 from autoreason.journal.run_names import check_name
 from autoreason.journal.sqlite import Reader
-from autoreason.journal.store import (
-    NAME_ANOTHER,
-    Change,
-    Commit,
-    Connection,
-    LockOwner,
-    Read,
-    Repeat,
-    Row,
-    Sleep,
-    Source,
-    Violation,
-    closed_error,
-    closed_on_error,
-    damage_error,
-    journal_errors,
-    locked_error,
-    this_process,
-    version_error,
-)
 
 try:
     import psycopg
@@ -157,14 +137,14 @@ class PostgresStore:
     def exists(self) -> bool:
         """Whether there is a journal; tables of another program in its place are refused."""
         if not self._exists:
-            with journal_errors(self), closing(connect(self.place)) as connection:
+            with store.journal_errors(self), closing(connect(self.place)) as connection:
                 self._find(connection)
         return self._exists
 
     def create(self) -> None:
         """Create an empty journal where there is none, in one transaction."""
         with (
-            journal_errors(self),
+            store.journal_errors(self),
             closing(connect(self.place)) as connection,
             connection.transaction(),
         ):
@@ -176,17 +156,17 @@ class PostgresStore:
             for statement in () if exists else _CREATE:
                 connection.send(statement)
 
-    def open_reader(self) -> Source:
+    def open_reader(self) -> store.Source:
         self._empty = not self.exists()
         if self._empty:
             return Reader(None)
-        with journal_errors(self):
+        with store.journal_errors(self):
             return self._connect_checked()
 
     def open_writer(self) -> PostgresConnection:
-        with journal_errors(self):
+        with store.journal_errors(self):
             connection = self._connect_checked()
-            with closed_on_error(connection):
+            with store.closed_on_error(connection):
                 # Fail now where nothing can be written, not with the first reply.
                 with connection.transaction():
                     connection.send(_TRY_WRITING)
@@ -198,7 +178,7 @@ class PostgresStore:
         return self.open_writer()
 
     def size(self) -> int:
-        with journal_errors(self), closing(connect(self.place)) as connection:
+        with store.journal_errors(self), closing(connect(self.place)) as connection:
             ((size,),) = connection.send(_SIZE, (list(sql.TABLES),)).fetchall()
             return int(size)
 
@@ -206,17 +186,17 @@ class PostgresStore:
 
     @asynccontextmanager
     async def lock_run(
-        self, run: str, commit: Commit, sleep: Sleep, read: Read
+        self, run: str, commit: store.Commit, sleep: store.Sleep, read: store.Read
     ) -> AsyncIterator[None]:
         """Lock a run by the session that writes: where that is lost, so are the lock and the right to write."""
         check_name(run)
         if run in self._locked:
-            raise locked_error(run, self.lock_owner(run, read))
+            raise store.locked_error(run, self.lock_owner(run, read))
         # Noted before anything is awaited: the server grants a session again what it has locked.
         self._locked.add(run)
         try:
             if not await _take_lock(run, commit, sleep):
-                raise locked_error(run, self.lock_owner(run, read))
+                raise store.locked_error(run, self.lock_owner(run, read))
             try:
                 yield
             finally:
@@ -224,25 +204,25 @@ class PostgresStore:
         finally:
             self._locked.discard(run)
 
-    def lock_owner(self, run: str, read: Read) -> LockOwner | None:
+    def lock_owner(self, run: str, read: store.Read) -> store.LockOwner | None:
         for (owner,) in [] if self._empty else read(_OWNER, (run,)):
             with suppress(msgspec.MsgspecError):
-                return msgspec.json.decode(owner, type=LockOwner)
-            return LockOwner()
+                return msgspec.json.decode(owner, type=store.LockOwner)
+            return store.LockOwner()
         return None
 
-    def locked_runs(self, read: Read) -> frozenset[str]:
+    def locked_runs(self, read: store.Read) -> frozenset[str]:
         return frozenset(run for (run,) in ([] if self._empty else read(_LOCKED_RUNS, ())))
 
     def _connect_checked(self) -> PostgresConnection:
         connection = connect(self.place)
         connection.reopen = self._connect_checked
-        with closed_on_error(connection):
+        with store.closed_on_error(connection):
             if not self._find(connection):
-                raise JournalError(f"{self.place} has no journal any more; {NAME_ANOTHER}")
+                raise JournalError(f"{self.place} has no journal any more; {store.NAME_ANOTHER}")
             ((version,),) = connection.send("SELECT version FROM schema_version").fetchall()
             if version != sql.VERSION:
-                raise version_error(self.place, version, sql.VERSION)
+                raise store.version_error(self.place, version, sql.VERSION)
         return connection
 
     def _find(self, connection: PostgresConnection) -> bool:
@@ -250,7 +230,7 @@ class PostgresStore:
         if tables and not exists:
             raise JournalError(
                 f"{self.place} has tables in the schema {SCHEMA} that are not a journal;"
-                f" {NAME_ANOTHER}"
+                f" {store.NAME_ANOTHER}"
             )
         self._exists = bool(exists)
         return self._exists
@@ -262,15 +242,13 @@ class PostgresStore:
             return WritingFailed(f"no space is left for {self.place}; free some, then resume")
         if code in ("42501", "25006"):
             return JournalError(
-                f"{self.place} does not allow it ({said}); ask its owner for the right, or {NAME_ANOTHER}"
+                f"{self.place} does not allow it ({said}); ask its owner for the right, or {store.NAME_ANOTHER}"
             )
         if code == "55P03":
-            return JournalError(
-                f"{self.place} is locked by another program; close that, then try again"
-            )
+            return JournalError(f"{self.place} is locked by another program; close that first")
         if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             if "connection is closed" in said:
-                return closed_error(self.place)
+                return store.closed_error(self.place)
             # Of these classes of errors: connections, and a server that is stopped.
             if code[:2] not in ("", "08", "57"):
                 return WritingFailed(f"{self.place} failed ({said}); when it works again, resume")
@@ -278,10 +256,10 @@ class PostgresStore:
                 f"the connection to {self.place} was lost ({said}); when the server can be reached again,"
                 " resume"
             )
-        return damage_error(self.place, str(error), run)
+        return store.damage_error(self.place, str(error), run)
 
 
-async def _take_lock(run: str, commit: Commit, sleep: Sleep) -> bool:
+async def _take_lock(run: str, commit: store.Commit, sleep: store.Sleep) -> bool:
     deadline = time.monotonic() + _LOCK_PATIENCE
     try:
         while not (taken := bool(await commit(_lock(run)))) and time.monotonic() < deadline:
@@ -293,10 +271,10 @@ async def _take_lock(run: str, commit: Commit, sleep: Sleep) -> bool:
     return taken
 
 
-def _lock(run: str) -> Change[bool]:
-    key, owner, repeated = _lock_key(run), this_process(), False
+def _lock(run: str) -> store.Change[bool]:
+    key, owner, repeated = _lock_key(run), store.this_process(), False
 
-    def change(connection: Connection) -> bool:
+    def change(connection: store.Connection) -> bool:
         nonlocal repeated
         if repeated:
             # In a batch that was undone: the owner's name was, but not the lock.
@@ -308,8 +286,8 @@ def _lock(run: str) -> Change[bool]:
     return change
 
 
-async def _release_lock(run: str, commit: Commit) -> None:
-    def change(connection: Connection) -> None:
+async def _release_lock(run: str, commit: store.Commit) -> None:
+    def change(connection: store.Connection) -> None:
         connection.execute(_FORGET_OWNER, (run,))
         connection.execute(_UNLOCK_AT_END, (_lock_key(run),))
 
@@ -319,7 +297,7 @@ async def _release_lock(run: str, commit: Commit) -> None:
         await _unlock(run, commit)
 
 
-async def _unlock(run: str, commit: Commit) -> None:
+async def _unlock(run: str, commit: store.Commit) -> None:
     # A lost connection has lost the lock, too; any other failure is that of an earlier change.
     with suppress(AutoreasonError):
         await commit(lambda connection: connection.execute(_UNLOCK_AT_END, (_lock_key(run),)))
@@ -332,19 +310,19 @@ class PostgresConnection(SharedTexts):
     again carefully: each change waits for its statements, and is undone alone if it fails.
     """
 
-    def __init__(self, raw: psycopg.Connection[Row], patience: float) -> None:
+    def __init__(self, raw: psycopg.Connection[store.Row], patience: float) -> None:
         super().__init__()
         self._raw = raw
         self._patience = patience
         self._pipeline: AbstractContextManager[psycopg.Pipeline] | None = None
         self._careful = False
-        self._rows: dict[str, list[Row]] = {}
+        self._rows: dict[str, list[store.Row]] = {}
         """New in this transaction, by the statement that inserts them; sent before it is committed."""
-        self._unlocks: list[Row] = []
+        self._unlocks: list[store.Row] = []
         """Locks to release when this transaction has ended."""
-        self._locking: list[tuple[Row, psycopg.Cursor[Row]]] = []
+        self._locking: list[tuple[store.Row, psycopg.Cursor[store.Row]]] = []
         """Locks that this transaction asks for."""
-        self._locks: dict[int, Row] = {}
+        self._locks: dict[int, store.Row] = {}
         self._writer = self._batch = 0
         self.reopen: Callable[[], PostgresConnection] | None = None
         """Opens another session in place of one that was lost."""
@@ -424,7 +402,7 @@ class PostgresConnection(SharedTexts):
         self._raw, other._raw = other._raw, self._raw
         return bool(marked)
 
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Row]:
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[store.Row]:
         if statement == _UNLOCK_AT_END:
             self._unlocks.append(tuple(values))
             return self._nothing
@@ -439,10 +417,10 @@ class PostgresConnection(SharedTexts):
             self._locking.append((tuple(values), cursor))
         return cursor
 
-    def send(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Row]:
+    def send(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[store.Row]:
         return self._raw.execute(statement, values or None)
 
-    def executemany(self, statement: str, rows: Iterable[Row], /) -> None:
+    def executemany(self, statement: str, rows: Iterable[store.Row], /) -> None:
         for row in rows:
             self.execute(statement, row)
 
@@ -536,7 +514,7 @@ class PostgresConnection(SharedTexts):
             self.roll_back()
             raise
 
-    def violation(self, error: Exception) -> Violation | None:
+    def violation(self, error: Exception) -> store.Violation | None:
         match error:
             case psycopg.errors.ForeignKeyViolation():
                 return "unknown run"
@@ -571,7 +549,7 @@ class PostgresConnection(SharedTexts):
                 raise
             self._undo()
             self._careful = True
-            raise Repeat from None
+            raise store.Repeat from None
 
     def _leave_pipeline(self) -> None:
         pipeline, self._pipeline = self._pipeline, None

@@ -46,9 +46,7 @@ def new_name(is_used: Callable[[str], bool]) -> str:
 def check_name(name: str) -> None:
     """Refuse an invalid name of a run; names become file names."""
     if not _ID.fullmatch(name):
-        raise InvalidInput(
-            f"{name!r} cannot name a run; use up to 80 letters, digits, hyphens and underscores"
-        )
+        raise InvalidInput(f"{name!r} cannot name a run; use up to 80 letters, digits, - and _")
 
 
 def age_of(given: str) -> int | None:
@@ -107,9 +105,7 @@ def match_name(given: str, newest_first: Sequence[str]) -> str:
     if not found:
         raise UnknownRun(f"no run {given!r}{_nearest(given, newest_first)}; see `autoreason runs`")
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    raise InvalidInput(
-        f"{given!r} could be {', '.join(found[:_SHOWN])}{more}; give more of the name"
-    )
+    raise InvalidInput(f"{given!r} could be {', '.join(found[:_SHOWN])}{more}; give more of it")
 
 
 def _nearest(given: str, names: Sequence[str]) -> str:

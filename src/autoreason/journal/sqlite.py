@@ -18,25 +18,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from autoreason.errors import InvalidInput, JournalError, WritingFailed
-from autoreason.journal import sql
+from autoreason.journal import sql, store
 from autoreason.journal.codec import SharedTexts
 from autoreason.journal.run_names import check_name
-from autoreason.journal.store import (
-    NAME_ANOTHER,
-    Commit,
-    LockOwner,
-    Read,
-    Sleep,
-    Violation,
-    closed_error,
-    closed_on_error,
-    damage_error,
-    disk_error,
-    journal_errors,
-    locked_error,
-    this_process,
-    version_error,
-)
 
 _LOCK_PATIENCE = 0.2
 """Seconds; a process that looks for the owner takes the lock for an instant."""
@@ -63,7 +47,7 @@ def lock_file(path: Path, patience: float) -> Iterator[int | None]:
 
 def _cannot_lock(path: Path, error: OSError) -> JournalError:
     remedy = "allow writing there or name another journal with AUTOREASON_JOURNAL"
-    return disk_error(error, f"cannot lock {path}", remedy)
+    return store.disk_error(error, f"cannot lock {path}", remedy)
 
 
 def make_folder(folder: Path) -> None:
@@ -155,7 +139,7 @@ class SqliteConnection(SharedTexts, sqlite3.Connection):
     def touch(self, at: str, runs: Collection[str]) -> None:
         self.executemany(sql.TOUCH_RUN, [(at, run) for run in runs])
 
-    def violation(self, error: Exception) -> Violation | None:
+    def violation(self, error: Exception) -> store.Violation | None:
         match error:
             case sqlite3.IntegrityError(sqlite_errorcode=sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY):
                 return "unknown run"
@@ -223,9 +207,11 @@ class SqliteStore:
                 raise InvalidInput(f"{path} is {what}; name a file for the journal")
             size = path.stat().st_size
         except OSError as error:
-            raise JournalError(f"cannot read {path}: {error.strerror}; {NAME_ANOTHER}") from None
+            raise JournalError(
+                f"cannot read {path}: {error.strerror}; {store.NAME_ANOTHER}"
+            ) from None
         if size and self._application() != sql.APPLICATION_ID:
-            raise JournalError(f"{path} is not a journal but something else; {NAME_ANOTHER}")
+            raise JournalError(f"{path} is not a journal but something else; {store.NAME_ANOTHER}")
         return size > 0
 
     def _application(self) -> int | None:
@@ -244,7 +230,7 @@ class SqliteStore:
                 return None
             if code == sqlite3.SQLITE_CANTOPEN:
                 raise JournalError(
-                    f"cannot read {self.place}; allow it or {NAME_ANOTHER}"
+                    f"cannot read {self.place}; allow it or {store.NAME_ANOTHER}"
                 ) from None
             raise self.explain(error) from None
 
@@ -260,8 +246,8 @@ class SqliteStore:
                 if not self.exists():
                     self._build()
         except OSError as error:
-            raise disk_error(
-                error, f"cannot create {path}", f"allow writing there or {NAME_ANOTHER}"
+            raise store.disk_error(
+                error, f"cannot create {path}", f"allow writing there or {store.NAME_ANOTHER}"
             ) from None
 
     def _build(self) -> None:
@@ -274,7 +260,7 @@ class SqliteStore:
             )
         new = path.with_name(path.name + ".new")
         create_private(new)
-        with journal_errors(self), closing(_connect(new)) as connection:
+        with store.journal_errors(self), closing(_connect(new)) as connection:
             # The file is renamed into place when it is complete, so it need not survive a crash before.
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("PRAGMA journal_mode = MEMORY")
@@ -285,14 +271,14 @@ class SqliteStore:
         to_disk(path.parent)
 
     def open_reader(self) -> Reader:
-        with journal_errors(self):
+        with store.journal_errors(self):
             return Reader(self.place if self.exists() else None)
 
     def open_writer(self) -> SqliteConnection:
         """A connection whose commits reach the disk; SQLite lets one process write at a time."""
-        with journal_errors(self):
+        with store.journal_errors(self):
             connection = _connect_checked(self.place)
-            with closed_on_error(connection):
+            with store.closed_on_error(connection):
                 connection.execute("PRAGMA synchronous = FULL")
                 # On macOS only this reaches the disk itself; on other systems it does nothing.
                 connection.execute("PRAGMA fullfsync = ON")
@@ -305,7 +291,7 @@ class SqliteStore:
     def open_leases(self) -> SqliteConnection:
         """A file of its own, so that leases wait for no reply that is being written."""
         path = self.place.with_name(self.place.name + ".leases")
-        with journal_errors(self):
+        with store.journal_errors(self):
             if not path.exists():
                 create_private(path)
             connection = _connect(path)
@@ -322,7 +308,7 @@ class SqliteStore:
     def explain(self, error: Exception, run: str | None = None) -> JournalError:
         path = self.place
         if isinstance(error, sqlite3.ProgrammingError):
-            return closed_error(path)
+            return store.closed_error(path)
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code == sqlite3.SQLITE_FULL:
             return WritingFailed(f"no space is left for {path}; free some, then resume")
@@ -330,11 +316,11 @@ class SqliteStore:
             return JournalError(f"{path} is locked by another program; close that, then try again")
         if code in _BLOCKED:
             return JournalError(
-                f"{path} is read-only ({error}); allow writing to it and its folder, or {NAME_ANOTHER}"
+                f"{path} is read-only ({error}); allow writing to it and its folder, or {store.NAME_ANOTHER}"
             )
         if code == sqlite3.SQLITE_IOERR:
             return JournalError(f"the disk under {path} failed ({error}); repair it, then resume")
-        return damage_error(path, str(error), run)
+        return store.damage_error(path, str(error), run)
 
     # Locks of runs. What only a server needs is not used here.
 
@@ -342,22 +328,22 @@ class SqliteStore:
     async def lock_run(
         self,
         run: str,
-        commit: Commit,  # noqa: ARG002
-        sleep: Sleep,  # noqa: ARG002
-        read: Read,
+        commit: store.Commit,  # noqa: ARG002
+        sleep: store.Sleep,  # noqa: ARG002
+        read: store.Read,
     ) -> AsyncIterator[None]:
         check_name(run)
         path = self._locks / f"{run}.lock"
         with lock_file(path, _LOCK_PATIENCE) as lock:
             if lock is None:
-                raise locked_error(run, self.lock_owner(run, read))
+                raise store.locked_error(run, self.lock_owner(run, read))
             try:
-                os.pwrite(lock, msgspec.json.encode(this_process()), 0)
+                os.pwrite(lock, msgspec.json.encode(store.this_process()), 0)
             except OSError as error:
                 raise _cannot_lock(path, error) from None
             yield
 
-    def lock_owner(self, run: str, read: Read) -> LockOwner | None:  # noqa: ARG002
+    def lock_owner(self, run: str, read: store.Read) -> store.LockOwner | None:  # noqa: ARG002
         try:
             lock = os.open(self._locks / f"{run}.lock", os.O_RDONLY)
         except OSError:
@@ -369,13 +355,13 @@ class SqliteStore:
             # A process that has just locked the file may not have written its name yet.
             for _ in range(5):
                 with suppress(msgspec.MsgspecError):
-                    return msgspec.json.decode(os.pread(lock, 65536, 0), type=LockOwner)
+                    return msgspec.json.decode(os.pread(lock, 65536, 0), type=store.LockOwner)
                 time.sleep(_LOCK_PAUSE)
-            return LockOwner()
+            return store.LockOwner()
         finally:
             os.close(lock)
 
-    def locked_runs(self, read: Read) -> frozenset[str]:
+    def locked_runs(self, read: store.Read) -> frozenset[str]:
         try:
             names = [name.removesuffix(".lock") for name in os.listdir(self._locks)]  # noqa: PTH208
         except OSError:
@@ -418,7 +404,7 @@ class Reader:
         except OSError as error:
             self._copy.cleanup()
             raise JournalError(
-                f"cannot copy {path} to read it: {error.strerror}; {NAME_ANOTHER}"
+                f"cannot copy {path} to read it: {error.strerror}; {store.NAME_ANOTHER}"
             ) from None
         if path.stat().st_mtime_ns != before:
             self._copy.cleanup()
@@ -440,14 +426,14 @@ def _connect(path: Path, how: str = "mode=rw") -> SqliteConnection:
 
 def _connect_checked(path: Path, how: str = "mode=rw") -> SqliteConnection:
     connection = _connect(path, how)
-    with closed_on_error(connection):
+    with store.closed_on_error(connection):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version not in (0, sql.VERSION):
-            raise version_error(path, version, sql.VERSION)
+            raise store.version_error(path, version, sql.VERSION)
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         # A journal appears complete, so a file without its tables was written by another program.
         if not (version and {name for (name,) in tables} >= set(sql.TABLES)):
-            raise JournalError(f"{path} has no journal tables; {NAME_ANOTHER}")
+            raise JournalError(f"{path} has no journal tables; {store.NAME_ANOTHER}")
     return connection
 
 

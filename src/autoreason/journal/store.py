@@ -153,11 +153,9 @@ class LockOwner(Struct, frozen=True, kw_only=True):
 
 
 def this_process() -> LockOwner:
-    words = (
-        " ".join([Path(sys.argv[0]).name, *map(hide_password, sys.argv[1:])]) if sys.argv else ""
-    )
+    text = " ".join([Path(sys.argv[0]).name, *map(hide_password, sys.argv[1:])]) if sys.argv else ""
     # The shell may have passed bytes that are not text.
-    command = words.encode("utf-8", "replace").decode()
+    command = text.encode("utf-8", "replace").decode()
     if len(command) > _MAX_COMMAND_LENGTH:
         command = command[: _MAX_COMMAND_LENGTH - 1] + "…"
     return LockOwner(
@@ -220,6 +218,4 @@ def damage_error(place: Place, how: str, run: str | None = None) -> JournalError
             f"the record of {run} in {place} is damaged ({how}); restore the journal from a copy,"
             f" or give this run up with `autoreason runs delete {run}`"
         )
-    return JournalError(
-        f"{place} is damaged ({how}); restore it from a copy, or move it away to start a new one"
-    )
+    return JournalError(f"{place} is damaged ({how}); restore a copy, or move it away")

@@ -21,7 +21,7 @@ from autoreason.errors import (
 )
 from autoreason.exchange import GuidanceQuery
 from autoreason.journal import sql
-from autoreason.journal.codec import Command, CommandKind, answer_row, now, unescape
+from autoreason.journal.codec import Command, CommandKind, answer_row, now
 from autoreason.journal.store import Change, Connection, Repeat, Row, Store, closed_error
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ def take_commands(run: str, kinds: Collection[CommandKind], by: str) -> Change[C
 
 def pending(connection: Connection, run: str, kinds: Collection[CommandKind]) -> list[Command]:
     return [
-        Command(number, kind, unescape(text), datetime.fromisoformat(at))
+        Command(number, kind, text, datetime.fromisoformat(at))
         for number, kind, text, at in connection.execute(sql.PENDING, (run,))
         if kind in kinds
     ]
@@ -345,9 +345,7 @@ class LeaseTable:
         return await self._writer.commit("", change)
 
     async def holders(self) -> list[tuple[str, str]]:
-        return await self._writer.commit(
-            "", lambda connection: connection.execute(sql.HOLDERS).fetchall()
-        )
+        return await self._writer.commit("", lambda link: link.execute(sql.HOLDERS).fetchall())
 
     def close(self) -> None:
         self._writer.close()

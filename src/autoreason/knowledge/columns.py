@@ -36,30 +36,24 @@ _WESTERN = frozenset(
 )
 
 
-class DecodedText(NamedTuple):
-    text: str
-    encoding: str
-    """Empty for UTF-8."""
-
-
-def decode_text(data: bytes, named: str = "") -> DecodedText:
-    """The text of a file; `named` is what it is encoded in where it is not UTF-8."""
+def decode_text(data: bytes, named: str = "") -> tuple[str, str]:
+    """The text of a file and its encoding, empty for UTF-8; `named` is that of files which are not."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return DecodedText(data.decode("utf-16", "replace"), "utf-16")
+        return data.decode("utf-16", "replace"), "utf-16"
     if b"\0" in data[:1000]:
         even, odd = data[:1000:2].count(0), data[1:1000:2].count(0)
         if max(even, odd) * 3 < len(data[:1000]):
             raise InvalidInput("it is a binary file")
         encoding = "utf-16-be" if even > odd else "utf-16-le"
-        return DecodedText(data.decode(encoding, "replace"), encoding)
+        return data.decode(encoding, "replace"), encoding
     try:
-        return DecodedText(data.decode("utf-8-sig"), "")
+        return data.decode("utf-8-sig"), ""
     except UnicodeDecodeError:
         encoding = named or _recognise(data)
     try:
         # Where UTF-8 is damaged, in a line that a full disk has cut, the rest can be read.
         errors = "replace" if encoding == "utf-8" else "strict"
-        return DecodedText(data.decode(encoding, errors), encoding)
+        return data.decode(encoding, errors), encoding
     except (LookupError, ValueError):
         raise InvalidInput(f"it is neither UTF-8 nor {encoding!r:.60}; {_REMEDY}") from None
 
@@ -86,9 +80,7 @@ def _recognise(data: bytes) -> str:
     if len(best) == 1 and sum(byte > 127 for byte in sample) >= _LEAST:
         return best[0]
     perhaps = f" (it may be {' or '.join(best)})" if best else ""
-    raise InvalidInput(
-        f"it is not UTF-8, and its encoding cannot be recognised{perhaps}; {_REMEDY}"
-    )
+    raise InvalidInput(f"it is not UTF-8, and its encoding is not recognised{perhaps}; {_REMEDY}")
 
 
 _MISSING = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "null", "none", "#n/a", "#div/0!"})
@@ -427,9 +419,7 @@ class ColumnGuess:
                 free = part in PERIODS or not near if role == "group" else role in _CONSTANTS
                 if part not in self.headers and not free and role != "encoding":
                     hint = f"; did you mean {near[0]!r}?" if near else ""
-                    raise InvalidInput(
-                        f"there is no column {part!r}, which kb.toml names for {role}{hint}"
-                    )
+                    raise InvalidInput(f"no column {part!r}, which kb.toml names for {role}{hint}")
 
     def columns(self) -> Columns:
         texts = sorted(self._candidates("text"), key=self._has_numbers)

@@ -105,7 +105,7 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
     root = _check_root(path)
     config = _read_config(root)
     readings: list[tuple[FileReading, list[Record]]] = []
-    problems = [f"{CONFIG}: {problem}" for problem in _unmatched(root, config).values()]
+    problems = [f"{CONFIG}: {name!r} matches no file here" for name in _unmatched(root, config)]
     digest = hashlib.sha256()
     for name, data in _contents(root, problems, digest):
         if name == CONFIG:
@@ -170,33 +170,27 @@ def check_private(path: str | Path) -> None:
     """Refuse a folder whose `kb.toml` calls something private that is not there: it may be mistyped."""
     root = _check_root(path)
     config = _read_config(root)
-    for name, problem in _unmatched(root, config).items():
+    for name in _unmatched(root, config):
         if name in config.private or (name in config.tables and config.tables[name].private):
             raise InvalidInput(
-                f"{path}: {CONFIG}: {problem}, so something private may be mistyped; correct or remove it"
+                f"{path}: {CONFIG}: {name!r} matches no file here, so something private may be mistyped; "
+                "correct or remove it"
             )
 
 
-def _unmatched(root: Path, config: FolderConfig) -> dict[str, str]:
-    """Names and patterns of `kb.toml` that no file has, each with a sentence."""
-    given = {
-        **{pattern: f"`allow` {pattern!r} matches no file here" for pattern in config.allow},
-        **{name: f"there is no table {name!r} here" for name in config.tables},
-        **{pattern: f"`private` {pattern!r} matches no file here" for pattern in config.private},
-    }
-    if not given:
-        return {}
+def _unmatched(root: Path, config: FolderConfig) -> list[str]:
+    """Names and patterns of `kb.toml` that no file has."""
+    given = (*config.allow, *config.tables, *config.private)
     folder = root if root.is_dir() else root.parent
-    files = [name for name, _ in _walk(folder, [])]
-    found = {each for each in config.tables if each.removeprefix("./") in files}
-    found |= {
+    files = [name for name, _ in _walk(folder, [])] if given else []
+    return [
         each
-        for each in (*config.allow, *config.private)
+        for each in given
         # A folder may be empty as yet.
-        if (each.endswith("/*") and Path(f"{folder}/{each[:-2]}").is_dir())
-        or any(_matches(name, (each,)) for name in files)
-    }
-    return {name: problem for name, problem in given.items() if name not in found}
+        if not (each.endswith("/*") and Path(f"{folder}/{each[:-2]}").is_dir())
+        and each.removeprefix("./") not in files
+        and not any(_matches(name, (each,)) for name in files)
+    ]
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
@@ -211,9 +205,7 @@ def _check_root(path: str | Path) -> Path:
     except (OSError, RuntimeError, ValueError):
         # A name that no file can have, or one that begins with an unknown user.
         pass
-    raise InvalidInput(
-        f"{str(path)[:_MAX_SHOWN]} is neither a folder nor a table; name a folder, a CSV or a JSONL"
-    )
+    raise InvalidInput(f"{str(path)[:_MAX_SHOWN]} is neither a folder nor a CSV or JSONL table")
 
 
 def _read_config(root: Path) -> FolderConfig:

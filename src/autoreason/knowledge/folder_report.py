@@ -98,9 +98,7 @@ class FolderReport(Report):
     def page_sections(self) -> list[Section]:
         """Which texts did best and worst, what can be tested, what to put right; how it was read is folded."""
         charts = [self._chart(title) for title in islice(self.lists, _MAX_NAMED)]
-        hint = (
-            "Nobody decided by lot who gets which text, so these are hints until they are tested."
-        )
+        hint = "Nobody decided by lot who gets which text, so these are hints until tested."
         best = [Section("Best and worst", [("", hint)], charts=charts)] if charts else []
         groups = count(self.paired_groups, "group")
         pairs = f"{count(self.pairs, 'pair')} of texts from {groups} differ beyond their error"
@@ -117,10 +115,8 @@ class FolderReport(Report):
         return interval_chart(
             title,
             [
-                Interval(f"{end}: {text}", found, f"{result}; adjusted for luck {adjusted}")
-                for (end, text, result, adjusted, _), found in zip(
-                    rows, numbers.results, strict=True
-                )
+                Interval(f"{end}: {text}", found, f"{result}; adjusted for luck {fair}")
+                for (end, text, result, fair, _), found in zip(rows, numbers.results, strict=True)
             ],
             middle=numbers.mean,
             middle_label="the mean of the list",
@@ -406,9 +402,7 @@ def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> Searc
 
 
 def _describe_columns(reading: FileReading) -> str:
-    columns = [
-        name if name == column else f"{name}: {column}" for name, column in reading.columns.items()
-    ]
+    columns = [name if name == its else f"{name}: {its}" for name, its in reading.columns.items()]
     if reading.dates:
         columns.append(f"dates such as {reading.dates}")
     return ", ".join(columns) or ("records as they are" if reading.records else "nothing")

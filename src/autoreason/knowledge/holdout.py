@@ -1,4 +1,4 @@
-"""Whether records tell which of two texts does better: one group left out, earlier records only; and earlier tests."""
+"""Whether records show which of two texts does better: one group left out, earlier records only; and earlier tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import islice
 from math import log, sqrt
 from pathlib import Path
 from random import Random
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import msgspec
@@ -22,9 +22,7 @@ from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.index import Index, Query, find_neighbours
 from autoreason.knowledge.predictor import (
     FittedPredictor,
-    LengthPredictor,
     Predictor,
-    RetrievalPredictor,
     Scores,
     comparable_rows,
     find_testable,
@@ -233,9 +231,7 @@ class PredictorTest(Report):
             f"{p_statement(self.p_value)} for the difference from length, {FLIPPED}; "
             "to help, it must beat length and a coin"
         )
-        too_good = (
-            "shuffled outcomes do better than a coin: something other than knowledge is measured"
-        )
+        too_good = "shuffled outcomes do better than a coin: something else is measured"
         left_out = (
             (self.unanswered, "pair", f"of which {UNTESTED}"),
             (self.picked, "record", "whose text was picked"),
@@ -326,10 +322,11 @@ def measure_predictor(
     for done, pair in enumerate(pairs):
         if on_progress:
             on_progress(done, len(pairs))
-        drawn = [(_answer(each, pair), each.fit) for each in shuffled]
-        placebo = {(draw, fit): right for draw, (right, fit) in enumerate(drawn)}
-        length = _answer(LengthPredictor(), pair)
-        answers.append(Answer(pair, _answer(own, pair), placebo, length))
+        placebo = {}
+        for draw, each in enumerate(shuffled):
+            right = _answer(each, pair)
+            placebo[draw, each.fit if isinstance(each, FittedPredictor) else 0] = right
+        answers.append(Answer(pair, _answer(own, pair), placebo, _answer(_length, pair)))
     return summarize(predictor, answers, found)
 
 
@@ -341,6 +338,7 @@ def summarize(
     right = clustered_share(group_values((each.pair.group, each.right) for each in answers))
     length = clustered_share(group_values((each.pair.group, each.length) for each in answers))
     against = group_values((e.pair.group, e.right - (0.5 if alone else e.length)) for e in answers)
+    shuffles = group_values(item for each in answers for item in each.placebo.items())
     gain = sum(map(sum, against))
     p_value = unlike_chance(flips(map(sum, against)), gain) if against else 1.0
     verdict: Verdict = "not shown"
@@ -359,7 +357,10 @@ def summarize(
         pairs=len(answers),
         groups=len(against),
         right=right,
-        placebo=_over_shuffles(answers),
+        # It rests on shuffles, not on groups: what one makes of words by chance, it makes of them in all groups.
+        placebo=clustered_share(shuffles)
+        if shuffles
+        else Estimate(None, reason="nothing was shuffled"),
         length=length,
         against_length=Estimate(None, reason="it is length") if alone else resampled_mean(against),
         p_value=None if alone or not against else p_value,
@@ -392,11 +393,18 @@ class _Past:
         def scores_of(fit: int) -> Scores:
             return self.scores if draw is None else self._shuffle(f"{draw} {fit}")
 
-        if name == "retrieval":
-            return RetrievalPredictor(self._find_nearest, scores_of(0))
-        if name != "length":
+        if name == "length":
+            return _length
+        if name != "retrieval":
             return FittedPredictor(name, self._rows, scores_of)
-        return LengthPredictor()
+        scores = scores_of(0)
+
+        def mean_of_nearest(query: Query) -> float:
+            """The mean of the nearest; where none is near, that of all texts."""
+            found = [scores[each] for each in self._find_nearest(query)]
+            return fmean(found) if found else 0.0
+
+        return mean_of_nearest
 
     def _shuffle(self, seed: str) -> dict[str, float]:
         """Every outcome with another text of its group: groups stay as they are, what texts say of them goes."""
@@ -411,9 +419,14 @@ class _Past:
         return scores
 
 
+def _length(query: Query) -> float:
+    """The longer text does better."""
+    return float(len(query.text))
+
+
 def _answer(predictor: Predictor, pair: Pair) -> float:
     better, worse = (
-        predictor.predict(Query(record.text, pair.group, pair.when, private=True, to_models=True))
+        predictor(Query(record.text, pair.group, pair.when, private=True, to_models=True))
         for record in (pair.better, pair.worse)
     )
     return 0.5 if better == worse else float(better > worse)
@@ -428,15 +441,6 @@ def could_show(differences: Sequence[Sequence[float]]) -> float | None:
     """The smallest mean difference that so many groups show four times out of five; None where that is not known."""
     error = _mean_and_error(differences)[1]
     return SHOWN * error if error else None
-
-
-def _over_shuffles(answers: Iterable[Answer]) -> Estimate:
-    """How often shuffled outcomes are right on these very pairs; the interval is that of the shuffling.
-
-    It rests on shuffles, not on groups: what one makes of words by chance, it makes of them in all groups.
-    """
-    shuffles = group_values(item for each in answers for item in each.placebo.items())
-    return clustered_share(shuffles) if shuffles else Estimate(None, reason="nothing was shuffled")
 
 
 def compare_times(

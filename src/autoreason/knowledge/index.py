@@ -1,4 +1,4 @@
-"""Records that can be searched, next to their files; what did well and badly among similar texts."""
+"""Records that can be searched; what did well and badly among similar texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from typing import NamedTuple, Self
 
 import msgspec
 
-from autoreason.errors import InvalidInput
 from autoreason.files import cache_folder
 from autoreason.knowledge.columns import is_earlier, is_rate
 from autoreason.knowledge.folder import KnowledgeFolder, digest_folder, read_folder, spread_private
@@ -39,7 +38,6 @@ from autoreason.knowledge_records import (
     ShownRecord,
 )
 
-_FILE = ".index.sqlite"
 _VERSION = "1"
 MAX_POSTINGS = 3_000
 """Occurrences that a search looks at; the commonest words of a long text are left out before."""
@@ -47,7 +45,7 @@ _MAX_WORDS = 64
 _LAST_DAY = "9999"
 """Where records without a date are, after all others."""
 _SCHEMA = """
-CREATE TABLE about (digest TEXT, path TEXT);
+CREATE TABLE about (digest TEXT);
 CREATE TABLE records (
     row INTEGER PRIMARY KEY, body BLOB, standing BLOB, day TEXT, kind TEXT, grp TEXT, private INTEGER,
     to_models INTEGER, half INTEGER, strength REAL
@@ -87,25 +85,21 @@ class Index:
     def open(cls, folder: str | Path) -> Self:
         """The index of a folder, built again where a file has changed."""
         digest = digest_folder(folder)
-        root = Path(folder).expanduser().resolve()
-        places = _places(root)
-        for place in places:
-            with suppress(sqlite3.Error, OSError):
-                if connection := _open_current(place, digest):
-                    return cls(connection, str(folder), digest)
+        root = os.fsencode(Path(folder).expanduser().resolve())
+        # Not in the folder: it repeats records, which may be shared without their private ones.
+        name = f"{hashlib.sha256(root).hexdigest()[:20]}.sqlite"
+        place = cache_folder() / "knowledge" / name
+        with suppress(sqlite3.Error, OSError):
+            if connection := _open_current(place, digest):
+                return cls(connection, str(folder), digest)
         content = read_folder(folder)
-        for place in places:
-            with suppress(sqlite3.Error, OSError):
-                _build_file(place, content)
-                if connection := _open_current(place, content.digest):
-                    return cls(connection, str(folder), content.digest)
+        with suppress(sqlite3.Error, OSError):
+            _build_file(place, content)
+            if connection := _open_current(place, content.digest):
+                return cls(connection, str(folder), content.digest)
         connection = _connect(":memory:")
         _fill_from(connection, content)
         return cls(connection, str(folder), content.digest)
-
-    @classmethod
-    def of(cls, records: Iterable[Record]) -> Self:
-        return cls.of_rows(_with_standings(list(records)))
 
     @classmethod
     def of_rows(cls, rows: Sequence[Row]) -> Self:
@@ -195,18 +189,8 @@ _RECORD = msgspec.json.Decoder(Record)
 _STANDING = msgspec.json.Decoder(Standing)
 
 
-def _places(root: Path) -> list[Path]:
-    """Where the index of a folder may be: in it, or, where nothing can be written there, in the user's cache."""
-    name = hashlib.sha256(os.fsencode(root)).hexdigest()[:20]
-    cached = cache_folder() / "knowledge" / f"{name}.sqlite"
-    return [root / _FILE, cached] if root.is_dir() else [cached]
-
-
 def _connect(name: str) -> sqlite3.Connection:
-    try:
-        return sqlite3.connect(name, uri=name.startswith("file:"), check_same_thread=False)
-    except sqlite3.OperationalError as error:
-        raise OSError(str(error)) from None
+    return sqlite3.connect(name, uri=name.startswith("file:"), check_same_thread=False)
 
 
 def _open_current(place: Path, digest: str) -> sqlite3.Connection | None:
@@ -228,7 +212,7 @@ def _build_file(place: Path, content: KnowledgeFolder) -> None:
     """Built next to its place and then moved there: no reader ever sees half of it."""
     place.parent.mkdir(parents=True, exist_ok=True)
     # For the user alone: records may be private, and an index repeats them.
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=_FILE)
+    handle, name = tempfile.mkstemp(dir=place.parent)
     os.close(handle)
     draft = Path(name)
     try:
@@ -241,7 +225,7 @@ def _build_file(place: Path, content: KnowledgeFolder) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _with_standings(records: Sequence[Record]) -> list[Row]:
+def with_standings(records: Sequence[Record]) -> list[Row]:
     """Every record with how it did, by the first metric in which there is another of its group."""
     standings: dict[tuple[str, str], Standing] = {}
     for record, standing in find_standings(records):
@@ -255,19 +239,13 @@ def _with_standings(records: Sequence[Record]) -> list[Row]:
 
 
 def _fill_from(connection: sqlite3.Connection, content: KnowledgeFolder) -> None:
-    _fill(connection, _with_standings(content.records))
-    about = (_VERSION + content.digest, content.path)
-    connection.execute("INSERT INTO about VALUES (?, ?)", about)
+    _fill(connection, with_standings(content.records))
+    connection.execute("INSERT INTO about VALUES (?)", (_VERSION + content.digest,))
     connection.commit()
 
 
 def _fill(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    try:
-        connection.executescript(_SCHEMA)
-    except sqlite3.OperationalError as error:
-        if "fts5" in str(error):
-            raise InvalidInput("this Python's SQLite has no FTS5; use one that has it") from None
-        raise
+    connection.executescript(_SCHEMA)
     # In the order of their dates, so that all earlier records are a range of rows.
     ordered = sorted(rows, key=lambda each: (each[0].when or _LAST_DAY, each[0].id))
     for row, (record, own) in enumerate(ordered, 1):

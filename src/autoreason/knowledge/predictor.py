@@ -7,8 +7,7 @@ from functools import lru_cache
 from hashlib import sha256
 from math import fsum, sqrt
 from pathlib import Path
-from statistics import fmean
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -190,38 +189,8 @@ def find_testable(records: Sequence[Record]) -> FoundPairs:
     return found._replace(pairs=pairs, untested=len(found.pairs) - len(pairs))
 
 
-class Predictor(Protocol):
-    """Says how well a text may do, from records that a query allows."""
-
-    @property
-    def fit(self) -> int:
-        """Which of its regressions gave the last answer; 0 where it has none."""
-
-    def predict(self, query: Query) -> float:
-        """A number that is higher for better texts; 0 where nothing is known."""
-
-
-class LengthPredictor:
-    """The longer text does better."""
-
-    fit = 0
-
-    def predict(self, query: Query) -> float:
-        return float(len(query.text))
-
-
-class RetrievalPredictor:
-    """How similar texts did, on average."""
-
-    fit = 0
-
-    def __init__(self, nearest: Callable[[Query], list[str]], scores: Scores) -> None:
-        self._nearest, self._scores = nearest, scores
-
-    def predict(self, query: Query) -> float:
-        """The mean of the nearest; where none is near, that of all texts."""
-        found = [self._scores[each] for each in self._nearest(query)]
-        return fmean(found) if found else 0.0
+Predictor = Callable[[Query], float]
+"""How well a text may do, from records that a query allows: higher is better, 0 where nothing is known."""
 
 
 class CopyFinder:
@@ -270,13 +239,14 @@ class FittedPredictor:
         self._scores_of = scores_of
         """What the first regression is fitted to, the second, and so on."""
         self._fits, self.fit = 0, 0
+        """How many regressions there are, and which of them gave the last answer."""
         self._before = ""
         self._latest = _Known()
         groups = sorted({record.group for record, _ in rows})
         self._fold_of = {group: at % _FOLDS for at, group in enumerate(groups)}
         self._folds: dict[int | None, _Known] = {}
 
-    def predict(self, query: Query) -> float:
+    def __call__(self, query: Query) -> float:
         known = self._from_earlier(query.before) if query.before else self._from_others(query)
         if known.ridge is None:
             return 0.0

@@ -103,9 +103,8 @@ def find_standings(records: Iterable[Record]) -> list[tuple[Record, Standing]]:
     """
     by_metric: dict[str, list[list[_Measure]]] = {}
     # Results first: they say more than verdicts.
-    for (_, metric), texts in sorted(
-        _by_group(records).items(), key=lambda each: each[0][1] in _DECIDED
-    ):
+    groups = sorted(_by_group(records).items(), key=lambda each: each[0][1] in _DECIDED)
+    for (_, metric), texts in groups:
         by_metric.setdefault(metric, []).append(list(map(_pool, texts.values())))
     spreads = [_Spread.of(metric, groups) for metric, groups in by_metric.items()]
     known = [each.reliability for each in spreads if each.reliability is not None]

@@ -155,9 +155,7 @@ def _read_json_lines(name: str, text: str, problems: list[str]) -> Iterator[_Row
 
 def _spread(fields: dict[str, Any], source: str) -> Iterator[dict[str, Any]]:
     """One row for each text of a line: itself, the arms of a test, or the two of a pair."""
-    plain = {
-        key: value for key, value in fields.items() if isinstance(value, str | int | float | bool)
-    }
+    plain = {key: each for key, each in fields.items() if isinstance(each, str | int | float)}
     if _is_own(fields):
         yield fields
         return

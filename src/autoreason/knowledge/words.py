@@ -50,12 +50,8 @@ def plain_text(text: str) -> str:
     return " ".join(split_words(text)) or text
 
 
-def similarity(one: str, other: str) -> float:
-    """The share of the shorter text's words that the other has; 0 where that is over twice as long."""
-    return share(word_set(one), word_set(other))
-
-
 def share(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of the shorter text's words that the other has; 0 where that is over twice as long."""
     short, long = sorted((one, other), key=len)
     if not short or len(long) > 2 * len(short):
         return 0.0
@@ -64,7 +60,7 @@ def share(one: frozenset[str], other: frozenset[str]) -> float:
 
 def is_too_similar(one: str, other: str) -> bool:
     """Whether knowing how one did gives away how the other did."""
-    return similarity(one, other) > MAX_SIMILARITY
+    return share(word_set(one), word_set(other)) > MAX_SIMILARITY
 
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
@@ -126,7 +122,13 @@ _MASKS = ((_EMAIL, "[e-mail]"), (_PHONE, "[phone]"), (_STREET, "[address]"))
 
 def lines_to_models(text: str) -> list[str]:
     """Lines that seem to speak to a model that reads them, rather than to the text's readers."""
-    return [line.strip() for line in text.splitlines() if _ADDRESSES_MODEL.search(_plain(line))]
+    # Without the tricks that hide a word: invisible signs, other forms of letters.
+    lines = ((each, _INVISIBLE.sub("", each)) for each in text.splitlines())
+    return [
+        line.strip()
+        for line, seen in lines
+        if _ADDRESSES_MODEL.search(unicodedata.normalize("NFKC", seen))
+    ]
 
 
 def mask(text: str) -> str:
@@ -134,8 +136,3 @@ def mask(text: str) -> str:
     for pattern, sign in _MASKS:
         text = pattern.sub(sign, text)
     return text
-
-
-def _plain(line: str) -> str:
-    """A line without the tricks that hide a word: invisible signs, other forms of letters."""
-    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", line))

@@ -64,14 +64,8 @@ _STATUS_OF_WORD = {
 
 _NO_CREDIT = frozenset(
     {
-        "insufficient_quota",
-        "insufficient_credits",
-        "insufficient_balance",
-        "credit_limit",
-        "billing_error",
-        "billing_not_active",
-        "billing_hard_limit_reached",
-        "payment_required",
+        *("insufficient_quota", "insufficient_credits", "insufficient_balance", "credit_limit"),
+        *("billing_error", "billing_not_active", "billing_hard_limit_reached", "payment_required"),
     }
 )
 _BAD_KEY = frozenset({"invalid_api_key", "authentication_error", "api_key_invalid"})
@@ -83,12 +77,8 @@ _BAD_JSON = "json_validate_failed"
 """The model did not keep to the schema, so asking again may help."""
 _REFUSED = frozenset(
     {
-        "content_filter",
-        "content_policy_violation",
-        "invalid_prompt",
-        "flagged",
-        "bio_policy",
-        "misalignment_policy_violation",
+        *("content_filter", "content_policy_violation", "invalid_prompt", "flagged"),
+        *("bio_policy", "misalignment_policy_violation"),
     }
 )
 _RETRY = {"true": True, "false": False}

@@ -48,7 +48,7 @@ class InterruptibleCall:
         self.idle = 0
         """How many idle sections it is in."""
         self.last_failure = ""
-        """What the provider answered when it was asked last, if that was no reply."""
+        """What the provider answered when it was asked last, if that was not a reply."""
         self._task: asyncio.Task[Any] | None = None
         self._ended: Interruption | None = None
 

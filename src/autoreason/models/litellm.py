@@ -17,13 +17,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import OnSignal, Outcome, Reply, Request, Usage
-from autoreason.models.dialects import (
-    UnreadableReply,
-    check_repetition,
-    credible,
-    last_stable,
-    messages_of,
-)
+from autoreason.models import dialects
 from autoreason.models.dialects.anthropic import text_block
 from autoreason.models.dialects.openai import OPENAI_CHAT, chat_body
 from autoreason.models.failures import retry_after
@@ -78,10 +72,8 @@ class LiteLLMModel:
         shaped = request.schema is not None and library.supports_response_schema(model=self._name)
         body = arguments(request, self._name, shaped=shaped, stream=on_signal is not None)
         try:
-            payloads = _payloads(await library.acompletion(**body), streamed=on_signal is not None)
-            reply = await read_payloads(
-                payloads, OPENAI_CHAT, request.model, request.key, on_signal
-            )
+            parts = _payloads(await library.acompletion(**body), streamed=on_signal is not None)
+            reply = await read_payloads(parts, OPENAI_CHAT, request.model, request.key, on_signal)
         except Exception as error:
             if any(each.__name__ == _REFUSAL for each in type(error).__mro__):
                 reply = Reply(
@@ -94,10 +86,10 @@ class LiteLLMModel:
                 raise failed from error
             else:
                 raise
-        usage = credible(reply.usage, reply.text)
+        usage = dialects.credible(reply.usage, reply.text)
         cost = _cost(library, self._name, usage)
         reply = replace(reply, usage=usage, cost=cost, seconds=time.monotonic() - began)
-        return check_repetition(reply)
+        return dialects.check_repetition(reply)
 
     async def close(self) -> None:
         if self._library is not None:
@@ -112,8 +104,8 @@ def arguments(request: Request, name: str, *, shaped: bool, stream: bool) -> dic
     body |= {"num_retries": 0, "max_retries": 0, "drop_params": True}
     if "claude" in name.lower():
         # Claude caches only what is marked, on any host.
-        messages = messages_of(request, quirks)
-        last = last_stable(messages)
+        messages = dialects.messages_of(request, quirks)
+        last = dialects.last_stable(messages)
         body["messages"] = [
             {
                 "role": each.speaker,
@@ -136,7 +128,7 @@ async def _payloads(response: Any, *, streamed: bool) -> AsyncGenerator[bytes, N
 
 def call_failed(model: str, error: Exception) -> CallFailed | None:
     """The error as `CallFailed`; None for one that is not LiteLLM's."""
-    if isinstance(error, UnreadableReply | msgspec.DecodeError):
+    if isinstance(error, dialects.UnreadableReply | msgspec.DecodeError):
         return CallFailed(Failure.BROKEN_REPLY, f"{model} sent a reply that cannot be read")
     names = [each.__name__ for each in type(error).__mro__]
     failure = next((_FAILURES[name] for name in names if name in _FAILURES), None)

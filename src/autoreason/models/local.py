@@ -314,9 +314,8 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 def _hash_at_the_hub(url: str) -> str:
     try:
-        with urllib.request.build_opener(_Stay).open(
-            _request(url, "HEAD"), timeout=_PATIENCE
-        ) as response:
+        opener = urllib.request.build_opener(_Stay)
+        with opener.open(_request(url, "HEAD"), timeout=_PATIENCE) as response:
             headers = response.headers
     except HTTPError as answer:
         answer.close()

@@ -11,15 +11,8 @@ from urllib.parse import urlsplit
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
-from autoreason.models import examples, providers
+from autoreason.models import examples, layers, providers
 from autoreason.models.batch import BatchLog, BatchModel
-from autoreason.models.layers import (
-    CircuitBreaker,
-    ConcurrencyLimiter,
-    Limiter,
-    RetryingModel,
-    UserModel,
-)
 from autoreason.models.providers import PROVIDERS, Provider, custom, find_key, no_batches
 from autoreason.models.transport import Transport, is_exposed, is_loopback
 from autoreason.models.wire import Check, WireModel
@@ -137,7 +130,7 @@ def _open_own(name: str, address: str) -> Model:
         raise InvalidInput(f"{name} raised {describe(error)}; correct it") from error
     if not is_model:
         raise InvalidInput(f"{name} gives no model; it needs `address`, `ask` and `close`")
-    return UserModel(model)
+    return layers.UserModel(model)
 
 
 def _parts(address: str) -> tuple[str, str]:
@@ -157,7 +150,17 @@ def _provider(name: str, address: str, base_url: str | None) -> Provider:
     known = [*PROVIDERS, *INSIDE, *THROUGH_LITELLM]
     # Another spelling of a name we know would be given its key.
     if base_url and name.lower() not in known:
-        return _own_server(name)
+        provider = custom(name)
+        taken = {variable for each in PROVIDERS.values() for variable in each.key_variables}
+        # Nor may its name lead to the key of another provider.
+        if not taken.isdisjoint((*provider.key_variables, name.upper())) or not _PLAIN.fullmatch(
+            name
+        ):
+            raise InvalidInput(
+                f"{name!r} is not a name for a server of your own: use plain letters, digits, `.`, `_` and `-`, "
+                "and no name whose variable is the key of another provider"
+            )
+        return provider
     similar = get_close_matches(name.lower(), known, n=1)
     rest = address.partition("/")[2]
     hint = f" (did you mean {similar[0]}/{rest or '…'}?)" if similar else ""
@@ -167,26 +170,13 @@ def _provider(name: str, address: str, base_url: str | None) -> Provider:
     )
 
 
-def _own_server(name: str) -> Provider:
-    """A server of the user's own; its name must lead to no other provider's key."""
-    provider = custom(name)
-    taken = {variable for each in PROVIDERS.values() for variable in each.key_variables}
-    names_a_key = not taken.isdisjoint((*provider.key_variables, name.upper()))
-    if names_a_key or not _PLAIN.fullmatch(name):
-        raise InvalidInput(
-            f"{name!r} is not a name for a server of your own: use plain letters, digits, `.`, `_` and `-`, "
-            "and no name whose variable is the key of another provider"
-        )
-    return provider
-
-
 _NO_LIMIT = 1000
 """Models inside the process keep to their own limits."""
 
 
-def provider_limiter(name: str) -> ConcurrencyLimiter:
+def provider_limiter(name: str) -> layers.ConcurrencyLimiter:
     provider = PROVIDERS.get(name)
-    return ConcurrencyLimiter(provider.concurrency if provider else _NO_LIMIT)
+    return layers.ConcurrencyLimiter(provider.concurrency if provider else _NO_LIMIT)
 
 
 class ModelPool:
@@ -198,7 +188,7 @@ class ModelPool:
         *,
         allow_http: bool = False,
         batch: bool = False,
-        limiter: Callable[[str], Limiter] = provider_limiter,
+        limiter: Callable[[str], layers.Limiter] = provider_limiter,
     ) -> None:
         """Places for calls to a provider, by its name, are those that `limiter` gives."""
         self.batch = batch
@@ -210,8 +200,8 @@ class ModelPool:
         self._layered: dict[str, Model] = {}
         self._own_models: dict[str, Model] = {}
         self._checked: dict[str, asyncio.Future[Check]] = {}
-        self._limiters: dict[str, Limiter] = {}
-        self._breakers: dict[str, CircuitBreaker] = {}
+        self._limiters: dict[str, layers.Limiter] = {}
+        self._breakers: dict[str, layers.CircuitBreaker] = {}
 
     @classmethod
     def of(cls, settings: Settings) -> ModelPool:
@@ -221,7 +211,7 @@ class ModelPool:
 
     def add(self, models: Mapping[str, Model]) -> None:
         """Add the caller's models; they keep the layers they have, and the caller closes them."""
-        self._own_models |= {address: UserModel(model) for address, model in models.items()}
+        self._own_models |= {address: layers.UserModel(model) for address, model in models.items()}
 
     def lend(self, address: str, batches: BatchLog | None = None) -> Model:
         """The model behind an address; in batches it is asked under the log of the run that asks."""
@@ -300,9 +290,9 @@ class ModelPool:
         self._bare[address] = model
         if self.batch:
             # Thousands of requests wait for a batch; only those that failed in it are asked again.
-            return RetryingModel(model)
+            return layers.RetryingModel(model)
         if name not in self._limiters:
             limiter = provider_limiter if name in INSIDE else self._limiter
             self._limiters[name] = limiter(name)
-        breaker = self._breakers.setdefault(name, CircuitBreaker(name))
-        return RetryingModel(model, limiter=self._limiters[name], breaker=breaker)
+        breaker = self._breakers.setdefault(name, layers.CircuitBreaker(name))
+        return layers.RetryingModel(model, limiter=self._limiters[name], breaker=breaker)

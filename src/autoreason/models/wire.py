@@ -20,15 +20,7 @@ from autoreason.exchange import (
     Request,
     TextArrived,
 )
-from autoreason.models import providers
-from autoreason.models.dialects import (
-    Dialect,
-    LoopDetector,
-    UnreadableReply,
-    check_repetition,
-    credible,
-    find_dialect,
-)
+from autoreason.models import dialects, providers
 from autoreason.models.failures import ErrorReply, Refused, read_error, refusal
 from autoreason.models.providers import Provider, Quirks, Secret, learn, no_batches
 from autoreason.models.transport import (
@@ -70,7 +62,7 @@ class WireModel:
         self._model = address.partition("/")[2]
         self._provider = provider
         self._base = base
-        self._dialect = find_dialect(provider.dialect)
+        self._dialect = dialects.find_dialect(provider.dialect)
         self._headers = self._dialect.headers(key)
         self._has_key = key is not None
         self._batch = batch
@@ -102,10 +94,10 @@ class WireModel:
                 self.quirks = replace(self.quirks, **learned)
         known = self._provider.quirks_of(self._model, self._base)
         refused_schema = bool(request.schema) and self.quirks.no_schema and not known.no_schema
-        reply = check_repetition(reply)
+        reply = dialects.check_repetition(reply)
         # A model that did it once does it again, and only a stream can be left early.
         self._repeats = self._repeats or reply.finish == REPEATS
-        usage, cost = credible(reply.usage, reply.text), reply.cost
+        usage, cost = dialects.credible(reply.usage, reply.text), reply.cost
         if cost is None:
             cost = providers.price(self.address, usage, batch=self._batch)
         return replace(
@@ -119,13 +111,11 @@ class WireModel:
     async def check(self, transport: Transport) -> Check:
         """Whether it can be reached, takes our key and exists, and its server batches; asks it nothing."""
         try:
-            listed = self._dialect.read_models(
-                await self._get(self._dialect.models_path, transport)
-            )
+            found = await self._get(self._dialect.models_path, transport)
+            listed = self._dialect.read_models(found)
             if self._batch and not await self._takes_batches(transport):
-                return Check(
-                    address=self.address, reachable=False, problem=str(no_batches(self.address))
-                )
+                problem = str(no_batches(self.address))
+                return Check(address=self.address, reachable=False, problem=problem)
         except (CallFailed, msgspec.DecodeError) as error:
             if not isinstance(error, CallFailed):
                 what = f"{self._provider.name} sent a list of models that cannot be read"
@@ -184,7 +174,7 @@ class WireModel:
     async def _ask_once(
         self, request: Request, quirks: Quirks, on_signal: OnSignal | None
     ) -> Reply:
-        dialect = find_dialect("openai_responses") if quirks.responses else self._dialect
+        dialect = dialects.find_dialect("openai_responses") if quirks.responses else self._dialect
         streamed = on_signal is not None and not quirks.no_stream
         call = self._call(request, dialect, quirks, streamed=streamed)
         payloads = self._transport.stream(call) if streamed else self._fetch(call)
@@ -192,7 +182,7 @@ class WireModel:
             return await read_payloads(payloads, dialect, self.address, request.key, on_signal)
         except ErrorReply as error:
             raise refusal(call.who, 200, {}, error.provider_error, call.hide) from None
-        except (UnreadableReply, msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (dialects.UnreadableReply, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CallFailed(
                 Failure.BROKEN_REPLY,
                 f"{call.who} sent a reply that cannot be read: {call.hide(str(error))}",
@@ -205,7 +195,7 @@ class WireModel:
             yield payload
 
     def _call(
-        self, request: Request, dialect: Dialect, quirks: Quirks, *, streamed: bool
+        self, request: Request, dialect: dialects.Dialect, quirks: Quirks, *, streamed: bool
     ) -> HttpCall:
         body = dialect.body(request, self._model, quirks, streamed)
         try:
@@ -224,13 +214,13 @@ class WireModel:
 
 async def read_payloads(
     payloads: AsyncGenerator[bytes, None],
-    dialect: Dialect,
+    dialect: dialects.Dialect,
     address: str,
     key: str,
     on_signal: OnSignal | None,
 ) -> Reply:
     """The reply that a stream of events, or one body, adds up to; left early where it repeats itself."""
-    reducer, detector = dialect.reducer(), LoopDetector()
+    reducer, detector = dialect.reducer(), dialects.LoopDetector()
     texts: list[str] = []
     try:
         async with aclosing(payloads):

@@ -239,9 +239,7 @@ def _names_other_ends(text: str, where: Mapping[str, int]) -> bool:
     """Whether a text names one best and one worst, and they are not those of the ranking."""
     if any(run["placed"] and _misordered(run, where) for run in _RUN.finditer(text)):
         return True
-    claims = {
-        (place, where[label]) for label, place, denied in _verdicts(text, where) if not denied
-    }
+    claims = {(at, where[label]) for label, at, denied in _verdicts(text, where) if not denied}
     once = len({place for place, _ in claims}) == len({label for _, label in claims}) == len(claims)
     ends = {1, max(where.values())} <= {place for place, _ in claims}
     return once and ends and any(place != label for place, label in claims)

@@ -96,10 +96,6 @@ class Program:
         return _pairs(_words(self.text))
 
 
-def is_program(text: str) -> bool:
-    return bool(_PROGRAM.search(text))
-
-
 def is_code(quote: str) -> bool:
     bare = _BACKTICKS.sub("", quote)
     return bool(_SIGNS.search(bare)) and not _SENTENCE.search(bare)
@@ -281,7 +277,7 @@ def read_critique(reply: str, text: str, *, program: bool | None = None) -> Crit
     # In JSON, valid or broken.
     problems = [] if items == [] else _problems(items or ()) or _problems(_fields(reply))
     in_form = items == [] or bool(problems)
-    about = Program(text) if (is_program(text) if program is None else program) else None
+    about = Program(text) if (_PROGRAM.search(text) if program is None else program) else None
     is_quoted = (about or Prose(text)).quotes
     if not in_form:
         problems = _problems(_in_prose(reply, is_quoted))

@@ -321,9 +321,7 @@ def find_additions(text: str, *sources: str) -> tuple[str, ...]:
     Case, punctuation and layout do not count, nor does the order of sentences. A paragraph and not a sentence
     is what must contain the words, so that two sentences may be cut to one.
     """
-    paragraphs = [
-        _words(part) for source in sources for part in _PARAGRAPH_END.split(source) if part.strip()
-    ]
+    paragraphs = [_words(p) for each in sources for p in _PARAGRAPH_END.split(each) if p.strip()]
     # A line break ends a sentence, too, which asks less of a list or a wrapped line, and never more.
     sentences = (part.strip() for part in _SENTENCE_END.split(text) if re.search(r"\w", part))
     return tuple(

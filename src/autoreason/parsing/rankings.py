@@ -461,9 +461,7 @@ class Forms:
         written = list(range(1, len(entries) + 1))
         if 0 in places:
             # "C (best), A, B (worst)" is clear; "1. C, A, B" may put all of them first.
-            if any(
-                e.place and (e.place != at or not e.in_words) for at, e in enumerate(entries, 1)
-            ):
+            if any(e.place and (e.place != n or not e.in_words) for n, e in enumerate(entries, 1)):
                 raise UnreadableRanking(f"places and order disagree: {entries}")
             places = written
         by_place = [entry for _, entry in sorted(zip(places, entries, strict=True))]

@@ -179,9 +179,7 @@ def describe_sandbox(level: str) -> str:
 
 
 def describe_solved(event: Solved) -> str:
-    scores = dict.fromkeys(
-        describe_examined(each) for each in (event.public, event.private) if each
-    )
+    scores = dict.fromkeys(describe_examined(e) for e in (event.public, event.private) if e)
     verdicts = "; ".join(scores) or f"no verdict ({event.reason})"
     return f"{verdicts}; {count(event.spent.calls, 'call')}"
 

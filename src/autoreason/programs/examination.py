@@ -239,9 +239,8 @@ async def examine(
     context: JobContext, key: str, program: str, which: Which, *, every: bool = False
 ) -> Examined:
     """The result of a program on the tests; raises `NotExamined` where there is none."""
-    examination = Examination(
-        problem=assignments_of(context.task)[0].id, program=program, which=which, every=every
-    )
+    problem = assignments_of(context.task)[0].id
+    examination = Examination(problem=problem, program=program, which=which, every=every)
     examined = await context.ask(ExaminationQuery(key=key, examination=examination))
     if examined.verdict is CodeVerdict.SANDBOX_ERROR:
         trial = examined.failed
@@ -303,9 +302,8 @@ def shorten(text: str, max_length: int = _MAX_DATA) -> str:
         return text
     head = int(max_length * _HEAD_SHARE)
     tail = max_length - head
-    return (
-        f"{text[:head]}\n[... {len(text) - max_length:,} characters left out ...]\n{text[-tail:]}"
-    )
+    cut = f"[... {len(text) - max_length:,} characters left out ...]"
+    return f"{text[:head]}\n{cut}\n{text[-tail:]}"
 
 
 def unstated_tests(assignment: Assignment) -> tuple[Example, ...]:

@@ -28,16 +28,9 @@ from autoreason.jobs.job import Plan
 from autoreason.keys import pass_key, sub_key, try_key
 from autoreason.parsing.critiques import describe
 from autoreason.plugins import is_own
+from autoreason.programs import examination
 from autoreason.programs.assignment import Assignment, CodeVerdict, Examined, Which, assignments_of
 from autoreason.programs.events import ProgramExamined, examined_in
-from autoreason.programs.examination import (
-    examine,
-    feedback,
-    read_program,
-    same_program,
-    unstated_tests,
-    without_comments,
-)
 from autoreason.settings import MAX_PASSES
 from autoreason.strategies import BUILT_IN, find_strategy
 from autoreason.tournament.judges import PANEL_SETTINGS
@@ -53,7 +46,7 @@ class ProgramContext(JobContext):
     @cached_property
     def opening(self) -> tuple[Message, ...]:
         assignment = assignments_of(self.task)[0]
-        examples = unstated_tests(assignment)
+        examples = examination.unstated_tests(assignment)
         text = self.prompt(
             "task",
             "task",
@@ -127,9 +120,8 @@ class ProgramStrategy(Strategy):
 
     def __init__(self, context: JobContext) -> None:
         if not assignments_of(context.task) or context.allowance is None:
-            raise InvalidInput(
-                f"{context.settings.job.name} writes programs; use it with `autoreason solve`"
-            )
+            name = context.settings.job.name
+            raise InvalidInput(f"{name} writes programs; use it with `autoreason solve`")
         super().__init__(program_context(context, context.allowance))
         self.allowance: Allowance = context.allowance
         self.attempts: list[Attempt] = []
@@ -156,7 +148,9 @@ class ProgramStrategy(Strategy):
             return None
         if program:
             key = sub_key(stage, "examined")
-            examined = await examine(self.context, key, program, "public", every=self.counts_tests)
+            examined = await examination.examine(
+                self.context, key, program, "public", every=self.counts_tests
+            )
         else:
             examined = no_program_result("public", len(self.assignment.public))
         self.emit(ProgramExamined(stage=stage, program=program, examined=examined))
@@ -209,7 +203,7 @@ class ProgramStrategy(Strategy):
             await self.examine(stage, written)
             self.emit(dropped(reason="empty", detail="there was no program in the answer"))
             return None
-        if any(same_program(written, other.program) for other in self.attempts):
+        if any(examination.same_program(written, other.program) for other in self.attempts):
             detail = "the same as a program that was tried before"
             self.emit(dropped(reason="clone", detail=detail, text=written))
             return None
@@ -233,7 +227,7 @@ class ProgramStrategy(Strategy):
 
     def results(self, attempt: Attempt) -> str:
         """The test results of an attempt, as a model reads them."""
-        return feedback(attempt.examined, self.assignment) if attempt.examined else ""
+        return examination.feedback(attempt.examined, self.assignment) if attempt.examined else ""
 
     def best(self) -> Attempt | None:
         """The attempt that passes most public tests, the earliest among equals."""
@@ -305,7 +299,7 @@ class ProgramStrategy(Strategy):
         """The program in a reply, empty where it has none; None where the reply is not complete."""
         if reply.outcome is not Outcome.OK:
             return None
-        return read_program(reply.text, self.assignment.entry_point) or ""
+        return examination.read_program(reply.text, self.assignment.entry_point) or ""
 
     def _spent_reason(self, attempt: Attempt) -> str:
         some = f"{attempt.passed} of {len(self.assignment.public)} public tests"
@@ -460,9 +454,9 @@ class AnalyseRevisePrograms(ProgramStrategy):
             self.begin_pass(number)
             if number == 1:
                 analysis = await self._analyse(best)
-            revision = (
-                await self.revise(number, best, analysis, last_failure) if self.may_ask() else None
-            )
+            revision = None
+            if self.may_ask():
+                revision = await self.revise(number, best, analysis, last_failure)
             if revision and revision.passed > best.passed:
                 best, last_failure = revision, ""
                 self.end_pass(number, "unjudged", "B")
@@ -472,9 +466,10 @@ class AnalyseRevisePrograms(ProgramStrategy):
                     last_failure = f"{revision.program}\n\n{self.results(revision)}"
                     reason = "the revision passes no more of the public tests"
                     detail = f"it passes {revision.passed} of the public tests, and A {best.passed}"
-                    self.emit(
-                        CandidateDropped(number=number, slot="B", reason="tests", detail=detail)
+                    weaker = CandidateDropped(
+                        number=number, slot="B", reason="tests", detail=detail
                     )
+                    self.emit(weaker)
                 self.end_pass(number, "unopposed", "A", reason=reason)
         return self.hand_in(best)
 
@@ -609,7 +604,7 @@ class ProgramTournament(ProgramStrategy):
             reason = f"{equals}, and too few calls are left for judges"
             return self.decide(number, first, reason=reason)
         # Judges see no comments: those might reveal where a program comes from.
-        texts = {slot: without_comments(each.program) for slot, each in ballot.items()}
+        texts = {slot: examination.without_comments(each.program) for slot, each in ballot.items()}
         judges = min(self.settings.judges, calls)
         ties, early = self.settings.ties_survive, self.settings.early_stop
         size = PanelSize(start=judges, early_stop=early, calls=calls, ties_survive=ties)

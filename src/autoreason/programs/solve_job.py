@@ -117,9 +117,7 @@ async def _score(context: JobContext, strategy: ProgramStrategy, solved: Solved)
         tests: dict[Which, int] = {"public": len(assignment.public), "private": assignment.private}
         wrong = {which: no_program_result(which, n) if n else None for which, n in tests.items()}
         return replace(solved, **wrong)
-    public = next(
-        (each.examined for each in examined_in(story)[::-1] if each.program == program), None
-    )
+    public = next((e.examined for e in examined_in(story)[::-1] if e.program == program), None)
     if public is None and assignment.public:
         public = await examine(context, "public/examined", program, "public", every=True)
     solved = replace(solved, public=_without_trials(public))

@@ -33,12 +33,7 @@ class PromptSet:
 
     def render(self, name: str, **variables: Any) -> str:
         """One prompt with its variables filled in."""
-        template = _compiled(self.sources[name])
-        # Jinja's own `render` goes through its globals every time; our prompts use none.
-        context = _environment().context_class(
-            _environment(), variables, template.name, template.blocks
-        )
-        return "".join(template.root_render_func(context)).strip()
+        return _compiled(self.sources[name]).render(variables).strip()
 
     @property
     def small(self) -> PromptSet | None:
@@ -70,9 +65,7 @@ class PromptSet:
             return self
         names = tuple(names)
         if missing := set(names) - set(self.sources):
-            raise InvalidInput(
-                f"there is no prompt {min(missing)!r}; the prompts are {_list(self.sources)}"
-            )
+            raise InvalidInput(f"no prompt {min(missing)!r}; the prompts are {_list(self.sources)}")
         return PromptSet({name: self.sources[name] for name in names})
 
     def write(self, folder: Path, *, force: bool = False) -> None:
@@ -93,18 +86,14 @@ def built_in(*, small: bool = False, writes: str | None = None) -> PromptSet:
     if folder := _FOLDERS.get(writes):
         # They are short enough for any model. Artifacts are judged as texts are, programs by prompts of their own.
         names = ("ballot_again", "judge", "length_check") if writes == "files" else ()
-        judging = {name: _read(_BUILT_IN / f"{name}.md") for name in names}
+        judging = {name: built_in().sources[name] for name in names}
         return PromptSet(judging | _read_all(_BUILT_IN / folder))
     sources = _read_all(_BUILT_IN)
     return PromptSet(sources | _read_all(_BUILT_IN / "small") if small else sources)
 
 
 def _read_all(folder: Path) -> dict[str, str]:
-    return {path.stem: _read(path) for path in sorted(folder.glob("*.md"))}
-
-
-def _read(path: Path) -> str:
-    return path.read_text("utf-8")
+    return {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.md"))}
 
 
 def load(folder: Path | None, *, small: bool = False, writes: str | None = None) -> PromptSet:
@@ -124,9 +113,7 @@ def load(folder: Path | None, *, small: bool = False, writes: str | None = None)
         raise InvalidInput(f"no prompt folder at {folder}; check the name")
     own = {path.stem: path for path in sorted(folder.glob("*.md"))}
     if not own:
-        raise InvalidInput(
-            f"{folder} has no prompts; name them {_list(usual.sources)}, each ending in .md"
-        )
+        raise InvalidInput(f"{folder} has no prompts; name them {_list(usual.sources)}, with .md")
     return PromptSet(
         usual.sources
         | {name: _check(path, usual, built_in(writes=writes)) for name, path in own.items()}
@@ -138,9 +125,7 @@ def _check(path: Path, usual: PromptSet, full: PromptSet) -> str:
     from autoreason.prompts.overrides import check_override
 
     if path.stem not in usual.sources:
-        raise InvalidInput(
-            f"{path} is not the name of a prompt; the prompts are {_list(usual.sources)}"
-        )
+        raise InvalidInput(f"{path} is not the name of a prompt; they are {_list(usual.sources)}")
     known = takes(full.sources[path.stem]).all
     needed = takes(usual.sources[path.stem]).required
     source = read_text(path, "prompt")
@@ -180,9 +165,10 @@ def _environment() -> SandboxedEnvironment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
-    return SandboxedEnvironment(
-        undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False
-    )
+    environment = SandboxedEnvironment(undefined=StrictUndefined)
+    # A prompt has its variables and nothing else.
+    environment.globals.clear()
+    return environment
 
 
 def _list(names: Any) -> str:

@@ -1,4 +1,4 @@
-"""Checks a user's prompt before anything is spent: its language, its variables, what it shows."""
+"""Checks a user's prompt before anything is spent: its variables, and what it shows."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ VARIABLES = {
     "did_badly": Variable("records of what did badly; may be empty", _RECORDS, ()),
     "did_well": Variable("records of what did well; may be empty", _RECORDS, ()),
     "entry_point": Variable("the name to define; empty for a whole program", "add_up", ""),
-    "evaluator": Variable(
-        "the evaluator's source, where the task shows it; may be empty", "def score(tide):", ""
-    ),
+    "evaluator": Variable("the evaluator's source; may be empty", "def score(tide):", ""),
     "examples": Variable(
         "the public tests; each has `input` and `output`, or `code`",
         [
@@ -57,27 +55,23 @@ VARIABLES = {
         "the artifact's files; each has `path` and `text`",
         [{"path": "tide.py", "text": "LEVEL = 3"}, {"path": "tide.toml", "text": "rate = 0.1"}],
     ),
-    "findings": Variable(
-        "the critic's or analyst's findings; may be empty", "It adds too much.", ""
-    ),
+    "findings": Variable("a critic's or analyst's findings; may be empty", "It adds too much.", ""),
     "finished": Variable(
-        "whether finished texts are judged as they are, those that break a limit too", True, False
+        "whether finished texts are judged, also if they break a limit", True, False
     ),
     "fixes": Variable(
         "those limits, each with its place or how far off it is",
         ["12 words, at most 9 allowed; cut 3 or more"],
     ),
     "form": Variable("the form in which the answer can be read", "End with a ranking."),
-    "guards": Variable(
-        "other numbers that must hold, each as a comparison; may be empty", ["p50_ms <= 5"], []
-    ),
+    "guards": Variable("other numbers that must hold; may be empty", ["p50_ms <= 5"], []),
     "guidance": Variable("a person's guidance for this pass; may be empty", "Mind the end.", ""),
     "house_style": Variable("records of how the user writes; may be empty", _RECORDS, ()),
     "known_facts": Variable("records of what is true; may be empty", _RECORDS, ()),
     "labels": Variable("the labels to rank", ["Pike", "Quay"]),
     "leaks": Variable("passages that give the text away", ["a revised version"]),
     "ledger": Variable(
-        "the changes that were tried, with their effects; may be empty", "trial 1: kept; +0.2", ""
+        "changes tried, with their effects; may be empty", "trial 1: kept; +0.2", ""
     ),
     "lens": Variable("the one thing a specialist looks at; empty for other judges", "clarity", ""),
     "memory": Variable("the memory limit in MB", 512),
@@ -93,9 +87,7 @@ VARIABLES = {
     ),
     "quoted": Variable("whether each problem must quote the text", True, False),
     "reader_feedback": Variable("records of what readers said; may be empty", _RECORDS, ()),
-    "reasons": Variable(
-        "what the judge wrote whose ballot is checked; may be empty", "It is dry.", ""
-    ),
+    "reasons": Variable("what the judge wrote that is checked; may be empty", "It is dry.", ""),
     "reference": Variable(
         "the first draft, for anchored judges; empty for others and while it is one of the texts",
         "Ebb.",
@@ -118,9 +110,7 @@ VARIABLES = {
     "text": Variable("the current text", "Low water."),
     "texts": Variable("the two texts to join", ["Low water.", "High water."]),
     "title": Variable("the problem's title; may be empty", "Sums", ""),
-    "tried": Variable(
-        "a program that was tried since and did no better; may be empty", "print(5)", ""
-    ),
+    "tried": Variable("a program tried since that did no better; may be empty", "print(5)", ""),
     "violations": Variable("the limits that the text breaks", ["12 words, at most 9 allowed"]),
 }
 
@@ -135,29 +125,6 @@ SAMPLES = (
 """What prompts are given, in the ways that make a difference."""
 
 
-_NODES = (
-    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.CondExpr),
-    *(nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Slice, nodes.Const, nodes.List, nodes.Tuple),
-    *(nodes.Filter, nodes.Keyword, nodes.Test, nodes.Compare, nodes.Operand),
-    *(nodes.And, nodes.Or, nodes.Not, nodes.Neg, nodes.Concat, nodes.Add, nodes.Sub, nodes.Div),
-)
-"""No product, call or name for a sum: nothing by which a few characters become gigabytes."""
-_FILTERS = (
-    *("abs", "capitalize", "count", "d", "default", "e", "escape", "first", "indent", "int"),
-    *("join", "last", "length", "list", "lower", "replace", "reverse", "round", "sort", "string"),
-    *("title", "tojson", "trim", "truncate", "unique", "upper", "wordcount"),
-)
-_LENGTHENING = ("indent", "join", "replace")
-_LISTS = tuple(name for name, each in VARIABLES.items() if isinstance(each.sample, list | tuple))
-_MAX_ARGUMENT = 20
-_LARGEST_ARGUMENT = 10_000
-_MAX_DEPTH = 2
-_OFFERED = (
-    "a prompt may use its variables, conditions, loops over lists and the filters "
-    + ", ".join(_FILTERS)
-)
-
-
 def check_override(
     path: Path,
     source: str,
@@ -165,36 +132,27 @@ def check_override(
     needed: frozenset[str],
     environment: SandboxedEnvironment,
 ) -> None:
-    """Refuse a user's prompt that would fail, leave something out or never end, with the reason.
+    """Refuse a user's prompt that would fail or leave something out, with the reason.
 
     `known` are the variables that the built-in prompt takes, `needed` those that it must show.
     """
     try:
         tree = environment.parse(source)
         if any(map(tree.find, (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport))):
-            raise InvalidInput(
-                f"{path} takes in another template; write the prompt whole in one file"
-            )
-        _check_language(path, tree, 0)
+            raise InvalidInput(f"{path} takes in another template; write it whole in one file")
         used = meta.find_undeclared_variables(tree)
     except TemplateSyntaxError as error:
-        raise InvalidInput(
-            f"{path} line {error.lineno}: {error.message}; correct the template"
-        ) from None
+        raise InvalidInput(f"{path} line {error.lineno}: {error.message}; correct it") from None
     if used - known:
         offered = ", ".join(sorted(known)) or "none"
-        raise InvalidInput(
-            f"{path} uses unknown variable `{min(used - known)}`; {path.stem} has {offered}"
-        )
+        raise InvalidInput(f"{path}: unknown variable `{min(used - known)}`; known are {offered}")
     # Rendered as a run would: what fails later is paid for, and so is what is never shown.
     for values in SAMPLES:
         sample = {name: values[name] for name in known}
         try:
             shown = environment.from_string(source).render(sample)
         except Exception as error:
-            raise InvalidInput(
-                f"{path} cannot be rendered: {error}; correct the template"
-            ) from None
+            raise InvalidInput(f"{path} cannot be rendered: {error}; correct it") from None
         for name in sorted(needed):
             if any(part.lower() not in shown.lower() for part in _parts(sample, name)):
                 meaning = VARIABLES[name.partition(".")[0]].meaning
@@ -202,73 +160,6 @@ def check_override(
                     f"{path} does not show `{name}` ({meaning}), so no model would see it; "
                     f"`autoreason prompts {path.stem}` shows where the built-in one has it"
                 )
-
-
-def _check_language(path: Path, node: nodes.Node, depth: int) -> None:
-    depth += isinstance(node, nodes.For)
-    if fault := _fault(node, depth):
-        raise InvalidInput(f"{path} line {node.lineno}: {fault}; {_OFFERED}")
-    for child in node.iter_child_nodes():
-        _check_language(path, child, depth)
-
-
-def _fault(node: nodes.Node, depth: int) -> str:
-    """What about a part of a template could make it grow without limit; empty where nothing can."""
-    if not isinstance(node, _NODES):
-        what = getattr(node, "operator", None) or type(node).__name__.lower()
-        return f"`{what}` is not part of the language of prompts"
-    if isinstance(node, nodes.For):
-        return _loop_fault(node, depth)
-    if isinstance(node, nodes.Filter):
-        return _filter_fault(node)
-    return ""
-
-
-def _loop_fault(node: nodes.For, depth: int) -> str:
-    if depth > _MAX_DEPTH:
-        return f"loops are nested more than {_MAX_DEPTH} deep"
-    over = node.iter
-    while isinstance(over, nodes.Filter) and over.node is not None:
-        over = over.node
-    named = isinstance(over, nodes.Name) and over.name in _LISTS
-    return (
-        ""
-        if named or isinstance(over, nodes.List | nodes.Tuple)
-        else "a loop over what is not a list"
-    )
-
-
-def _filter_fault(node: nodes.Filter) -> str:
-    if node.name not in _FILTERS:
-        return f"filter {node.name} is not among those of prompts"
-    arguments = [*node.args, *(each.value for each in node.kwargs)]
-    if node.dyn_args or node.dyn_kwargs or not all(map(_is_small, arguments)):
-        return (
-            f"filter {node.name} is given something other than a number up to {_LARGEST_ARGUMENT:,} "
-            f"or a text of at most {_MAX_ARGUMENT} characters"
-        )
-    if node.name == "indent" and any(
-        isinstance(each, nodes.Const) and isinstance(each.value, int) and each.value > _MAX_ARGUMENT
-        for each in arguments
-    ):
-        return f"filter indent is given more than {_MAX_ARGUMENT}"
-    chain: list[str] = []
-    link: nodes.Node | None = node
-    while isinstance(link, nodes.Filter):
-        chain.append(link.name)
-        link = link.node
-    if sum(name in _LENGTHENING for name in chain) > 1:
-        return f"more than one of the filters {', '.join(_LENGTHENING)} in a row"
-    return ""
-
-
-def _is_small(argument: nodes.Node) -> bool:
-    if not isinstance(argument, nodes.Const):
-        return False
-    value = argument.value
-    if isinstance(value, str):
-        return len(value) <= _MAX_ARGUMENT
-    return value is None or abs(value) <= _LARGEST_ARGUMENT
 
 
 def _parts(sample: Mapping[str, Any], name: str) -> list[str]:

@@ -142,9 +142,7 @@ def krippendorff_alpha(ratings: Sequence[Sequence[float | None]]) -> Estimate:
     things rated twice or more. Below 0 raters disagree systematically.
     """
     if len({len(row) for row in ratings}) > 1:
-        raise ValueError(
-            "every rater needs an entry for every thing, None where there is no rating"
-        )
+        raise ValueError("a rater has an entry for every thing, None where there is no rating")
     units = [[r for r in column if r is not None] for column in zip(*ratings, strict=True)]
     paired = [unit for unit in units if len(unit) > 1]
     if not paired:

@@ -237,9 +237,9 @@ async def test_of_private_tests_nothing_is_told_but_verdict_time_and_memory(
     examiner: ProgramExaminer, program: str
 ) -> None:
     examined = await examiner.examine(adding(), program, "private", every=True)
-    told = msgspec.json.encode(examined).decode()
-    assert SECRET not in told
-    assert SECRET[::-1] not in told
+    sent = msgspec.json.encode(examined).decode()
+    assert SECRET not in sent
+    assert SECRET[::-1] not in sent
     for trial in examined.trials:
         texts = (trial.input, trial.expected, trial.got, trial.difference, trial.trace)
         assert not any(texts)
@@ -558,7 +558,7 @@ async def test_without_a_checker_an_answer_of_several_is_never_called_wrong(
 DOUBLING = "def double(x):\n    return 2 * x\n"
 
 
-async def told(
+async def observed(
     examiner: ProgramExaminer, problem: Problem, program: str, *inputs: str
 ) -> list[str]:
     """Values, and failures after an exclamation mark."""
@@ -568,17 +568,17 @@ async def told(
 
 async def test_functions_are_seen_without_a_sandbox_too() -> None:
     sandbox = open_sandbox(unsafe=True)
-    assert await told(ProgramExaminer(sandbox), doubling(), DOUBLING, "double(2)") == ["4"]
+    assert await observed(ProgramExaminer(sandbox), doubling(), DOUBLING, "double(2)") == ["4"]
     await sandbox.close()
 
 
 async def test_a_function_is_called_once_an_input(examiner: ProgramExaminer) -> None:
-    seen = await told(examiner, doubling(), DOUBLING, "double(2)", "double('ab')", "double({})")
+    seen = await observed(examiner, doubling(), DOUBLING, "double(2)", "double('ab')", "double({})")
     assert seen == ["4", "'abab'", "!TypeError"]
 
 
 async def test_a_program_reads_each_input_by_itself(examiner: ProgramExaminer) -> None:
-    assert await told(examiner, adding(), ADDING, "1 2\n", "3 4 5\n", "x\n") == [
+    assert await observed(examiner, adding(), ADDING, "1 2\n", "3 4 5\n", "x\n") == [
         "3",
         "12",
         "!ValueError",
@@ -596,10 +596,10 @@ async def test_an_input_that_takes_too_long_is_not_the_end_of_the_others(
 ) -> None:
     monkeypatch.setattr("autoreason.programs.examiner.examiner.MAX_SECONDS", 0.3)
     program = "def double(x):\n    while x == 3: pass\n    return 2 * x\n"
-    seen = await told(examiner, doubling(), program, "double(2)", "double(3)", "double(4)")
+    seen = await observed(examiner, doubling(), program, "double(2)", "double(3)", "double(4)")
     assert seen == ["4", "!time_limit", "8"]
     forever = "def double(x):\n    while True: pass\n"
-    seen = await told(examiner, doubling(), forever, *(f"double({n})" for n in range(40)))
+    seen = await observed(examiner, doubling(), forever, *(f"double({n})" for n in range(40)))
     assert seen == ["!time_limit"] * 40
 
 
@@ -618,7 +618,7 @@ async def test_a_program_that_cannot_be_called_fails_on_every_input(
     examiner: ProgramExaminer, program: str, failure: str
 ) -> None:
     assert (
-        await told(examiner, doubling(), program, "double(1)", "double(2)", "double(3)")
+        await observed(examiner, doubling(), program, "double(1)", "double(2)", "double(3)")
         == [f"!{failure}"] * 3
     )
 
@@ -627,7 +627,7 @@ async def test_a_program_that_replaces_built_in_functions_is_seen_all_the_same(
     examiner: ProgramExaminer,
 ) -> None:
     program = "def double(x): return 2 * x\nlen = sorted = str = map = repr = None\n"
-    assert await told(examiner, doubling(), program, "double([1])") == ["[1, 1]"]
+    assert await observed(examiner, doubling(), program, "double([1])") == ["[1, 1]"]
 
 
 async def test_what_is_seen_takes_little_room(examiner: ProgramExaminer) -> None:

@@ -409,7 +409,7 @@ def test_only_its_owner_may_read_it() -> None:
 
 def test_a_set_that_is_not_there_or_was_changed_is_refused_in_one_sentence() -> None:
     digest = save_set(PROBLEMS)
-    with pytest.raises(InvalidInput, match="no problems are saved"):
+    with pytest.raises(InvalidInput, match="no problems saved"):
         load_set("0" * 64)
     kept().write_bytes(kept().read_bytes().replace(b"their sum", b"their product"))
     with pytest.raises(InvalidInput, match="was changed"):

@@ -1,4 +1,4 @@
-"""Sets are read in every format and written in ours; a broken line is told, and the rest is used."""
+"""Sets are read in every format and written in ours; a broken line is named, and the rest is used."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def answer(lines: list[BpfInstruction], call: Call) -> int:
 
 
 def judged(machine: str, name: str, *arguments: int, paths: bool = False) -> int:
-    """What a test process is told: the stricter answer of its two filters."""
+    """The answer that a test process gets: the stricter answer of its two filters."""
     here = MACHINES[machine]
     call = Call(here.numbers[name], here.audit, arguments)
     answers = (

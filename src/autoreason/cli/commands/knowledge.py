@@ -38,7 +38,7 @@ def knowledge() -> None:
     style/*.md, feedback/*.md, and tables as mail and campaign tools export them: *.csv, *.tsv,
     *.jsonl. A file kb.toml may say which column is what, what is better, and which files are
     private; without it, columns are guessed, and check shows the guess. The files are the truth: the
-    index next to them, .index.sqlite, is rebuilt whenever one of them changes. No model is asked.
+    index in the cache folder is rebuilt whenever one of them changes. No model is asked.
 
     \b
       autoreason knowledge check kb/

@@ -6,6 +6,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib import import_module
@@ -77,9 +78,13 @@ class Reducer(ABC):
         if not (self.whole or self.finish_reason):
             raise UnreadableReply("the reply ended before its end mark")
         text = "".join(self.text)
-        refused = self.refused or self.finish_reason in self.refusals
+        outcome = Outcome.OK if text.strip() else Outcome.EMPTY
+        if self.is_cut(text):
+            outcome = Outcome.TRUNCATED
+        if self.refused or self.finish_reason in self.refusals:
+            outcome = Outcome.REFUSED
         return Reply(
-            outcome=outcome_of(text, cut=self.is_cut(text), refused=refused),
+            outcome=outcome,
             text=text,
             model=address,
             reasoning="".join(self.reasoning).strip(),
@@ -120,14 +125,6 @@ class Dialect:
         reducer = self.reducer()
         reducer.read(payload)
         return reducer.finish(address)
-
-
-def outcome_of(text: str, *, cut: bool, refused: bool) -> Outcome:
-    if refused:
-        return Outcome.REFUSED
-    if cut:
-        return Outcome.TRUNCATED
-    return Outcome.OK if text.strip() else Outcome.EMPTY
 
 
 def adapt(request: Request, quirks: Quirks) -> Request:
@@ -228,17 +225,12 @@ def decoder(kind: type[Kind]) -> Callable[[bytes], Kind]:
         except msgspec.ValidationError:
             raise
         except msgspec.DecodeError:
-            return strict(_replace_surrogates(payload))
+            with suppress(ValueError):
+                whole = json.dumps(json.loads(payload), ensure_ascii=False)
+                return strict(whole.encode("utf-8", "replace"))
+            raise
 
     return decode
-
-
-def _replace_surrogates(payload: bytes) -> bytes:
-    try:
-        content = json.loads(payload)
-    except ValueError:
-        return payload
-    return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
 
 
 _TAILS = (4_000, 8_000)
@@ -250,14 +242,12 @@ _INTERVAL = 500
 
 def repeats_itself(text: str) -> bool:
     """Whether thousands of characters at the end are one block, at least five times over, and nothing else."""
-    return any(len(text) >= size and _is_one_block(text[-size:]) for size in _TAILS)
-
-
-def _is_one_block(tail: str) -> bool:
-    # A text repeats every n characters if it equals itself moved by n; the search is linear.
-    longest_block = len(tail) // _TIMES
-    moved = tail.find(tail[:-longest_block], 1)
-    return moved > 0 and tail.startswith(tail[moved:])
+    for tail in (text[-size:] for size in _TAILS if len(text) >= size):
+        # A text repeats every n characters if it equals itself moved by n; the search is linear.
+        moved = tail.find(tail[: -(len(tail) // _TIMES)], 1)
+        if moved > 0 and tail.startswith(tail[moved:]):
+            return True
+    return False
 
 
 def check_repetition(reply: Reply) -> Reply:

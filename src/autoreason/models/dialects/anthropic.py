@@ -7,33 +7,22 @@ from typing import Any
 from msgspec import Struct
 
 from autoreason.exchange import Message, Request, Usage
-from autoreason.models.dialects import (
-    Dialect,
-    Headers,
-    Reducer,
-    UnreadableReply,
-    adapt,
-    count,
-    decoder,
-    fields_of,
-    last_stable,
-    word,
-)
+from autoreason.models import dialects
 from autoreason.models.failures import ErrorReply, read_error
 from autoreason.models.providers import Quirks, Secret
 
 
-def headers(key: Secret | None) -> Headers:
+def headers(key: Secret | None) -> dialects.Headers:
     # 2026-10-21 differs only in what it refuses, a temperature among it, which older models take.
-    version: Headers = {"anthropic-version": "2023-06-01"}
+    version: dialects.Headers = {"anthropic-version": "2023-06-01"}
     return {**version, "x-api-key": key} if key else version
 
 
 def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str, Any]:
-    taken = adapt(request, quirks)
+    taken = dialects.adapt(request, quirks)
     # An empty block is an error there.
     messages = [each for each in taken.messages if each.text]
-    last = last_stable(messages)
+    last = dialects.last_stable(messages)
     system: list[dict[str, Any]] = []
     spoken: list[dict[str, Any]] = []
     for place, message in enumerate(messages):
@@ -101,11 +90,11 @@ class _Event(Struct):
     usage: Any = None
 
 
-_decode_answer = decoder(_Answer)
-_decode_event = decoder(_Event)
+_decode_answer = dialects.decoder(_Answer)
+_decode_event = dialects.decoder(_Event)
 
 
-class _Reducer(Reducer):
+class _Reducer(dialects.Reducer):
     cut = frozenset({"max_tokens", "model_context_window_exceeded"})
     refusals = frozenset({"refusal"})
 
@@ -114,11 +103,11 @@ class _Reducer(Reducer):
         if answer.type == "error":
             raise ErrorReply(read_error(payload))
         if answer.content is None:
-            raise UnreadableReply("the reply has no content")
+            raise dialects.UnreadableReply("the reply has no content")
         self._count(answer.usage)
         for block in answer.content:
             self._add(block)
-        self.finish_reason = word(answer.stop_reason)
+        self.finish_reason = dialects.word(answer.stop_reason)
         self.whole = True
 
     def feed(self, payload: bytes) -> str:
@@ -132,7 +121,7 @@ class _Reducer(Reducer):
                 self._count(event.message.usage)
             case "message_delta":
                 self._count(event.usage)
-                if event.delta and (reason := word(event.delta.stop_reason)):
+                if event.delta and (reason := dialects.word(event.delta.stop_reason)):
                     self.finish_reason = reason
                     self.whole = True
             case "message_stop":
@@ -143,8 +132,8 @@ class _Reducer(Reducer):
 
     def _count(self, accounts: Any) -> None:
         """Later counts of a stream replace earlier ones; what they leave out is kept."""
-        later = {name: value for name, value in fields_of(accounts).items() if value is not None}
-        self.accounts = fields_of(self.accounts) | later
+        later = {k: v for k, v in dialects.fields_of(accounts).items() if v is not None}
+        self.accounts = dialects.fields_of(self.accounts) | later
 
     def _add(self, part: _Block | _Delta) -> str:
         self.reasoning.append(part.thinking)
@@ -153,21 +142,21 @@ class _Reducer(Reducer):
 
     def usage(self) -> Usage:
         """In our terms, where cached tokens are part of the input."""
-        accounts = fields_of(self.accounts)
-        fresh = count(accounts.get("input_tokens"))
-        written = count(accounts.get("cache_creation_input_tokens"))
-        read = count(accounts.get("cache_read_input_tokens"))
-        details = fields_of(accounts.get("output_tokens_details"))
+        accounts = dialects.fields_of(self.accounts)
+        fresh = dialects.count(accounts.get("input_tokens"))
+        written = dialects.count(accounts.get("cache_creation_input_tokens"))
+        read = dialects.count(accounts.get("cache_read_input_tokens"))
+        details = dialects.fields_of(accounts.get("output_tokens_details"))
         return Usage(
             input=None if fresh is None else fresh + (written or 0) + (read or 0),
-            output=count(accounts.get("output_tokens")),
+            output=dialects.count(accounts.get("output_tokens")),
             cache_read=read,
             cache_write=written,
-            reasoning=count(details.get("thinking_tokens")),
+            reasoning=dialects.count(details.get("thinking_tokens")),
         )
 
 
-ANTHROPIC = Dialect(
+ANTHROPIC = dialects.Dialect(
     path=lambda _model, _stream: "/v1/messages",
     headers=headers,
     body=body,

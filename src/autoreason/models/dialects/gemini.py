@@ -8,17 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.exchange import Effort, Request, Usage
-from autoreason.models.dialects import (
-    Dialect,
-    Headers,
-    Reducer,
-    adapt,
-    count,
-    decoder,
-    fields_of,
-    turns,
-    word,
-)
+from autoreason.models import dialects
 from autoreason.models.failures import ErrorReply, read_error
 from autoreason.models.providers import Quirks, Secret
 
@@ -33,14 +23,14 @@ def path(model: str, stream: bool) -> str:
     return f"/{full}:{how}"
 
 
-def headers(key: Secret | None) -> Headers:
+def headers(key: Secret | None) -> dialects.Headers:
     return {"x-goog-api-key": key} if key else {}
 
 
 def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str, Any]:  # noqa: ARG001 - in the path
-    request = adapt(request, quirks)
+    request = dialects.adapt(request, quirks)
     system = "\n\n".join(each.text for each in request.messages if each.speaker == "system")
-    spoken = turns(each for each in request.messages if each.speaker != "system")
+    spoken = dialects.turns(each for each in request.messages if each.speaker != "system")
     config: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
     if request.temperature is not None:
         config["temperature"] = request.temperature
@@ -95,11 +85,11 @@ class _Answer(Struct, rename="camel"):
     error: Any = None
 
 
-_decode = decoder(_Answer)
+_decode = dialects.decoder(_Answer)
 _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-class _Reducer(Reducer):
+class _Reducer(dialects.Reducer):
     """Each event is a small reply of its own. Without an end mark, only the end of the body ends a reply."""
 
     refusals = frozenset(
@@ -120,13 +110,14 @@ class _Reducer(Reducer):
             raise ErrorReply(read_error(payload))
         if answer.usage_metadata is not None:
             self.accounts = answer.usage_metadata
-        if answer.prompt_feedback and (reason := word(answer.prompt_feedback.block_reason)):
+        feedback = answer.prompt_feedback
+        if feedback and (reason := dialects.word(feedback.block_reason)):
             self.refused = True
             self.finish_reason = reason
         if not answer.candidates:
             return ""
         candidate = answer.candidates[0]
-        self.finish_reason = word(candidate.finish_reason) or self.finish_reason
+        self.finish_reason = dialects.word(candidate.finish_reason) or self.finish_reason
         visible: list[str] = []
         for part in candidate.content.parts:
             (self.reasoning if part.thought else visible).append(part.text)
@@ -140,14 +131,14 @@ class _Reducer(Reducer):
 
     def usage(self) -> Usage:
         """In our terms, where reasoning is part of the output."""
-        fields = fields_of(self.accounts)
-        thought = count(fields.get("thoughtsTokenCount"))
-        written = (count(fields.get("candidatesTokenCount")), thought)
+        fields = dialects.fields_of(self.accounts)
+        thought = dialects.count(fields.get("thoughtsTokenCount"))
+        written = (dialects.count(fields.get("candidatesTokenCount")), thought)
         counted = [each for each in written if each is not None]
         return Usage(
-            input=count(fields.get("promptTokenCount")),
+            input=dialects.count(fields.get("promptTokenCount")),
             output=sum(counted) if counted else None,
-            cache_read=count(fields.get("cachedContentTokenCount")),
+            cache_read=dialects.count(fields.get("cachedContentTokenCount")),
             reasoning=thought,
         )
 
@@ -165,7 +156,7 @@ def read_models(payload: bytes) -> list[str]:
     return [each.name.removeprefix("models/") for each in models]
 
 
-GEMINI = Dialect(
+GEMINI = dialects.Dialect(
     path=path,
     headers=headers,
     body=body,

@@ -156,7 +156,9 @@ class Thinking:
         self._buffer += piece
         thought, mark, rest = self._buffer.partition(_CLOSE)
         if not mark:
-            safe = len(self._buffer) - _overlap(self._buffer, _CLOSE)
+            # The end of what came may be the start of the mark.
+            starts = (n for n in range(len(_CLOSE) - 1, 0, -1) if self._buffer.endswith(_CLOSE[:n]))
+            safe = len(self._buffer) - next(starts, 0)
             self.reasoning.append(self._buffer[:safe])
             self._buffer = self._buffer[safe:]
             return ""
@@ -176,11 +178,6 @@ class Thinking:
     def _after(self, piece: str) -> str:
         self.text.append(piece)
         return piece
-
-
-def _overlap(text: str, mark: str) -> int:
-    """How many characters at the end of the text may be the start of the mark."""
-    return next((n for n in range(len(mark) - 1, 0, -1) if text.endswith(mark[:n])), 0)
 
 
 class _Part(Struct):

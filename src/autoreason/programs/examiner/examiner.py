@@ -7,7 +7,7 @@ import json
 import re
 import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from typing import Any, Self
 
 import msgspec
@@ -382,8 +382,7 @@ class PreparedProgram:
             # It calls a program in another jail.
             return judge_calls(*await self.run_code(test.code), test, self._limits)
         run = await self.run(test.input)
-        trial = judge_run(run, test, self._limits)
-        if trial is not None:
+        if (trial := judge_run(run, test, self._limits)) is not None:
             return trial
         if not self._problem.checker_program:
             if len(run.stdout) < _LONG_ANSWER:
@@ -458,22 +457,15 @@ async def _call(prepared: PreparedProgram, inputs: Sequence[Input]) -> list[Obse
     """The results of calls until one ended the program; its failure is the last."""
     calls = ", ".join(f"lambda: ({each})" for each in inputs)
     tests_run, program_run = await prepared.run_code(_RECORD.format(calls))
-    observations = _read_observations(tests_run)
+    observations = []
+    # Until the report of the tests, or a line that was cut off.
+    with suppress(msgspec.DecodeError):
+        for line in tests_run.stdout.splitlines():
+            field, text = msgspec.json.decode(line, type=tuple[str, str])
+            observations.append(Observation(**{field: text}))
     if len(observations) < len(inputs):
         failure = verdict_of(program_run) or verdict_of(tests_run) or CodeVerdict.RUNTIME_ERROR
         observations.append(Observation(failure=failure))
-    return observations
-
-
-def _read_observations(tests_run: ProgramRun) -> list[Observation]:
-    observations = []
-    for line in tests_run.stdout.splitlines():
-        try:
-            field, text = msgspec.json.decode(line, type=tuple[str, str])
-        except msgspec.DecodeError:
-            # The report of the tests, or a line that was cut off.
-            break
-        observations.append(Observation(**{field: text}))
     return observations
 
 

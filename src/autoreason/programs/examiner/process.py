@@ -113,9 +113,7 @@ def load_set(digest: str) -> tuple[Problem, ...]:
     try:
         problems = decode_set(path.read_bytes())
     except OSError:
-        raise InvalidInput(
-            f"no problems are saved as {path}; start again from their file"
-        ) from None
+        raise InvalidInput(f"no problems saved as {path}; start again from their file") from None
     if set_digest(problems) != digest:
         raise InvalidInput(f"{path} was changed; remove it and start again from the set's own file")
     return problems
@@ -176,9 +174,7 @@ def prepare_set(opening: OpenRequest) -> ProblemSet:
         problem_set = read_problems(Path(opening.source))
     problems = problem_set.problems
     if opening.only:
-        problems = tuple(
-            find_problem(problem_set.problems, name) for name in dict.fromkeys(opening.only)
-        )
+        problems = tuple(find_problem(problems, name) for name in dict.fromkeys(opening.only))
     limits = {"time_limit_s": opening.seconds, "memory_limit_mb": opening.memory_mb}
     changes = {name: limit for name, limit in limits.items() if limit is not None}
     problems = tuple(replace(problem, **changes) for problem in problems)

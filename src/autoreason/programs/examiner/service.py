@@ -109,9 +109,7 @@ class ServiceClient(Generic[Opened]):
             await self._send(ServiceCall(0, "", Raw(_encode(self._opening))))
             message = await read_frame(connection.reader, ServiceReply)
             if message is None:
-                raise ProviderFailed(
-                    f"{self.name}'s process ended at its start; see `autoreason doctor`"
-                )
+                raise ProviderFailed(f"{self.name} ended at its start; see `autoreason doctor`")
             if message.error:
                 raise self._error_of(message)
             self.reply = _decode(message.result, type=self.opened)

@@ -26,9 +26,7 @@ Checker = Literal["tokens", "exact", "float", "special"]
 TOLERANCE = 1e-6
 """The default for problems that compare numbers."""
 
-_ANSWERS = frozenset(
-    {b"yes", b"no", b"true", b"false", b"possible", b"impossible", b"ok", b"none", b"never"}
-)
+_ANSWERS = frozenset(b"yes no true false possible impossible ok none never".split())
 # Possessive throughout: what a program prints must not make matching slow.
 _INTEGER = re.compile(rb"[+-]?\d++")
 _WHOLE = re.compile(rb"([+-]?\d++)(?:\.0*+)?")
@@ -81,7 +79,11 @@ def compare(expected: str, got: str, how: Comparison) -> Difference | None:
     elif len(wanted) == len(tokens):
         return None
     else:
-        message = _describe_length(wanted, tokens)
+        missing = len(wanted) > len(tokens)
+        first = _shorten(_text((wanted if missing else tokens)[common]), 0)
+        what = "missing" if missing else "superfluous"
+        expects = f"expected {len(wanted)} {'token' if len(wanted) == 1 else 'tokens'}"
+        message = f"{expects}, got {len(tokens)}; the first that is {what}: {first}"
     return Difference(
         message=message,
         expected_at=len(_text(expected_text[: _start_of(expected_text, place)])),
@@ -138,14 +140,6 @@ def _start_of(text: bytes, token: int) -> int:
     """Where a token begins, counted from 0; the end of the text where it has no such token."""
     parts = text.split(None, token)
     return len(text) - len(parts[token]) if len(parts) > token else len(text)
-
-
-def _describe_length(wanted: list[bytes], tokens: list[bytes]) -> str:
-    missing = len(wanted) > len(tokens)
-    first = (wanted if missing else tokens)[min(len(wanted), len(tokens))]
-    what = "missing" if missing else "superfluous"
-    shown, plural = _shorten(_text(first), 0), "token" if len(wanted) == 1 else "tokens"
-    return f"expected {len(wanted)} {plural}, got {len(tokens)}; the first that is {what}: {shown}"
 
 
 def _compare_exactly(expected: str, got: str) -> Difference | None:
@@ -272,13 +266,12 @@ def check_problem(problem: Problem) -> Problem:
 
 def check_test_limits(seconds: float | None, megabytes: int | None) -> None:
     """Refuse limits for all problems that no problem may have either."""
-    if seconds is not None and not 0 < seconds <= MAX_SECONDS:
-        raise InvalidInput(
-            f"`test_time_limit` is {seconds:g}; give more than 0 and at most {MAX_SECONDS} seconds"
-        )
     low, high = MEMORY_RANGE_MB
-    if megabytes is not None and not low <= megabytes <= high:
-        raise InvalidInput(f"`test_memory_limit` is {megabytes:,}; give {low} to {high} MB")
+    right = megabytes is None or low <= megabytes <= high
+    if not right or not (seconds is None or 0 < seconds <= MAX_SECONDS):
+        raise InvalidInput(
+            f"`test_time_limit` is up to {MAX_SECONDS} s, `test_memory_limit` {low} to {high} MB"
+        )
 
 
 def _faults(problem: Problem) -> Iterator[str]:
@@ -297,11 +290,15 @@ def _faults(problem: Problem) -> Iterator[str]:
         yield from _contradictions(problem)
     if problem.tolerance is not None and (problem.checker != "float" or problem.checker_program):
         yield '`tolerance` needs `"checker": "float"` and no `checker_program`'
-    if problem.checker_program:
-        if why := compile_error(problem.checker_program):
-            yield f"`checker_program` is not valid Python ({why}); correct it"
-        elif find_function(parse_python(problem.checker_program), "check") is None:
-            yield "`checker_program` must define `check(input, output, expected)`"
+    sources = {f"test {number}": test.code for number, test in enumerate(problem.tests, 1)}
+    sources |= {"`setup`": problem.setup, "`checker_program`": problem.checker_program}
+    for name, source in sources.items():
+        if why := compile_error(source):
+            yield f"{name} is not valid Python ({why}); correct it"
+    if problem.checker_program and not find_function(
+        parse_python(problem.checker_program), "check"
+    ):
+        yield "`checker_program` must define `check(input, output, expected)`"
 
 
 def _function_faults(problem: Problem) -> Iterator[str]:
@@ -312,10 +309,6 @@ def _function_faults(problem: Problem) -> Iterator[str]:
     for number, test in enumerate(problem.tests, 1):
         if test.input or test.output or not test.code.strip():
             yield f"test {number} of a function needs `code`, and nothing else"
-        if why := compile_error(test.code):
-            yield f"test {number} is not valid Python ({why}); correct it"
-    if why := compile_error(problem.setup):
-        yield f"`setup` is not valid Python ({why}); correct it"
 
 
 def _contradictions(problem: Problem) -> Iterator[str]:

@@ -143,8 +143,8 @@ def floods(seen: AttackTrace, _: Scene) -> str:
 
 def answers(seen: AttackTrace, _: Scene) -> str:
     """The kernel did, or weighed, what was asked: `call number errno` in its output, and no refusal."""
-    told = [line.split() for line in seen.text.splitlines() if line.startswith("call ")]
-    through = [number for _, number, errno in told if int(errno) not in REFUSED]
+    calls = [line.split() for line in seen.text.splitlines() if line.startswith("call ")]
+    through = [number for _, number, errno in calls if int(errno) not in REFUSED]
     return f"system calls {' '.join(through)} got through" if through else ""
 
 

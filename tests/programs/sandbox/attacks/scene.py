@@ -80,10 +80,10 @@ def bearing(token: str) -> tuple[str, ...]:
     for process in below():
         folder = _PROC / str(process.pid)
         try:
-            told = (folder / "comm").read_text() + (folder / "cmdline").read_text(errors="replace")
+            seen = (folder / "comm").read_text() + (folder / "cmdline").read_text(errors="replace")
         except OSError:
             continue
-        if token in told:
+        if token in seen:
             found.append(f"process {process.pid}")
     return tuple(found)
 

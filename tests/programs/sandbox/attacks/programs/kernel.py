@@ -131,12 +131,12 @@ _GROUPS = {
     """,
     "other processes": """
         for who in (int('@BYSTANDER@'), 1):
-            told = ctypes.create_string_buffer(128)
-            call(f'clock_gettime({who})', 228, 113, ~who << 3 | 2, told)
-            call(f'clock_getres({who})', 229, 114, ~who << 3 | 2, told)
-            call(f'clock_nanosleep({who})', 230, 115, ~who << 3 | 2, 1, told, 0)
+            buffer = ctypes.create_string_buffer(128)
+            call(f'clock_gettime({who})', 228, 113, ~who << 3 | 2, buffer)
+            call(f'clock_getres({who})', 229, 114, ~who << 3 | 2, buffer)
+            call(f'clock_nanosleep({who})', 230, 115, ~who << 3 | 2, 1, buffer, 0)
             if who != os.getpid():
-                call(f'sched_getaffinity({who})', 204, 123, who, 128, told)
+                call(f'sched_getaffinity({who})', 204, 123, who, 128, buffer)
     """,
     "the user's share of signals": """
         import signal, threading
@@ -166,38 +166,38 @@ KERNEL = (
             "whether files are there": _CALL
             + """
         about = ctypes.create_string_buffer(256)
-        def tell(what, path, answer):
+        def report(what, path, answer):
             print('call', f'{what}({path.decode()})', 0 if answer >= 0 else 1)
         for path in (b'/usr', b'/usr/lib', b'/lib', b'/etc', b'/usr/bin/env', os.__file__.encode(), b'@FOLDER@'):
             for flags in (0, 0x100, 0x800, 0x1000, 0x1100):
-                tell(f'newfstatat:{flags:#x}', path, libc.syscall(79 if ARM else 262, -100, path, about, flags))
-                tell(f'statx:{flags:#x}', path, libc.syscall(291 if ARM else 332, -100, path, flags, 0x7ff, about))
-            tell('faccessat', path, libc.syscall(48 if ARM else 269, -100, path, 0))
-            tell('faccessat2', path, libc.syscall(439, -100, path, 0, 0))
-            tell('readlinkat', path, libc.syscall(78 if ARM else 267, -100, path, about, 256))
-            tell('chdir', path, libc.syscall(49 if ARM else 80, path))
+                report(f'newfstatat:{flags:#x}', path, libc.syscall(79 if ARM else 262, -100, path, about, flags))
+                report(f'statx:{flags:#x}', path, libc.syscall(291 if ARM else 332, -100, path, flags, 0x7ff, about))
+            report('faccessat', path, libc.syscall(48 if ARM else 269, -100, path, 0))
+            report('faccessat2', path, libc.syscall(439, -100, path, 0, 0))
+            report('readlinkat', path, libc.syscall(78 if ARM else 267, -100, path, about, 256))
+            report('chdir', path, libc.syscall(49 if ARM else 80, path))
         """,
             "who is at the other end of a socket": _CALL
             + """
         import socket
         one, other = socket.socketpair()
-        told, size = ctypes.create_string_buffer(256), ctypes.c_int(256)
+        buffer, size = ctypes.create_string_buffer(256), ctypes.c_int(256)
         # Credentials, security label, groups, cookies, memory, and a handle of the process.
         for option in (17, 31, 49, 55, 57, 59, 71, 75, 77):
             size.value = 256
-            call(f'getsockopt({option})', 55, 209, one.fileno(), 1, option, told, ctypes.byref(size))
-        call('getsockopt(tcp)', 55, 209, one.fileno(), 6, 11, told, ctypes.byref(size))
+            call(f'getsockopt({option})', 55, 209, one.fileno(), 1, option, buffer, ctypes.byref(size))
+        call('getsockopt(tcp)', 55, 209, one.fileno(), 6, 11, buffer, ctypes.byref(size))
         """,
             "every flag of sending and receiving": _CALL
             + """
         import socket
         one, other = socket.socketpair()
-        told = ctypes.create_string_buffer(256)
+        buffer = ctypes.create_string_buffer(256)
         for bit in range(31):
             one.send(b'x')
             call(f'sendto({1 << bit:#x})', 44, 206, one.fileno(), b'x', 1, 1 << bit, 0, 0)
-            call(f'recvfrom({1 << bit:#x})', 45, 207, other.fileno(), told, 1, 1 << bit, 0, 0)
-        call('recvfrom(address)', 45, 207, other.fileno(), told, 1, 0, told, ctypes.byref(ctypes.c_int(256)))
+            call(f'recvfrom({1 << bit:#x})', 45, 207, other.fileno(), buffer, 1, 1 << bit, 0, 0)
+        call('recvfrom(address)', 45, 207, other.fileno(), buffer, 1, 0, buffer, ctypes.byref(ctypes.c_int(256)))
         """,
         },
     ),

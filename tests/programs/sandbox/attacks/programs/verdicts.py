@@ -99,9 +99,9 @@ VERDICTS = (
         accepted,
         """
         import os, struct
-        told = b'{"ended":"exit","status":0,"stdout":"@ANSWER@","verdict":"accepted"}'
-        forms = [told, told + bytes([10]), struct.pack('<I', len(told)) + told, struct.pack('>I', len(told)) + told,
-                 struct.pack('<Q', len(told)) + told, bytes(64), b'@ANSWER@' * 100]
+        said = b'{"ended":"exit","status":0,"stdout":"@ANSWER@","verdict":"accepted"}'
+        forms = [said, said + bytes([10]), struct.pack('<I', len(said)) + said, struct.pack('>I', len(said)) + said,
+                 struct.pack('<Q', len(said)) + said, bytes(64), b'@ANSWER@' * 100]
         for fd in (*range(3, 1024), 0, 2):
             for form in forms:
                 try:
