@@ -10,10 +10,12 @@ import sys
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.once import FOLDER
 
 # Started in the background, the suite inherits an ignored Ctrl-C, and so would every process that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -49,9 +51,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Properties are tried on more examples where everything is tested."""
+    """Properties are tried on more examples where everything is tested; all processes share a folder."""
     if config.getoption("--all"):
         settings.load_profile("all")
+    if FOLDER not in os.environ:
+        shared = TemporaryDirectory(prefix="autoreason-tests-")
+        config.add_cleanup(shared.cleanup)
+        os.environ[FOLDER] = shared.name
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 
 import numpy as np
 import pytest
+from tests.once import once
 from tests.under_chance.luck import NAMES, ballot, judged, misses, most_often, names
 
 from autoreason.studies.lab_report import summarize_panel
@@ -38,7 +38,7 @@ def drawn_report(
     return report(every, words, shown, clustered=True, lengths=lengths)
 
 
-@cache
+@once
 def said(repeats: int, judges: int, strategies: int, alike: float) -> Counter[str]:
     """How often a report says what is not so."""
     rng = np.random.default_rng((repeats, judges, strategies))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from tests.once import once
 from tests.under_chance.luck import misses, most_often
 
 from autoreason.settings import Models, Settings
@@ -85,7 +85,7 @@ def random_cells(
     return events
 
 
-@cache
+@once
 def said(tasks: int, repeats: int, judges: int, alike: float) -> Counter[str]:
     """How often answers say what is not so."""
     rng = np.random.default_rng((tasks, repeats, judges))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from itertools import combinations
 
 import numpy as np
 import pytest
+from tests.once import once
 from tests.under_chance.luck import ballot, misses, most_often, names
 
 from autoreason.events import BallotCast, PanelDecided
@@ -39,7 +39,7 @@ def drawn_report(rng: np.random.Generator, judges: int, texts: int, bias: float)
     return panel_report(Story(task=Task(brief="Write.", entries=entries), panels=held))
 
 
-@cache
+@once
 def said(judges: int, texts: int, bias: float) -> Counter[str]:
     """How often a report says what is not so."""
     rng = np.random.default_rng((judges, texts))

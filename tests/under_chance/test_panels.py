@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import cache
 
 import numpy as np
 import pytest
+from tests.once import once
 from tests.under_chance.luck import (
     biased_ballots,
     every_panel,
@@ -74,7 +74,7 @@ STATEMENTS: Mapping[str, Statement] = {
 }
 
 
-@cache
+@once
 def counted(judges: int, texts: int) -> Mapping[str, float]:
     """How likely each statement is, over all panels."""
     likely = dict.fromkeys(STATEMENTS, 0.0)
@@ -85,7 +85,7 @@ def counted(judges: int, texts: int) -> Mapping[str, float]:
     return likely
 
 
-@cache
+@once
 def drawn(judges: int, texts: int) -> Counter[str]:
     """How often each statement is made of panels that are drawn."""
     rng = np.random.default_rng((judges, texts))

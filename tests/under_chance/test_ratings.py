@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from tests.once import once
 from tests.studies.raters.conftest import Study
 from tests.under_chance.luck import misses, most_often
 
@@ -32,7 +32,7 @@ STUDIES = [(2, 3, 1), (3, 5, 1), (7, 2, 1), (7, 3, 3)]
 studies = pytest.mark.parametrize(("people", "texts", "tasks"), STUDIES)
 
 
-@cache
+@once
 def packet_of(texts: int, tasks: int) -> tuple[Packet, PacketKey]:
     """A packet and its key."""
     entries = tuple(Entry(name=f"{at}.md", text=f"Text {at}.") for at in range(texts))
@@ -60,7 +60,7 @@ def drawn_report(rng: np.random.Generator, people: int, texts: int, tasks: int) 
     return ratings_report(packet, key, sheets, opened, digests={}, panel=panel)
 
 
-@cache
+@once
 def said(people: int, texts: int, tasks: int) -> Counter[str]:
     """How often a report says what is not so."""
     rng = np.random.default_rng((people, texts, tasks))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from functools import cache
 from statistics import fmean
 from typing import Any, get_args
 
@@ -13,6 +12,7 @@ import pytest
 from benchmarks.keep_rules.simulation import ResearchWorld, simulate
 from benchmarks.keep_rules.study import WAYS, WORLDS, RuleReport, StudyCell
 from tests.artifacts.knob import proposal, research_settings, research_task
+from tests.once import once
 from tests.under_chance.luck import misses, most_often
 
 from autoreason.artifacts.acceptance import Effect, correct_effects, end_test
@@ -159,7 +159,7 @@ def run_over_noise(seed: int, evaluations: int) -> ResearchReport:
     return research_report(build_story([started, *events]))
 
 
-@cache
+@once
 def runs_over_noise(evaluations: int, times: int) -> list[ResearchReport]:
     """Many of them."""
     return [run_over_noise(seed, evaluations) for seed in range(times)]

@@ -6,13 +6,13 @@ import asyncio
 import random
 from collections.abc import Iterable, Sequence
 from copy import copy
-from functools import cache
 from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.once import once
 from tests.under_chance.random_runs import random_story
 
 from autoreason.events import Delivered, Evidence, Verdict
@@ -104,7 +104,7 @@ def own_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> Story
     return tournament.story
 
 
-@cache
+@once
 def played(kind: str) -> tuple[Story, ...]:
     """Runs whose judges rank at random, next to code or not, and some who look at nothing but the position."""
     protocol: Protocol = "paper" if kind == "paper" else "robust"
@@ -260,7 +260,7 @@ def test_a_metric_counts_in_choosing_and_in_no_evidence() -> None:
         assert confirmed is None or confirmed.verdict is None or confirmed.verdict.metric is None
 
 
-@cache
+@once
 def of_any_length() -> list[Story]:
     """Runs whose texts have any length, which no judge looks at."""
     models = Models.everywhere("random/judge")

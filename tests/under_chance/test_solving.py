@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 
 import numpy as np
 import pytest
+from tests.once import once
 from tests.programs.solved import PASSED, WRONG, assignments, set_report, solved
 from tests.under_chance.luck import misses, most_often
 
@@ -39,7 +39,7 @@ def drawn_report(
     return set_report(told, assignments(problems), repeats)
 
 
-@cache
+@once
 def said(problems: int, strategies: int, repeats: int) -> Counter[str]:
     """How often a report says what is not so."""
     rng = np.random.default_rng((problems, strategies, repeats))
