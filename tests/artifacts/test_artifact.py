@@ -25,6 +25,7 @@ from autoreason.artifacts.proposals import (
     ProposalError,
     apply_edits,
     count_passages,
+    find_knobs,
 )
 from autoreason.artifacts.proposer import refusal
 from autoreason.artifacts.saved_evaluation import ItemWords
@@ -375,7 +376,9 @@ def test_eight_words_shared_with_an_item_are_flagged_unless_the_start_had_them()
         ("a.py", "x = " + "9" * 90_000),
         ("a.txt", "seed" * 24_000),
         ("a.txt", "x" * 99_000),
+        ("a.py", "x" * 90_000 + " = 3  # tune 1..9"),
     ],
 )
 def test_hostile_files_have_a_normal_form(name: str, text: str) -> None:
     assert fingerprint({name: text}) != fingerprint({name: "other"})
+    assert find_knobs({name: text}) == []

@@ -34,7 +34,7 @@ FRESH = EndTested(
 
 def trial(number: int, status: Any = "dropped", **fields: Any) -> TrialDecided:
     """A trial; one that was measured has an effect."""
-    known: dict[str, Any] = {"incumbent": 0, "hypothesis": f"idea {number}"}
+    known: dict[str, Any] = {"incumbent": 0, "by": "model", "hypothesis": f"idea {number}"}
     if status in ("kept", "dropped"):
         value = 0.02 if status == "kept" else -0.01
         known |= {

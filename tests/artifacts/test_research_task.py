@@ -169,12 +169,14 @@ def test_a_callers_own_evaluator_needs_no_evaluate_key(
         ({"constraints": "pack.py <= 5"}, "cannot be checked"),
         ({"constraints": "pack.py < 5 lines"}, "cannot be checked"),
         ({"mounts": "data"}, "is not an absolute path"),
+        ({"artifact": "knobs.py"}, "knobs.py line 1: the mark cannot be read"),
         ({"mounts": "/"}, "contains the task's folder"),
     ],
 )
 def test_a_wrong_task_is_refused_in_one_sentence(
     folder: Path, keys: dict[str, object], sentence: str
 ) -> None:
+    (folder / "knobs.py").write_text("X = 3  # tune 5..9\n")
     (folder / "empty.jsonl").write_text("\n \n")
     (folder / "broken.jsonl").write_text('{"a": 1}\n{"a": \n')
     (folder / "alike.jsonl").write_text('{"q": "new"}\n{"q":  "Second   ITEM"}\n')

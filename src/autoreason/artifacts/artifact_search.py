@@ -570,6 +570,7 @@ class ArtifactSearch:
         return TrialDecided(
             number=number,
             incumbent=state.incumbent.trial,
+            by=made.by,
             hypothesis=made.hypothesis,
             expected=made.expected,
             status=status,

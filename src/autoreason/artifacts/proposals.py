@@ -1,17 +1,22 @@
-"""Changes to an artifact: edits, as a model writes them and as they are applied."""
+"""Changes to an artifact: edits, as they are applied, as a model writes them, and of constants that are marked."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from itertools import islice
+from pathlib import PurePosixPath
 from textwrap import dedent, indent
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.artifacts.artifact import Files, matches, path_fault
 from autoreason.characters import without_controls
+from autoreason.errors import InvalidInput
+from autoreason.exchange import Query
 from autoreason.programs.examination import without_reasoning
 from autoreason.report.numbers import shorten
 
@@ -405,3 +410,176 @@ def count_passages(text: str, passage: str) -> int:
     while at >= 0:
         times, at = times + 1, text.find(passage, at + 1)
     return times
+
+
+Value = int | float | str
+_SUFFIXES = (".cfg", ".ini", ".py", ".toml", ".yaml", ".yml")
+_TUNE = re.compile(r"#\s*tune\s+(?P<space>\S.*?)\s*$")
+_CONSTANT = re.compile(
+    r"""(?P<head>.*?(?P<name>[\w.-]+)["']?\s*(?::\s*[\w.\[\]| ]+=|[=:])\s*)"""
+    r"""(?P<value>[-+]?[\d.][\w.+-]*|(?P<quote>["'])[^"']*(?P=quote)|[\w.-]+)(?P<tail>\s*,?\s*)"""
+)
+_RANGE = re.compile(r"(?P<low>\S+?)\.\.(?P<high>\S+?)(?P<words>(?:\s+(?:log|int))*)")
+_WHOLE = re.compile(r"[-+]?[\d_]+")
+_MAX_LINE = 300
+_FORM = "write `# tune 1e-4..1e-1 log`, `# tune 1..64 int` or `# tune a|b|c` behind NAME = VALUE"
+
+
+class Knob(Struct, frozen=True, kw_only=True):
+    """A marked constant and the values it may have."""
+
+    path: str
+    name: str
+    value: Value
+    low: float = 0.0
+    high: float = 0.0
+    log: bool = False
+    whole: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def space(self) -> Knob:
+        return replace(self, value="")
+
+    def allows(self, value: Value) -> bool:
+        if isinstance(value, str) or self.choices:
+            return value in self.choices
+        return self.low <= value <= self.high
+
+
+class Observation(Struct, frozen=True, array_like=True):
+    """Values of the knobs, and the number that they got; higher is better."""
+
+    values: tuple[Value, ...]
+    score: float
+
+
+class TuningQuery(Query[tuple[Value, ...]], frozen=True, kw_only=True):
+    """Which values to try next; no values where there is no optimiser. Recorded, for another version may differ."""
+
+    kind = "tuning"
+    knobs: tuple[Knob, ...]
+    observations: tuple[Observation, ...] = ()
+    seed: int = 0
+
+
+def find_knobs(files: Files) -> list[Knob]:
+    """The marked constants of an artifact; a mark that cannot be read is none."""
+    return [knob for path in sorted(files) for _, knob in _knobs_in(path, files[path]) if knob]
+
+
+def check_knobs(files: Files) -> str:
+    """Refuse marks that cannot be read; a sentence where there are some and no optimiser to search them."""
+    for path, text in files.items():
+        for line, knob in _knobs_in(path, text):
+            if knob is None:
+                raise InvalidInput(f"{path} line {line + 1}: the mark cannot be read; {_FORM}")
+    if find_knobs(files) and not find_spec("optuna"):
+        return (
+            "constants are marked with `# tune`, but there is no optimiser to search them; "
+            "run `pip install '.[tune]'` in the clone, or leave them to the model"
+        )
+    return ""
+
+
+def _knobs_in(path: str, text: str) -> Iterator[tuple[int, Knob | None]]:
+    """Line by line, from 0; None for a mark that cannot be read."""
+    if PurePosixPath(path).suffix not in _SUFFIXES:
+        return
+    for number, line in enumerate(text.split("\n")):
+        if len(line) <= _MAX_LINE and (mark := _TUNE.search(line)):
+            constant = _CONSTANT.fullmatch(line[: mark.start()])
+            yield number, _read_knob(path, constant, mark["space"]) if constant else None
+
+
+def _read_knob(path: str, constant: re.Match[str], space: str) -> Knob | None:
+    literal = constant["value"]
+    if "|" in space:
+        choices = tuple(each.strip().strip("\"'") for each in space.split("|"))
+        knob = Knob(path=path, name=constant["name"], value=literal.strip("\"'"), choices=choices)
+        return knob if knob.allows(knob.value) and len(set(choices)) == len(choices) else None
+    between = _RANGE.fullmatch(space)
+    if not between:
+        return None
+    numbers = (literal, between["low"], between["high"])
+    words = between["words"].split()
+    try:
+        value, low, high = map(float, numbers)
+    except ValueError:
+        return None
+    # A whole number between whole numbers may be a count.
+    whole = "int" in words or all(_WHOLE.fullmatch(each) for each in numbers)
+    log = "log" in words
+    if not low <= value <= high or low == high or (log and low <= 0):
+        return None
+    return Knob(
+        path=path,
+        name=constant["name"],
+        value=int(value) if whole else value,
+        low=low,
+        high=high,
+        log=log,
+        whole=whole,
+    )
+
+
+def suggest(query: TuningQuery) -> tuple[Value, ...]:
+    """The values that Optuna would try next; none where it is not installed."""
+    try:
+        import optuna
+    except ModuleNotFoundError:
+        return ()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    spaces = {str(place): _distribution(knob) for place, knob in enumerate(query.knobs)}
+    sampler = optuna.samplers.TPESampler(seed=query.seed)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    for each in query.observations:
+        params = dict(zip(spaces, each.values, strict=True))
+        trial = optuna.trial.create_trial(params=params, distributions=spaces, value=each.score)
+        study.add_trial(trial)
+    asked = study.ask(spaces).params
+    return tuple(_rounded(knob, asked[at]) for at, knob in zip(spaces, query.knobs, strict=True))
+
+
+def _distribution(knob: Knob) -> Any:
+    from optuna import distributions
+
+    if knob.choices:
+        return distributions.CategoricalDistribution(knob.choices)
+    if knob.whole:
+        return distributions.IntDistribution(int(knob.low), int(knob.high), log=knob.log)
+    return distributions.FloatDistribution(knob.low, knob.high, log=knob.log)
+
+
+def _rounded(knob: Knob, value: Value) -> Value:
+    """A number with four digits, which is all that its effect can depend on."""
+    if not isinstance(value, float):
+        return value
+    return min(max(float(f"{value:.4g}"), knob.low), knob.high)
+
+
+def set_knobs(files: Files, values: Sequence[Value]) -> tuple[Edit, ...]:
+    """Edits that give the marked constants these values and touch nothing else: one for each file."""
+    edits = []
+    wanted = iter(values)
+    for path in sorted(files):
+        lines = files[path].split("\n")
+        after = list(lines)
+        for number, knob in _knobs_in(path, files[path]):
+            if knob and (value := next(wanted)) != knob.value:
+                constant = _CONSTANT.match(lines[number])
+                assert constant is not None
+                quote = constant["quote"] or ""
+                literal = f"{quote}{value}{quote}" if isinstance(value, str) else repr(value)
+                start, end = constant.span("value")
+                after[number] = lines[number][:start] + literal + lines[number][end:]
+        changed = [at for at, line in enumerate(lines) if line != after[at]]
+        if not changed:
+            continue
+        first, last = changed[0], changed[-1] + 1
+        while count_passages(files[path], "\n".join(lines[first:last])) > 1:
+            # As few lines as there must be for the passage to occur once.
+            first, last = max(0, first - 1), last + 1
+        search, text = ("\n".join(each[first:last]) for each in (lines, after))
+        edits.append(Edit(path=path, search=search, text=text))
+    return tuple(edits)

@@ -12,18 +12,23 @@ from msgspec.structs import replace
 
 from autoreason.artifacts import artifact, proposals
 from autoreason.artifacts.research_history import (
+    ProposalSource,
     TrialDecided,
     name_trial,
     show_effect,
 )
 from autoreason.artifacts.research_task import ResearchTask, broken_constraint, research_of
 from autoreason.exchange import GuidanceQuery, Message, Outcome, Reply
-from autoreason.jobs.context import JobContext, follow_up, repeat_request
+from autoreason.jobs.context import JobContext, draw, follow_up, repeat_request
 from autoreason.keys import sub_key, try_key
 from autoreason.report.numbers import count, shorten
 
 Tried = Callable[[str], str | None]
 """What became of an artifact with a fingerprint; None where it is new."""
+_TUNED = 3
+"""Every so many proposals one is the optimiser's, where constants are marked."""
+_TUNING_TRIES = 3
+_MAX_OBSERVATIONS = 200
 _RECENT = 20
 _MAX_LEDGER = 24_000
 """Characters."""
@@ -111,6 +116,7 @@ class View(NamedTuple):
 class MadeProposal(Struct, frozen=True, kw_only=True):
     """A proposal as an artifact to be measured, or the reason why it is not."""
 
+    by: ProposalSource = "model"
     hypothesis: str = ""
     expected: str = ""
     edits: tuple[proposals.Edit, ...] = ()
@@ -128,6 +134,8 @@ class Proposer:
         """Ask for a change; a reply that cannot be read or applied is sent back once with the reason."""
         key = f"trial/{view.number}"
         guidance = await self._context.ask(GuidanceQuery(key=sub_key(key, "guidance")))
+        if view.number % _TUNED == 0 and not guidance and (tuned := await self._tune(view)):
+            return tuned
         ledger = ledger_text(view.ledger)
         prompt = self._context.prompt(
             "proposer",
@@ -154,6 +162,38 @@ class Proposer:
                 request = repeat_request(request, again, longer=reply.needs_room)
             made, fault = self._read(await self._context.ask(request), view)
         return replace(made, reason=fault) if fault else made
+
+    async def _tune(self, view: View) -> MadeProposal | None:
+        """Other values of marked constants, from the optimiser; None where it has none that are new."""
+        knobs = tuple(proposals.find_knobs(view.files))
+        if not knobs:
+            return None
+        higher = self._research.better == "higher"
+        observations = observe(knobs, self._research.files, view.ledger, higher=higher)
+        seed = draw(self._context.settings.seed, f"tuning/{view.number}").getrandbits(31)
+        for attempt in range(_TUNING_TRIES):
+            query = proposals.TuningQuery(
+                key=f"trial/{view.number}/tuning/{attempt}",
+                knobs=knobs,
+                observations=observations,
+                seed=seed + attempt,
+            )
+            values = await self._context.ask(query)
+            if not values:
+                return None
+            made = MadeProposal(
+                by="optimiser",
+                hypothesis=", ".join(
+                    f"{knob.name} {knob.value} -> {value}"
+                    for knob, value in zip(knobs, values, strict=True)
+                    if knob.value != value
+                ),
+                edits=proposals.set_knobs(view.files, values),
+            )
+            made = self._apply(made, view.files, view.tried)
+            if made.files is not None:
+                return made
+        return None
 
     def _read(self, reply: Reply, view: View) -> tuple[MadeProposal, str]:
         """The proposal in a reply, and what is wrong with its form."""
@@ -211,3 +251,26 @@ def _entry(trial: TrialDecided, *, tail: bool) -> str:
         output = trial.tail.strip()[-_MAX_TAIL:].splitlines()
         lines += ["  output:", *(f"  | {line}" for line in output)]
     return "\n".join(lines)
+
+
+def observe(
+    knobs: Sequence[proposals.Knob],
+    start: artifact.Files,
+    trials: Iterable[TrialDecided],
+    *,
+    higher: bool,
+) -> tuple[proposals.Observation, ...]:
+    """What the trials so far say of these knobs, by a model or by the optimiser."""
+    spaces = [knob.space for knob in knobs]
+    artifacts = {0: start}
+    found = []
+    for trial in trials:
+        files = artifact.with_changes(artifacts[trial.incumbent], trial.changes)
+        if trial.status == "kept":
+            artifacts[trial.number] = files
+        theirs = proposals.find_knobs(files) if trial.values else []
+        if trial.values and [knob.space for knob in theirs] == spaces:
+            score = sum(trial.values) / len(trial.values)
+            values = tuple(knob.value for knob in theirs)
+            found.append(proposals.Observation(values, score if higher else -score))
+    return tuple(found[-_MAX_OBSERVATIONS:])

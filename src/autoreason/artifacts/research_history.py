@@ -26,6 +26,7 @@ from autoreason.story import Story
 
 TrialStatus = Literal["kept", "dropped", "refused", "failed", "guarded"]
 """`refused` by code before an evaluation; `failed` without a value; `guarded` by a guard, whatever the metric said."""
+ProposalSource = Literal["model", "optimiser"]
 NORMAL = 1.96
 """Standard errors to each side of a mean that its interval of 95 % reaches."""
 _MAX_DIGITS = 12
@@ -107,6 +108,7 @@ class TrialDecided(Event, frozen=True, kw_only=True):
     """From 1."""
     incumbent: int
     """The trial whose artifact it was measured against; 0 is the start."""
+    by: ProposalSource
     hypothesis: str = ""
     expected: str = ""
     """The effect that the proposer expected, in its words."""

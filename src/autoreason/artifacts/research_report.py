@@ -16,6 +16,7 @@ from autoreason.artifacts.research_history import (
     EndTested,
     FinalistsMeasured,
     NoiseMeasured,
+    ProposalSource,
     ResearchHistory,
     TrialDecided,
     TrialStatus,
@@ -48,6 +49,7 @@ class TrialRow(Struct, frozen=True, kw_only=True):
     number: int
     incumbent: int
     """The trial it was measured against; 0 is the start."""
+    by: ProposalSource
     status: TrialStatus
     reason: str
     hypothesis: str

@@ -32,6 +32,7 @@ from autoreason.artifacts.artifact import (
     path_fault,
     read_bytes,
 )
+from autoreason.artifacts.proposals import check_knobs
 from autoreason.errors import InvalidInput, plainly
 from autoreason.exchange import Query
 from autoreason.fields import check_known
@@ -291,11 +292,12 @@ class _Reading:
         check_constraints(keys.constraints, files)
         items, sealed = self._items("items"), self._items("sealed")
         self._check_items(items, sealed)
-        timed, notes = keys.timed, tuple[str, ...]()
+        timed = keys.timed
+        notes = [note for note in (check_knobs(files),) if note]
         if timed is None and (timed := bool(_TIMES.fullmatch(keys.metric))):
-            notes = (
+            notes.append(
                 f"{keys.metric} reads as a time, so evaluations are made one at a time, in turn with the "
-                "incumbent's; say `timed: false` if it is not one",
+                "incumbent's; say `timed: false` if it is not one"
             )
         contents = self.contents([*evaluator, *needs])
         shown = (contents[name].decode(errors="replace") for name in evaluator)
@@ -317,7 +319,7 @@ class _Reading:
             mounts=self._mounts(),
             folder=str(self.folder),
         )
-        return ResearchFile(check_task(Task(brief=brief, work=work)), source, notes)
+        return ResearchFile(check_task(Task(brief=brief, work=work)), source, tuple(notes))
 
     def evaluator_files(self) -> list[str]:
         """The files in the task's folder that `evaluate` names."""

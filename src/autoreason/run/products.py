@@ -251,7 +251,7 @@ class ResearchResult(Result):
     def spending(self) -> str:
         """Calls, tokens, cost and time, and how many calls repeated a request for a proposal."""
         text = super().spending
-        asked = len(self.report.trials)
+        asked = sum(trial.by == "model" for trial in self.report.trials)
         again = self.spent.calls - asked
         # Where a run goes on or was cut off, calls may be for proposals that are not decided; panels have their own.
         if again <= 0 or not self.finished or self.story.panels or self.story.of(SearchCut):

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from autoreason.artifacts.artifact import KnownEvaluationQuery, Measurement, OrderQuery, Orders
+from autoreason.artifacts.proposals import TuningQuery, suggest
 from autoreason.artifacts.research_task import ResearchTask, TextMetric
 from autoreason.exchange import Query, Service
 from autoreason.job_types import Research, Solve
@@ -104,6 +105,8 @@ class LocalAnswers:
                 return self._orders.answer(query)
             case KnownEvaluationQuery(known=Measurement() as known):
                 return replace(known, repeated=True)
+            case TuningQuery():
+                return await asyncio.to_thread(suggest, query)
             case PredictionQuery():
                 from autoreason.knowledge.predictor import load_ridge
 
