@@ -64,7 +64,7 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
         ("critic", "{% if text %}", "line 1: .*; correct it"),
         ("critics", "x", "is not the name of a prompt"),
         ("critic", "  ", "is empty"),
-        ("critic", "{{ text | nosuch }}", "No filter named 'nosuch'"),
+        ("critic", "{{ text | nosuch }}", "filter nosuch is not among"),
         ("critic", "{{ text.__class__.__mro__ }}", "cannot be rendered"),
         ("judge", "{% for c in candidates %}{{ c.title }}{% endfor %}", "cannot be rendered"),
         ("critic", "{% include 'author.md' %}", "takes in another template"),
@@ -74,7 +74,19 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
         ("task", "Write. {{ facts }} {{ rules }}", "does not show `brief`"),
         ("reviser", "{{ text }} {% if critique %}is bad{% endif %}", "does not show `critique`"),
         ("synthesizer", "{{ texts[0] }}", "does not show `texts`"),
-        ("author", "{% for a in range(9) %}x{% endfor %}", "unknown variable `range`"),
+        ("author", '{{ "x" * 300000000 }}', "line 1: `[*]` is not part of the language"),
+        ("author", "{{ 9 ** 9 ** 9 ** 9 }}", "`[*][*]` is not part"),
+        ("author", '{{ "%999999999d" % 1 }}', "`%` is not part"),
+        ("author", '{{ "x".center(999999999) }}', "`call` is not part"),
+        ("author", '{{ "x" | center(999999999) }}', "filter center is not among"),
+        ("author", '{{ "x" | indent(999999999, true) }}', "filter indent is given something"),
+        ("critic", "{{ text | replace('', text) }}", "filter replace is given something"),
+        ("critic", "{{ text|join('0123456789')|join('0123456789') }}", "more than one of"),
+        ("critic", "{% for a in text %}{% for b in text %}x{% endfor %}{% endfor %}", "not a list"),
+        ("author", "{% for a in range(99999) %}x{% endfor %}", "a loop over what is not a list"),
+        ("author", "{% set x = 'x' %}{% set x = x ~ x %}{{ x }}", "`assign` is not part"),
+        ("author", "{% macro m() %}x{% endmacro %}{{ m() }}", "`macro` is not part"),
+        ("author", "\n\n{% with x = 'x' %}{{ x }}{% endwith %}", "line 3: `with` is not part"),
     ],
 )
 def test_a_prompt_that_would_fail_later_is_refused_now(
@@ -89,8 +101,7 @@ def test_a_prompt_may_say_a_thing_once_more_shorter_or_in_another_order(tmp_path
     (tmp_path / "judge.md").write_text(
         "{{ candidates | length }}: {% for c in candidates | reverse %}{{ loop.index }}. {{ c.label }}\n"
         "{{ c.text | trim | indent(2) }}{{ ', ' if not loop.last }}{% endfor %}"
-        "{% macro shout(text) %}{{ text | truncate(20) | upper }}{% endmacro %}"
-        "{% set all = candidates %}{% for c in all %}{{ shout(c.text) }}{% endfor %}"
+        "{% for c in candidates %}{{ c.text | truncate(20) | upper }}{% endfor %}"
     )
     assert (
         load(tmp_path).render(

@@ -33,7 +33,12 @@ class PromptSet:
 
     def render(self, name: str, **variables: Any) -> str:
         """One prompt with its variables filled in."""
-        return _compiled(self.sources[name]).render(variables).strip()
+        template = _compiled(self.sources[name])
+        # Jinja's own `render` goes through its globals every time; our prompts use none.
+        context = _environment().context_class(
+            _environment(), variables, template.name, template.blocks
+        )
+        return "".join(template.root_render_func(context)).strip()
 
     @property
     def small(self) -> PromptSet | None:

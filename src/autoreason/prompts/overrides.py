@@ -1,4 +1,4 @@
-"""Checks a user's prompt before anything is spent: its variables, and what it shows."""
+"""Checks a user's prompt before anything is spent: its language, its variables, what it shows."""
 
 from __future__ import annotations
 
@@ -125,6 +125,29 @@ SAMPLES = (
 """What prompts are given, in the ways that make a difference."""
 
 
+_NODES = (
+    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.CondExpr),
+    *(nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Slice, nodes.Const, nodes.List, nodes.Tuple),
+    *(nodes.Filter, nodes.Keyword, nodes.Test, nodes.Compare, nodes.Operand),
+    *(nodes.And, nodes.Or, nodes.Not, nodes.Neg, nodes.Concat, nodes.Add, nodes.Sub, nodes.Div),
+)
+"""No product, call or name for a sum: nothing by which a few characters become gigabytes."""
+_FILTERS = (
+    *("abs", "capitalize", "count", "d", "default", "e", "escape", "first", "indent", "int"),
+    *("join", "last", "length", "list", "lower", "replace", "reverse", "round", "sort", "string"),
+    *("title", "tojson", "trim", "truncate", "unique", "upper", "wordcount"),
+)
+_LENGTHENING = ("indent", "join", "replace")
+_LISTS = tuple(name for name, each in VARIABLES.items() if isinstance(each.sample, list | tuple))
+_MAX_ARGUMENT = 20
+_LARGEST_ARGUMENT = 10_000
+_MAX_DEPTH = 2
+_OFFERED = (
+    "a prompt may use its variables, conditions, loops over lists and the filters "
+    + ", ".join(_FILTERS)
+)
+
+
 def check_override(
     path: Path,
     source: str,
@@ -132,7 +155,7 @@ def check_override(
     needed: frozenset[str],
     environment: SandboxedEnvironment,
 ) -> None:
-    """Refuse a user's prompt that would fail or leave something out, with the reason.
+    """Refuse a user's prompt that would fail, leave something out or never end, with the reason.
 
     `known` are the variables that the built-in prompt takes, `needed` those that it must show.
     """
@@ -140,6 +163,7 @@ def check_override(
         tree = environment.parse(source)
         if any(map(tree.find, (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport))):
             raise InvalidInput(f"{path} takes in another template; write it whole in one file")
+        _check_language(path, tree, 0)
         used = meta.find_undeclared_variables(tree)
     except TemplateSyntaxError as error:
         raise InvalidInput(f"{path} line {error.lineno}: {error.message}; correct it") from None
@@ -160,6 +184,73 @@ def check_override(
                     f"{path} does not show `{name}` ({meaning}), so no model would see it; "
                     f"`autoreason prompts {path.stem}` shows where the built-in one has it"
                 )
+
+
+def _check_language(path: Path, node: nodes.Node, depth: int) -> None:
+    depth += isinstance(node, nodes.For)
+    if fault := _fault(node, depth):
+        raise InvalidInput(f"{path} line {node.lineno}: {fault}; {_OFFERED}")
+    for child in node.iter_child_nodes():
+        _check_language(path, child, depth)
+
+
+def _fault(node: nodes.Node, depth: int) -> str:
+    """What about a part of a template could make it grow without limit; empty where nothing can."""
+    if not isinstance(node, _NODES):
+        what = getattr(node, "operator", None) or type(node).__name__.lower()
+        return f"`{what}` is not part of the language of prompts"
+    if isinstance(node, nodes.For):
+        return _loop_fault(node, depth)
+    if isinstance(node, nodes.Filter):
+        return _filter_fault(node)
+    return ""
+
+
+def _loop_fault(node: nodes.For, depth: int) -> str:
+    if depth > _MAX_DEPTH:
+        return f"loops are nested more than {_MAX_DEPTH} deep"
+    over = node.iter
+    while isinstance(over, nodes.Filter) and over.node is not None:
+        over = over.node
+    named = isinstance(over, nodes.Name) and over.name in _LISTS
+    return (
+        ""
+        if named or isinstance(over, nodes.List | nodes.Tuple)
+        else "a loop over what is not a list"
+    )
+
+
+def _filter_fault(node: nodes.Filter) -> str:
+    if node.name not in _FILTERS:
+        return f"filter {node.name} is not among those of prompts"
+    arguments = [*node.args, *(each.value for each in node.kwargs)]
+    if node.dyn_args or node.dyn_kwargs or not all(map(_is_small, arguments)):
+        return (
+            f"filter {node.name} is given something other than a number up to {_LARGEST_ARGUMENT:,} "
+            f"or a text of at most {_MAX_ARGUMENT} characters"
+        )
+    if node.name == "indent" and any(
+        isinstance(each, nodes.Const) and isinstance(each.value, int) and each.value > _MAX_ARGUMENT
+        for each in arguments
+    ):
+        return f"filter indent is given more than {_MAX_ARGUMENT}"
+    chain: list[str] = []
+    link: nodes.Node | None = node
+    while isinstance(link, nodes.Filter):
+        chain.append(link.name)
+        link = link.node
+    if sum(name in _LENGTHENING for name in chain) > 1:
+        return f"more than one of the filters {', '.join(_LENGTHENING)} in a row"
+    return ""
+
+
+def _is_small(argument: nodes.Node) -> bool:
+    if not isinstance(argument, nodes.Const):
+        return False
+    value = argument.value
+    if isinstance(value, str):
+        return len(value) <= _MAX_ARGUMENT
+    return value is None or abs(value) <= _LARGEST_ARGUMENT
 
 
 def _parts(sample: Mapping[str, Any], name: str) -> list[str]:
