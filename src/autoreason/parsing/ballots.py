@@ -69,7 +69,7 @@ def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     if ballot and sorted(ballot.ranking) == sorted(labels):
         doubtful = _is_doubtful(ballot.ranking, ballot.before, ballot.after)
         return None if doubtful else ballot.ranking
-    forms = _forms(tuple(labels))
+    forms = _forms(tuple(sorted(labels)))
     lines = own_lines(text)
     # Without a head, C > A > B and not another word, as the first or the last line.
     declarations = list(_declarations(lines, forms)) or [
@@ -290,7 +290,7 @@ def _joined(lines: Sequence[TextLine]) -> str:
     return "\n".join(line.text for line in lines)
 
 
-_forms = lru_cache(maxsize=256)(Forms)
+_forms = lru_cache(maxsize=1024)(Forms)
 
 
 _BOUNDARY_LINE = pattern(
