@@ -197,11 +197,18 @@ def _left_out(one: RecordedPass, first: bool) -> Iterator[str]:
             yield f"{name} broke a limit and was sent back once before judges saw it"
         if ready.fresh:
             yield f"{name} is a new draft, written without a look at the text so far"
-    for each in one.dropped:
-        name = describe_text(each.slot, first=first)
-        yield f"{name} was left out: {statements.DROPPED[each.reason]}"
-    for dropped in (each.dropped for each in one.critiques if each.dropped):
-        yield f"{count(dropped, 'fault')} left out: the words quoted are not in the text"
+    left_out = Counter(
+        (
+            describe_text(each.slot, first=first),
+            statements.violations(each.violations) or statements.DROPPED[each.reason],
+        )
+        for each in one.dropped
+    )
+    for (name, why), times in left_out.items():
+        again = f" {times} times" if times > 1 else ""
+        yield f"{name} was left out{again}: {why}"
+    if unfounded := sum(each.dropped for each in one.critiques):
+        yield f"{count(unfounded, 'fault')} left out: the words quoted are not in the text"
 
 
 # ---- limits ----------------------------------------------------------------------------------
