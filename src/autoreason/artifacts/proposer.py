@@ -11,11 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.artifacts import artifact, proposals
-from autoreason.artifacts.research_history import (
-    TrialDecided,
-    name_trial,
-    show_effect,
-)
+from autoreason.artifacts.research_history import TrialDecided, name_trial, show_effect
 from autoreason.artifacts.research_task import ResearchTask, broken_constraint, research_of
 from autoreason.exchange import GuidanceQuery, Message, Outcome, Reply
 from autoreason.jobs.context import JobContext, follow_up, repeat_request

@@ -312,9 +312,7 @@ def check_knowledge(folder: str | Path) -> FolderReport:
     )
 
 
-def _rank(
-    content: KnowledgeFolder,
-) -> dict[str, tuple[tuple[tuple[str, ...], ...], ListNumbers]]:
+def _rank(content: KnowledgeFolder) -> dict[str, tuple[tuple[tuple[str, ...], ...], ListNumbers]]:
     """The best and the worst texts of every list by one metric, by their adjusted results."""
     divided = {each.file for each in content.files if each.divided}
     lists: dict[tuple[str, str], list[tuple[float, tuple[str, ...], Standing]]] = {}

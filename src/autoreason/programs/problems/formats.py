@@ -396,7 +396,7 @@ def _unpack_tests(name: str, field: str, value: str) -> list[_TestCase]:
     """Tests from JSON, or from packed JSON: pickled, compressed and in base64."""
     if not value:
         return []
-    tests = _decode(value, list[_TestCase])
+    tests: list[_TestCase] | None = _decode(value, list[_TestCase])
     if tests is None:
         tests = _decode(_unpack(value), list[_TestCase])
     if tests is None:
