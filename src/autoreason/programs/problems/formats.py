@@ -505,8 +505,7 @@ def format_of(record: Record) -> str | None:
 def read_problems(source: Path | str) -> ProblemSet:
     """The problems of a file, or of standard input for `-`; broken records are left out and listed."""
     name = _name_of(source)
-    problems: dict[str, Problem] = {}
-    first: dict[str, str] = {}
+    problems, first = dict[str, Problem](), dict[str, str]()
     broken, formats = [], set()
     for number, record, reason, unit in _entries(_read(source), name):
         try:
