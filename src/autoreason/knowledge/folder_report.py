@@ -173,7 +173,7 @@ class FolderReport(Report):
             for each in self.files
             if each.columns or each.is_table
         ]
-        others = [each.file for each in self.files if not (each.columns or each.is_table)]
+        others = (each.file for each in self.files if not (each.columns or each.is_table))
         texts = Counter(file.partition("/")[0] for file in others)
         rows += [
             (f"{folder}/", f"{number:,}", "text" if number == 1 else "texts")
