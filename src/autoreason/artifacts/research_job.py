@@ -137,7 +137,7 @@ class ResearchJob(Job):
                     f"{f': {each.detail}' if each.detail else ''}); correct it{see}"
                 )
         if broken := broken_guard(self._research.guard, measured):
-            raise UnusableStart(f"the artifact itself breaks a guard: {broken}; change one of them")
+            raise UnusableStart(f"the artifact as it is breaks a guard: {broken}; change one")
         start.charged.update(numbers)
         known = Known(incumbent=numbers)
         if self._research.timed:
