@@ -248,7 +248,7 @@ def test_runs_and_their_cells_move_to_a_server_and_back(tmp_path: Path, postgres
         assert copied(source, target) == Copied(runs, [], {}, [], {}, [])
     with Journal.open(first, create=False) as one, Journal.open(last, create=False) as other:
         assert everything(one) == everything(other)
-        assert other.find("c").title == "\0 c"
+        assert other.find("c").title == " c"
         assert other.cells("c") == one.cells("c")
         assert len(other.cells("c")) == 2
 

@@ -291,10 +291,7 @@ class EndResult(Struct, frozen=True, kw_only=True):
 
 
 def end_test(
-    result: Sequence[float],
-    start: Sequence[float],
-    spread: float = 0.0,
-    items: Sequence[int] = (),
+    result: Sequence[float], start: Sequence[float], spread: float = 0.0, items: Sequence[int] = ()
 ) -> EndResult:
     """Compare evaluations pair by pair, higher being better, by Student's interval of their mean difference.
 
@@ -365,10 +362,9 @@ class BudgetPlan(Struct, frozen=True, kw_only=True):
         """What so few evaluations cannot show; empty where they are enough."""
         if self.evaluations >= _FEW:
             return ""
-        in_spreads = self.least_gain(1.0)
         return (
             f"{self.evaluations} evaluations leave {self.search} for proposals, and under noise the end "
-            f"test can only show gains from {in_spreads:.1f} times the spread of one evaluation on; "
+            f"test can only show gains from {self.least_gain(1.0):.1f} times the spread of one evaluation on; "
             f"give {_FEW} or more"
         )
 

@@ -245,10 +245,7 @@ class Race:
         )
 
     def _failure(
-        self,
-        found: Measurement,
-        mine: Mapping[int, Measurement],
-        other: Mapping[int, Measurement],
+        self, found: Measurement, mine: Mapping[int, Measurement], other: Mapping[int, Measurement]
     ) -> tuple[Ending, str] | None:
         """How a race ends with an evaluation that decides it whatever the difference is."""
         if self._measurer.value(found) is None:
@@ -534,10 +531,7 @@ class ArtifactSearch:
             self._tried.setdefault(fingerprint(made.files), (len(self._ledger), what))
         kept = trial.status == "kept"
         after = replace(
-            now,
-            spent=now.spent + cost,
-            decided=now.decided + 1,
-            idle=0 if kept else now.idle + 1,
+            now, spent=now.spent + cost, decided=now.decided + 1, idle=0 if kept else now.idle + 1
         )
         if race and kept:
             assert made.files is not None

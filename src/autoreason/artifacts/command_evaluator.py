@@ -90,7 +90,7 @@ class CommandEvaluator:
             ["sh", "-c", "\n".join(script)], {"PATH": self.programs.path}, streams=(-3, -1, -3)
         )
         output, _ = process.communicate()
-        command_jail.leave(process.pid)
+        command_jail.announce(-process.pid)
         found = dict.fromkeys(output.decode(errors="replace").splitlines())
         here = [language.name for language in LANGUAGES if language.name in found]
         gap = next(filter(None, self._gaps(start, here)), "")
@@ -262,7 +262,7 @@ class _CommandEvaluation:
             os.close(handle)
         if self._unsafe:
             command_jail.kill_all(process)
-        command_jail.leave(process.pid)
+        command_jail.announce(-process.pid)
         process.wait()
         self._processes.discard(process)
 
@@ -282,7 +282,7 @@ class _CommandEvaluation:
         for process in self._processes:
             command_jail.kill_all(process)
         for process in list(self._processes):
-            command_jail.leave(process.pid)
+            command_jail.announce(-process.pid)
             process.wait()
 
     def _read(self, returncode: int, value: bytes, tail: str, status: int) -> Measurement:

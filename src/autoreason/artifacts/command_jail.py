@@ -44,11 +44,8 @@ def start_watch() -> None:
         os._exit(status)
 
 
-def leave(group: int) -> None:
-    _announce(-group)
-
-
-def _announce(number: int) -> None:
+def announce(number: int) -> None:
+    """A process group for the watcher to end with this process; negative where it has ended by itself."""
     if _pipe is not None:
         with suppress(OSError):
             os.write(_pipe, f"{number}\n".encode())
@@ -209,7 +206,7 @@ def _reserve(descriptor: int) -> None:
 
 def _prepare(limits: EvaluationLimits, own_user: bool, result: int | None) -> None:
     """Set limits and descriptors; runs in the new process before the command."""
-    _announce(os.getpid())
+    announce(os.getpid())
     if result is not None:
         os.dup2(result, RESULT)
     memory = limits.memory_mb << 20

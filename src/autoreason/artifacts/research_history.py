@@ -11,12 +11,7 @@ from typing import Literal, NamedTuple
 from msgspec import field
 
 from autoreason.artifacts import acceptance
-from autoreason.artifacts.artifact import (
-    Changes,
-    Files,
-    path_fault,
-    with_changes,
-)
+from autoreason.artifacts.artifact import Changes, Files, path_fault, with_changes
 from autoreason.artifacts.research_task import ResearchTask, research_of
 from autoreason.errors import JournalError
 from autoreason.events import Event
@@ -367,31 +362,27 @@ class ResearchHistory:
         return self.research.sign * (mean(seen) - mean(start))
 
 
-class ResearchProgress:
-    def __init__(self, story: Story) -> None:
-        assert story.settings is not None
-        self._history = ResearchHistory(story)
-        self._terms = story.settings.job_as(Research)
-
-    def parts(self, asked: Collection[str]) -> Iterator[str]:
-        """What is going on by the first words of the keys under way, and how far it is."""
-        history, research = self._history, self._history.research
-        yield f"{history.evaluations:,} of {count(self._terms.evaluations, 'evaluation')}"
-        if history.noise is None:
-            yield "measuring the start"
-            return
-        if "end" in asked or history.end:
-            yield "end test"
-        elif "playoff" in asked or history.playoff:
-            yield "finalists measured again"
-        gain = history.loop_gain
-        if gain is not None:
-            start = mean(history.values_of(0).values() or history.noise.values)
-            now, reach = start + research.sign * gain, history.spread
-            yield f"{research.metric} {figure(start, reach)} → {figure(now, reach)} so far (unproven)"
-        yield f"{len(history.kept)} kept of {len(history.trials)}"
-        kept = [at for at, trial in enumerate(history.trials, 1) if trial.status == "kept"]
-        # Those under way when patience ended are decided, too.
-        idle = min(len(history.trials) - (kept[-1] if kept else 0), self._terms.patience)
-        if idle > 1:
-            yield f"the last {idle} not kept, at {self._terms.patience} it stops"
+def describe_progress(story: Story, asked: Collection[str]) -> Iterator[str]:
+    """What is going on by the first words of the keys under way, and how far it is."""
+    assert story.settings is not None
+    history, terms = ResearchHistory(story), story.settings.job_as(Research)
+    research = history.research
+    yield f"{history.evaluations:,} of {count(terms.evaluations, 'evaluation')}"
+    if history.noise is None:
+        yield "measuring the start"
+        return
+    if "end" in asked or history.end:
+        yield "end test"
+    elif "playoff" in asked or history.playoff:
+        yield "finalists measured again"
+    gain = history.loop_gain
+    if gain is not None:
+        start = mean(history.values_of(0).values() or history.noise.values)
+        now, reach = start + research.sign * gain, history.spread
+        yield f"{research.metric} {figure(start, reach)} → {figure(now, reach)} so far (unproven)"
+    yield f"{len(history.kept)} kept of {len(history.trials)}"
+    kept = [at for at, trial in enumerate(history.trials, 1) if trial.status == "kept"]
+    # Those under way when patience ended are decided, too.
+    idle = min(len(history.trials) - (kept[-1] if kept else 0), terms.patience)
+    if idle > 1:
+        yield f"the last {idle} not kept, at {terms.patience} it stops"

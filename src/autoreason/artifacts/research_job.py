@@ -137,7 +137,7 @@ class ResearchJob(Job):
                     f"{f': {each.detail}' if each.detail else ''}); correct it{see}"
                 )
         if broken := broken_guard(self._research.guard, measured):
-            raise UnusableStart(f"the artifact itself breaks a guard: {broken}; change one of them")
+            raise UnusableStart(f"the artifact as it is breaks a guard: {broken}; change one")
         start.charged.update(numbers)
         known = Known(incumbent=numbers)
         if self._research.timed:
@@ -191,7 +191,10 @@ class ResearchJob(Job):
     async def _test(self, trial: int, result: artifact.Files) -> None:
         """Measure the result and the start on evaluations that decided nothing."""
         sealed, times = self._research.sealed, self._plan.end
-        groups = split_sealed(sealed, times, self.settings.seed) if sealed else ()
+        # In groups of nearly the same size, drawn at random: one evaluation for each.
+        order = list(range(sealed))
+        draw(self.settings.seed, "sealed").shuffle(order)
+        groups = [tuple(sorted(order[each::times])) for each in range(min(times, sealed))]
         measured = [
             await self._measurer.measure_finally(f"end/{name}", files, times, groups)
             for name, files in (("result", result), ("start", self._research.files))
@@ -208,10 +211,3 @@ class ResearchJob(Job):
                 broken=broken_guard(self._research.guard, measured[0]),
             )
         )
-
-
-def split_sealed(items: int, groups: int, seed: int) -> list[tuple[int, ...]]:
-    """Sealed items in groups of nearly the same size, drawn at random: one evaluation for each."""
-    order = list(range(items))
-    draw(seed, "sealed").shuffle(order)
-    return [tuple(sorted(order[each::groups])) for each in range(min(groups, items))]

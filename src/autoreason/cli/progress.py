@@ -83,9 +83,9 @@ def _steps(live: Live, timed: bool) -> Iterator[str]:
     story, settings = live.story, live.story.settings
     assert settings is not None
     if story.writes == "files":
-        from autoreason.artifacts.research_history import ResearchProgress
+        from autoreason.artifacts.research_history import describe_progress
 
-        yield from ResearchProgress(story).parts({Key.parse(each).head for each in live.calls})
+        yield from describe_progress(story, {Key.parse(each).head for each in live.calls})
     elif isinstance(settings.job, Solve):
         yield from _of_problem(live, settings.job)
     elif story.writes == "text":

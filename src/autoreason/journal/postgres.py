@@ -337,15 +337,11 @@ class PostgresConnection(SharedTexts):
         return () if self._pipeline else psycopg.IntegrityError
 
     @property
-    def closed(self) -> bool:
-        return self._raw.closed
-
-    @property
     def lost(self) -> bool:
         with suppress(psycopg.Error):
-            while not self.closed and select.select([self._raw], [], [], 0)[0]:
+            while not self._raw.closed and select.select([self._raw], [], [], 0)[0]:
                 self._raw.pgconn.consume_input()
-        return self.closed
+        return self._raw.closed
 
     @property
     def connection(self) -> PostgresConnection:
@@ -495,7 +491,7 @@ class PostgresConnection(SharedTexts):
         self._careful = False
         with suppress(psycopg.Error):
             self._leave_pipeline()
-        if not self.closed:
+        if not self._raw.closed:
             # Not as a statement: this forgets what is prepared, which of a failed batch may not be there.
             self._raw.rollback()
 

@@ -412,10 +412,10 @@ class Reader:
         return _connect_checked(copy)
 
 
-def _connect(path: Path, how: str = "mode=rw") -> SqliteConnection:
+def _connect(path: Path | None, how: str = "mode=rw") -> SqliteConnection:
     # Neither mode creates a file.
     return sqlite3.connect(
-        f"{path.as_uri()}?{how}",
+        f"{path.as_uri()}?{how}" if path else ":memory:",
         uri=True,
         timeout=_WAIT_FOR_LOCK,
         isolation_level=None,
@@ -438,9 +438,7 @@ def _connect_checked(path: Path, how: str = "mode=rw") -> SqliteConnection:
 
 
 def _empty() -> SqliteConnection:
-    connection = sqlite3.connect(
-        ":memory:", isolation_level=None, check_same_thread=False, factory=SqliteConnection
-    )
+    connection = _connect(None)
     _create_tables(connection)
     return connection
 

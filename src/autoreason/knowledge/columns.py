@@ -427,7 +427,9 @@ class ColumnGuess:
         self._choose_result()
         for role in ("verdict", "pair", "private", "note", *_CONSTANTS):
             self._choose(role, self._candidates(role))
-        self._choose("when", filter(self._has_dates, self._candidates("when")))
+        # 1, 2, 3 are weeks of some year, and 1254 is a count.
+        dates = {each: [v for v in self._known(each) if len(str(v)) > 5] for each in self.headers}
+        self._choose("when", (each for each in self._candidates("when") if _are_dates(dates[each])))
         # A column in which every row differs groups nothing.
         groups = ((each, list(map(str, self._known(each)))) for each in self._candidates("group"))
         self._choose("group", (each for each, known in groups if len({*known}) < len(known)))
@@ -488,10 +490,6 @@ class ColumnGuess:
         numbers = [each for each in values if not isinstance(each, str) or _NUMERIC.fullmatch(each)]
         signs = [each for each in values if isinstance(each, str) and not each.strip().isdigit()]
         return len(numbers) * 2 > len(values) and not _are_dates(signs)
-
-    def _has_dates(self, header: str) -> bool:
-        # 1, 2, 3 are weeks of some year, and 1254 is a count.
-        return _are_dates([each for each in self._known(header) if len(str(each)) > 5])
 
     def _longest_texts(self) -> list[str]:
         """Columns of words by their length, the longest first."""

@@ -33,20 +33,15 @@ def embed(text: str) -> Vector:
     return _embedder()(text.encode(errors="replace").decode())
 
 
-def find_weights() -> Path:
-    """The folder of the weights; refused where what embeddings need is not installed."""
+@cache
+def _embedder() -> Callable[[str], Vector]:
+    # Files alone: what the code of its package adds has to be compiled, and sets up logging for the whole process.
     package = find_spec("wordllama")
     if not (package and package.origin and all(map(find_spec, _NEEDED))):
         raise InvalidInput(
             "embeddings need more than is installed; run `pip install '.[embeddings]'` in the clone, or use words"
         )
-    return Path(package.origin).parent
-
-
-@cache
-def _embedder() -> Callable[[str], Vector]:
-    # Files alone: what the code of its package adds has to be compiled, and sets up logging for the whole process.
-    folder = find_weights()
+    folder = Path(package.origin).parent
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
 

@@ -6,7 +6,8 @@ import fcntl
 import hashlib
 import os
 import tomllib
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
 from fnmatch import fnmatch
 from itertools import chain, islice
 from pathlib import Path
@@ -361,7 +362,13 @@ def replace_outcomes(
         new = list({record.id: record for record in records if record.id not in known}.values())
         lines = written.splitlines(keepends=True)
         renewed = {same(record): record.id for record in records}
-        kept = [line for line in lines if not _is_renewed(line, same, renewed)]
+        kept = []
+        for line in lines:
+            with suppress(msgspec.MsgspecError):
+                record = msgspec.json.decode(line, type=Record)
+                if renewed.get(same(record), record.id) != record.id:
+                    continue
+            kept.append(line)
         # A line that a full disk has cut must not spoil the next.
         gap = b"\n" if kept and not kept[-1].endswith(b"\n") else b""
         if new:
@@ -370,16 +377,6 @@ def replace_outcomes(
     finally:
         os.close(lock)
     return new, len(lines) - len(kept)
-
-
-def _is_renewed(
-    line: bytes, same: Callable[[Record], Hashable], renewed: Mapping[Hashable, str]
-) -> bool:
-    try:
-        record = msgspec.json.decode(line, type=Record)
-    except msgspec.MsgspecError:
-        return False
-    return renewed.get(same(record), record.id) != record.id
 
 
 def read_outcomes(file: str | Path, folder: str | Path) -> TableReading:

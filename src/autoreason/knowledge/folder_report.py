@@ -173,7 +173,7 @@ class FolderReport(Report):
             for each in self.files
             if each.columns or each.is_table
         ]
-        others = [each.file for each in self.files if not (each.columns or each.is_table)]
+        others = (each.file for each in self.files if not (each.columns or each.is_table))
         texts = Counter(file.partition("/")[0] for file in others)
         rows += [
             (f"{folder}/", f"{number:,}", "text" if number == 1 else "texts")
@@ -312,9 +312,7 @@ def check_knowledge(folder: str | Path) -> FolderReport:
     )
 
 
-def _rank(
-    content: KnowledgeFolder,
-) -> dict[str, tuple[tuple[tuple[str, ...], ...], ListNumbers]]:
+def _rank(content: KnowledgeFolder) -> dict[str, tuple[tuple[tuple[str, ...], ...], ListNumbers]]:
     """The best and the worst texts of every list by one metric, by their adjusted results."""
     divided = {each.file for each in content.files if each.divided}
     lists: dict[tuple[str, str], list[tuple[float, tuple[str, ...], Standing]]] = {}

@@ -250,7 +250,15 @@ class _RowReader:
         if _SUMS.fullmatch(plain_name(text)):
             raise ValueError("this is a sum, not a text")
         when = read_date(cells.get(columns.when), self._dates)
-        parts = self._group(cells, when)
+        # What columns say, the time, or a word that is not a column's name.
+        parts = [
+            self._text(part, cells)
+            if part in self._headers
+            else read_period(when, part)
+            if part in PERIODS
+            else part
+            for part in columns.group_parts
+        ]
         result = self._read_result(cells)
         verdict = read_verdict(cells.get(columns.verdict, ""))
         score = self._number(columns.score, cells)
@@ -318,17 +326,6 @@ class _RowReader:
                 better=read_better(self._constant("better", cells) or self._better),
             )
         )
-
-    def _group(self, cells: Mapping[str, Any], when: str) -> list[str]:
-        """The parts of its group: what columns say, the time, or a word that is not a column's name."""
-        return [
-            self._text(part, cells)
-            if part in self._headers
-            else read_period(when, part)
-            if part in PERIODS
-            else part
-            for part in self._columns.group_parts
-        ]
 
     def _number(self, column: str, cells: Mapping[str, Any]) -> float | None:
         return self._formats[column].read(cells.get(column)) if column else None

@@ -328,7 +328,7 @@ class BatchTransport(Transport):
     async def _resume(self, batch: PendingBatch) -> None:
         try:
             if batch.note.remote:
-                state = await self._look(batch)
+                state = await self._known(batch, partial(self._interface.look, batch.note.remote))
             elif found := await self._find(batch):
                 state = found
                 await batch.record("sent", remote=state.remote)
@@ -399,7 +399,7 @@ class BatchTransport(Transport):
         while not state.ended:
             await asyncio.sleep(wait)
             wait = min(wait * 1.5, self._pace.max_wait)
-            state = await self._look(batch)
+            state = await self._known(batch, partial(self._interface.look, batch.note.remote))
             batch.signal(state.done)
         full = state.failed is not None and state.failed.failure is Failure.RATE_LIMIT
         if full and batch.note.size > 1:
@@ -435,9 +435,6 @@ class BatchTransport(Transport):
                     yield result
         if unreadable:
             LOG.info("%s: %d lines of the results cannot be read", state.remote, unreadable)
-
-    async def _look(self, batch: PendingBatch) -> BatchState:
-        return await self._known(batch, lambda: self._interface.look(batch.note.remote))
 
     async def _known(self, batch: PendingBatch, work: Callable[[], Awaitable[T]]) -> T:
         try:

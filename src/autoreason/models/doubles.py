@@ -208,11 +208,7 @@ def _instance(schema: Mapping[str, Any], echo: _Echo, path: str) -> Any:
             return echo.pick((True, False), path)
         case "null":
             return None
-    return _phrase(echo, path)
-
-
-def _phrase(echo: _Echo, path: str) -> str:
-    """A few words of the material, so that a quote can be found there."""
+    # A few words of the material, so that a quote can be found there.
     line = echo.pick([line for line in echo.material.splitlines() if line.strip()], path)
     return " ".join(line.lstrip("#-*> ").split()[:8]) or "nothing"
 

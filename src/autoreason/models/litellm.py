@@ -25,12 +25,7 @@ from autoreason.models.providers import Quirks
 from autoreason.models.transport import UnstreamedBody
 from autoreason.models.wire import read_payloads
 
-_PREFIXES = {
-    "litellm": "",
-    "bedrock": "bedrock/",
-    "vertex": "vertex_ai/",
-    "azure": "azure/",
-}
+_PREFIXES = {"litellm": "", "bedrock": "bedrock/", "vertex": "vertex_ai/", "azure": "azure/"}
 _FAILURES = {
     **dict.fromkeys(("AuthenticationError", "PermissionDeniedError"), Failure.BAD_KEY),
     **dict.fromkeys(("PaymentRequiredError", "BudgetExceededError"), Failure.NO_CREDIT),

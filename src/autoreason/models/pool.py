@@ -14,7 +14,7 @@ from autoreason.exchange import Model
 from autoreason.models import examples, layers, providers
 from autoreason.models.batch import BatchLog, BatchModel
 from autoreason.models.providers import PROVIDERS, Provider, custom, find_key, no_batches
-from autoreason.models.transport import Transport, is_exposed, is_loopback
+from autoreason.models.transport import Transport, is_loopback
 from autoreason.models.wire import Check, WireModel
 from autoreason.plugins import describe, is_own, load
 from autoreason.settings import (
@@ -66,7 +66,7 @@ def open_model(
     base = provider.base(base_url)
     needed = provider.needs_key and provider.at_home(base)
     key = find_key(provider.name, provider.key_variables, needed=needed)
-    if key and not allow_http and is_exposed(base):
+    if key and not allow_http and urlsplit(base).scheme == "http" and not is_loopback(base):
         raise InvalidInput(
             f"the key for {provider.name} would go unencrypted to {base}; use an https address,"
             " or set `allow_http` if you trust everyone on the way"

@@ -61,11 +61,6 @@ _MAX_LENGTH = 200
 _BAD_TLS = ("CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER")
 
 
-def is_exposed(url: str) -> bool:
-    """Whether what is sent there could be read on the way."""
-    return urlsplit(url).scheme == "http" and not is_loopback(url)
-
-
 def is_loopback(url: str) -> bool:
     """Whether a server is on this machine, so that the network is not involved."""
     host = urlsplit(url).hostname or ""

@@ -12,14 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure
-from autoreason.exchange import (
-    REPEATS,
-    OnSignal,
-    Outcome,
-    Reply,
-    Request,
-    TextArrived,
-)
+from autoreason.exchange import REPEATS, OnSignal, Outcome, Reply, Request, TextArrived
 from autoreason.models import dialects, providers
 from autoreason.models.failures import ErrorReply, Refused, read_error, refusal
 from autoreason.models.providers import Provider, Quirks, Secret, learn, no_batches

@@ -186,20 +186,16 @@ def find_leaks(text: str, *allowed: str, rules: tuple[str, ...] = ()) -> tuple[s
     for needles, sign in _SIGNS:
         if any(needle in lowered for needle in needles):
             passages += [match.group() for match in sign.finditer(text)]
-    passages += _repeated_rules(text, rules)
+    # Lines that are rules word for word, or comment on one, whatever marks are around them.
+    rules_plain = {rule.strip(_MARKS).casefold() for rule in rules}
+    for line in (line.strip(_MARKS) for line in text.splitlines()) if rules_plain else ():
+        head = line.partition(":")[0].strip(_MARKS)
+        passages += [head] if {line.casefold(), head.casefold()} & rules_plain else []
     if not passages:
         return ()
     task = _plain_task(allowed)
     leaks = (" ".join(passage.split()).strip(" *#_>-")[:_MAX_LENGTH] for passage in passages)
     return tuple(dict.fromkeys(leak for leak in leaks if leak and not _is_allowed(leak, task)))
-
-
-def _repeated_rules(text: str, rules: tuple[str, ...]) -> list[str]:
-    """Lines of a text that are rules word for word, or comment on one, whatever marks are around them."""
-    rules_plain = {rule.strip(_MARKS).casefold() for rule in rules}
-    lines = (line.strip(_MARKS) for line in text.splitlines()) if rules_plain else ()
-    heads = ((line, line.partition(":")[0].strip(_MARKS)) for line in lines)
-    return [head for line, head in heads if {line.casefold(), head.casefold()} & rules_plain]
 
 
 def _plain_task(allowed: tuple[str, ...]) -> str:

@@ -596,7 +596,13 @@ class ProgramTournament(ProgramStrategy):
         """A single candidate wins; among equals judges decide, or the tie order where too few calls are left."""
         first, *others = ballot
         if not others:
-            return self.decide(number, first, reason=self._unopposed_reason(first, ballot[first]))
+            tests = f"{ballot[first].passed} of {len(self.assignment.public)} public tests"
+            reason = f"it alone passes {tests}"
+            if first == "A" and not self.story.passes[-1].candidates:
+                reason = "no challenger was left"
+            if ballot[first].passes_all:
+                reason = "it passes every public test"
+            return self.decide(number, first, reason=reason)
         left = self.allowance.left
         calls = self.settings.judges * MAX_REQUESTS_PER_SEAT if left is None else int(left)
         if calls < _MIN_JUDGES:
@@ -610,10 +616,3 @@ class ProgramTournament(ProgramStrategy):
         size = PanelSize(start=judges, early_stop=early, calls=calls, ties_survive=ties)
         # Where the tests exclude A, another candidate must take its place.
         return await self.vote(number, texts, size, fallback=None if first == "A" else first)
-
-    def _unopposed_reason(self, winner: Slot, attempt: Attempt) -> str:
-        if attempt.passes_all:
-            return "it passes every public test"
-        if winner == "A" and not self.story.passes[-1].candidates:
-            return "no challenger was left"
-        return f"it alone passes {attempt.passed} of {len(self.assignment.public)} public tests"

@@ -10,7 +10,7 @@ from msgspec import Struct
 from autoreason.exchange import Effort, Request, Usage
 from autoreason.models import dialects
 from autoreason.models.failures import ErrorReply, read_error
-from autoreason.models.providers import Quirks, Secret
+from autoreason.models.providers import Quirks
 
 _LEVELS = {"none": "MINIMAL", "minimal": "MINIMAL", "low": "LOW", "medium": "MEDIUM"}
 _BUDGETS = {"none": 0, "minimal": 512, "low": 1024, "medium": 8192}
@@ -21,10 +21,6 @@ def path(model: str, stream: bool) -> str:
     how = "streamGenerateContent?alt=sse" if stream else "generateContent"
     full = model if model.startswith(("models/", "tunedModels/")) else f"models/{model}"
     return f"/{full}:{how}"
-
-
-def headers(key: Secret | None) -> dialects.Headers:
-    return {"x-goog-api-key": key} if key else {}
 
 
 def body(request: Request, model: str, quirks: Quirks, stream: bool) -> dict[str, Any]:  # noqa: ARG001 - in the path
@@ -158,7 +154,7 @@ def read_models(payload: bytes) -> list[str]:
 
 GEMINI = dialects.Dialect(
     path=path,
-    headers=headers,
+    headers=lambda key: {"x-goog-api-key": key} if key else {},
     body=body,
     reducer=_Reducer,
     models_path="/models?pageSize=1000",

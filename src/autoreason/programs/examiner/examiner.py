@@ -36,7 +36,6 @@ from autoreason.programs.sandbox import test_driver
 from autoreason.programs.sandbox.base import (
     SOURCE_LIMIT,
     EndReason,
-    Level,
     ProgramRole,
     ProgramRun,
     RunLimits,
@@ -473,11 +472,7 @@ class ProgramExaminer:
     """Gives verdicts on programs, with one sandbox for all of them."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
-
-    @property
-    def level(self) -> Level:
-        return self._sandbox.level
+        self._sandbox, self.level = sandbox, sandbox.level
 
     async def examine(
         self, problem: Problem, program: str, which: Which, every: bool = False

@@ -427,11 +427,10 @@ def _function_test(name: str, test: _TestCase, method: str) -> Example:
     return Example(code=f"assert Solution().{method}({', '.join(arguments)}) == {wanted}")
 
 
-def _decode(source: str | bytes, kind: Any) -> Any:
-    """JSON of this kind; None where it is not."""
+def _decode(source: str, kind: type[Kind]) -> Kind | None:
     try:
         return msgspec.json.decode(source, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 
@@ -574,15 +573,25 @@ def _entries(data: bytes, name: str) -> Iterator[_Entry]:
     text = data.strip()
     if not text:
         raise InvalidInput(f"{name} is empty; give problems as JSON, one per line or in a list")
-    whole = _decode(text, list[Any] | dict[str, Any])
+    head, _, rest = text.partition(b"\n")
+    by_line = rest and isinstance(_decode_json(head)[0], dict)
+    whole, reason = (None, "") if by_line else _decode_json(text)
     if isinstance(whole, list):
         for number, record in enumerate(whole, 1):
             yield number, record, "", "entry"
-    elif whole is not None:
+    elif isinstance(whole, dict):
         yield 1, whole, "", "line"
+    elif name.endswith(".json") and not by_line:
+        raise InvalidInput(f"{name} is {reason or 'not a JSON object'}; correct it")
     else:
         for number, line in enumerate(data.split(b"\n"), 1):
             if line.strip():
-                record = _decode(line, dict[str, Any])
-                wrong = "" if record else "this is not a JSON object; correct it"
-                yield number, record, wrong, "line"
+                record, reason = _decode_json(line)
+                yield number, record, reason and "this is not valid JSON; correct it", "line"
+
+
+def _decode_json(data: bytes) -> tuple[Any, str]:
+    try:
+        return msgspec.json.decode(data), ""
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return None, f"not valid JSON ({error})"
