@@ -32,24 +32,7 @@ from autoreason.settings import (
     make_settings,
 )
 from autoreason.strategies import find_strategy, unused_setting
-from autoreason.studies.lab_suite import (
-    DRAFT,
-    MAX_REPEATS,
-    OF_PROGRAMS,
-    OF_RESEARCH,
-    PANEL,
-    AddRule,
-    Measure,
-    Suite,
-    SuiteArm,
-    SuiteComparison,
-    SuiteMatch,
-    SuitePanel,
-    SuiteTask,
-    check_match,
-    needs_draft,
-    servers_of,
-)
+from autoreason.studies import lab_suite
 from autoreason.task import Task, check_task, make_contract, read_task, read_text
 from autoreason.tournament.judges import PANEL_SETTINGS
 
@@ -99,7 +82,7 @@ class MarkedYaml:
             steps = [key or at for key, at in _STEP.findall(str(error).partition(" - at `$")[2])]
             remedy = "correct it"
             if steps[:1] in (["measures"], ["comparisons"]) and steps[-1] != "arms":
-                remedy = f"measures are {', '.join(get_args(Measure))}"
+                remedy = f"measures are {', '.join(get_args(lab_suite.Measure))}"
             raise self._placed((*path, *steps), f"{plainly(error)}; {remedy}") from None
 
 
@@ -159,13 +142,13 @@ class SuiteKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seed: Annotated[int, Meta(ge=0)] | None = None
     model: str = ""
     models: tuple[str, ...] = ()
-    repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)] = 1
+    repeats: Annotated[int, Meta(ge=1, le=lab_suite.MAX_REPEATS)] = 1
     panel: PanelKeys = PanelKeys()
-    measures: tuple[Measure, ...] = ()
-    comparisons: tuple[SuiteComparison, ...] = ()
+    measures: tuple[lab_suite.Measure, ...] = ()
+    comparisons: tuple[lab_suite.SuiteComparison, ...] = ()
     budget: WholeBudget = WholeBudget()
-    match: Unit | SuiteMatch | None = None
-    add: AddRule | None = None
+    match: Unit | lab_suite.SuiteMatch | None = None
+    add: lab_suite.AddRule | None = None
 
 
 _TERMS = {"solve": ("calls",), "research": ("evaluations", "patience", "parallel")}
@@ -173,7 +156,7 @@ _TERMS = {"solve": ("calls",), "research": ("evaluations", "patience", "parallel
 _RUN_KEYS = ("models", "seed", "budget", "matched", "base_url", "allow_http", "batch")
 _ROLES = ("author", "critic", "synthesizer")
 ARM_KEYS = (
-    *("model", *ROLE_MODELS, DRAFT),
+    *("model", *ROLE_MODELS, lab_suite.DRAFT),
     *(name for names in _TERMS.values() for name in names),
     *(name for name in SETTING_DOCS if name not in _RUN_KEYS),
 )
@@ -181,8 +164,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _FILE = re.compile(r"\S+\.\w+")
 _JOBS = {"problems": "solve", "research": "research"}
 _NEEDS: dict[str, str] = {
-    **dict.fromkeys(OF_PROGRAMS, "problems"),
-    **dict.fromkeys(OF_RESEARCH, "research"),
+    **dict.fromkeys(lab_suite.OF_PROGRAMS, "problems"),
+    **dict.fromkeys(lab_suite.OF_RESEARCH, "research"),
 }
 
 
@@ -193,7 +176,7 @@ class TaskSource(NamedTuple):
 
 
 class SuiteFile(NamedTuple):
-    suite: Suite
+    suite: lab_suite.Suite
     seed: int | None
     budget: Budget
     sources: dict[str, TaskSource]
@@ -231,7 +214,7 @@ class _SuiteReading:
     given: Mapping[str, str]
     servers: Mapping[str, Any]
     sources: dict[str, TaskSource] = field(default_factory=dict)
-    tasks: dict[str, SuiteTask] = field(default_factory=dict)
+    tasks: dict[str, lab_suite.SuiteTask] = field(default_factory=dict)
 
     def read(self) -> SuiteFile:
         keys = self.keys
@@ -252,7 +235,7 @@ class _SuiteReading:
         for name, each in keys.tasks.items():
             with self.document.at("tasks", name):
                 self.tasks[name] = self._task(name, each)
-        arms: dict[str, SuiteArm] = {}
+        arms: dict[str, lab_suite.SuiteArm] = {}
         for name, each in keys.arms.items():
             with self.document.at("arms", name):
                 arms[name] = self._arm(name, each)
@@ -260,7 +243,7 @@ class _SuiteReading:
         judged = any(each.measure == "preferred" for each in keys.comparisons)
         with self.document.at("panel"):
             panel = self._panel() if judged else None
-        suite = Suite(
+        suite = lab_suite.Suite(
             name=keys.name,
             tasks=self.tasks,
             arms=arms,
@@ -268,11 +251,13 @@ class _SuiteReading:
             comparisons=keys.comparisons,
             measures=keys.measures,
             panel=panel,
-            match=SuiteMatch(by=keys.match) if isinstance(keys.match, str) else keys.match,
+            match=lab_suite.SuiteMatch(by=keys.match)
+            if isinstance(keys.match, str)
+            else keys.match,
             add=keys.add,
         )
         with self.document.at("match"):
-            check_match(suite)
+            lab_suite.check_match(suite)
         return SuiteFile(suite, keys.seed, _limits(keys.budget), self.sources, self.document)
 
     def _address(self, name: Any, key: str = "model") -> str:
@@ -299,7 +284,7 @@ class _SuiteReading:
         several = given if isinstance(given, list | tuple) else [given]
         return tuple(self._address(each, key) for each in several)
 
-    def _task(self, name: str, value: Any) -> SuiteTask:
+    def _task(self, name: str, value: Any) -> lab_suite.SuiteTask:
         _check_name(name)
         keys = value if isinstance(value, dict) else {"brief": value}
         kinds = [kind for kind in TASK_KEYS if kind in keys]
@@ -307,16 +292,16 @@ class _SuiteReading:
             raise InvalidInput(f"task {name} needs one of {', '.join(TASK_KEYS)}")
         found: Struct = self.document.convert(("tasks", name), keys, TASK_KEYS[kinds[0]])
         if isinstance(found, TextKeys):
-            return SuiteTask(task=self._text(found))
+            return lab_suite.SuiteTask(task=self._text(found))
         options = asdict(found)
         job = _JOBS[kinds[0]]
         self.sources[name] = TaskSource(job, self.folder / options.pop(kinds[0]), options)
-        return SuiteTask(task=Task(brief=name), job=job)
+        return lab_suite.SuiteTask(task=Task(brief=name), job=job)
 
     def _text(self, keys: TextKeys) -> Task:
         files = {
             name: self.folder / text.strip()
-            for name in ("brief", DRAFT, "facts")
+            for name in ("brief", lab_suite.DRAFT, "facts")
             if (text := getattr(keys, name)) and _FILE.fullmatch(text.strip())
         }
         if "brief" in files:
@@ -324,15 +309,15 @@ class _SuiteReading:
         texts = {name: read_text(path, name) for name, path in files.items()}
         task = Task(
             brief=keys.brief.strip(),
-            draft=texts.get(DRAFT, keys.draft),
+            draft=texts.get(lab_suite.DRAFT, keys.draft),
             facts=texts.get("facts", keys.facts),
             contract=make_contract(dict(keys.contract), "contract"),
         )
         return check_task(task)
 
-    def _arm(self, name: str, value: Any) -> SuiteArm:
+    def _arm(self, name: str, value: Any) -> lab_suite.SuiteArm:
         _check_name(name)
-        if name.startswith((DRAFT, PANEL)):
+        if name.startswith((lab_suite.DRAFT, lab_suite.PANEL)):
             raise InvalidInput(
                 f"{name} begins like the suite's own cells; name the arm differently"
             )
@@ -340,7 +325,7 @@ class _SuiteReading:
         if unknown := next((key for key in keys if key not in ARM_KEYS), None):
             raise InvalidInput(f"unknown key `{unknown}`; known are {', '.join(ARM_KEYS)}")
         given = tuple(keys)
-        draft = keys.pop(DRAFT, "shared")
+        draft = keys.pop(lab_suite.DRAFT, "shared")
         if draft not in ("shared", "own"):
             raise InvalidInput(f"`draft` is {draft!r}; say shared or own")
         jobs = {source.job for source in self.sources.values()}
@@ -361,7 +346,7 @@ class _SuiteReading:
         # The suite's own panels do the confirming.
         settings = self._settings(models, {"confirmation": 0, **keys})
         self._check_used(settings, given, jobs, shared=draft == "shared")
-        return SuiteArm(settings=settings, shared_draft=draft == "shared", terms=terms)
+        return lab_suite.SuiteArm(settings=settings, shared_draft=draft == "shared", terms=terms)
 
     def _check_used(
         self, settings: Settings, given: Sequence[str], jobs: set[str], *, shared: bool
@@ -375,18 +360,18 @@ class _SuiteReading:
             raise InvalidInput(unused)
         idle = {"drafts", "max_drafts"} if texts and shared else set()
         why = "in an arm that begins from the shared draft; add `draft: own` or leave it out"
-        if not any(map(needs_draft, self.tasks.values())):
-            idle = {DRAFT, *(("drafts", "max_drafts") if texts else ())}
+        if not any(map(lab_suite.needs_draft, self.tasks.values())):
+            idle = {lab_suite.DRAFT, *(("drafts", "max_drafts") if texts else ())}
             why = "where no task needs a first draft; leave it out"
         for key in idle & set(given):
             raise InvalidInput(f"`{key}` does nothing {why}")
 
-    def _panel(self) -> SuitePanel:
+    def _panel(self) -> lab_suite.SuitePanel:
         keys = asdict(self.keys.panel)
         judges = self._several(keys, "judge_models") or (self._default(),)
         flags = {name: keys.pop(name) for name in ("equal_length", "pairwise")}
         keys["job"] = JudgePairs() if flags["pairwise"] else Judge()
-        return SuitePanel(settings=self._settings(Models.judging(*judges), keys), **flags)
+        return lab_suite.SuitePanel(settings=self._settings(Models.judging(*judges), keys), **flags)
 
     def _settings(self, models: Models, keys: dict[str, Any]) -> Settings:
         protocol = keys.pop("protocol", "robust")
@@ -395,10 +380,10 @@ class _SuiteReading:
         if isinstance(keys.get("tie_order"), str):
             keys["tie_order"] = tuple(map(str.strip, keys["tie_order"].split(">")))
         keys |= self.servers
-        keys["base_url"] = servers_of(keys["base_url"], models)
+        keys["base_url"] = lab_suite.servers_of(keys["base_url"], models)
         return make_settings(models, 0, protocol, **keys, budget=_limits(self.keys.budget.cell))
 
-    def _check_comparisons(self, arms: Mapping[str, SuiteArm]) -> None:
+    def _check_comparisons(self, arms: Mapping[str, lab_suite.SuiteArm]) -> None:
         for at, measure in enumerate(self.keys.measures):
             with self.document.at("measures", at):
                 self._check_measure(measure, {})
@@ -416,7 +401,7 @@ class _SuiteReading:
                 compared = {arm: arms[arm].settings.job for arm in comparison.arms}
                 self._check_measure(comparison.measure, compared)
 
-    def _check_measure(self, measure: Measure, compared: Mapping[str, AnyJob]) -> None:
+    def _check_measure(self, measure: lab_suite.Measure, compared: Mapping[str, AnyJob]) -> None:
         kinds = {source.job for source in self.sources.values()}
         what, contracts = _NEEDS.get(measure, ""), [t.task.contract for t in self.tasks.values()]
         needs = ""
