@@ -124,12 +124,9 @@ def plan_of(
     """A test of the delivered text against the first draft and others of a run."""
     texts = _texts(story)
     most = min(len(texts), MAX_ARMS)
-    if most < 2:
-        raise InvalidInput(f"run {run} has no two texts to compare; name another run")
     if not 2 <= arms <= most:
-        raise InvalidInput(
-            f"run {run} has {len(texts)} texts that differ; give 2 to {most} for `arms`"
-        )
+        remedy = f"give 2 to {most} for `arms`" if most > 1 else "name another run"
+        raise InvalidInput(f"run {run} has {len(texts)} texts that differ; {remedy}")
     rng = Random(seed)
     origins = list(texts)
     drawn = ceil(arms / _DRAWN) if arms > 2 else 0
@@ -370,23 +367,20 @@ def report_of(
     """What counts, `(count, n)` by code, show of a plan; rates are expected as far as `known` records of others say."""
     codes = {arm.code for arm in plan.arms}
     if wrong := sorted(codes ^ set(counts)):
-        one, other = ("plan", "results") if wrong[0] in codes else ("results", "plan")
         raise InvalidInput(
-            f"{wrong[0]} is in the {one} and not in the {other}; give every code of the plan once"
+            f"{wrong[0]} is not in both plan and results; give every code of the plan once"
         )
     group = group or plan.run
-    records = [
-        Record(
-            text=arm.text,
-            kind="outcome",
-            result=RecordedOutcome(metric=metric, value=number / n if n else 0.0, n=n),
-            group=group,
-            chosen=arm.chosen,
-            note=f"arm {arm.code}, {arm.origin}",
+    records = []
+    for arm in plan.arms:
+        number, n = counts[arm.code]
+        rate = RecordedOutcome(metric=metric, value=number / n if n else 0.0, n=n)
+        note, chosen = f"arm {arm.code}, {arm.origin}", arm.chosen
+        records.append(
+            Record(
+                text=arm.text, kind="outcome", result=rate, group=group, chosen=chosen, note=note
+            )
         )
-        for arm in plan.arms
-        for number, n in [counts[arm.code]]
-    ]
     tests = [
         replace(each, result=replace(each.result, metric=metric), verdict=None, score=None)
         for each in known
@@ -401,28 +395,25 @@ def report_of(
         for record, each in standings
         if record.group == group
     }
-    alpha = 0.05 / (len(plan.arms) - 1)
-    mismatch = unequal_split(
-        [n for _, n in counts.values()], plan.sample * len(plan.arms), _MISMATCH
-    )
-    control = counts[plan.control]
+    alpha, sizes = 0.05 / (len(plan.arms) - 1), [n for _, n in counts.values()]
+    mismatch = unequal_split(sizes, plan.sample * len(plan.arms), _MISMATCH)
+    equal, control = mismatch >= _MISMATCH, counts[plan.control]
     arms = []
     for arm in plan.arms:
         number, n = counts[arm.code]
         apart = always_valid_difference((number, n), control, 2 * plan.sample, alpha)
-        found = ArmResult(
-            code=arm.code,
-            text=arm.text,
-            origin=arm.origin,
-            n=n,
-            count=number,
-            rate=exact_share(number, n),
-            difference=None if arm.code == plan.control else apart,
-            shrunken=shrunken[arm.text],
+        arms.append(
+            ArmResult(
+                code=arm.code,
+                text=arm.text,
+                origin=arm.origin,
+                n=n,
+                count=number,
+                rate=exact_share(number, n),
+                difference=apart if equal and arm.code != plan.control else None,
+                shrunken=shrunken[arm.text] if equal else None,
+            )
         )
-        arms.append(found)
-    if mismatch < _MISMATCH:
-        arms, records = [replace(arm, difference=None, shrunken=None) for arm in arms], []
     return AbReport(
         run=plan.run,
         arms=tuple(sorted(arms, key=lambda arm: (arm.code != plan.control, arm.code))),
@@ -430,7 +421,7 @@ def report_of(
         mismatch=mismatch,
         planned=plan.sample,
         comparisons=comparisons,
-        records=tuple(records),
+        records=tuple(records) if equal else (),
     )
 
 

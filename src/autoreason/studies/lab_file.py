@@ -79,11 +79,13 @@ class MarkedYaml:
         try:
             return msgspec.convert(value, kind, strict=False)
         except msgspec.ValidationError as error:
-            steps = [key or at for key, at in _STEP.findall(str(error).partition(" - at `$")[2])]
-            remedy = "correct it"
+            steps = [key or at for key, at in _STEP.findall(str(error).partition("`$")[2])]
+            sentence, remedy = plainly(error), "correct it"
+            if "matching regex" in sentence:
+                sentence = "names have up to 40 letters, digits, hyphens and dots"
             if steps[:1] in (["measures"], ["comparisons"]) and steps[-1] != "arms":
                 remedy = f"measures are {', '.join(get_args(lab_suite.Measure))}"
-            raise self._placed((*path, *steps), f"{plainly(error)}; {remedy}") from None
+            raise self._placed((*path, *steps), f"{sentence}; {remedy}") from None
 
 
 def _below(node: yaml.Node | None) -> dict[str, tuple[yaml.Mark, yaml.Node]]:
@@ -91,6 +93,9 @@ def _below(node: yaml.Node | None) -> dict[str, tuple[yaml.Mark, yaml.Node]]:
         return {key.value: (key.start_mark, value) for key, value in node.value}
     parts = node.value if isinstance(node, yaml.SequenceNode) else ()
     return {str(at): (each.start_mark, each) for at, each in enumerate(parts)}
+
+
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$")]
 
 
 class TextKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -136,9 +141,9 @@ class PanelKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SuiteKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: str
-    tasks: Annotated[dict[str, Any], Meta(min_length=1)]
-    arms: Annotated[dict[str, Any], Meta(min_length=1)]
+    name: Name
+    tasks: Annotated[dict[Name, Any], Meta(min_length=1)]
+    arms: Annotated[dict[Name, Any], Meta(min_length=1)]
     seed: Annotated[int, Meta(ge=0)] | None = None
     model: str = ""
     models: tuple[str, ...] = ()
@@ -160,7 +165,6 @@ ARM_KEYS = (
     *(name for names in _TERMS.values() for name in names),
     *(name for name in SETTING_DOCS if name not in _RUN_KEYS),
 )
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _FILE = re.compile(r"\S+\.\w+")
 _JOBS = {"problems": "solve", "research": "research"}
 _NEEDS: dict[str, str] = {
@@ -218,8 +222,6 @@ class _SuiteReading:
 
     def read(self) -> SuiteFile:
         keys = self.keys
-        with self.document.at("name"):
-            _check_name(keys.name)
         for path, budget in ((("budget",), keys.budget), (("budget", "cell"), keys.budget.cell)):
             for name in Budget.__struct_fields__:
                 value = getattr(budget, name)
@@ -285,7 +287,6 @@ class _SuiteReading:
         return tuple(self._address(each, key) for each in several)
 
     def _task(self, name: str, value: Any) -> lab_suite.SuiteTask:
-        _check_name(name)
         keys = value if isinstance(value, dict) else {"brief": value}
         kinds = [kind for kind in TASK_KEYS if kind in keys]
         if len(kinds) != 1:
@@ -316,7 +317,6 @@ class _SuiteReading:
         return check_task(task)
 
     def _arm(self, name: str, value: Any) -> lab_suite.SuiteArm:
-        _check_name(name)
         if name.startswith((lab_suite.DRAFT, lab_suite.PANEL)):
             raise InvalidInput(
                 f"{name} begins like the suite's own cells; name the arm differently"
@@ -390,7 +390,6 @@ class _SuiteReading:
         names = [each.name for each in self.keys.comparisons]
         for at, comparison in enumerate(self.keys.comparisons):
             with self.document.at("comparisons", at):
-                _check_name(comparison.name)
                 if comparison.name in names[:at]:
                     raise InvalidInput(f"`name` is {comparison.name} a second time; rename one")
                 chosen = set(comparison.arms)
@@ -417,13 +416,6 @@ class _SuiteReading:
             raise InvalidInput(
                 f"{measure} can only be measured of {needs}; choose another `measure`"
             )
-
-
-def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise InvalidInput(
-            f"{name!r} cannot be a name; use up to 40 letters, digits, hyphens and dots"
-        )
 
 
 def _limits(budget: Budget) -> Budget:

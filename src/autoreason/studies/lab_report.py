@@ -8,7 +8,7 @@ from functools import reduce
 from statistics import fmean
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from autoreason.events import BallotCast
 from autoreason.exchange import Spent
@@ -59,6 +59,7 @@ from autoreason.studies.lab_suite import (
 from autoreason.studies.lab_tries import (
     SuiteTry,
     TrajectoryTree,
+    TreeNode,
     draw_tree,
     find_tries,
     side_by_side,
@@ -217,17 +218,12 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         return [*_charts(self), *_tries(self), *arms, *evidence]
 
     def data(self) -> list[Table]:
-        rows = [
-            (
-                *(tree.task, tree.arm, len(node.way), node.way, node.drift, node.words),
-                *(tuple(map(str, each)) for each in (node.repeats, node.beaten)),
-                *(tuple(map(str, each)) for each in (node.ended, node.converged)),
-            )
-            for tree in self.trees
-            for node in tree.nodes
-        ]
-        names = ("task", "arm", "pass", "winners", "drift", "words", "repeats", "beaten", "ended")
-        return [Table(words(*names, "converged"), rows, "trees")]
+        rows = []
+        for tree in self.trees:
+            for node in tree.nodes:
+                values = (tuple(map(str, v)) if isinstance(v, tuple) else v for v in astuple(node))
+                rows.append((tree.task, tree.arm, len(node.way), *values))
+        return [Table(words("task", "arm", "pass", *TreeNode.__struct_fields__), rows, "trees")]
 
 
 def lab_report(
@@ -279,18 +275,19 @@ _PASSES = (*("challengers", "clones", "dropped", "cast", "invalid", "kept_wordin
 
 
 def lab_files(found: LabReport, cells: Sequence[CellFinished]) -> dict[str, str]:
-    rows = [
-        (
-            *(each.cell.number, each.cell.kind, each.cell.task, each.cell.repeat, each.cell.arms),
-            *(getattr(each.result, name) for name in _CELL),
-            *(getattr(each.result.solved, name, None) for name in _PROGRAM),
-            *(getattr(each.result, name) for name in _PASSES),
-            each.result.trajectory,
-            tuple(map(str, each.result.words_by_pass)),
-            *(getattr(each.result.spent, name) for name in ("calls", "tokens", "cost")),
+    rows = []
+    for each in sorted(cells, key=lambda each: each.cell.number):
+        cell, result = each.cell, each.result
+        rows.append(
+            (
+                *(cell.number, cell.kind, cell.task, cell.repeat, cell.arms),
+                *(getattr(result, name) for name in _CELL),
+                *(getattr(result.solved, name, None) for name in _PROGRAM),
+                *(getattr(result, name) for name in _PASSES),
+                *(result.trajectory, tuple(map(str, result.words_by_pass))),
+                *(result.spent.calls, result.spent.tokens, result.spent.cost),
+            )
         )
-        for each in sorted(cells, key=lambda each: each.cell.number)
-    ]
     names = ("cell", "kind", "task", "repeat", "arms", *_CELL, *_PROGRAM, *_PASSES, "trajectory")
     columns = words(*names, "words_by_pass", "calls", "tokens", "cost")
     solved = [
@@ -374,13 +371,10 @@ def _contest(found: LabReport) -> str:
     if findings:
         return f"no {noun} is shown to be better than all others on {where}, but {findings}"
     could_show, detectable = "", found.pairs[0].detectable
-    if detectable and detectable.value is None:
-        could_show = f"; {detectable.reason}"
-    elif detectable:
-        could_show = (
-            f"; {count(detectable.n, found.clusters)} show a difference of {in_points(detectable)} or more "
-            "four times out of five, and mostly miss a smaller one"
-        )
+    if detectable:
+        units, size = count(detectable.n, found.clusters), in_points(detectable)
+        shows = f"{units} show a difference of {size} or more four times out of five, and mostly miss a smaller one"
+        could_show = f"; {detectable.reason if detectable.value is None else shows}"
     return f"no {noun} is shown to be better on {where}{could_show}"
 
 
@@ -502,9 +496,8 @@ def _program_sections(found: LabReport) -> Iterator[Section]:
         table = comparisons_table(found.recovery, found.clusters)
         yield Section("Where the first attempt of both failed", tables=[table], detail=True)
     if any(each.verdicts for each in found.arms):
-        known = [
-            name for name in CodeVerdict if any(each.verdicts.get(name) for each in found.arms)
-        ]
+        given = {name for each in found.arms for name, n in each.verdicts.items() if n}
+        known = [name for name in CodeVerdict if name in given]
         counts = [(each.arm, *(each.verdicts.get(n, 0) for n in known)) for each in found.arms]
         heads = figures(*(name.replace("_", " ") for name in known))
         levels = [("Sandbox", describe_level(level)) for level in found.sandbox]

@@ -327,16 +327,11 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
 
     def sections(self) -> list[Section]:
         heads = ("recorded", "other panel", "", "its lead")
-        rows = [
-            (
-                each.stage,
-                each.recorded_winner,
-                each.new_winner or UNKNOWN,
-                "changed" if each.changed else "",
-                _lead(each.new_verdict) if each.new_verdict else "too few valid ballots",
-            )
-            for each in self.decisions
-        ]
+        rows = []
+        for each in self.decisions:
+            lead = _lead(each.new_verdict) if each.new_verdict else "too few valid ballots"
+            winners = (each.recorded_winner, each.new_winner or UNKNOWN)
+            rows.append((each.stage, *winners, "changed" * each.changed, lead))
         columns = [*words("decision"), *figures(*heads)]
         return [Section(tables=[Table(columns, rows, tones={"changed": "warning"})])]
 
