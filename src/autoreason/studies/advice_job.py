@@ -65,17 +65,14 @@ def _is_short_question(task: Task) -> bool:
 
 
 def notes_on(task: Task) -> list[str]:
-    found = []
-    if task.contract.empty:
-        found.append(
-            "the brief has no limits that code can check, so texts may drift, mostly longer; "
-            "`max_words` or `sections` in its front matter prevents that"
-        )
-    if _is_short_question(task):
-        found.append(
-            "the brief is one short question; if it has one right answer, `--strategy single` will do"
-        )
-    return found
+    no_limits = (
+        "the brief has no limits that code can check, so texts may drift, mostly longer; "
+        "`max_words` or `sections` in its front matter prevents that"
+    )
+    short = (
+        "the brief is one short question; if it has one right answer, `--strategy single` will do"
+    )
+    return [no_limits] * task.contract.empty + [short] * _is_short_question(task)
 
 
 Ending = Literal["run it", "one draft", "another judge", "research", "undecided"]
@@ -220,11 +217,9 @@ def advice_of(story: Story) -> AdviceReport:
         return AdviceReport(advice="one draft", reason=reason)
     if is_too_dear(story.settings):
         calls, whole = calls_for(story.settings, measures.MIN_PILOTS), run_calls(story.settings)
-        reason = (
-            f"pilots that can decide take {calls} calls, and the run itself about {whole}; run it, and its "
-            "confirmation says whether fresh judges prefer the result"
-        )
-        return AdviceReport(advice="undecided", reason=reason)
+        dear = f"pilots that can decide take {calls} calls, and the run itself about {whole}"
+        confirmed = "its confirmation says whether fresh judges prefer the result"
+        return AdviceReport(advice="undecided", reason=f"{dear}; run it, and {confirmed}")
     (checked,) = story.of(measures.JudgeChecked)
     judge, pilots = measures.judge_findings(checked.right, checked.read), pilots_of(story)
     ending, reason = conclude(judge, pilots)
@@ -344,9 +339,11 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
             rows.append(("Judge", "; ".join(found)))
         if self.ratio is not None:
             votes = [f"{each.prefer} of {each.judges}" for each in self.pilots if each.judges]
-            times = f"{self.ratio:.1f} times likelier"
-            if self.ratio < 1:
-                times = f"{1 / self.ratio:.1f} times less likely"
+            times, less = (
+                f"{self.ratio:.1f} times likelier",
+                f"{1 / self.ratio:.1f} times less likely",
+            )
+            times = less if self.ratio < 1 else times
             each_vote = f" ({', '.join(votes)})" if votes else ""
             weight = (
                 f"{measures.describe_pilots(self.pilots, self.noun)}{each_vote}; "

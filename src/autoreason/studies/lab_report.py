@@ -421,7 +421,7 @@ def _results(found: LabReport) -> list[Section]:
                 answers.append((each.comparison, each.question))
             answers.append((f"  {each.second}", answer(each, found.clusters)))
         table = comparisons_table(found.pairs, found.clusters)
-        parts = [Section("Answers", answers), Section("Comparisons", _columns(found), [table])]
+        parts = [Section("Answers", answers), Section("Comparisons", [*_columns(found)], [table])]
         rows = _method(found)
     about = [*arm_notes(found.arms, found.quality_by, found.clusters)]
     if found.opened:
@@ -504,29 +504,27 @@ def _program_sections(found: LabReport) -> Iterator[Section]:
         yield Section("Verdicts", levels, [Table([*words("arm"), *heads], counts)])
 
 
-def _columns(found: LabReport) -> Rows:
-    points = "of preferred: the share of votes for the first arm minus that for the second"
-    effect = (
-        "how large the difference is, whatever its unit: of shares and votes Cohen's h, else the mean "
-        "difference in standard deviations of the differences; 0.2 is small, 0.5 medium, 0.8 large"
-    )
-    shows = (
-        f"the smallest difference that so many {found.clusters}s show four times out of five at the corrected "
-        "level, for arms that differ as often as these do"
-    )
-    rows = [
-        ("points", points, any(each.measure == "preferred" for each in found.pairs)),
-        ("effect", effect, any(each.effect is not None for each in found.pairs)),
-        ("could show", shows, any(each.detectable for each in found.pairs)),
-    ]
-    return [(label, text) for label, text, known in rows if known]
+def _columns(found: LabReport) -> Iterator[tuple[str, str]]:
+    if any(each.measure == "preferred" for each in found.pairs):
+        points = "of preferred: the share of votes for the first arm minus that for the second"
+        yield "points", points
+    if any(each.effect is not None for each in found.pairs):
+        effect = (
+            "how large the difference is, whatever its unit: of shares and votes Cohen's h, else the mean "
+            "difference in standard deviations of the differences; 0.2 is small, 0.5 medium, 0.8 large"
+        )
+        yield "effect", effect
+    if any(each.detectable for each in found.pairs):
+        times = f"{found.clusters}s show four times out of five at the corrected level"
+        alike = "for arms that differ as often as these do"
+        yield "could show", f"the smallest difference that so many {times}, {alike}"
 
 
 def _method(found: LabReport) -> Rows:
     many, enough = found.clusters == "task", f"with results of {MANY_TASKS} tasks or more"
     resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both arms)"
-    answered = [each for each in found.pairs if each.difference.value is not None]
-    speaks = many and any(each.difference.n >= MANY_TASKS for each in answered)
+    found_of = [each.difference.n for each in found.pairs if each.difference.value is not None]
+    speaks = many and max(found_of, default=0) >= MANY_TASKS
     which = "tasks like these" if speaks else "these tasks only"
     together, tests = "95 % for all planned tests together", count(len(found.pairs), "planned test")
     rows = [

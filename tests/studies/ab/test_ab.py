@@ -223,7 +223,9 @@ def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -
     with pytest.raises(InvalidInput, match="give 2 to"):
         plan_ab(result, arms=1, journal=journal)
     for story in (Story(), told("draft 0")):
-        with pytest.raises(InvalidInput, match=r"run short has \d texts? that differ; name another run"):
+        with pytest.raises(
+            InvalidInput, match=r"run short has \d texts? that differ; name another run"
+        ):
             plan_of(story, "short", 2)
 
 
