@@ -223,17 +223,15 @@ class _SuiteReading:
     def read(self) -> SuiteFile:
         keys = self.keys
         for path, budget in ((("budget",), keys.budget), (("budget", "cell"), keys.budget.cell)):
-            for name in Budget.__struct_fields__:
-                value = getattr(budget, name)
-                with self.document.at(*path):
-                    if remedy := limit_remedy(value):
+            for name, value in asdict(_limits(budget)).items():
+                if remedy := limit_remedy(value):
+                    with self.document.at(*path):
                         raise InvalidInput(f"`{name}` is {value}; {remedy}")
         with self.document.at("models"):
             if unknown := set(self.given) - {"", *keys.models}:
-                raise InvalidInput(
-                    f"a model is given for {min(unknown)}, which the suite does not name; it names "
-                    f"{', '.join(keys.models) or 'none'}"
-                )
+                names = ", ".join(keys.models) or "none"
+                which = f"{min(unknown)}, which the suite does not name; it names {names}"
+                raise InvalidInput(f"a model is given for {which}")
         for name, each in keys.tasks.items():
             with self.document.at("tasks", name):
                 self.tasks[name] = self._task(name, each)
@@ -266,14 +264,12 @@ class _SuiteReading:
         if "/" in str(name):
             return str(name)
         if name not in self.keys.models:
-            raise InvalidInput(
-                f"`{key}` is {name}, which is not a model; write provider/model, or list the name under `models`"
-            )
+            remedy = "write provider/model, or list the name under `models`"
+            raise InvalidInput(f"`{key}` is {name}, which is not a model; {remedy}")
         if found := self.given.get(name) or self.given.get(""):
             return found
-        raise InvalidInput(
-            f"no model is given for {name} (`{key}`); give {name}=provider/model, or one for all"
-        )
+        remedy = f"give {name}=provider/model, or one for all"
+        raise InvalidInput(f"no model is given for {name} (`{key}`); {remedy}")
 
     def _default(self) -> str:
         # What is given comes first: a suite says which model it was meant for, not which it needs.
@@ -318,9 +314,7 @@ class _SuiteReading:
 
     def _arm(self, name: str, value: Any) -> lab_suite.SuiteArm:
         if name.startswith((lab_suite.DRAFT, lab_suite.PANEL)):
-            raise InvalidInput(
-                f"{name} begins like the suite's own cells; name the arm differently"
-            )
+            raise InvalidInput(f"{name} begins like a name of the suite's own; rename the arm")
         keys = self.document.convert(("arms", name), value or {}, dict[str, Any])
         if unknown := next((key for key in keys if key not in ARM_KEYS), None):
             raise InvalidInput(f"unknown key `{unknown}`; known are {', '.join(ARM_KEYS)}")
@@ -394,8 +388,9 @@ class _SuiteReading:
                     raise InvalidInput(f"`name` is {comparison.name} a second time; rename one")
                 chosen = set(comparison.arms)
                 if not chosen <= set(arms) or len(chosen) < max(2, len(comparison.arms)):
+                    known = ", ".join(arms)
                     raise InvalidInput(
-                        f"`arms` needs two different ones or more; there are {', '.join(arms)}"
+                        f"`arms` needs two different ones or more; there are {known}"
                     )
                 compared = {arm: arms[arm].settings.job for arm in comparison.arms}
                 self._check_measure(comparison.measure, compared)
@@ -413,9 +408,8 @@ class _SuiteReading:
         elif measure == "kept_contract" and compared and all(each.empty for each in contracts):
             needs = "a task with a contract"
         if needs:
-            raise InvalidInput(
-                f"{measure} can only be measured of {needs}; choose another `measure`"
-            )
+            what = f"{measure} can only be measured of {needs}"
+            raise InvalidInput(f"{what}; choose another `measure`")
 
 
 def _limits(budget: Budget) -> Budget:

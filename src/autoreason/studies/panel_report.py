@@ -213,8 +213,9 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             return f"No text is shown to be preferred: {listed(self.leaders)} are equal."
         lead = f"with {votes} against {second.name}"
         lead = lead if self.pairwise else f"first in {firsts} of {rankings}"
-        losers, verb = self.losers, "are" if self.losers[1:] else "is"
-        lose = f" {listed(losers)} {verb} shown to be behind." if losers else ""
+        lose = ""
+        if losers := self.losers:
+            lose = f" {listed(losers)} {'are' if losers[1:] else 'is'} shown to be behind."
         return f"No text is shown to be preferred: {first.name} leads, {lead}.{lose}"
 
     def _could_show(self) -> str:

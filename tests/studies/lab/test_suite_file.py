@@ -59,7 +59,7 @@ WRONG = {
         "arms: [single]",
         "line 12, column 5: `arms` needs two different ones or more",
     ),
-    "  single: {": ("  draft: {", "line 6, column 3: draft begins like the suite's own cells"),
+    "  single: {": ("  draft: {", "line 6, column 3: draft begins like a name of the suite's own"),
     "name: tides": (
         "name: tides\nname: b",
         "is not valid YAML: line 2: `name` is given twice",
