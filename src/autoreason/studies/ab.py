@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil, fsum
 from pathlib import Path
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
@@ -20,7 +20,7 @@ from autoreason.files import open_input, write
 from autoreason.knowledge.standing import find_standings
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 from autoreason.parsing.documents import same_text
-from autoreason.report.charts import Interval, Verdict, interval_chart
+from autoreason.report.charts import Interval, interval_chart
 from autoreason.report.numbers import (
     UNKNOWN,
     count,
@@ -32,7 +32,7 @@ from autoreason.report.numbers import (
     shorten,
 )
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table, Tone, figures, to_csv, words
+from autoreason.report.table import Column, Table, figures, to_csv, words
 from autoreason.stats import Estimate
 from autoreason.stats.power import MAX_SAMPLE, always_valid_difference, sample_size, unequal_split
 from autoreason.stats.shares import exact_share
@@ -197,7 +197,7 @@ _MISMATCH = 0.001
 _COMPARISONS = 60
 """Of texts in other tests, one fewer than a test has texts; with fewer nobody knows how far texts truly differ."""
 _SHOWN = 60
-_TONES: dict[str, Tone] = {"better": "good", "worse": "bad"}
+_TONES: dict[str, Literal["good", "bad"]] = {"better": "good", "worse": "bad"}
 
 
 class ArmResult(Struct, frozen=True, kw_only=True):
@@ -333,17 +333,11 @@ class AbReport(Report):
         if self.is_unequal:
             return self.sections()
         control = next(arm.name for arm in self.arms if arm.code == self.control)
-        verdicts: dict[str, Verdict] = {"better": "good", "worse": "bad"}
-        rows = [
-            Interval(
-                shorten(arm.text, _SHOWN),
-                arm.difference,
-                f"{points(arm.difference)} points: {arm.verdict}",
-                verdicts.get(arm.verdict, ""),
-            )
-            for arm in self.arms
-            if arm.difference
-        ]
+        rows = []
+        for arm in self.arms:
+            if by := arm.difference:
+                text, said = shorten(arm.text, _SHOWN), f"{points(by)} points: {arm.verdict}"
+                rows.append(Interval(text, by, said, _TONES.get(arm.verdict, "")))
         chart = interval_chart(
             f"Points over {control}",
             rows,
