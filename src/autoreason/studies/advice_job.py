@@ -339,11 +339,9 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
             rows.append(("Judge", "; ".join(found)))
         if self.ratio is not None:
             votes = [f"{each.prefer} of {each.judges}" for each in self.pilots if each.judges]
-            times, less = (
-                f"{self.ratio:.1f} times likelier",
-                f"{1 / self.ratio:.1f} times less likely",
-            )
-            times = less if self.ratio < 1 else times
+            times = f"{self.ratio:.1f} times likelier"
+            if self.ratio < 1:
+                times = f"{1 / self.ratio:.1f} times less likely"
             each_vote = f" ({', '.join(votes)})" if votes else ""
             weight = (
                 f"{measures.describe_pilots(self.pilots, self.noun)}{each_vote}; "

@@ -37,7 +37,6 @@ from autoreason.studies.lab_suite import (
 from autoreason.studies.panel_jobs import distinct, same_texts
 from autoreason.task import Task
 
-_JUDGED: dict[bool, Status] = {True: "done", False: "stopped"}
 _MAX_GROUPS_AHEAD = 2
 """Windows of groups that may start while an earlier group is still running."""
 
@@ -117,10 +116,10 @@ class LabJob(Job):
             else:
                 same = len(own) > 1
                 why = "all texts are the same" if same else "fewer than two arms delivered a text"
-                reason, status = f"nothing to judge: {why}", _JUDGED[same]
-                self._emit(
-                    cell, CellResult(run="", status=status, reason=reason, finished=same), own
-                )
+                reason = f"nothing to judge: {why}"
+                status: Status = "done" if same else "stopped"
+                ended = CellResult(run="", status=status, reason=reason, finished=same)
+                self._emit(cell, ended, own)
         await self._ask(panels)
 
     async def _run_arms(

@@ -211,8 +211,9 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             )
         if self.leaders[1:]:
             return f"No text is shown to be preferred: {listed(self.leaders)} are equal."
-        lead = f"with {votes} against {second.name}"
-        lead = lead if self.pairwise else f"first in {firsts} of {rankings}"
+        lead = f"first in {firsts} of {rankings}"
+        if self.pairwise:
+            lead = f"with {votes} against {second.name}"
         lose = ""
         if losers := self.losers:
             lose = f" {listed(losers)} {'are' if losers[1:] else 'is'} shown to be behind."

@@ -275,9 +275,9 @@ def from_files(brief: str, texts: Sequence[Path]) -> OpenTask:
 
 def from_pairing(pairing: str) -> OpenTask:
     """`brief.md=a.md,b.md`: a brief and its texts in one word."""
-    brief, sign, texts = pairing.partition("=")
+    brief, _, texts = pairing.partition("=")
     paths = [Path(text.strip()) for text in texts.split(",") if text.strip()]
-    if not sign or not brief.strip() or not paths:
+    if not brief.strip() or not paths:
         raise InvalidInput(f"{pairing} is not a task; write it as brief.md=a.md,b.md")
     return from_files(brief.strip(), paths)
 

@@ -388,10 +388,11 @@ def _together(tasks: Sequence[TaskResult]) -> tuple[TextStanding, ...]:
     for name in names:
         texts = [text for task in tasks for text in task.texts if text.name == name]
         scores = {line: [text.scores[line].value for text in texts] for line in packets.LINES}
-        firsts, rankings = (
-            sum(n) for n in zip(*((t.first_places, t.rankings) for t in texts), strict=True)
-        )
-        counted = {"borda": None, "first_places": firsts, "rankings": rankings}
+        counted = {
+            "borda": None,
+            "first_places": sum(text.first_places for text in texts),
+            "rankings": sum(text.rankings for text in texts),
+        }
         placed = [text.mean_place.value for text in texts]
         standings.append(_standing(name, None, scores, placed, len(names), **counted))
     return tuple(sorted(standings, key=_best_first))

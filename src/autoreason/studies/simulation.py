@@ -222,9 +222,9 @@ class Cast:
     def _vote(self, shown: list[str], stage: str, seat: int) -> str:
         judges, luck = self.world.judges, self._luck
         labels, texts = shown[0::2], shown[1::2]
-        drafts, last = luck.draft_judge, (luck.finalist_judge, luck.confirming_judge)
-        own = dict(zip(("drafts", *_LAST_STAGES), (drafts, *last), strict=True)).get(stage)
-        errors = own(seat) if own else luck.judge(self._number, seat)
+        judge_of = {"drafts": luck.draft_judge, "playoff": luck.finalist_judge}
+        judge_of["confirmation"] = luck.confirming_judge
+        errors = judge_of[stage](seat) if stage in judge_of else luck.judge(self._number, seat)
         if len(texts) > errors.shape[1]:
             errors = np.hstack((errors, luck.further_errors(self._number, seat)))
         oldest_first = sorted(texts, key=lambda text: int(text[1:]))
