@@ -202,7 +202,7 @@ async def test_before_anything_is_spent_calls_are_estimated_for_all_problems() -
             {"strategies": ["nonsense"]},
             "no strategy 'nonsense' for programs; there are search, single",
         ),
-        ({"strategies": ["single", "single"]}, "several different ones"),
+        ({"strategies": ["single", "single"]}, "one or several strategies"),
         ({"repeats": 0}, "`repeats` is 0; give a number from 1 to 100"),
         ({"width": 0}, "`width` is 0; give a number from 1"),
         ({"calls": 0}, "`calls` is 0"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil, fsum
 from pathlib import Path
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
@@ -20,7 +20,7 @@ from autoreason.files import open_input, write
 from autoreason.knowledge.standing import find_standings
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 from autoreason.parsing.documents import same_text
-from autoreason.report.charts import Interval, Verdict, interval_chart
+from autoreason.report.charts import Interval, interval_chart
 from autoreason.report.numbers import (
     UNKNOWN,
     count,
@@ -32,7 +32,7 @@ from autoreason.report.numbers import (
     shorten,
 )
 from autoreason.report.report import Report, Section
-from autoreason.report.table import Column, Table, Tone, figures, to_csv, words
+from autoreason.report.table import Column, Table, figures, to_csv, words
 from autoreason.stats import Estimate
 from autoreason.stats.power import MAX_SAMPLE, always_valid_difference, sample_size, unequal_split
 from autoreason.stats.shares import exact_share
@@ -124,12 +124,9 @@ def plan_of(
     """A test of the delivered text against the first draft and others of a run."""
     texts = _texts(story)
     most = min(len(texts), MAX_ARMS)
-    if most < 2:
-        raise InvalidInput(f"run {run} has no two texts to compare; name another run")
     if not 2 <= arms <= most:
-        raise InvalidInput(
-            f"run {run} has {len(texts)} texts that differ; give 2 to {most} for `arms`"
-        )
+        remedy = f"give 2 to {most} for `arms`" if most > 1 else "name another run"
+        raise InvalidInput(f"run {run} has {len(texts)} texts that differ; {remedy}")
     rng = Random(seed)
     origins = list(texts)
     drawn = ceil(arms / _DRAWN) if arms > 2 else 0
@@ -200,7 +197,7 @@ _MISMATCH = 0.001
 _COMPARISONS = 60
 """Of texts in other tests, one fewer than a test has texts; with fewer nobody knows how far texts truly differ."""
 _SHOWN = 60
-_TONES: dict[str, Tone] = {"better": "good", "worse": "bad"}
+_TONES: dict[str, Literal["good", "bad"]] = {"better": "good", "worse": "bad"}
 
 
 class ArmResult(Struct, frozen=True, kw_only=True):
@@ -336,17 +333,11 @@ class AbReport(Report):
         if self.is_unequal:
             return self.sections()
         control = next(arm.name for arm in self.arms if arm.code == self.control)
-        verdicts: dict[str, Verdict] = {"better": "good", "worse": "bad"}
-        rows = [
-            Interval(
-                shorten(arm.text, _SHOWN),
-                arm.difference,
-                f"{points(arm.difference)} points: {arm.verdict}",
-                verdicts.get(arm.verdict, ""),
-            )
-            for arm in self.arms
-            if arm.difference
-        ]
+        rows = []
+        for arm in self.arms:
+            if by := arm.difference:
+                text, said = shorten(arm.text, _SHOWN), f"{points(by)} points: {arm.verdict}"
+                rows.append(Interval(text, by, said, _TONES.get(arm.verdict, "")))
         chart = interval_chart(
             f"Points over {control}",
             rows,
@@ -370,23 +361,20 @@ def report_of(
     """What counts, `(count, n)` by code, show of a plan; rates are expected as far as `known` records of others say."""
     codes = {arm.code for arm in plan.arms}
     if wrong := sorted(codes ^ set(counts)):
-        one, other = ("plan", "results") if wrong[0] in codes else ("results", "plan")
         raise InvalidInput(
-            f"{wrong[0]} is in the {one} and not in the {other}; give every code of the plan once"
+            f"{wrong[0]} is not in both plan and results; give every code of the plan once"
         )
     group = group or plan.run
-    records = [
-        Record(
-            text=arm.text,
-            kind="outcome",
-            result=RecordedOutcome(metric=metric, value=number / n if n else 0.0, n=n),
-            group=group,
-            chosen=arm.chosen,
-            note=f"arm {arm.code}, {arm.origin}",
+    records = []
+    for arm in plan.arms:
+        number, n = counts[arm.code]
+        rate = RecordedOutcome(metric=metric, value=number / n if n else 0.0, n=n)
+        note, chosen = f"arm {arm.code}, {arm.origin}", arm.chosen
+        records.append(
+            Record(
+                text=arm.text, kind="outcome", result=rate, group=group, chosen=chosen, note=note
+            )
         )
-        for arm in plan.arms
-        for number, n in [counts[arm.code]]
-    ]
     tests = [
         replace(each, result=replace(each.result, metric=metric), verdict=None, score=None)
         for each in known
@@ -401,28 +389,25 @@ def report_of(
         for record, each in standings
         if record.group == group
     }
-    alpha = 0.05 / (len(plan.arms) - 1)
-    mismatch = unequal_split(
-        [n for _, n in counts.values()], plan.sample * len(plan.arms), _MISMATCH
-    )
-    control = counts[plan.control]
+    alpha, sizes = 0.05 / (len(plan.arms) - 1), [n for _, n in counts.values()]
+    mismatch = unequal_split(sizes, plan.sample * len(plan.arms), _MISMATCH)
+    equal, control = mismatch >= _MISMATCH, counts[plan.control]
     arms = []
     for arm in plan.arms:
         number, n = counts[arm.code]
         apart = always_valid_difference((number, n), control, 2 * plan.sample, alpha)
-        found = ArmResult(
-            code=arm.code,
-            text=arm.text,
-            origin=arm.origin,
-            n=n,
-            count=number,
-            rate=exact_share(number, n),
-            difference=None if arm.code == plan.control else apart,
-            shrunken=shrunken[arm.text],
+        arms.append(
+            ArmResult(
+                code=arm.code,
+                text=arm.text,
+                origin=arm.origin,
+                n=n,
+                count=number,
+                rate=exact_share(number, n),
+                difference=apart if equal and arm.code != plan.control else None,
+                shrunken=shrunken[arm.text] if equal else None,
+            )
         )
-        arms.append(found)
-    if mismatch < _MISMATCH:
-        arms, records = [replace(arm, difference=None, shrunken=None) for arm in arms], []
     return AbReport(
         run=plan.run,
         arms=tuple(sorted(arms, key=lambda arm: (arm.code != plan.control, arm.code))),
@@ -430,7 +415,7 @@ def report_of(
         mismatch=mismatch,
         planned=plan.sample,
         comparisons=comparisons,
-        records=tuple(records),
+        records=tuple(records) if equal else (),
     )
 
 

@@ -26,32 +26,7 @@ from autoreason.report.table import Table, figures
 from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.strategies import Single
-from autoreason.studies.advice_measures import (
-    GAIN,
-    JUDGES,
-    LEAST_QUESTIONS,
-    MAX_PILOTS,
-    MIN_PILOTS,
-    QUESTIONS,
-    RATIO,
-    JudgeCheck,
-    JudgeChecked,
-    OperatingLine,
-    Pilot,
-    PilotFinished,
-    PilotRun,
-    chance_to_fail,
-    describe_pilots,
-    find_fault,
-    is_short,
-    judge_findings,
-    likelihood_ratio,
-    operating_line,
-    pilot_settings,
-    read_answers,
-    read_pilot,
-    weigh_pilots,
-)
+from autoreason.studies import advice_measures as measures
 from autoreason.studies.certificate import CertificateFinding
 from autoreason.task import Task
 from autoreason.tournament.judges import seat_calls
@@ -90,17 +65,14 @@ def _is_short_question(task: Task) -> bool:
 
 
 def notes_on(task: Task) -> list[str]:
-    found = []
-    if task.contract.empty:
-        found.append(
-            "the brief has no limits that code can check, so texts may drift, mostly longer; "
-            "`max_words` or `sections` in its front matter prevents that"
-        )
-    if _is_short_question(task):
-        found.append(
-            "the brief is one short question; if it has one right answer, `--strategy single` will do"
-        )
-    return found
+    no_limits = (
+        "the brief has no limits that code can check, so texts may drift, mostly longer; "
+        "`max_words` or `sections` in its front matter prevents that"
+    )
+    short = (
+        "the brief is one short question; if it has one right answer, `--strategy single` will do"
+    )
+    return [no_limits] * task.contract.empty + [short] * _is_short_question(task)
 
 
 Ending = Literal["run it", "one draft", "another judge", "research", "undecided"]
@@ -119,28 +91,28 @@ class AdviceJob(Job):
 
     async def run(self) -> JobFinished:
         if not ends_by_rule(self.context.task, self.settings):
-            check = build_job(JudgeCheck, self.context.within(_JUDGE, lambda _: None))
+            check = build_job(measures.JudgeCheck, self.context.within(_JUDGE, lambda _: None))
             await run_job(check)
-            right, read = read_answers(check.story)
-            self.emit(JudgeChecked(right=right, read=read))
-            if not find_fault(judge_findings(right, read)):
+            right, read = measures.read_answers(check.story)
+            self.emit(measures.JudgeChecked(right=right, read=read))
+            if not measures.find_fault(measures.judge_findings(right, read)):
                 await self._run_pilots()
         advice = advice_of(self.story)
         text, origin = _text(self.story, advice)
         return self.finish(advice.conclusion, text, origin)
 
     async def _run_pilots(self) -> None:
-        settings = pilot_settings(self.settings)
-        for number in range(1, MAX_PILOTS + 1):
+        settings = measures.pilot_settings(self.settings)
+        for number in range(1, measures.MAX_PILOTS + 1):
             # Fewer than so many decide nothing, and are not paid for.
-            times = MIN_PILOTS if number == 1 else 1
-            calls = sum(PilotRun.plans(settings)[1].values()) * times + _SPARE_CALLS
-            if await is_short(self.context, sub_key(_PILOT, number), calls):
+            times = measures.MIN_PILOTS if number == 1 else 1
+            calls = sum(measures.PilotRun.plans(settings)[1].values()) * times + _SPARE_CALLS
+            if await measures.is_short(self.context, sub_key(_PILOT, number), calls):
                 return
             context = self.context.within(
                 sub_key(_PILOT, number), lambda _: None, settings=settings
             )
-            pilot = build_job(PilotRun, context)
+            pilot = build_job(measures.PilotRun, context)
             story = pilot.story
             try:
                 await run_job(pilot)
@@ -148,27 +120,33 @@ class AdviceJob(Job):
                 # It says nothing, and the rest goes on.
                 story.apply(RunPaused(status=failure.status, reason=str(failure)))
             self.emit(
-                PilotFinished(
+                measures.PilotFinished(
                     number=number,
-                    pilot=read_pilot(f"pilot {number}", story),
+                    pilot=measures.read_pilot(f"pilot {number}", story),
                     draft=story.draft.text if story.draft else None,
                     text=story.text,
                     origin=story.origin,
                 )
             )
-            if weigh_pilots(pilots_of(self.story)) != "undecided":
+            if measures.weigh_pilots(pilots_of(self.story)) != "undecided":
                 return
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
         """From a judge that fails at once to as many pilots as there may be."""
-        pilot, calls = PilotRun.plans(pilot_settings(settings)), seat_calls(settings)
+        pilot, calls = (
+            measures.PilotRun.plans(measures.pilot_settings(settings)),
+            seat_calls(settings),
+        )
         return (
-            {"judge": LEAST_QUESTIONS},
+            {"judge": measures.LEAST_QUESTIONS},
             join_plans(
-                {"judge": LEAST_QUESTIONS * calls.usual}, *[pilot[1]] * max_pilots(settings)
+                {"judge": measures.LEAST_QUESTIONS * calls.usual},
+                *[pilot[1]] * max_pilots(settings),
             ),
-            join_plans({"judge": QUESTIONS * calls.most}, *[pilot[2]] * MAX_PILOTS),
+            join_plans(
+                {"judge": measures.QUESTIONS * calls.most}, *[pilot[2]] * measures.MAX_PILOTS
+            ),
         )
 
     @classmethod
@@ -178,7 +156,7 @@ class AdviceJob(Job):
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:
         """As many pilots as can decide."""
-        return 0 if ends_by_rule(task, settings) else calls_for(settings, MIN_PILOTS)
+        return 0 if ends_by_rule(task, settings) else calls_for(settings, measures.MIN_PILOTS)
 
     @classmethod
     def draft_count(cls, settings: Settings) -> int:
@@ -186,19 +164,19 @@ class AdviceJob(Job):
 
 
 def pilot_calls(settings: Settings) -> int:
-    return sum(PilotRun.plans(pilot_settings(settings))[1].values())
+    return sum(measures.PilotRun.plans(measures.pilot_settings(settings))[1].values())
 
 
-def calls_for(settings: Settings, pilots: int, questions: int = LEAST_QUESTIONS) -> int:
+def calls_for(settings: Settings, pilots: int, questions: int = measures.LEAST_QUESTIONS) -> int:
     """The limit of calls that allows so many pilots after so many questions about the judge."""
     asked = questions * seat_calls(settings).usual
     return asked + pilots * pilot_calls(settings) + _SPARE_CALLS
 
 
-def max_pilots(settings: Settings, questions: int = LEAST_QUESTIONS) -> int:
+def max_pilots(settings: Settings, questions: int = measures.LEAST_QUESTIONS) -> int:
     """How many pilots the limit of calls allows, each as long as planned; none where they could decide nothing."""
     limit = limit_calls(settings)
-    numbers = range(MIN_PILOTS, MAX_PILOTS + 1)
+    numbers = range(measures.MIN_PILOTS, measures.MAX_PILOTS + 1)
     return max((n for n in numbers if calls_for(settings, n, questions) <= limit), default=0)
 
 
@@ -220,11 +198,11 @@ def ends_by_rule(task: Task, settings: Settings) -> bool:
 
 def is_too_dear(settings: Settings) -> bool:
     """Whether pilots that can decide would take more than the advice may take of the run."""
-    return calls_for(settings, MIN_PILOTS) * SHARE_OF_RUN > run_calls(settings)
+    return calls_for(settings, measures.MIN_PILOTS) * SHARE_OF_RUN > run_calls(settings)
 
 
-def pilots_of(story: Story) -> tuple[Pilot, ...]:
-    return tuple(each.pilot for each in story.of(PilotFinished))
+def pilots_of(story: Story) -> tuple[measures.Pilot, ...]:
+    return tuple(each.pilot for each in story.of(measures.PilotFinished))
 
 
 def advice_of(story: Story) -> AdviceReport:
@@ -238,31 +216,29 @@ def advice_of(story: Story) -> AdviceReport:
         reason = "the brief asks for a fact, which is right or wrong: no vote makes it truer"
         return AdviceReport(advice="one draft", reason=reason)
     if is_too_dear(story.settings):
-        calls, whole = calls_for(story.settings, MIN_PILOTS), run_calls(story.settings)
-        reason = (
-            f"pilots that can decide take {calls} calls, and the run itself about {whole}; run it, and its "
-            "confirmation says whether fresh judges prefer the result"
-        )
-        return AdviceReport(advice="undecided", reason=reason)
-    (checked,) = story.of(JudgeChecked)
-    judge, pilots = judge_findings(checked.right, checked.read), pilots_of(story)
+        calls, whole = calls_for(story.settings, measures.MIN_PILOTS), run_calls(story.settings)
+        dear = f"pilots that can decide take {calls} calls, and the run itself about {whole}"
+        confirmed = "its confirmation says whether fresh judges prefer the result"
+        return AdviceReport(advice="undecided", reason=f"{dear}; run it, and {confirmed}")
+    (checked,) = story.of(measures.JudgeChecked)
+    judge, pilots = measures.judge_findings(checked.right, checked.read), pilots_of(story)
     ending, reason = conclude(judge, pilots)
-    ratio = likelihood_ratio(pilots) if pilots else None
+    ratio = measures.likelihood_ratio(pilots) if pilots else None
     return AdviceReport(advice=ending, reason=reason, judge=judge, pilots=pilots, ratio=ratio)
 
 
 def conclude(
-    judge: tuple[CertificateFinding, ...], pilots: tuple[Pilot, ...]
+    judge: tuple[CertificateFinding, ...], pilots: tuple[measures.Pilot, ...]
 ) -> tuple[Ending, str]:
-    if fault := find_fault(judge):
+    if fault := measures.find_fault(judge):
         return "another judge", fault
     if not pilots:
-        return "undecided", f"no pilot was run: the limits are too small for {MIN_PILOTS}"
-    return _weigh(pilots, "pilot", MIN_PILOTS)
+        return "undecided", f"no pilot was run: the limits are too small for {measures.MIN_PILOTS}"
+    return _weigh(pilots, "pilot", measures.MIN_PILOTS)
 
 
-def _weigh(pilots: Sequence[Pilot], noun: str, least: int) -> tuple[Ending, str]:
-    votes, verdict = describe_pilots(pilots, noun), weigh_pilots(pilots, least)
+def _weigh(pilots: Sequence[measures.Pilot], noun: str, least: int) -> tuple[Ending, str]:
+    votes, verdict = measures.describe_pilots(pilots, noun), measures.weigh_pilots(pilots, least)
     if verdict == "undecided":
         return "undecided", f"{votes}, which decides nothing"
     return "run it" if verdict == "run_it" else "one draft", votes
@@ -272,12 +248,12 @@ def _text(story: Story, advice: AdviceReport) -> tuple[str | None, str]:
     """The text to go on from, that of the pilot whose result most judges prefer, and where it comes from."""
     if asked := [each for each in advice.pilots if each.judges]:
         best = max(asked, key=lambda each: each.prefer / each.judges)
-        ended = next(each for each in story.of(PilotFinished) if each.pilot == best)
+        ended = next(each for each in story.of(measures.PilotFinished) if each.pilot == best)
         if advice.advice != "one draft":
             return ended.text, f"{best.name}: {ended.origin}"
         if ended.draft is not None:
             return ended.draft, f"{best.name}: draft"
-    if story.of(JudgeChecked) and story.task and story.task.draft is not None:
+    if story.of(measures.JudgeChecked) and story.task and story.task.draft is not None:
         return story.task.draft, "draft"
     return None, ""
 
@@ -311,11 +287,11 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     """None where nothing more is to be paid for, or it is not known."""
     notes: tuple[str, ...] = ()
     judge: tuple[CertificateFinding, ...] = ()
-    pilots: tuple[Pilot, ...] = ()
+    pilots: tuple[measures.Pilot, ...] = ()
     ratio: float | None = None
     """How many times likelier the pilots' ballots are if most judges prefer the result than if half do."""
     pilot_limit: int = 0
-    operating_lines: tuple[OperatingLine, ...] = ()
+    operating_lines: tuple[measures.OperatingLine, ...] = ()
     """How often so many pilots end in which advice."""
     noun: str = "pilot"
     """What its pilots are: parts of it, or runs of a journal."""
@@ -368,9 +344,9 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
                 times = f"{1 / self.ratio:.1f} times less likely"
             each_vote = f" ({', '.join(votes)})" if votes else ""
             weight = (
-                f"{describe_pilots(self.pilots, self.noun)}{each_vote}; "
-                f"such ballots are {times} if {percent(GAIN)} of all judges prefer the result than if half "
-                f"do, and {RATIO} times decides"
+                f"{measures.describe_pilots(self.pilots, self.noun)}{each_vote}; "
+                f"such ballots are {times} if {percent(measures.GAIN)} of all judges prefer the result than if half "
+                f"do, and {measures.RATIO} times decides"
             )
             rows.append((f"{self.noun.capitalize()}s", weight))
             rows += [(each.name, each.note) for each in self.pilots if each.note]
@@ -379,7 +355,9 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     def _errors(self) -> Section:
         said: list[tuple[str, str]] = []
         if self.judge:
-            coin, good, first = map(percent, map(chance_to_fail, (0.5, 0.8, 0.5), (0, 0, 1)))
+            coin, good, first = map(
+                percent, map(measures.chance_to_fail, (0.5, 0.8, 0.5), (0, 0, 1))
+            )
             fails = (
                 f"a judge who tosses coins fails in {coin} of cases, one who sees 80 % of such defects in {good}, "
                 f"one who always takes the text shown first in {first}"
@@ -411,7 +389,7 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
     pilots = len(advice.pilots)
     if advice.advice != "undecided":
         pilots = max(pilots, max_pilots(settings))
-    judges, shares = (JUDGES,) * pilots, SHARES if advice.pilots else ()
+    judges, shares = (measures.JUDGES,) * pilots, SHARES if advice.pilots else ()
     command, note = _command(run, advice.advice, story, settings)
     notes = notes_on(task) if advice.judge else []
     notes += [_NOT_MEASURED] if advice.advice == "one draft" and advice.pilots else []
@@ -422,7 +400,7 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
         price=_price(advice.advice, settings, spent),
         notes=tuple(notes),
         pilot_limit=pilots,
-        operating_lines=tuple(operating_line(share, judges) for share in shares),
+        operating_lines=tuple(measures.operating_line(share, judges) for share in shares),
     )
 
 
@@ -442,7 +420,7 @@ def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tupl
             return again, "with a judge of your choice in place of OTHER"
         case "run it":
             return f"autoreason fork {run}", f"a whole run that goes on from {text}"
-    measured = bool(story.of(JudgeChecked))
+    measured = bool(story.of(measures.JudgeChecked))
     if ending == "undecided" and not measured:
         return f"autoreason run {brief} {model}", "whose confirmation answers it"
     if text:
@@ -482,7 +460,7 @@ def describe_limit(settings: Settings) -> str:
 
 
 def recorded_advice(
-    pilots: Sequence[Pilot],
+    pilots: Sequence[measures.Pilot],
     settings: Settings,
     spent: Mapping[str, Spent],
     notes: tuple[str, ...] = (),
@@ -504,8 +482,10 @@ def recorded_advice(
         price=_price(ending, settings, spent),
         notes=(*notes, _NOT_MEASURED) if ending == "one draft" else notes,
         pilots=tuple(pilots),
-        ratio=likelihood_ratio(pilots),
+        ratio=measures.likelihood_ratio(pilots),
         pilot_limit=len(asked),
-        operating_lines=tuple(operating_line(share, asked, len(asked)) for share in shares),
+        operating_lines=tuple(
+            measures.operating_line(share, asked, len(asked)) for share in shares
+        ),
         noun="run",
     )

@@ -220,21 +220,18 @@ def read_pilot(name: str, story: Story) -> Pilot:
     if confirmed := story.confirmation:
         return Pilot(name=name, judges=confirmed.judges, prefer=confirmed.prefer)
     delivered, draft = story.delivered, story.draft
-    judges = prefer = 0
     if delivered is None or draft is None:
-        note = f"no result: {story.reason}"
-    elif same_text(delivered.text, draft.text):
-        judges, prefer = JUDGES, JUDGES // 2
-        note = f"the result is the draft, which counts as {prefer} of {JUDGES}"
-    elif draft.violations and not delivered.violations:
-        judges = prefer = JUDGES
-        note = (
-            f"the draft breaks the contract and the result keeps it, which counts as all {JUDGES}"
-        )
-    else:
-        asked = CONFIRMATION in story.panels
-        note = f"says nothing: {'too few valid ballots' if asked else 'no judge compared the two'}"
-    return Pilot(name=name, judges=judges, prefer=prefer, note=note)
+        return Pilot(name=name, judges=0, prefer=0, note=f"no result: {story.reason}")
+    if same_text(delivered.text, draft.text):
+        note = f"the result is the draft, which counts as {JUDGES // 2} of {JUDGES}"
+        return Pilot(name=name, judges=JUDGES, prefer=JUDGES // 2, note=note)
+    if draft.violations and not delivered.violations:
+        kept = "the draft breaks the contract and the result keeps it"
+        note = f"{kept}, which counts as all {JUDGES}"
+        return Pilot(name=name, judges=JUDGES, prefer=JUDGES, note=note)
+    asked = CONFIRMATION in story.panels
+    why = "too few valid ballots" if asked else "no judge compared the two"
+    return Pilot(name=name, judges=0, prefer=0, note=f"says nothing: {why}")
 
 
 @cache
@@ -311,9 +308,8 @@ def describe_pilots(pilots: Sequence[Pilot], noun: str = "pilot") -> str:
     said = []
     if judged := [each for each in pilots if each.judges and not each.note]:
         prefer, judges = sum(each.prefer for each in judged), sum(each.judges for each in judged)
-        said.append(
-            f"in {count(len(judged), noun)} {prefer} of {judges} fresh judges prefer the result to the draft"
-        )
+        votes = f"{prefer} of {judges} fresh judges prefer the result to the draft"
+        said.append(f"in {count(len(judged), noun)} {votes}")
     if known := [each for each in pilots if each.judges and each.note]:
         counts = "counts" if len(known) == 1 else "count"
         said.append(f"{count(len(known), noun)} {counts} by what code sees, without judges")

@@ -44,7 +44,6 @@ from autoreason.tournament.voting import is_revision
 
 _SHINGLE = 3
 """Words in a row that count as kept together."""
-_FEW, _MANY = 0.05, 0.2
 _FIRST_STAGES = ("draft", "attempt/")
 """Stages that write a program without knowing another."""
 _LONG, _UNUSUAL = 600.0, 20.0
@@ -164,19 +163,6 @@ def critics(runs: Runs) -> Answer:
 
 @question(
     "programs",
-    "hardly an answer is without a program",
-    "look at such an answer, and say in the prompts that the program comes first, in one block",
-)
-def no_program(runs: Runs) -> Answer:
-    found = [(examined_in(run.story), _clones(run)) for run in runs if run.programs]
-    without = sum(not each.program for examined, _ in found for each in examined)
-    answers = sum(len(examined) + clones for examined, clones in found)
-    how = "without a program; a second try counts with the first"
-    return _share_of(without, answers, "answer", "answers", how)
-
-
-@question(
-    "programs",
     "a repair or a merge is another program than those before",
     "try another model, or attempts of their own: a repair that repeats what failed is a wasted call",
 )
@@ -216,7 +202,7 @@ def _share_of(number: int, total: int, one: str, several: str, how: str) -> Answ
         return f"there was no {one}"
     value = share(number, total)
     sentence = f"{part(number, total, one, several)} {how}"
-    return Found(share_level(value, _FEW, _MANY), sentence, value)
+    return Found(share_level(value, 0.05, 0.2), sentence, value)
 
 
 @question(
@@ -255,7 +241,7 @@ def _pauses(run: AuditedRun) -> Iterator[str]:
 QUESTIONS: tuple[Question, ...] = (
     *OF_PANELS,
     *(leaks, contract, drift, critics),
-    *(no_program, repeated_programs),
+    repeated_programs,
     *(outages, cut_off_replies),
 )
 

@@ -352,9 +352,8 @@ def confirmation(runs: Runs) -> Answer:
     confirmed = [run.story.confirmation for run in runs if not run.programs]
     ballots = [(each.prefer, each.judges) for each in confirmed if each and each.judges]
     unchanged = [run for run in runs if run.first is not None and run.first == run.last]
-    verb = "is" if len(unchanged) == 1 else "are"
-    exclusion = f"; {many(len(unchanged), 'run')} that delivered the first draft {verb} left out"
-    exclusion = exclusion if unchanged else ""
+    drafts = f"{many(len(unchanged), 'run')} that delivered the first draft"
+    exclusion = f"; without {drafts}" if unchanged else ""
     if not ballots:
         return f"no fresh judges compared a delivered text with its first draft{exclusion}"
     prefer, judges = map(sum, zip(*ballots, strict=True))

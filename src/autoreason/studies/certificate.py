@@ -187,30 +187,19 @@ def measure(
         )
         verdict = "failed" if is_outside else "passed"
         reason = reason if answers else "no answer changed"
+    found = structs.asdict(estimate) | {"reason": reason, "further": further}
     return CertificateFinding(
-        name=what.name,
-        verdict=verdict,
-        value=estimate.value,
-        low=estimate.low,
-        high=estimate.high,
-        n=estimate.n,
-        statement=statement,
-        rule=what.rule,
-        reason=reason,
-        further=further,
+        name=what.name, verdict=verdict, statement=statement, rule=what.rule, **found
     )
 
 
 def _find_further(what: Property, answers: Answers, floor: float) -> tuple[int | None, str]:
     asked = what.questions * sum(map(len, answers))
-    times = range(2, MOST_TIMES + 1)
-    enough = (n for n in times if weigh(clustered_share([*answers] * n), floor) != "not shown")
-    found = next(enough, None)
-    further = ((found or MOST_TIMES) - 1) * asked
-    if not found:
-        return None, f"even {further:,} further questions would not decide it"
-    decided = "further questions would decide it, if answers come out as these"
-    return further, f"about {further:,} {decided}"
+    for n in range(2, MOST_TIMES + 1):
+        if weigh(clustered_share([*answers] * n), floor) != "not shown":
+            decided = "further questions would decide it, if answers come out as these"
+            return (n - 1) * asked, f"about {(n - 1) * asked:,} {decided}"
+    return None, f"even {(MOST_TIMES - 1) * asked:,} further questions would not decide it"
 
 
 class Certificate(Report, Struct, frozen=True, kw_only=True):

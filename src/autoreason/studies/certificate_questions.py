@@ -37,9 +37,6 @@ class SpoiledPair(Struct, frozen=True, kw_only=True):
     task: Task
     sound: str
     spoiled: str
-    how: str
-    gone: tuple[str, ...] = ()
-    come: tuple[str, ...] = ()
 
 
 @cache
@@ -65,9 +62,6 @@ def read_pair(path: Path) -> SpoiledPair:
         ),
         sound=match[2].strip(),
         spoiled=match[3].strip(),
-        how=head["spoiled"],
-        gone=tuple(head.get("gone", ())),
-        come=tuple(head.get("come", ())),
     )
 
 

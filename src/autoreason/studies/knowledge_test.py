@@ -190,22 +190,14 @@ class KnowledgeReport(Report):
         return [self.sentence, " · ".join(filter(None, [basis, took]))]
 
     def sections(self) -> list[Section]:
-        rows = [
-            (
-                each.judge,
-                percent_interval(each.without),
-                percent_interval(each.with_records),
-                percent_interval(each.placebo),
-                points(each.gain),
-                each.verdict,
-            )
-            for each in self.judges
-            if each.verdict != "too few"
-        ]
-        none = UNKNOWN
+        rows = []
+        for each in (each for each in self.judges if each.verdict != "too few"):
+            shares = map(percent_interval, (each.without, each.with_records, each.placebo))
+            rows.append((each.judge, *shares, points(each.gain), each.verdict))
+        none, retrieval, length = UNKNOWN, *map(percent_interval, (self.retrieval, self.length))
         rivals = [
-            ("retrieval alone", none, percent_interval(self.retrieval), none, none, ""),
-            ("length: the longer one", percent_interval(self.length), none, none, none, ""),
+            ("retrieval alone", none, retrieval, none, none, ""),
+            ("length: the longer one", length, none, none, none, ""),
         ]
         right = figures("without", "with records", "placebo", "with less without")
         columns = [*words("judge"), *right, *words("verdict")]
@@ -218,12 +210,10 @@ class KnowledgeReport(Report):
         ]
         # A judge alone has none.
         shown = f"of ballots in the playoff of a mixed panel: {'; '.join(weights)}"
+        pairs = f"{self.pairs:,} of {self.of:,}, from {count(self.groups, 'group')}"
+        rest = "intervals rest on groups, one of which is left out at a time"
         sentences = [
-            (
-                "Pairs",
-                f"{self.pairs:,} of {self.of:,}, from {count(self.groups, 'group')}; blind, both orders; "
-                "intervals rest on groups, one of which is left out at a time",
-            ),
+            ("Pairs", f"{pairs}; blind, both orders; {rest}"),
             ("Test", f"{'; '.join(tests)}, {FLIPPED}" if tests else ""),
             ("Placebo", "the same records, each with another's outcome: what a longer prompt does"),
             *(

@@ -270,14 +270,11 @@ def arms_table(arms: Sequence[LabArm], quality_by: str) -> Table:
     measures = _known_measures(arms)
     judged = ["quality"] if quality_by and quality_by not in measures else []
     names = [name.replace("_", " ") for name in measures]
-    rows = [
-        (
-            *(each.arm, each.cells, each.finished),
-            *(share(each.shares, n) or figure(n, each.means.get(n)) for n in measures),
-            *(Figure(each.quality, interval(Estimate(each.quality))) for _ in judged),
-        )
-        for each in arms
-    ]
+    rows = []
+    for each in arms:
+        values = (share(each.shares, n) or figure(n, each.means.get(n)) for n in measures)
+        quality = Figure(each.quality, interval(Estimate(each.quality)))
+        rows.append((each.arm, each.cells, each.finished, *values, *[quality] * len(judged)))
     return Table([*words("arm"), *figures("tries", "finished", *names, *judged)], rows)
 
 
@@ -297,11 +294,10 @@ _MEASURES = {
 
 def arm_notes(arms: Sequence[LabArm], quality_by: str, clusters: str) -> Iterator[tuple[str, str]]:
     for each in filter(lambda arm: arm.at_limit, arms):
-        whose = "its" if each.at_limit == 1 else "their"
         known = each.means.get("converged") is not None
         counted = ", which counts as not converged" if known else ""
-        cells = f"{count(each.at_limit, 'cell')} that reached {whose} limit"
-        yield each.arm, f"without {cells}{counted}; the others took less"
+        tries = count(each.at_limit, "try that reached its limit", "tries that reached their limit")
+        yield each.arm, f"without {tries}{counted}; the others took less"
     measured = _known_measures(arms)
     yield from ((name, text) for name, text in _MEASURES.items() if name in measured)
     if any(name in SHARES for name in measured):

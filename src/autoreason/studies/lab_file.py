@@ -32,24 +32,7 @@ from autoreason.settings import (
     make_settings,
 )
 from autoreason.strategies import find_strategy, unused_setting
-from autoreason.studies.lab_suite import (
-    DRAFT,
-    MAX_REPEATS,
-    OF_PROGRAMS,
-    OF_RESEARCH,
-    PANEL,
-    AddRule,
-    Measure,
-    Suite,
-    SuiteArm,
-    SuiteComparison,
-    SuiteMatch,
-    SuitePanel,
-    SuiteTask,
-    check_match,
-    needs_draft,
-    servers_of,
-)
+from autoreason.studies import lab_suite
 from autoreason.task import Task, check_task, make_contract, read_task, read_text
 from autoreason.tournament.judges import PANEL_SETTINGS
 
@@ -96,11 +79,13 @@ class MarkedYaml:
         try:
             return msgspec.convert(value, kind, strict=False)
         except msgspec.ValidationError as error:
-            steps = [key or at for key, at in _STEP.findall(str(error).partition(" - at `$")[2])]
-            remedy = "correct it"
+            steps = [key or at for key, at in _STEP.findall(str(error).partition("`$")[2])]
+            sentence, remedy = plainly(error), "correct it"
+            if "matching regex" in sentence:
+                sentence = "names have up to 40 letters, digits, hyphens and dots"
             if steps[:1] in (["measures"], ["comparisons"]) and steps[-1] != "arms":
-                remedy = f"measures are {', '.join(get_args(Measure))}"
-            raise self._placed((*path, *steps), f"{plainly(error)}; {remedy}") from None
+                remedy = f"measures are {', '.join(get_args(lab_suite.Measure))}"
+            raise self._placed((*path, *steps), f"{sentence}; {remedy}") from None
 
 
 def _below(node: yaml.Node | None) -> dict[str, tuple[yaml.Mark, yaml.Node]]:
@@ -108,6 +93,9 @@ def _below(node: yaml.Node | None) -> dict[str, tuple[yaml.Mark, yaml.Node]]:
         return {key.value: (key.start_mark, value) for key, value in node.value}
     parts = node.value if isinstance(node, yaml.SequenceNode) else ()
     return {str(at): (each.start_mark, each) for at, each in enumerate(parts)}
+
+
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$")]
 
 
 class TextKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -153,19 +141,19 @@ class PanelKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SuiteKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: str
-    tasks: Annotated[dict[str, Any], Meta(min_length=1)]
-    arms: Annotated[dict[str, Any], Meta(min_length=1)]
+    name: Name
+    tasks: Annotated[dict[Name, Any], Meta(min_length=1)]
+    arms: Annotated[dict[Name, Any], Meta(min_length=1)]
     seed: Annotated[int, Meta(ge=0)] | None = None
     model: str = ""
     models: tuple[str, ...] = ()
-    repeats: Annotated[int, Meta(ge=1, le=MAX_REPEATS)] = 1
+    repeats: Annotated[int, Meta(ge=1, le=lab_suite.MAX_REPEATS)] = 1
     panel: PanelKeys = PanelKeys()
-    measures: tuple[Measure, ...] = ()
-    comparisons: tuple[SuiteComparison, ...] = ()
+    measures: tuple[lab_suite.Measure, ...] = ()
+    comparisons: tuple[lab_suite.SuiteComparison, ...] = ()
     budget: WholeBudget = WholeBudget()
-    match: Unit | SuiteMatch | None = None
-    add: AddRule | None = None
+    match: Unit | lab_suite.SuiteMatch | None = None
+    add: lab_suite.AddRule | None = None
 
 
 _TERMS = {"solve": ("calls",), "research": ("evaluations", "patience", "parallel")}
@@ -173,16 +161,15 @@ _TERMS = {"solve": ("calls",), "research": ("evaluations", "patience", "parallel
 _RUN_KEYS = ("models", "seed", "budget", "matched", "base_url", "allow_http", "batch")
 _ROLES = ("author", "critic", "synthesizer")
 ARM_KEYS = (
-    *("model", *ROLE_MODELS, DRAFT),
+    *("model", *ROLE_MODELS, lab_suite.DRAFT),
     *(name for names in _TERMS.values() for name in names),
     *(name for name in SETTING_DOCS if name not in _RUN_KEYS),
 )
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _FILE = re.compile(r"\S+\.\w+")
 _JOBS = {"problems": "solve", "research": "research"}
 _NEEDS: dict[str, str] = {
-    **dict.fromkeys(OF_PROGRAMS, "problems"),
-    **dict.fromkeys(OF_RESEARCH, "research"),
+    **dict.fromkeys(lab_suite.OF_PROGRAMS, "problems"),
+    **dict.fromkeys(lab_suite.OF_RESEARCH, "research"),
 }
 
 
@@ -193,7 +180,7 @@ class TaskSource(NamedTuple):
 
 
 class SuiteFile(NamedTuple):
-    suite: Suite
+    suite: lab_suite.Suite
     seed: int | None
     budget: Budget
     sources: dict[str, TaskSource]
@@ -231,28 +218,24 @@ class _SuiteReading:
     given: Mapping[str, str]
     servers: Mapping[str, Any]
     sources: dict[str, TaskSource] = field(default_factory=dict)
-    tasks: dict[str, SuiteTask] = field(default_factory=dict)
+    tasks: dict[str, lab_suite.SuiteTask] = field(default_factory=dict)
 
     def read(self) -> SuiteFile:
         keys = self.keys
-        with self.document.at("name"):
-            _check_name(keys.name)
         for path, budget in ((("budget",), keys.budget), (("budget", "cell"), keys.budget.cell)):
-            for name in Budget.__struct_fields__:
-                value = getattr(budget, name)
-                with self.document.at(*path):
-                    if remedy := limit_remedy(value):
+            for name, value in asdict(_limits(budget)).items():
+                if remedy := limit_remedy(value):
+                    with self.document.at(*path):
                         raise InvalidInput(f"`{name}` is {value}; {remedy}")
         with self.document.at("models"):
             if unknown := set(self.given) - {"", *keys.models}:
-                raise InvalidInput(
-                    f"a model is given for {min(unknown)}, which the suite does not name; it names "
-                    f"{', '.join(keys.models) or 'none'}"
-                )
+                names = ", ".join(keys.models) or "none"
+                which = f"{min(unknown)}, which the suite does not name; it names {names}"
+                raise InvalidInput(f"a model is given for {which}")
         for name, each in keys.tasks.items():
             with self.document.at("tasks", name):
                 self.tasks[name] = self._task(name, each)
-        arms: dict[str, SuiteArm] = {}
+        arms: dict[str, lab_suite.SuiteArm] = {}
         for name, each in keys.arms.items():
             with self.document.at("arms", name):
                 arms[name] = self._arm(name, each)
@@ -260,7 +243,7 @@ class _SuiteReading:
         judged = any(each.measure == "preferred" for each in keys.comparisons)
         with self.document.at("panel"):
             panel = self._panel() if judged else None
-        suite = Suite(
+        suite = lab_suite.Suite(
             name=keys.name,
             tasks=self.tasks,
             arms=arms,
@@ -268,25 +251,25 @@ class _SuiteReading:
             comparisons=keys.comparisons,
             measures=keys.measures,
             panel=panel,
-            match=SuiteMatch(by=keys.match) if isinstance(keys.match, str) else keys.match,
+            match=lab_suite.SuiteMatch(by=keys.match)
+            if isinstance(keys.match, str)
+            else keys.match,
             add=keys.add,
         )
         with self.document.at("match"):
-            check_match(suite)
+            lab_suite.check_match(suite)
         return SuiteFile(suite, keys.seed, _limits(keys.budget), self.sources, self.document)
 
     def _address(self, name: Any, key: str = "model") -> str:
         if "/" in str(name):
             return str(name)
         if name not in self.keys.models:
-            raise InvalidInput(
-                f"`{key}` is {name}, which is not a model; write provider/model, or list the name under `models`"
-            )
+            remedy = "write provider/model, or list the name under `models`"
+            raise InvalidInput(f"`{key}` is {name}, which is not a model; {remedy}")
         if found := self.given.get(name) or self.given.get(""):
             return found
-        raise InvalidInput(
-            f"no model is given for {name} (`{key}`); give {name}=provider/model, or one for all"
-        )
+        remedy = f"give {name}=provider/model, or one for all"
+        raise InvalidInput(f"no model is given for {name} (`{key}`); {remedy}")
 
     def _default(self) -> str:
         # What is given comes first: a suite says which model it was meant for, not which it needs.
@@ -299,24 +282,23 @@ class _SuiteReading:
         several = given if isinstance(given, list | tuple) else [given]
         return tuple(self._address(each, key) for each in several)
 
-    def _task(self, name: str, value: Any) -> SuiteTask:
-        _check_name(name)
+    def _task(self, name: str, value: Any) -> lab_suite.SuiteTask:
         keys = value if isinstance(value, dict) else {"brief": value}
         kinds = [kind for kind in TASK_KEYS if kind in keys]
         if len(kinds) != 1:
             raise InvalidInput(f"task {name} needs one of {', '.join(TASK_KEYS)}")
         found: Struct = self.document.convert(("tasks", name), keys, TASK_KEYS[kinds[0]])
         if isinstance(found, TextKeys):
-            return SuiteTask(task=self._text(found))
+            return lab_suite.SuiteTask(task=self._text(found))
         options = asdict(found)
         job = _JOBS[kinds[0]]
         self.sources[name] = TaskSource(job, self.folder / options.pop(kinds[0]), options)
-        return SuiteTask(task=Task(brief=name), job=job)
+        return lab_suite.SuiteTask(task=Task(brief=name), job=job)
 
     def _text(self, keys: TextKeys) -> Task:
         files = {
             name: self.folder / text.strip()
-            for name in ("brief", DRAFT, "facts")
+            for name in ("brief", lab_suite.DRAFT, "facts")
             if (text := getattr(keys, name)) and _FILE.fullmatch(text.strip())
         }
         if "brief" in files:
@@ -324,23 +306,20 @@ class _SuiteReading:
         texts = {name: read_text(path, name) for name, path in files.items()}
         task = Task(
             brief=keys.brief.strip(),
-            draft=texts.get(DRAFT, keys.draft),
+            draft=texts.get(lab_suite.DRAFT, keys.draft),
             facts=texts.get("facts", keys.facts),
             contract=make_contract(dict(keys.contract), "contract"),
         )
         return check_task(task)
 
-    def _arm(self, name: str, value: Any) -> SuiteArm:
-        _check_name(name)
-        if name.startswith((DRAFT, PANEL)):
-            raise InvalidInput(
-                f"{name} begins like the suite's own cells; name the arm differently"
-            )
+    def _arm(self, name: str, value: Any) -> lab_suite.SuiteArm:
+        if name.startswith((lab_suite.DRAFT, lab_suite.PANEL)):
+            raise InvalidInput(f"{name} begins like a name of the suite's own; rename the arm")
         keys = self.document.convert(("arms", name), value or {}, dict[str, Any])
         if unknown := next((key for key in keys if key not in ARM_KEYS), None):
             raise InvalidInput(f"unknown key `{unknown}`; known are {', '.join(ARM_KEYS)}")
         given = tuple(keys)
-        draft = keys.pop(DRAFT, "shared")
+        draft = keys.pop(lab_suite.DRAFT, "shared")
         if draft not in ("shared", "own"):
             raise InvalidInput(f"`draft` is {draft!r}; say shared or own")
         jobs = {source.job for source in self.sources.values()}
@@ -361,7 +340,7 @@ class _SuiteReading:
         # The suite's own panels do the confirming.
         settings = self._settings(models, {"confirmation": 0, **keys})
         self._check_used(settings, given, jobs, shared=draft == "shared")
-        return SuiteArm(settings=settings, shared_draft=draft == "shared", terms=terms)
+        return lab_suite.SuiteArm(settings=settings, shared_draft=draft == "shared", terms=terms)
 
     def _check_used(
         self, settings: Settings, given: Sequence[str], jobs: set[str], *, shared: bool
@@ -375,18 +354,18 @@ class _SuiteReading:
             raise InvalidInput(unused)
         idle = {"drafts", "max_drafts"} if texts and shared else set()
         why = "in an arm that begins from the shared draft; add `draft: own` or leave it out"
-        if not any(map(needs_draft, self.tasks.values())):
-            idle = {DRAFT, *(("drafts", "max_drafts") if texts else ())}
+        if not any(map(lab_suite.needs_draft, self.tasks.values())):
+            idle = {lab_suite.DRAFT, *(("drafts", "max_drafts") if texts else ())}
             why = "where no task needs a first draft; leave it out"
         for key in idle & set(given):
             raise InvalidInput(f"`{key}` does nothing {why}")
 
-    def _panel(self) -> SuitePanel:
+    def _panel(self) -> lab_suite.SuitePanel:
         keys = asdict(self.keys.panel)
         judges = self._several(keys, "judge_models") or (self._default(),)
         flags = {name: keys.pop(name) for name in ("equal_length", "pairwise")}
         keys["job"] = JudgePairs() if flags["pairwise"] else Judge()
-        return SuitePanel(settings=self._settings(Models.judging(*judges), keys), **flags)
+        return lab_suite.SuitePanel(settings=self._settings(Models.judging(*judges), keys), **flags)
 
     def _settings(self, models: Models, keys: dict[str, Any]) -> Settings:
         protocol = keys.pop("protocol", "robust")
@@ -395,28 +374,28 @@ class _SuiteReading:
         if isinstance(keys.get("tie_order"), str):
             keys["tie_order"] = tuple(map(str.strip, keys["tie_order"].split(">")))
         keys |= self.servers
-        keys["base_url"] = servers_of(keys["base_url"], models)
+        keys["base_url"] = lab_suite.servers_of(keys["base_url"], models)
         return make_settings(models, 0, protocol, **keys, budget=_limits(self.keys.budget.cell))
 
-    def _check_comparisons(self, arms: Mapping[str, SuiteArm]) -> None:
+    def _check_comparisons(self, arms: Mapping[str, lab_suite.SuiteArm]) -> None:
         for at, measure in enumerate(self.keys.measures):
             with self.document.at("measures", at):
                 self._check_measure(measure, {})
         names = [each.name for each in self.keys.comparisons]
         for at, comparison in enumerate(self.keys.comparisons):
             with self.document.at("comparisons", at):
-                _check_name(comparison.name)
                 if comparison.name in names[:at]:
                     raise InvalidInput(f"`name` is {comparison.name} a second time; rename one")
                 chosen = set(comparison.arms)
                 if not chosen <= set(arms) or len(chosen) < max(2, len(comparison.arms)):
+                    known = ", ".join(arms)
                     raise InvalidInput(
-                        f"`arms` needs two different ones or more; there are {', '.join(arms)}"
+                        f"`arms` needs two different ones or more; there are {known}"
                     )
                 compared = {arm: arms[arm].settings.job for arm in comparison.arms}
                 self._check_measure(comparison.measure, compared)
 
-    def _check_measure(self, measure: Measure, compared: Mapping[str, AnyJob]) -> None:
+    def _check_measure(self, measure: lab_suite.Measure, compared: Mapping[str, AnyJob]) -> None:
         kinds = {source.job for source in self.sources.values()}
         what, contracts = _NEEDS.get(measure, ""), [t.task.contract for t in self.tasks.values()]
         needs = ""
@@ -429,16 +408,8 @@ class _SuiteReading:
         elif measure == "kept_contract" and compared and all(each.empty for each in contracts):
             needs = "a task with a contract"
         if needs:
-            raise InvalidInput(
-                f"{measure} can only be measured of {needs}; choose another `measure`"
-            )
-
-
-def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise InvalidInput(
-            f"{name!r} cannot be a name; use up to 40 letters, digits, hyphens and dots"
-        )
+            what = f"{measure} can only be measured of {needs}"
+            raise InvalidInput(f"{what}; choose another `measure`")
 
 
 def _limits(budget: Budget) -> Budget:

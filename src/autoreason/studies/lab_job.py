@@ -37,7 +37,6 @@ from autoreason.studies.lab_suite import (
 from autoreason.studies.panel_jobs import distinct, same_texts
 from autoreason.task import Task
 
-_JUDGED: dict[bool, Status] = {True: "done", False: "stopped"}
 _MAX_GROUPS_AHEAD = 2
 """Windows of groups that may start while an earlier group is still running."""
 
@@ -59,9 +58,8 @@ class LabJob(Job):
         works = (partial(self._run_group, suite, group) for group in groups(suite))
         await run_in_windows(works, terms.parallel, _MAX_GROUPS_AHEAD * terms.parallel)
         ended = self.story.of(CellFinished)
-        if any(each.result.status == "panel_failed" for each in self._held) and not any(
-            each.cell.kind == PANEL and each.result.finished for each in ended
-        ):
+        decided = any(each.cell.kind == PANEL and each.result.finished for each in ended)
+        if not decided and any(each.result.status == "panel_failed" for each in self._held):
             raise PanelFailed("no panel got enough valid ballots to decide anything")
         for each in sorted(self._held, key=lambda each: each.cell.number):
             self.emit(each)
@@ -80,9 +78,7 @@ class LabJob(Job):
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
         if suite_of(task) is None:
-            raise InvalidInput(
-                f"{settings.job.name} runs suites and was given none; use `autoreason lab run`"
-            )
+            raise InvalidInput(f"{settings.job.name} runs suites; use `autoreason lab run`")
 
     @property
     def _suite(self) -> Suite:
@@ -120,10 +116,10 @@ class LabJob(Job):
             else:
                 same = len(own) > 1
                 why = "all texts are the same" if same else "fewer than two arms delivered a text"
-                reason, status = f"nothing to judge: {why}", _JUDGED[same]
-                self._emit(
-                    cell, CellResult(run="", status=status, reason=reason, finished=same), own
-                )
+                reason = f"nothing to judge: {why}"
+                status: Status = "done" if same else "stopped"
+                ended = CellResult(run="", status=status, reason=reason, finished=same)
+                self._emit(cell, ended, own)
         await self._ask(panels)
 
     async def _run_arms(
@@ -199,12 +195,11 @@ class LabProgress(NamedTuple):
     @property
     def so_far(self) -> str:
         """`12 of 40 tries done, 1 of them left out, 3 running, 25 left`."""
+        tries = count(self.total, "try", "tries")
         failed = f", {self.left_out} of them left out" if self.left_out else ""
         missing = f", {self.missing} not in this journal" if self.missing else ""
-        return (
-            f"{self.done:,} of {count(self.total, 'try', 'tries')} done{failed}{missing}, "
-            f"{self.running} running, {self.left:,} left"
-        )
+        rest = f"{self.running} running, {self.left:,} left"
+        return f"{self.done:,} of {tries} done{failed}{missing}, {rest}"
 
     @property
     def seconds_left(self) -> float | None:

@@ -8,7 +8,7 @@ from functools import reduce
 from statistics import fmean
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from autoreason.events import BallotCast
 from autoreason.exchange import Spent
@@ -59,6 +59,7 @@ from autoreason.studies.lab_suite import (
 from autoreason.studies.lab_tries import (
     SuiteTry,
     TrajectoryTree,
+    TreeNode,
     draw_tree,
     find_tries,
     side_by_side,
@@ -217,17 +218,12 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         return [*_charts(self), *_tries(self), *arms, *evidence]
 
     def data(self) -> list[Table]:
-        rows = [
-            (
-                *(tree.task, tree.arm, len(node.way), node.way, node.drift, node.words),
-                *(tuple(map(str, each)) for each in (node.repeats, node.beaten)),
-                *(tuple(map(str, each)) for each in (node.ended, node.converged)),
-            )
-            for tree in self.trees
-            for node in tree.nodes
-        ]
-        names = ("task", "arm", "pass", "winners", "drift", "words", "repeats", "beaten", "ended")
-        return [Table(words(*names, "converged"), rows, "trees")]
+        rows = []
+        for tree in self.trees:
+            for node in tree.nodes:
+                values = (tuple(map(str, v)) if isinstance(v, tuple) else v for v in astuple(node))
+                rows.append((tree.task, tree.arm, len(node.way), *values))
+        return [Table(words("task", "arm", "pass", *TreeNode.__struct_fields__), rows, "trees")]
 
 
 def lab_report(
@@ -279,18 +275,19 @@ _PASSES = (*("challengers", "clones", "dropped", "cast", "invalid", "kept_wordin
 
 
 def lab_files(found: LabReport, cells: Sequence[CellFinished]) -> dict[str, str]:
-    rows = [
-        (
-            *(each.cell.number, each.cell.kind, each.cell.task, each.cell.repeat, each.cell.arms),
-            *(getattr(each.result, name) for name in _CELL),
-            *(getattr(each.result.solved, name, None) for name in _PROGRAM),
-            *(getattr(each.result, name) for name in _PASSES),
-            each.result.trajectory,
-            tuple(map(str, each.result.words_by_pass)),
-            *(getattr(each.result.spent, name) for name in ("calls", "tokens", "cost")),
+    rows = []
+    for each in sorted(cells, key=lambda each: each.cell.number):
+        cell, result = each.cell, each.result
+        rows.append(
+            (
+                *(cell.number, cell.kind, cell.task, cell.repeat, cell.arms),
+                *(getattr(result, name) for name in _CELL),
+                *(getattr(result.solved, name, None) for name in _PROGRAM),
+                *(getattr(result, name) for name in _PASSES),
+                *(result.trajectory, tuple(map(str, result.words_by_pass))),
+                *(result.spent.calls, result.spent.tokens, result.spent.cost),
+            )
         )
-        for each in sorted(cells, key=lambda each: each.cell.number)
-    ]
     names = ("cell", "kind", "task", "repeat", "arms", *_CELL, *_PROGRAM, *_PASSES, "trajectory")
     columns = words(*names, "words_by_pass", "calls", "tokens", "cost")
     solved = [
@@ -374,13 +371,10 @@ def _contest(found: LabReport) -> str:
     if findings:
         return f"no {noun} is shown to be better than all others on {where}, but {findings}"
     could_show, detectable = "", found.pairs[0].detectable
-    if detectable and detectable.value is None:
-        could_show = f"; {detectable.reason}"
-    elif detectable:
-        could_show = (
-            f"; {count(detectable.n, found.clusters)} show a difference of {in_points(detectable)} or more "
-            "four times out of five, and mostly miss a smaller one"
-        )
+    if detectable:
+        units, size = count(detectable.n, found.clusters), in_points(detectable)
+        shows = f"{units} show a difference of {size} or more four times out of five, and mostly miss a smaller one"
+        could_show = f"; {detectable.reason if detectable.value is None else shows}"
     return f"no {noun} is shown to be better on {where}{could_show}"
 
 
@@ -427,7 +421,7 @@ def _results(found: LabReport) -> list[Section]:
                 answers.append((each.comparison, each.question))
             answers.append((f"  {each.second}", answer(each, found.clusters)))
         table = comparisons_table(found.pairs, found.clusters)
-        parts = [Section("Answers", answers), Section("Comparisons", _columns(found), [table])]
+        parts = [Section("Answers", answers), Section("Comparisons", [*_columns(found)], [table])]
         rows = _method(found)
     about = [*arm_notes(found.arms, found.quality_by, found.clusters)]
     if found.opened:
@@ -502,38 +496,35 @@ def _program_sections(found: LabReport) -> Iterator[Section]:
         table = comparisons_table(found.recovery, found.clusters)
         yield Section("Where the first attempt of both failed", tables=[table], detail=True)
     if any(each.verdicts for each in found.arms):
-        known = [
-            name for name in CodeVerdict if any(each.verdicts.get(name) for each in found.arms)
-        ]
+        given = {name for each in found.arms for name, n in each.verdicts.items() if n}
+        known = [name for name in CodeVerdict if name in given]
         counts = [(each.arm, *(each.verdicts.get(n, 0) for n in known)) for each in found.arms]
         heads = figures(*(name.replace("_", " ") for name in known))
         levels = [("Sandbox", describe_level(level)) for level in found.sandbox]
         yield Section("Verdicts", levels, [Table([*words("arm"), *heads], counts)])
 
 
-def _columns(found: LabReport) -> Rows:
-    points = "of preferred: the share of votes for the first arm minus that for the second"
-    effect = (
-        "how large the difference is, whatever its unit: of shares and votes Cohen's h, else the mean "
-        "difference in standard deviations of the differences; 0.2 is small, 0.5 medium, 0.8 large"
-    )
-    shows = (
-        f"the smallest difference that so many {found.clusters}s show four times out of five at the corrected "
-        "level, for arms that differ as often as these do"
-    )
-    rows = [
-        ("points", points, any(each.measure == "preferred" for each in found.pairs)),
-        ("effect", effect, any(each.effect is not None for each in found.pairs)),
-        ("could show", shows, any(each.detectable for each in found.pairs)),
-    ]
-    return [(label, text) for label, text, known in rows if known]
+def _columns(found: LabReport) -> Iterator[tuple[str, str]]:
+    if any(each.measure == "preferred" for each in found.pairs):
+        points = "of preferred: the share of votes for the first arm minus that for the second"
+        yield "points", points
+    if any(each.effect is not None for each in found.pairs):
+        effect = (
+            "how large the difference is, whatever its unit: of shares and votes Cohen's h, else the mean "
+            "difference in standard deviations of the differences; 0.2 is small, 0.5 medium, 0.8 large"
+        )
+        yield "effect", effect
+    if any(each.detectable for each in found.pairs):
+        times = f"{found.clusters}s show four times out of five at the corrected level"
+        alike = "for arms that differ as often as these do"
+        yield "could show", f"the smallest difference that so many {times}, {alike}"
 
 
 def _method(found: LabReport) -> Rows:
     many, enough = found.clusters == "task", f"with results of {MANY_TASKS} tasks or more"
     resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both arms)"
-    answered = [each for each in found.pairs if each.difference.value is not None]
-    speaks = many and any(each.difference.n >= MANY_TASKS for each in answered)
+    found_of = [each.difference.n for each in found.pairs if each.difference.value is not None]
+    speaks = many and max(found_of, default=0) >= MANY_TASKS
     which = "tasks like these" if speaks else "these tasks only"
     together, tests = "95 % for all planned tests together", count(len(found.pairs), "planned test")
     rows = [

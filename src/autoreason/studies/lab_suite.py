@@ -170,9 +170,8 @@ class Cell(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """What people call it: `letter, tournament 2`."""
-        panel = "judges of " if self.kind == PANEL else ""
         arms = DRAFT if self.kind == DRAFT else "/".join(self.arms)
-        return f"{panel}{self.task}, {arms} {self.repeat}"
+        return f"{'judges of ' * (self.kind == PANEL)}{self.task}, {arms} {self.repeat}"
 
 
 class Ballot(Struct, frozen=True, kw_only=True):
@@ -254,12 +253,11 @@ class CellFinished(Event, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        words = self.result.words
-        what = "done" if words is None else count(words, "word")
-        if self.result.solved:
-            what = describe_solved(self.result.solved)
-        elif not self.result.finished:
-            what = f"left out: {self.result.reason}"
+        result = self.result
+        what = "done" if result.words is None else count(result.words, "word")
+        if result.solved or not result.finished:
+            left_out = f"left out: {result.reason}"
+            what = describe_solved(result.solved) if result.solved else left_out
         return f"{self.cell.name}: {what}"
 
     def without_sentences(self) -> CellFinished:
@@ -298,10 +296,8 @@ def check_match(suite: Suite) -> None:
             "name another one first or give an amount"
         )
     addresses = {each for arm in suite.arms.values() for each in arm.settings.models.all()}
-    prices = [rates(address) for address in addresses] if by == "cost" else []
-    if by == "cost" and not (
-        all(prices) and any(each and (each.input or each.output) for each in prices)
-    ):
+    prices = [each.input + each.output if (each := rates(one)) else None for one in addresses]
+    if by == "cost" and (None in prices or not any(prices)):
         raise InvalidInput(
             "budgets cannot be matched by cost where models cost nothing or a price is not known; "
             "match calls or tokens"
@@ -474,7 +470,7 @@ def compare_strategies(
     own = replace(settings, confirmation=0, budget=Budget())
     arms = _arms(strategies, own, "strategies")
     if taken := arms.keys() & {DRAFT, PANEL}:
-        raise InvalidInput(f"{min(taken)} is the name of other cells; rename that strategy")
+        raise InvalidInput(f"{min(taken)} is a name that every suite uses; rename that strategy")
     if not 2 <= judges <= MAX_JUDGES:
         raise InvalidInput(f"give the final panel 2 to {MAX_JUDGES} judges, not {judges}")
     for arm in arms.values():

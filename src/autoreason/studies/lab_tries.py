@@ -136,8 +136,6 @@ class TreeNode(Struct, frozen=True, kw_only=True):
     drift: float
     """The paper's distance from the first draft."""
     repeats: tuple[int, ...]
-    beaten: tuple[str, ...]
-    """Candidates that lost the last of these passes; none where no panel voted."""
     words: float
     ended: tuple[int, ...]
     converged: tuple[int, ...]
@@ -183,13 +181,11 @@ def trajectory_trees(suite: Suite, finished: Sequence[CellFinished]) -> Iterator
 
 def _node(way: tuple[str, ...], through: dict[int, CellResult]) -> TreeNode:
     n = len(way)
-    judged = {slot for each in through.values() for on in each.judged[n - 1 : n] for slot in on}
     ended = {repeat: each for repeat, each in through.items() if len(each.trajectory) == n}
     return TreeNode(
         way=way,
         drift=sum(_DRIFT.get(winner, 1.0) for winner in way),
         repeats=tuple(through),
-        beaten=tuple(sorted(judged - {*way[-1:]})),
         words=fmean(each.words_by_pass[n] for each in through.values()),
         ended=tuple(ended),
         converged=tuple(n for n, each in ended.items() if each.status == "converged"),

@@ -37,10 +37,6 @@ class TrainingPair:
     judges: tuple[str, ...]
     seed: int
 
-    @property
-    def agreement(self) -> float:
-        return self.chosen_votes / (self.chosen_votes + self.rejected_votes)
-
     def as_object(self, layout: Format = "text") -> dict[str, Any]:
         texts = {"prompt": self.prompt, "chosen": self.chosen, "rejected": self.rejected}
         fields: dict[str, Any] = dict(texts)

@@ -153,9 +153,7 @@ class PanelJob(Job):
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
         if not task.entries:
-            raise InvalidInput(
-                f"{settings.job.name} has no texts to judge; give the task its entries"
-            )
+            raise InvalidInput(f"{settings.job.name} has no texts; give the task its entries")
 
 
 STAGE = "panel"
@@ -226,23 +224,20 @@ class PairwisePanel(PanelJob):
             attempt_stage(sub_key(PAIR, at), attempt): pair
             for at, pair in enumerate(combinations(texts, 2), 1)
         }
-        # Judge by judge both ways round; every other judge begins with the second text.
         seats = [
-            cast_ballot(
-                self.context,
-                stage,
-                seat,
-                pair[:: -1 if seat % 4 in (1, 2) else 1],
-                texts,
-                judge=seat // 2,
-            )
+            cast_ballot(self.context, stage, seat, order, texts, judge=seat // 2)
             for stage, pair in stages.items()
-            for seat in range(2 * self.settings.judges)
+            for seat, order in enumerate(_orders(pair, self.settings.judges))
         ]
         await use_in_order(seats, self.emit)
         for stage in stages:
             pair_votes = votes(self.story.panels[stage].ballots)
             self.emit(PanelDecided(stage=stage, verdict=pair_verdict(pair_votes)))
+
+
+def _orders(pair: tuple[str, str], judges: int) -> list[tuple[str, ...]]:
+    """Judge by judge both ways round; every other judge begins with the second text."""
+    return [pair[:: -1 if seat % 4 in (1, 2) else 1] for seat in range(2 * judges)]
 
 
 def votes_by_pair(panels: Mapping[str, RecordedPanel]) -> dict[tuple[str, str], list[PairVote]]:
@@ -327,16 +322,11 @@ class RejudgeReport(Report, Struct, frozen=True, kw_only=True):
 
     def sections(self) -> list[Section]:
         heads = ("recorded", "other panel", "", "its lead")
-        rows = [
-            (
-                each.stage,
-                each.recorded_winner,
-                each.new_winner or UNKNOWN,
-                "changed" if each.changed else "",
-                _lead(each.new_verdict) if each.new_verdict else "too few valid ballots",
-            )
-            for each in self.decisions
-        ]
+        rows = []
+        for each in self.decisions:
+            lead = _lead(each.new_verdict) if each.new_verdict else "too few valid ballots"
+            winners = (each.recorded_winner, each.new_winner or UNKNOWN)
+            rows.append((each.stage, *winners, "changed" * each.changed, lead))
         columns = [*words("decision"), *figures(*heads)]
         return [Section(tables=[Table(columns, rows, tones={"changed": "warning"})])]
 

@@ -211,10 +211,12 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             )
         if self.leaders[1:]:
             return f"No text is shown to be preferred: {listed(self.leaders)} are equal."
-        lead = f"with {votes} against {second.name}"
-        lead = lead if self.pairwise else f"first in {firsts} of {rankings}"
-        losers, verb = self.losers, "are" if self.losers[1:] else "is"
-        lose = f" {listed(losers)} {verb} shown to be behind." if losers else ""
+        lead = f"first in {firsts} of {rankings}"
+        if self.pairwise:
+            lead = f"with {votes} against {second.name}"
+        lose = ""
+        if losers := self.losers:
+            lose = f" {listed(losers)} {'are' if losers[1:] else 'is'} shown to be behind."
         return f"No text is shown to be preferred: {first.name} leads, {lead}.{lose}"
 
     def _could_show(self) -> str:
@@ -277,16 +279,10 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
 
 def standings(found: PanelReport) -> Table:
     firsts = [] if found.pairwise else ["first places"]
-    rows = [
-        (
-            each.name,
-            f"{each.words:,}",
-            decimal(each.points),
-            interval(each.mean_points),
-            *(decimal(each.first_places) for _ in firsts),
-        )
-        for each in found.standings
-    ]
+    rows = []
+    for each in found.standings:
+        shown = (f"{each.words:,}", decimal(each.points), interval(each.mean_points))
+        rows.append((each.name, *shown, *(decimal(each.first_places) for _ in firsts)))
     heads = ["words", "points", "per ballot (95 % for all)", *firsts]
     return Table([*words(""), *figures(*heads)], rows)
 
@@ -301,17 +297,11 @@ def win_matrix(found: PanelReport) -> Table:
 
 
 def duels(found: PanelReport, against: str) -> Table:
-    rows = [
-        (
-            each.second,
-            str(each.wins),
-            str(each.losses),
-            percent_interval(each.preferred),
-            p_value(each.test.p_value),
-            p_value(each.p_value_adjusted),
-        )
-        for each in duels_with(found, against)
-    ]
+    rows = []
+    for each in duels_with(found, against):
+        ps = map(p_value, (each.test.p_value, each.p_value_adjusted))
+        votes = (str(each.wins), str(each.losses), percent_interval(each.preferred))
+        rows.append((each.second, *votes, *ps))
     heads = ("won", "lost", "preferred (95 % for all pairs)", "p", "p, corrected")
     return Table([*words(f"{against} against"), *figures(*heads)], rows)
 
@@ -341,15 +331,11 @@ def duel_chart(found: PanelReport, title: str, pairs: Sequence[EntryDuel]) -> Ch
 def standings_chart(found: PanelReport) -> Chart:
     """What judges gave each text; which of them wins is said by the conclusion alone."""
     last, rivals = (0, 1) if found.pairwise else (1, len(found.standings) - 1)
-    rows = [
-        Interval(
-            each.name,
-            each.mean_points,
-            f"{interval(each.mean_points)} points" + (": the winner" * (each.name == found.winner)),
-            "good" if each.name == found.winner else "",
-        )
-        for each in found.standings
-    ]
+    rows = []
+    for each in found.standings:
+        won, points = each.name == found.winner, interval(each.mean_points)
+        said = f"{points} points: the winner" if won else f"{points} points"
+        rows.append(Interval(each.name, each.mean_points, said, "good" if won else ""))
     return interval_chart(
         "Points from each judge",
         rows,
@@ -499,13 +485,10 @@ def _standings(
             if beaten.low is not None and beaten.high is not None:
                 low, high = (last + rivals * end for end in (beaten.low, beaten.high))
                 mean_points = replace(mean_points, low=min(low, value), high=max(high, value))
+        total, first = sum(points), firsts.get(name, 0)
         found.append(
             EntryStanding(
-                name=name,
-                words=length,
-                points=sum(points),
-                mean_points=mean_points,
-                first_places=firsts.get(name, 0),
+                name=name, words=length, points=total, mean_points=mean_points, first_places=first
             )
         )
     return tuple(sorted(found, key=lambda each: (-_merit(each, pairwise), -each.points)))
@@ -536,15 +519,12 @@ def _duels(
     # Bonferroni: interval and test are corrected alike, so that a p beyond chance is an interval without one half.
     level = BEYOND_CHANCE / max(1, len(every))
     for one, other in every:
-        met = [at for at, place in enumerate(places) if one in place and other in place]
-        leads = [places[at][other] - places[at][one] for at in met]
-        pairs = zip(met, leads, strict=True)
-        tries = group_values((units[at], float(lead > 0)) for at, lead in pairs if lead)
-        wins, losses = sum(lead > 0 for lead in leads), sum(lead < 0 for lead in leads)
+        met = [(u, p) for u, p in zip(units, places, strict=True) if one in p and other in p]
+        leads = [(unit, place[other] - place[one]) for unit, place in met]
+        tries = group_values((unit, float(lead > 0)) for unit, lead in leads if lead)
+        wins, losses = sum(lead > 0 for _, lead in leads), sum(lead < 0 for _, lead in leads)
         # Of single ballots the interval is that of the sign test.
-        test = sign_test(wins, losses)
-        if noun == "repeat":
-            test = even_share_test(tries, level)
+        test = even_share_test(tries, level) if noun == "repeat" else sign_test(wins, losses)
         p = None if test.p_value is None else min(1.0, len(every) * test.p_value)
         found.append(
             EntryDuel(

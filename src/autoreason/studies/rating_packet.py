@@ -242,12 +242,10 @@ def instructions() -> str:
 
 
 def brief(task: Task) -> str:
-    parts = [task.brief]
-    if rules := task.contract.rules():
-        parts.append("### Limits\n\n" + "\n".join(f"- {rule}" for rule in rules))
-    if task.facts:
-        parts.append(f"### Facts\n\n{task.facts}")
-    return "\n\n".join(parts)
+    limits = "\n".join(f"- {rule}" for rule in task.contract.rules())
+    parts = {"Limits": limits, "Facts": task.facts}
+    shown = (f"### {title}\n\n{text}" for title, text in parts.items() if text)
+    return "\n\n".join([task.brief, *shown])
 
 
 def _write(folder: Path, packet: Packet, files: dict[str, str], sealed: bytes) -> None:
@@ -277,9 +275,9 @@ def from_files(brief: str, texts: Sequence[Path]) -> OpenTask:
 
 def from_pairing(pairing: str) -> OpenTask:
     """`brief.md=a.md,b.md`: a brief and its texts in one word."""
-    brief, sign, texts = pairing.partition("=")
+    brief, _, texts = pairing.partition("=")
     paths = [Path(text.strip()) for text in texts.split(",") if text.strip()]
-    if not sign or not brief.strip() or not paths:
+    if not brief.strip() or not paths:
         raise InvalidInput(f"{pairing} is not a task; write it as brief.md=a.md,b.md")
     return from_files(brief.strip(), paths)
 
@@ -287,9 +285,8 @@ def from_pairing(pairing: str) -> OpenTask:
 def from_run(run: str, story: Story) -> OpenTask:
     draft, delivered = story.draft, story.delivered
     if not story.task or not draft or not delivered or same_text(draft.text, delivered.text):
-        raise InvalidInput(
-            f"run {run} has delivered no text other than its first draft; name another run, or the texts"
-        )
+        why = "has delivered no text other than its first draft"
+        raise InvalidInput(f"run {run} {why}; name another run, or the texts")
     entries = (Entry(name="draft", text=draft.text), Entry(name="delivered", text=delivered.text))
     return OpenTask(story.task, entries, source=f"run {run}")
 

@@ -19,27 +19,7 @@ from aiohttp import web
 
 from autoreason.errors import InvalidInput
 from autoreason.report.markdown import render
-from autoreason.studies.rating_packet import (
-    INSTRUCTIONS,
-    MAX_COMMENT_LENGTH,
-    MAX_NAME_LENGTH,
-    RUBRIC,
-    SCORES,
-    Click,
-    FinishClick,
-    OpenSheet,
-    Sheet,
-    brief_file,
-    check_name,
-    instructions,
-    open_sheet,
-    opening,
-    plan,
-    read_packet,
-    read_part,
-    steps_in,
-    text_file,
-)
+from autoreason.studies import rating_packet as packets
 
 OnMessage = Callable[[str], None]
 
@@ -51,7 +31,7 @@ class DeskOccupied(InvalidInput):
 @dataclass
 class RatingSession:
     browser: str
-    page: OpenSheet
+    page: packets.OpenSheet
     last: datetime
 
 
@@ -80,19 +60,20 @@ class Server:
     def __init__(
         self, folder: Path, *, rater: str | None = None, on_message: OnMessage = print
     ) -> None:
-        self._packet = read_packet(folder)
-        if opened := opening(folder):
+        self._packet = packets.read_packet(folder)
+        if opened := packets.opening(folder):
             raise InvalidInput(
                 f"the key of {folder} was opened on {opened.at.astimezone():%d %B %Y, %H:%M}, so no one"
                 f" can rate it blind any more; see `autoreason rate report {folder}`"
             )
         self._folder = folder
-        self._rater = check_name(rater) if rater is not None else None
+        self._rater = packets.check_name(rater) if rater is not None else None
         # Every brief and text as the page shows it: damage is found before rating starts.
         self._texts = {
-            name: render(read_part(folder, self._packet, name)) for name in self._packet.files
+            name: render(packets.read_part(folder, self._packet, name))
+            for name in self._packet.files
         }
-        self._texts[INSTRUCTIONS] = render(instructions())
+        self._texts[packets.INSTRUCTIONS] = render(packets.instructions())
         self._session: RatingSession | None = None
         self._on_message = on_message
         self._token = secrets.token_urlsafe(24)
@@ -159,14 +140,14 @@ class Server:
 
     async def _act(self, request: web.Request) -> web.Response:
         what = request.match_info["what"]
-        kind = {"sit": _Name, "click": Click}.get(what)
+        kind = {"sit": _Name, "click": packets.Click}.get(what)
         given: Any = await _read(request, kind) if kind else None
         session, here = self._session, self._at_desk(request)
         if what == "sit":
             if session and not here:
                 raise DeskOccupied(f"{session.page.sheet.rater} is rating now, in another window")
             now = datetime.now(UTC)
-            page = open_sheet(self._folder, self._packet, self._rater or given.rater, now)
+            page = packets.open_sheet(self._folder, self._packet, self._rater or given.rater, now)
             self._session = RatingSession(request.headers.get("X-Browser", ""), page, now)
             self._say("sits down")
         elif what == "click":
@@ -174,7 +155,7 @@ class Server:
                 raise DeskOccupied("this window is no longer at the desk; nothing was saved here")
             before, session.last = here.answered(self._packet), datetime.now(UTC)
             session.page.add(given, session.last)
-            if isinstance(given, FinishClick):
+            if isinstance(given, packets.FinishClick):
                 self._say("has finished")
             elif here.answered(self._packet) != before:
                 self._say("goes on")
@@ -185,7 +166,7 @@ class Server:
             self._session = None
         return await self._show(request)
 
-    def _at_desk(self, request: web.Request) -> Sheet | None:
+    def _at_desk(self, request: web.Request) -> packets.Sheet | None:
         """The sheet of the person at the desk, if it is in this browser."""
         session = self._session
         is_here = session and session.browser == request.headers.get("X-Browser", "")
@@ -194,7 +175,7 @@ class Server:
     def _say(self, what: str) -> None:
         assert self._session
         sheet = self._session.page.sheet
-        done = f"{sheet.answered(self._packet)} of {steps_in(self._packet)} steps done"
+        done = f"{sheet.answered(self._packet)} of {packets.steps_in(self._packet)} steps done"
         self._on_message(f"{sheet.rater} {what}: {done}")
 
     async def _show(self, request: web.Request) -> web.Response:
@@ -203,28 +184,30 @@ class Server:
         return _answer(
             {
                 "token": self._token,
-                "instructions": self._texts[INSTRUCTIONS],
-                "rubric": [{"name": line, "question": about} for line, about in RUBRIC.items()],
-                "scores": SCORES,
-                "max_name_length": MAX_NAME_LENGTH,
-                "max_comment_length": MAX_COMMENT_LENGTH,
+                "instructions": self._texts[packets.INSTRUCTIONS],
+                "rubric": [
+                    {"name": line, "question": about} for line, about in packets.RUBRIC.items()
+                ],
+                "scores": packets.SCORES,
+                "max_name_length": packets.MAX_NAME_LENGTH,
+                "max_comment_length": packets.MAX_COMMENT_LENGTH,
                 "texts": sum(len(task.codes) for task in self._packet.tasks),
                 "tasks": len(self._packet.tasks),
-                "steps": steps_in(self._packet),
+                "steps": packets.steps_in(self._packet),
                 "rater": self._rater,
                 "desk": at_desk,
                 "sheet": sheet and self._sheet(sheet),
             }
         )
 
-    def _sheet(self, sheet: Sheet) -> dict[str, Any]:
+    def _sheet(self, sheet: packets.Sheet) -> dict[str, Any]:
         tasks = self._packet.tasks
         return {
             "rater": sheet.rater,
-            "plan": plan(self._packet, sheet.seat),
-            "briefs": [self._texts[brief_file(number)] for number in range(len(tasks))],
+            "plan": packets.plan(self._packet, sheet.seat),
+            "briefs": [self._texts[packets.brief_file(number)] for number in range(len(tasks))],
             "texts": {
-                code: self._texts[text_file(number, code)]
+                code: self._texts[packets.text_file(number, code)]
                 for number, task in enumerate(tasks)
                 for code in task.codes
             },

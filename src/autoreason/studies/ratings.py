@@ -31,25 +31,7 @@ from autoreason.stats import BEYOND_CHANCE, Estimate, ranks
 from autoreason.stats.ranks import borda, first_places, krippendorff_alpha, places, tau_b
 from autoreason.stats.shares import bounded_mean, clustered_share, group_values, holm
 from autoreason.story import CONFIRMATION, Story
-from autoreason.studies.rating_packet import (
-    HIGHEST,
-    LINES,
-    LOWEST,
-    BlindTask,
-    KeyOpening,
-    NamedTask,
-    Packet,
-    PacketKey,
-    Sheet,
-    check_name,
-    lock_packet,
-    open_key,
-    opening,
-    rating_digests,
-    read_packet,
-    read_sheets,
-    steps_in,
-)
+from autoreason.studies import rating_packet as packets
 from autoreason.task import read_text
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.rounds import describe_text, is_first_draft
@@ -213,11 +195,13 @@ def _tables(texts: Sequence[TextStanding]) -> list[Table]:
         )
         for text in texts
     ]
-    scores = [(text.name, *(interval(text.scores[line], 1) for line in LINES)) for text in texts]
+    scores = [
+        (text.name, *(interval(text.scores[line], 1) for line in packets.LINES)) for text in texts
+    ]
     heads = figures("mean place", "points", "first places")
     return [
         Table([*words("text", "code"), *heads], rows),
-        Table([*words("score"), *figures(*LINES)], scores),
+        Table([*words("score"), *figures(*packets.LINES)], scores),
     ]
 
 
@@ -254,23 +238,23 @@ def _agreement(report: RatingsReport) -> list[tuple[str, str]]:
 
 
 def conclude(folder: Path, *, panel: Sequence[Rankings] = ()) -> RatingsReport:
-    packet = read_packet(folder)
-    with nullcontext() if opening(folder) else lock_packet(folder):
-        sheets = read_sheets(folder, packet)
+    packet = packets.read_packet(folder)
+    with nullcontext() if packets.opening(folder) else packets.lock_packet(folder):
+        sheets = packets.read_sheets(folder, packet)
         if all(sheet.empty for sheet in sheets):
             raise InvalidInput(
                 f"no one has rated {folder} yet; begin with `autoreason rate serve {folder}`"
             )
-        key, opened = open_key(folder, packet, datetime.now(UTC))
-        digests = rating_digests(folder)
+        key, opened = packets.open_key(folder, packet, datetime.now(UTC))
+        digests = packets.rating_digests(folder)
     return ratings_report(packet, key, sheets, opened, digests=digests, panel=panel)
 
 
 def ratings_report(
-    packet: Packet,
-    key: PacketKey,
-    sheets: Sequence[Sheet],
-    opened: KeyOpening,
+    packet: packets.Packet,
+    key: packets.PacketKey,
+    sheets: Sequence[packets.Sheet],
+    opened: packets.KeyOpening,
     *,
     digests: dict[str, str],
     panel: Sequence[Rankings] = (),
@@ -307,7 +291,7 @@ def ratings_report(
             Person(
                 name=sheet.rater,
                 answered=sheet.answered(packet),
-                steps=steps_in(packet),
+                steps=packets.steps_in(packet),
                 finished=sheet.finished,
                 comments={
                     key.tasks[task].names[code] if code else f"task {task + 1}": text
@@ -323,7 +307,7 @@ def ratings_report(
             line: krippendorff_alpha(
                 [[_score(sheet, code, line) for code in every] for sheet in rated]
             )
-            for line in LINES
+            for line in packets.LINES
         },
         panel=_compare(rankings, panel) if panel else None,
         changed_files=tuple(sorted({name for name, _ in digests.items() ^ opened.ratings.items()})),
@@ -331,7 +315,11 @@ def ratings_report(
 
 
 def _task(
-    packet: Packet, key: PacketKey, sheets: Sequence[Sheet], number: int, rankings: Rankings
+    packet: packets.Packet,
+    key: packets.PacketKey,
+    sheets: Sequence[packets.Sheet],
+    number: int,
+    rankings: Rankings,
 ) -> TaskResult:
     named = key.tasks[number]
     points, firsts = borda(rankings), first_places(rankings)
@@ -339,7 +327,7 @@ def _task(
         _standing(
             name,
             code,
-            {line: [_score(sheet, code, line) for sheet in sheets] for line in LINES},
+            {line: [_score(sheet, code, line) for sheet in sheets] for line in packets.LINES},
             [places(each)[name] for each in rankings],
             len(named.names),
             borda=points.get(name),
@@ -367,7 +355,7 @@ def _best_first(standing: TextStanding) -> tuple[float, float, str]:
     return float("inf") if place is None else place, -(overall or 0.0), standing.name
 
 
-def _score(sheet: Sheet, code: str, line: str) -> int | None:
+def _score(sheet: packets.Sheet, code: str, line: str) -> int | None:
     return sheet.scores.get(code, {}).get(line)
 
 
@@ -385,7 +373,7 @@ def _standing(
         known = [float(value) for value in values if value is not None]
         return bounded_mean(known, lowest, highest, 1 - BEYOND_CHANCE / size)
 
-    means = {line: mean(values, LOWEST, HIGHEST) for line, values in scores.items()}
+    means = {line: mean(values, packets.LOWEST, packets.HIGHEST) for line, values in scores.items()}
     return TextStanding(
         name=name, code=code, scores=means, mean_place=mean(placed, 1, size), **counted
     )
@@ -399,11 +387,12 @@ def _together(tasks: Sequence[TaskResult]) -> tuple[TextStanding, ...]:
     standings = []
     for name in names:
         texts = [text for task in tasks for text in task.texts if text.name == name]
-        scores = {line: [text.scores[line].value for text in texts] for line in LINES}
-        firsts, rankings = (
-            sum(n) for n in zip(*((t.first_places, t.rankings) for t in texts), strict=True)
-        )
-        counted = {"borda": None, "first_places": firsts, "rankings": rankings}
+        scores = {line: [text.scores[line].value for text in texts] for line in packets.LINES}
+        counted = {
+            "borda": None,
+            "first_places": sum(text.first_places for text in texts),
+            "rankings": sum(text.rankings for text in texts),
+        }
         placed = [text.mean_place.value for text in texts]
         standings.append(_standing(name, None, scores, placed, len(names), **counted))
     return tuple(sorted(standings, key=_best_first))
@@ -467,23 +456,23 @@ def votes_report(votes: PageVotes, story: Story) -> RatingsReport:
         names = {slot: describe_text(slot, first=is_first_draft(one, story)) for slot in slots}
         if len(set(names.values())) < len(slots):
             names = {slot: f"{name} {slot}" for slot, name in names.items()}
-        tasks.append(BlindTask(f"Round {ranked.round}", tuple(slots)))
-        named.append(NamedTask("", names))
+        tasks.append(packets.BlindTask(f"Round {ranked.round}", tuple(slots)))
+        named.append(packets.NamedTask("", names))
         cast = [ballot.ranking for ballot in one.ballots if ballot.ranking]
         panel.append(tuple(tuple(names[slot] for slot in ranking) for ranking in cast))
     if not tasks:
         raise InvalidInput("no round is ranked; rank the texts of one on the page, and save again")
     seed = story.settings.seed if story.settings else 0
-    packet = Packet(
+    packet = packets.Packet(
         id=votes.run, created=votes.saved, orders_seed=seed, tasks=tuple(tasks), files={}, key=""
     )
-    sheet = Sheet(check_name(votes.rater), 0, finished=True)
+    sheet = packets.Sheet(packets.check_name(votes.rater), 0, finished=True)
     sheet.rankings = {at: ranked.ranking for at, ranked in enumerate(votes.rounds)}
     return ratings_report(
         packet,
-        PacketKey(packet=votes.run, seed=seed, tasks=tuple(named)),
+        packets.PacketKey(packet=votes.run, seed=seed, tasks=tuple(named)),
         [sheet],
-        KeyOpening(at=votes.saved, ratings={}),
+        packets.KeyOpening(at=votes.saved, ratings={}),
         digests={},
         panel=panel,
     )

@@ -182,9 +182,9 @@ class Cast:
         shown = request.messages[-1].text.split()
         match request.role:
             case "author":
-                only = slice(self._row, self._row + 1)
+                only, number = slice(self._row, self._row + 1), key.number(DRAFTS) or 1
                 draft = first_draft(self.world, self._luck.draft_taste()[only])
-                if (number := key.number(DRAFTS) or 1) > 1:
+                if number > 1:
                     draft = further_draft(self.world, self._luck.further_draft(number)[only])
                 text = self._keep(draft)
             case "critic":
@@ -222,9 +222,9 @@ class Cast:
     def _vote(self, shown: list[str], stage: str, seat: int) -> str:
         judges, luck = self.world.judges, self._luck
         labels, texts = shown[0::2], shown[1::2]
-        drafts, last = luck.draft_judge, (luck.finalist_judge, luck.confirming_judge)
-        own = dict(zip(("drafts", *_LAST_STAGES), (drafts, *last), strict=True)).get(stage)
-        errors = own(seat) if own else luck.judge(self._number, seat)
+        judge_of = {"drafts": luck.draft_judge, "playoff": luck.finalist_judge}
+        judge_of["confirmation"] = luck.confirming_judge
+        errors = judge_of[stage](seat) if stage in judge_of else luck.judge(self._number, seat)
         if len(texts) > errors.shape[1]:
             errors = np.hstack((errors, luck.further_errors(self._number, seat)))
         oldest_first = sorted(texts, key=lambda text: int(text[1:]))
@@ -320,12 +320,10 @@ def named_protocol(protocol: Protocol, changes: Mapping[str, Any] | None = None)
             )
     shown = {name: ">".join(v) if isinstance(v, tuple) else v for name, v in fields.items()}
     label = " ".join([protocol, *(f"{name}={value}" for name, value in shown.items())])
-    revisers = fields.pop("revisers", 1)
+    revisers, models = fields.pop("revisers", 1), Models.everywhere(_ADDRESS)
     if type(revisers) is not int or not 1 <= revisers <= MAX_REVISERS:
-        raise InvalidInput(
-            f"`revisers` is {revisers}; give how many there are, from 1 to {MAX_REVISERS}"
-        )
-    models = Models.everywhere(_ADDRESS)
+        how_many = f"give how many there are, from 1 to {MAX_REVISERS}"
+        raise InvalidInput(f"`revisers` is {revisers}; {how_many}")
     if revisers > 1:
         models = replace(models, revisers=(_ADDRESS,) * revisers)
     return NamedProtocol(label, make_settings(models, 0, protocol, **fields))
@@ -385,21 +383,17 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
         won = Counter(self.best_protocols())
         if not won:
             return f"no protocol delivers a better text than the others beyond chance in any of {worlds}"
-        best = name_winners(won, "text")
         spent = ", ".join(f"{name} {self._mean_calls(name):.0f}" for name in protocols)
-        return f"{best} of {worlds}, beyond chance; calls on average: {spent}"
+        return f"{name_winners(won, 'text')} of {worlds}, beyond chance; calls on average: {spent}"
 
     def names(self) -> list[str]:
         return [cell.protocol for cell in self.cells]
 
     def sections(self) -> list[Section]:
-        sections = [
-            Section(
-                f"{world.name}: {world.about}",
-                tables=[_protocols([cell for cell in self.cells if cell.world == world.name])],
-            )
-            for world in self.worlds
-        ]
+        sections = []
+        for world in self.worlds:
+            table = _protocols([cell for cell in self.cells if cell.world == world.name])
+            sections.append(Section(f"{world.name}: {world.about}", tables=[table]))
         runs = f"{self.plan.runs:,} runs of each protocol in each world"
         notes = [
             ("Quality", f"{runs}; the first draft has quality 0"),

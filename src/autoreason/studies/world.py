@@ -93,19 +93,17 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str = ""
 
 
-def built_in_worlds() -> tuple[str, ...]:
-    """The names of the worlds that come with the library, those where revisions help first."""
-    return tuple(path.stem.partition("-")[2] for path in sorted(_FOLDER.glob("*.yaml")))
+def built_in_worlds() -> dict[str, Path]:
+    """The worlds that come with the library, those where revisions help first."""
+    return {path.stem.partition("-")[2]: path for path in sorted(_FOLDER.glob("*.yaml"))}
 
 
 def load_world(source: str) -> World:
-    names = built_in_worlds()
-    if source in names:
-        (path,) = _FOLDER.glob(f"[0-9][0-9]-{source}.yaml")
-        return read_world(path.read_text("utf-8"), source, source)
-    if not Path(source).suffix and not Path(source).is_file():
-        raise InvalidInput(f"no world `{source}`; give a file or one of {', '.join(names)}")
-    return read_world(read_text(Path(source), "world"), Path(source).stem, source)
+    known = built_in_worlds()
+    path = known.get(source, Path(source))
+    if not path.suffix and not path.is_file():
+        raise InvalidInput(f"no world `{source}`; give a file or one of {', '.join(known)}")
+    return read_world(read_text(path, "world"), source if source in known else path.stem, source)
 
 
 def load_worlds(names: Sequence[str] = ()) -> list[World]:

@@ -25,7 +25,7 @@ def test_a_comparison_ends_with_what_is_shown_and_has_tables(inside: Inside) -> 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--strategies", "improve"), "two different strategies"),
+        (("--strategies", "improve"), "two or more strategies"),
         (("--strategies", "improve,nobody"), "no strategy 'nobody'"),
         (("--strategies", "single,improve"), "single spends nothing"),
         (("--repeats", "0"), "repeats is 0"),

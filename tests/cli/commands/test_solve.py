@@ -201,7 +201,7 @@ def test_a_set_that_reached_its_budget_says_how_far_it_is_and_goes_on(inside: In
         (("--test-time-limit", "-1"), "--test-time-limit is -1; give more than 0"),
         (("--repeats", "0"), "repeats is 0"),
         (("--strategy", "harsh"), "harsh writes texts, not programs"),
-        (("--strategy", "single,single"), "several different ones"),
+        (("--strategy", "single,single"), "one or several strategies"),
         (("-o", "x.py"), "--output is for one program"),
         (("--report", "full"), "full is not empty"),
         (("--report", "full/file"), "cannot write full/file: File exists; name another folder"),

@@ -198,8 +198,8 @@ SHARES = ("24.1 %", "0.241", '"0,241"', "1,422", "-3")
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
-        ("code,n,count\nAAAA,10,2", "AAAA is in the results and not in the plan"),
-        ("code,n,count\n", "is in the plan and not in the results"),
+        ("code,n,count\nAAAA,10,2", "AAAA is not in both plan and results"),
+        ("code,n,count\n", "is not in both plan and results"),
         ("code,n,count\nAAAA,,\n", "line 2: “AAAA, , ” is not a code"),
         ("code,n,count\nAAAA,10,2\nAAAA,10,2\n", "line 3"),
         ("code,n,count\nAAAA,10,12\n", "a count of at most n"),
@@ -223,7 +223,9 @@ def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -
     with pytest.raises(InvalidInput, match="give 2 to"):
         plan_ab(result, arms=1, journal=journal)
     for story in (Story(), told("draft 0")):
-        with pytest.raises(InvalidInput, match="run short has no two texts to compare"):
+        with pytest.raises(
+            InvalidInput, match=r"run short has \d texts? that differ; name another run"
+        ):
             plan_of(story, "short", 2)
 
 

@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
+from autoreason.bounded_yaml import load_yaml
 from autoreason.errors import CallFailed, Failure
 from autoreason.events import AnyEvent
 from autoreason.exchange import Query, Request
@@ -18,6 +20,7 @@ from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.prompts import built_in
 from autoreason.settings import Models, Settings, make_settings
 from autoreason.story import Story
+from autoreason.studies import certificate_questions
 from autoreason.studies.certificate import (
     Certificate,
     CertificateFinding,
@@ -26,7 +29,7 @@ from autoreason.studies.certificate import (
     StoredCertificate,
     certificate_of,
 )
-from autoreason.studies.certificate_questions import SUITE, pairs
+from autoreason.studies.certificate_questions import SUITE, SpoiledPair, pairs
 from autoreason.task import Task
 
 ADDRESS = "scripted/judge"
@@ -168,3 +171,12 @@ def stored(
     return StoredCertificate(
         certificate=certificate, run=run, date=datetime(2026, 5, 4, tzinfo=UTC)
     )
+
+
+def head_of(pair: SpoiledPair) -> dict[str, Any]:
+    """What the file of a pair says of it."""
+    folder = Path(certificate_questions.__file__).parent / "certificate_pairs"
+    head: dict[str, Any] = load_yaml(
+        (folder / f"{pair.name}.md").read_text("utf-8").split("---")[1]
+    )
+    return head

@@ -19,6 +19,7 @@ from tests.studies.certify.judges import (
     erratic,
     first_come,
     garbled,
+    head_of,
     ideal,
     judge,
     luck,
@@ -184,7 +185,7 @@ async def test_nothing_that_is_sent_tells_which_text_is_spoiled() -> None:
     await reported(model)
     sent = {message.text for request in model.requests for message in request.messages}
     assert len(model.requests) == QUESTIONS
-    for word in (*(pair.how for pair in pairs()), "spoiled", "padded", "Certify"):
+    for word in (*(head_of(pair)["spoiled"] for pair in pairs()), "spoiled", "padded", "Certify"):
         assert not any(word in text for text in sent), word
 
 

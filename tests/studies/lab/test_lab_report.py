@@ -58,7 +58,7 @@ def test_a_cell_that_ended_at_its_limit_did_not_converge_and_its_absence_is_name
     assert contest.converged_by_pass[-1] == 2 / 7
     text = said(report)
     why = "which counts as not converged; the others took less"
-    assert f"contest without 5 cells that reached their limit, {why}" in text
+    assert f"contest without 5 tries that reached their limit, {why}" in text
     assert "2 tasks; without 5 pairs in which an arm reached its limit" in text
     assert text.count("reached their limit") == 1
     convergence = next(each for each in contest.failures if each.mode == "No convergence")

@@ -81,7 +81,6 @@ def test_repeats_share_nodes_until_their_winners_differ() -> None:
     assert nodes[""].repeats == (1, 2, 3)
     assert nodes["B AB"].repeats == (1, 2)
     assert (nodes["B AB"].drift, nodes["B AB"].words) == (1.5, 145.0)
-    assert nodes["B AB"].beaten == ("A", "B")
     assert (nodes["B AB B"].drift, nodes["B AB A A"].drift, nodes["A A"].drift) == (2.5, 1.5, 0)
 
 

@@ -46,6 +46,8 @@ def test_a_suite_has_its_tasks_arms_comparisons_and_limits(tmp_path: Path) -> No
 
 WRONG = {
     "tasks:\n  tides: Explain tides.\n": ("", "line 1, column 1: there is no `tasks`"),
+    "name: tides\n": ("name: high tides\n", "line 1, column 1: names have up to 40 letters"),
+    "  tides: Explain": ("  high tides: Explain", "line 3, column 1: names have up to 40 letters"),
     "seed: 3": ("sead: 3", "line 2, column 1: unknown key `sead`"),
     "repeats: 2": ("repeats: many", "line 8, column 1: `repeats` must be a whole number, not text"),
     "passes: 2": ("passes: 0", "line 7, column 40: `passes` is 0; give a number from 1 to 1000"),
@@ -57,7 +59,7 @@ WRONG = {
         "arms: [single]",
         "line 12, column 5: `arms` needs two different ones or more",
     ),
-    "  single: {": ("  draft: {", "line 6, column 3: draft begins like the suite's own cells"),
+    "  single: {": ("  draft: {", "line 6, column 3: draft begins like a name of the suite's own"),
     "name: tides": (
         "name: tides\nname: b",
         "is not valid YAML: line 2: `name` is given twice",
