@@ -18,7 +18,7 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Judge
 from autoreason.journal import Journal
-from autoreason.run.export import commit_result, export, make_result_patch
+from autoreason.run.export import export, make_result_patch
 from autoreason.studies.panel_jobs import make_entries
 from autoreason.task import Task
 from autoreason.tournament.challengers import MAX_RIVALS
@@ -124,14 +124,6 @@ async def test_a_panel_is_there_with_its_texts(journal: Journal, tmp_path: Path)
     assert texts | {"panels/panel/ballot_2.md", "panels/panel/verdict.json"} <= files
 
 
-def git(folder: Path, *arguments: str) -> str:
-    """What git prints."""
-    who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-    command = ["git", *who, *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
 @pytest.fixture
 async def run(journal: Journal) -> str:
     """A run that kept three changes."""
@@ -147,20 +139,15 @@ async def run(journal: Journal) -> str:
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repository(tmp_path: Path) -> Path:
     """A repository with the start of the artifact in a folder of it; that folder."""
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "A")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@example.org")
     folder = tmp_path / "repository" / "my task"
     folder.mkdir(parents=True)
-    git(folder.parent, "init", "-q")
+    subprocess.run(["git", "init", "-q"], cwd=folder.parent, check=True)
     research = research_of(research_task())
     assert research is not None
     for path, text in research.files.items():
         (folder / path).write_text(text)
-    git(folder.parent, "add", ".")
-    git(folder.parent, "commit", "-qm", "start")
     return folder
 
 
@@ -185,64 +172,6 @@ def test_a_patch_for_another_folder_of_a_repository_is_refused(
     with pytest.raises(InvalidInput, match="has no file of the artifact; name the task's FOLDER"):
         make_result_patch(run, repository.parent, journal=journal)
     assert make_result_patch(run, tmp_path, journal=journal).startswith("diff --git a/knob.txt")
-
-
-def test_a_branch_is_one_commit_on_head_and_nothing_else_changes(
-    journal: Journal, run: str, repository: Path
-) -> None:
-    (repository / "other.txt").write_text("mine")
-    git(repository, "add", "other.txt")
-    before = (git(repository, "status", "--porcelain"), git(repository, "rev-parse", "HEAD"))
-    commit = commit_result(run, "found/it", repository, journal=journal)
-    assert git(repository, "rev-parse", "found/it") == commit
-    assert git(repository, "rev-parse", "found/it^") == before[1]
-    assert (
-        git(repository, "status", "--porcelain"),
-        git(repository, "rev-parse", "HEAD"),
-    ) == before
-    for path, text in result_of(journal, run).items():
-        assert git(repository, "show", f"found/it:./{path}") == text.strip()
-    assert run in git(repository, "log", "-1", "--format=%B", "found/it")
-    with pytest.raises(InvalidInput, match="there is a branch found/it already"):
-        commit_result(run, "found/it", repository, journal=journal)
-    for name in ("no..name", "@", "refs/heads/x", "@{-1}", "-x", "HEAD"):
-        with pytest.raises(InvalidInput, match="cannot be the name of a branch"):
-            commit_result(run, name, repository, journal=journal)
-
-
-def test_without_an_identity_the_remedy_is_named(
-    journal: Journal, run: str, repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(repository))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(repository))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.delenv(f"GIT_{role}_NAME")
-        monkeypatch.delenv(f"GIT_{role}_EMAIL")
-    git(repository, "config", "user.useConfigOnly", "true")
-    with pytest.raises(InvalidInput, match="git does not know who commits; say it with `git conf"):
-        commit_result(run, "found", repository, journal=journal)
-
-
-def test_a_branch_is_refused_where_head_is_not_the_start(
-    journal: Journal, run: str, repository: Path, tmp_path: Path
-) -> None:
-    (path,) = result_of(journal, run)
-    (repository / path).write_text("knob = 9\n")
-    git(repository, "commit", "-qam", "moved on")
-    with pytest.raises(InvalidInput, match="at HEAD is not as the run started"):
-        commit_result(run, "found", repository, journal=journal)
-    git(repository, "rm", "-q", path)
-    git(repository, "commit", "-qm", "gone")
-    repository.mkdir(exist_ok=True)
-    with pytest.raises(InvalidInput, match="at HEAD is not as the run started"):
-        commit_result(run, "found", repository, journal=journal)
-    (tmp_path / "elsewhere").mkdir()
-    with pytest.raises(InvalidInput, match="is in no git repository"):
-        commit_result(run, "found", tmp_path / "elsewhere", journal=journal)
-    with pytest.raises(InvalidInput, match="there is no folder"):
-        commit_result(run, "found", tmp_path / "nowhere", journal=journal)
-    assert "found" not in git(repository.parent, "branch", "--list")
 
 
 def test_an_export_has_start_result_patch_and_trials(

@@ -39,10 +39,11 @@ from autoreason.run.verbs import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.strategies import job_class
 from autoreason.task import Task
+from autoreason.tournament.endings import describe_limit
 from autoreason.tournament.loop import without_drafts
-from autoreason.tournament.panel import Metric, code_seats
+from autoreason.tournament.panel import Metric
 from autoreason.tournament.statements import ONE_VOTE, predictor_seat
-from autoreason.tournament.voting import ballot_size
+from autoreason.tournament.voting import ballot_size, pass_size
 
 if TYPE_CHECKING:
     from autoreason.artifacts.acceptance import BudgetPlan
@@ -316,23 +317,6 @@ def _cost(settings: Settings, sizes: Sizes, plans: Plans) -> Span[Decimal] | Non
     )
 
 
-_DESCRIBED = (
-    "drafts",
-    "max_drafts",
-    "k",
-    "passes",
-    "judges",
-    "single_judge",
-    "extra_judges",
-    "max_judges",
-    "required_lead",
-    "plateau",
-    "playoff",
-    "confirmation",
-    "seed",
-    "protocol",
-)
-"""Settings that the plan describes in words."""
 _SHOWN_TEXT = 60
 """Characters of a record that are listed."""
 
@@ -399,21 +383,18 @@ def _shown_records(knowledge: Knowledge) -> Section:
 def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     from autoreason.run.knowledge_choice import disclose_task
 
-    contract = " ".join(task.contract.rules())
-    budget = settings.budget
-    limits = [money(budget.cost)] if budget.cost is not None else []
-    limits += [count(budget.tokens, "token")] if budget.tokens is not None else []
-    limits += [count(budget.calls, "call")] if budget.calls is not None else []
-    limits += [duration(budget.seconds)] if budget.seconds is not None else []
-    # Programs are written by other rules, which no protocol has a say in.
-    texts = isinstance(settings.job, Refine | Advise)
+    limits = [
+        describe_limit(name, amount)
+        for name, amount in asdict(settings.budget).items()
+        if amount is not None
+    ]
     rows = [
         *_models(settings.models),
-        ("contract", contract or ("none" if texts else "")),
+        ("contract", " ".join(task.contract.rules())),
         *_work(task, settings),
         ("knowledge", disclose_task(task, settings)),
         ("limits", ", ".join(limits) or "none"),
-        ("protocol", settings.protocol if texts else ""),
+        ("protocol", "" if settings.protocol == "robust" else settings.protocol),
         ("seed", str(settings.seed)),
         ("changed", " · ".join(changed_settings(settings))),
     ]
@@ -428,16 +409,11 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
     judges = count(settings.judges, "judge")
     match settings.job:
         case Refine(strategy="autoreason"):
-            metric = ""
-            if isinstance(task.work, Metric):
-                among = "is one judge among others, on every panel but the confirmation"
-                does = "guards the candidates" if task.work.role == "guard" else among
-                metric = f"{task.work.evaluate} {does}"
+            work = task.work
             return [
-                ("metric", metric),
-                ("drafts", _drafts(task, settings)),
+                ("metric", f"{work.evaluate}, a {work.role}" if isinstance(work, Metric) else ""),
                 ("predictor", predictor_seat(task, settings)),
-                ("panel", _panel(settings, code_seats(task))),
+                ("judges", _panels(settings)),
                 ("ends", _ends(settings)),
             ]
         case JudgePairs():
@@ -449,15 +425,10 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
             panels = len({entry.stage for entry in task.entries})
             return [("panel", f"{judges} over {count(panels, 'recorded panel')} of run {of}")]
         case Advise():
-            from autoreason.studies.advice_job import describe_limit, ends_by_rule, max_pilots
-            from autoreason.studies.advice_measures import JUDGES, LEAST_QUESTIONS, QUESTIONS
+            from autoreason.studies.advice_job import describe_limit, ends_by_rule
 
-            if ends_by_rule(task, settings):
-                return [("advises", "by a rule that needs no call")]
-            judge = f"the judge on {LEAST_QUESTIONS} to {QUESTIONS} questions"
-            pilots = count(max_pilots(settings), "pilot")
-            revised = f"up to {pilots}, each a draft and a revision before {JUDGES} judges"
-            return [("measures", f"{judge}, {revised}"), ("costs", describe_limit(settings))]
+            by_rule = ends_by_rule(task, settings)
+            return [("advises", "without a call" if by_rule else describe_limit(settings))]
         case Solve(strategy=strategy, calls=calls):
             (problem,) = assignments_of(task)
             by = f"by {short(strategy)}, with at most {calls} calls"
@@ -488,16 +459,15 @@ def _evaluations(
         f"{FINALISTS * plan.playoff} for the playoff" if plan.playoff else "",
         f"{2 * plan.end} for the end test",
     ]
-    rows = [("evaluations", f"{terms.evaluations}: {', '.join(filter(None, parts))}")]
     wide = 1 if research.timed else terms.parallel
-    if noise is None:
-        longest = duration(terms.evaluations * research.limits.seconds / wide)
-        rows.append(("time", f"{longest} at most for evaluations; --measure tells more"))
-    else:
-        takes = duration(terms.evaluations * noise.seconds / wide)
-        rows.append(("time", f"about {takes} for evaluations, and what the model takes"))
-        rows.append(("noise", noise.describe(research.metric)))
-    return [*rows, ("least gain", _least_gain(research, plan, noise))]
+    each = noise.seconds if noise else research.limits.seconds
+    takes = duration(terms.evaluations * each / wide)
+    return [
+        ("evaluations", f"{terms.evaluations}: {', '.join(filter(None, parts))}"),
+        ("time", f"{'about' if noise else 'at most'} {takes} for evaluations"),
+        *([("noise", noise.describe(research.metric))] if noise else []),
+        ("least gain", _least_gain(research, plan, noise)),
+    ]
 
 
 def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured | None) -> str:
@@ -527,54 +497,26 @@ def _models(models: Models) -> list[tuple[str, str]]:
     ]
 
 
-def _drafts(task: Task, settings: Settings) -> str:
-    if task.draft is not None:
-        return "one, given"
-    chosen = f"{settings.drafts}, one of them chosen by {count(settings.judges, 'judge')}"
-    text = "one" if settings.drafts == 1 else chosen
-    if task.contract.empty or settings.max_drafts == settings.drafts:
-        return text
-    return f"{text}; {settings.max_drafts} at most while too few keep the contract"
-
-
-def _panel(settings: Settings, code: Sequence[str]) -> str:
-    text = ONE_VOTE if settings.judges == 1 else count(settings.judges, "judge")
-    beside = "".join(f" and the {name}" for name in code)
-    if code:
-        can = "it" if len(code) == 1 else "they"
-        ballots = settings.judges + len(code)
-        text += f"{beside}, {ballots} ballots where {can} can rank the texts"
-    if settings.extra_judges and settings.max_judges > settings.judges:
-        text += (
-            f", {settings.extra_judges} more while the vote is close, {settings.max_judges} at most"
-        )
-    if settings.required_lead > 1:
-        text += f"; a challenger must lead A by {settings.required_lead} points"
-    ends = (("playoff", settings.playoff), ("confirmation", settings.confirmation))
-    last = [f"a {name} of {judges}" if judges else f"no {name}" for name, judges in ends]
-    if settings.playoff:
-        last[0] += beside
-    return "; ".join([text, *last])
+def _panels(settings: Settings) -> str:
+    most = pass_size(settings).limit
+    grows = f", up to {most} while the vote is close" if most > settings.judges else ""
+    each = ONE_VOTE if settings.judges == 1 else f"{settings.judges} in each pass{grows}"
+    return f"{each}; {settings.playoff} in the playoff, {settings.confirmation} to confirm"
 
 
 def _ends(settings: Settings) -> str:
     survived = "survives" if settings.k == 1 else f"survives {settings.k} passes in a row"
-    least = f"at most {percent(settings.plateau_change)} of the words"
-    little = f"after {count(settings.plateau, 'pass', 'passes')} in a row that change {least}, "
-    return (
-        f"when A {survived}, {little if settings.plateau else ''}"
-        f"after {count(settings.passes, 'pass', 'passes')} at most"
-    )
+    return f"when A {survived}, after {count(settings.passes, 'pass', 'passes')} at most"
 
 
 def changed_settings(settings: Settings) -> list[str]:
-    """Settings that are not the usual ones of the protocol, apart from those described in words."""
+    """Settings that are not the usual ones of the protocol."""
     usual = every_setting(make_settings(settings.models, settings.seed, settings.protocol))
     judged = None if settings.models.author else PanelOptions.__annotations__
     return [
         f"{name} {text}"
         for name, text in every_setting(settings).items()
-        if name not in _DESCRIBED and (judged is None or name in judged) and usual.get(name) != text
+        if (judged is None or name in judged) and usual.get(name) != text
     ]
 
 

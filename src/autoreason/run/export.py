@@ -1,18 +1,16 @@
-"""A run as files, as a patch and as a branch."""
+"""A run as files and as a patch."""
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from autoreason.artifacts.artifact import Files, make_patch
-from autoreason.artifacts.research_history import Deliverable, TrialDecided, deliverable
+from autoreason.artifacts.artifact import make_patch
+from autoreason.artifacts.research_history import TrialDecided, deliverable
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.journal import Journal
@@ -26,81 +24,6 @@ from autoreason.story import RecordedPass, Story
 from autoreason.studies.advice_measures import PilotFinished
 from autoreason.studies.lab_suite import CellFinished
 from autoreason.tournament.statements import length_check
-
-
-class Repository:
-    def __init__(self, folder: Path) -> None:
-        if not folder.is_dir():
-            raise InvalidInput(f"there is no folder {folder}; check the name")
-        self._folder = folder
-        self._index = ""
-        found = self._try("rev-parse", "--show-prefix")
-        if found is None:
-            raise InvalidInput(
-                f"{folder.resolve()} is in no git repository; name the task's FOLDER"
-            )
-        self.prefix = found
-
-    def commit(self, branch: str, start: Files, result: Files, message: str) -> str:
-        """A new branch with one commit on HEAD that leads from the start to the result; its name."""
-        named = self._try("check-ref-format", "--branch", branch)
-        if named != branch or branch == "@" or branch.startswith("refs/"):
-            raise InvalidInput(f"{branch!r} cannot be the name of a branch; choose another")
-        reference = f"refs/heads/{branch}"
-        if self._try("rev-parse", "--quiet", "--verify", reference) is not None:
-            raise InvalidInput(f"there is a branch {branch} already; choose another name")
-        head = self._try("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
-        if head is None:
-            raise InvalidInput("the repository has no commit yet; commit the start first")
-        for path, text in start.items():
-            blob = self._git("hash-object", f"--path={path}", "--stdin", text=text)
-            if self._try("rev-parse", f"HEAD:{self.prefix}{path}") != blob:
-                raise InvalidInput(
-                    f"{path} at HEAD is not as the run started from it; name the task's FOLDER where this is "
-                    "another, commit the start, or move to the commit that has it"
-                )
-        if any(self._try("var", f"GIT_{who}_IDENT") is None for who in ("AUTHOR", "COMMITTER")):
-            raise InvalidInput(
-                "git does not know who commits; say it with `git config user.name NAME` and "
-                "`git config user.email ADDRESS`"
-            )
-        with tempfile.TemporaryDirectory() as scratch:
-            self._index = str(Path(scratch, "index"))
-            self._git("read-tree", head)
-            self._git("apply", "--cached", text=make_patch(start, result, self.prefix))
-            tree = self._git("write-tree")
-        commit = self._git("commit-tree", tree, "-p", head, "-m", message)
-        # Only where it is still not there.
-        self._git("update-ref", reference, commit, "0" * len(commit))
-        return commit
-
-    def _try(self, *arguments: str) -> str | None:
-        done = self._run(arguments, "")
-        return done.stdout.decode().strip() if done.returncode == 0 else None
-
-    def _git(self, *arguments: str, text: str = "") -> str:
-        done = self._run(arguments, text)
-        if done.returncode:
-            lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
-            raise InvalidInput(f"git {arguments[0]} failed: {lines[-1].removeprefix('fatal: ')}")
-        return done.stdout.decode().strip()
-
-    def _run(self, arguments: tuple[str, ...], text: str) -> subprocess.CompletedProcess[bytes]:
-        environment = {**os.environ, "LC_ALL": "C"}
-        environment.pop("GIT_INDEX_FILE", None)
-        if self._index:
-            environment["GIT_INDEX_FILE"] = self._index
-        try:
-            return subprocess.run(
-                ["git", *arguments],
-                cwd=self._folder,
-                env=environment,
-                input=text.encode(),
-                capture_output=True,
-                check=False,
-            )
-        except FileNotFoundError:
-            raise InvalidInput("git is not installed; install it") from None
 
 
 @checked
@@ -152,40 +75,28 @@ def _files(run: str, story: Story, journal: Journal) -> dict[str, str]:
 def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -> str:
     """What a research run changed, as a patch for `git apply`; paths are those of the folder's repository."""
     with use_journal(journal) as book:
-        result = _delivered(run, book)
-    repository = None
-    with suppress(InvalidInput):
-        repository = Repository(folder)
-    if repository and not any((folder / path).exists() for path in result.start):
-        # The paths would be those of another folder.
-        raise InvalidInput(
-            f"{folder.resolve()} has no file of the artifact; name the task's FOLDER"
-        )
-    return make_patch(result.start, result.files, repository.prefix if repository else "")
-
-
-def commit_result(run: str, branch: str, folder: Path, *, journal: JournalPlace = None) -> str:
-    """A new branch of the folder's repository: HEAD and one commit with what a research run changed."""
-    repository = Repository(folder)
-    with use_journal(journal) as book:
         run = book.find(run).id
-        result = _delivered(run, book)
-        task = book.story(run).task
-    ideas = [f"- {each.hypothesis or f'trial {each.number}'}" for each in result.trials]
-    title = task.title if task else run
-    message = "\n".join([title, "", f"Result of run {run}:", "", *ideas])
-    return repository.commit(branch, result.start, result.files, message)
-
-
-def _delivered(run: str, journal: Journal) -> Deliverable:
-    run = journal.find(run).id
-    story = journal.story(run)
-    result = deliverable(story)
+        result = deliverable(book.story(run))
     if result is None:
         raise InvalidInput(f"{run} is not a research run; name a folder to export it to")
     if result.files == result.start:
         raise InvalidInput(f"{run} has kept no change, so there is nothing to hand over")
-    return result
+    prefix = _prefix_in_repository(folder)
+    if prefix is not None and not any((folder / path).exists() for path in result.start):
+        # The paths would be those of another folder.
+        raise InvalidInput(
+            f"{folder.resolve()} has no file of the artifact; name the task's FOLDER"
+        )
+    return make_patch(result.start, result.files, prefix or "")
+
+
+def _prefix_in_repository(folder: Path) -> str | None:
+    """Where a folder is in its repository; None where it is in none, or git is not there."""
+    command = ["git", "rev-parse", "--show-prefix"]
+    with suppress(OSError):
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        return done.stdout.decode().strip() if done.returncode == 0 else None
+    return None
 
 
 def _texts(story: Story) -> dict[str, str]:

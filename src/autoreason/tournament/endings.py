@@ -6,12 +6,12 @@ A fourth line is there only if something must be checked, a fifth only if someth
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.report.numbers import count, money, percent, roughly, without_folder
-from autoreason.settings import LIMITS
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.statements import violations
@@ -132,7 +132,7 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
     last = [took(story, spent, seconds, name)]
     last += [f"{resume}   goes on; nothing is paid twice"] if resume else []
     if story.status == "budget":
-        limit = describe_limit(story)
+        limit = _limit_of(story)
         text = " You have the text so far." if story.text else ""
         head = f"Paused at your limit{f' of {limit}' if limit else ''}{within}.{text}"
         asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if story.passes else []
@@ -159,20 +159,17 @@ def _round_of(story: Story) -> str:
     return f"round {story.passes[-1].number}{most}"
 
 
-def describe_limit(story: Story) -> str:
+def _limit_of(story: Story) -> str:
     """The limit at which a run paused, as it was given."""
-    if story.settings is None or story.limit not in LIMITS:
-        return ""
-    amount = getattr(story.settings.budget, story.limit)
-    if amount is None:
-        return ""
-    match story.limit:
-        case "cost":
-            return money(amount)
-        case "seconds":
-            return roughly(amount)
-        case _:
-            return count(amount, story.limit.removesuffix("s"))
+    limit = story.limit if story.settings else None
+    amount = getattr(story.settings.budget, limit) if story.settings and limit else None
+    return describe_limit(limit, amount) if limit and amount is not None else ""
+
+
+def describe_limit(name: str, amount: Any) -> str:
+    """`$3.00`, `50 calls`: a limit of a budget in words."""
+    show: dict[str, Callable[[Any], str]] = {"cost": money, "seconds": roughly}
+    return show[name](amount) if name in show else count(amount, name.removesuffix("s"))
 
 
 def _not_refined(story: Story, delivered: events.Delivered, spending: str) -> list[str]:

@@ -241,9 +241,6 @@ _pairs = group(
     file("--site DIR", "Write a list of runs and a page for each there, for any web server."),
     flag("--force", "Write into a folder that is not empty."),
     flag("--patch", "Print what a research run changed, for `git apply`."),
-    option(
-        "--branch NAME", "Make a branch with what a research run changed, in one commit on HEAD."
-    ),
 )
 @_pairs
 def export(
@@ -251,7 +248,6 @@ def export(
     site: Path | None,
     force: bool,
     patch: bool,
-    branch: str | None,
     book: Journal,
     **pairs: Any,
 ) -> None:
@@ -263,8 +259,7 @@ def export(
     With --site, index.html lists the runs named (or --all) and those whose pages are in DIR already;
     each has its page at runs/NAME.html, and writing it again replaces it.
 
-    With --patch and --branch, FOLDER is the task's folder, by default the current one. Neither
-    touches the files there; a branch needs the artifact at HEAD as it was at the start.
+    With --patch, FOLDER is the task's folder, by default the current one; nothing there is touched.
 
     With --pairs, one JSON object a line with prompt, chosen and rejected, as DPO trainers read them;
     with votes (judges for either text), margin and provenance besides. A pair is two texts that one
@@ -278,15 +273,12 @@ def export(
       autoreason export amber-fox --pairs pairs.jsonl
       autoreason export --all --min-agreement 0.6 --chat --pairs - > pairs.jsonl
       autoreason export amber-fox --patch | git apply
-      autoreason export amber-fox --branch packing
     """
     from autoreason.artifacts.research_history import ResearchHistory
-    from autoreason.run.export import commit_result, export, make_result_patch
+    from autoreason.run.export import export, make_result_patch
 
-    if patch + bool(branch) + force + bool(pairs["pairs"]) + bool(site) > 1:
-        raise InvalidInput(
-            "--site, --patch, --branch, --pairs and --force exclude each other; choose one"
-        )
+    if patch + force + bool(pairs["pairs"]) + bool(site) > 1:
+        raise InvalidInput("--site, --patch, --pairs and --force exclude each other; choose one")
     if site:
         _write_site(book, given, site, pairs)
         return
@@ -295,18 +287,14 @@ def export(
         return
     if shared("as_json") or any(pairs.values()):
         raise InvalidInput("--json and what chooses pairs go with --pairs FILE; leave them out")
-    if not 1 <= len(given) <= 2 or (len(given) == 1 and not (patch or branch)):
-        raise InvalidInput("give one run, and a folder to export to, --patch or --branch NAME")
+    if not 1 <= len(given) <= 2 or (len(given) == 1 and not patch):
+        raise InvalidInput("give one run, and a folder to export to, or --patch")
     row, folder = book.find(given[0]), Path(given[-1] if len(given) == 2 else "")
-    if not (patch or branch):
+    if not patch:
         files = export(row.id, folder, journal=book, force=force)
         print_message(f"{numbers.count(len(files), 'file')} of {row.id} written to {folder}")
         return
-    if branch:
-        commit = commit_result(row.id, branch, folder, journal=book)
-        print_message(f"{row.id} is commit {commit[:10]} on branch {branch}")
-    else:
-        sys.stdout.buffer.write(make_result_patch(row.id, folder, journal=book).encode())
+    sys.stdout.buffer.write(make_result_patch(row.id, folder, journal=book).encode())
     found = ResearchHistory(book.story(row.id)).end_result
     if found is not None and found.worse:
         print_message("the end test found this result worse than the start; keep that")

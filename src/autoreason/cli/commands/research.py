@@ -28,7 +28,7 @@ autoreason research task.md --dry-run --measure
 autoreason research task.md -m {model} --cost-limit 5
 autoreason research task.md --parallel 2 -o better/
 autoreason research task.md --rule race,greedy,independent --repeats 7
-autoreason export last --branch better
+autoreason export last --patch | git apply
 """)
 _DETAILS = fill_examples("""\
 A task is Markdown: the goal in prose, under a front matter such as this:
