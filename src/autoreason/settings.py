@@ -74,7 +74,7 @@ class Models(Struct, frozen=True, kw_only=True):
     revisers: Annotated[
         tuple[str, ...],
         "Who revises in a tournament instead of the author; several, three at most, write B1, B2 … side by side, "
-        "and AB joins A with one of them, by turns. No published run had several.",
+        "and AB joins A with one of them, by turns.",
     ] = ()
 
     def __post_init__(self) -> None:
@@ -182,15 +182,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     ]
     protocol: Annotated[Protocol, "`robust`, or `paper`, the published procedure."] = "robust"
     matched: Annotated[
-        Matched | None,
-        "What a strategy may spend before it begins another pass; set for the cells of a suite that matches budgets.",
+        Matched | None, "What it may spend before another pass; set by suites that match budgets."
     ] = None
 
     drafts: Annotated[
         int,
         Meta(ge=1, le=MAX_DRAFTS),
-        "Drafts that keep the contract before the passes begin; of several a panel chooses one. A draft that is "
-        "given stands alone.",
+        "Drafts that keep the contract before the passes begin; of several a panel chooses one.",
     ] = 1
     max_drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS), "The most drafts written for that."] = (
         MAX_DRAFTS
@@ -204,37 +202,25 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = True
     candidates: Annotated[
         Candidates,
-        "Who opposes A: the revision B and the synthesis AB, B alone, or AB alone, for which B is written but not "
-        "judged. The paper showed judges a clone in place of what it left out, in one run each, so its data say "
-        "nothing.",
+        "Who opposes A: the revision B and the synthesis AB, B alone, or AB alone, for which B is not judged.",
     ] = "B+AB"
     blind_revision: Annotated[
-        bool,
-        "Revisions are written from task and critique alone, without seeing A, as one account of the method has it; "
-        "in every published run their authors saw A.",
+        bool, "Revisions are written from task and critique alone, without seeing A."
     ] = False
     subtractive_synthesis: Annotated[
         bool,
-        "A synthesis may only leave out: code checks that each sentence is what remains of a paragraph of A or B. "
-        "In the paper's two runs A won none and one of 17 passes; neither was run to its end.",
+        "A synthesis may only leave out: code checks that each sentence is what remains of a paragraph of A or B.",
     ] = False
-    critic_facts: Annotated[
-        bool,
-        "Whether critics are shown the task's facts. In the paper's one case such a critic found all four invented "
-        "claims in the first pass; no run without them is published.",
-    ] = True
+    critic_facts: Annotated[bool, "Whether critics are shown the task's facts."] = True
     k: Annotated[
         int,
         Meta(ge=1, le=MAX_PASSES),
-        "Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one. Of 17 runs of the "
-        "paper 13 end with 2, at pass 12.5 on average.",
+        "Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one.",
     ] = 3
     passes: Annotated[int, Meta(ge=1, le=MAX_PASSES), "The most passes."] = 15
     judges: Annotated[int, Meta(ge=1, le=MAX_JUDGES), "Judges a panel starts with."] = 3
     single_judge: Annotated[
-        bool,
-        "One judge decides each pass. One vote is not a panel: nothing can be claimed from it. The paper's runs took 7 "
-        "passes with one judge, 18 (and 23 and 24) with three, 6 with seven.",
+        bool, "One judge decides each pass; one vote is not a panel, and proves nothing."
     ] = False
     extra_judges: Annotated[
         int, Meta(ge=0, le=MAX_JUDGES), "Judges added while the vote is close; 0 adds none."
@@ -249,33 +235,26 @@ class Settings(Struct, frozen=True, kw_only=True):
         bool, "Do not ask a judge whose vote can no longer change the outcome."
     ] = True
     balanced_orders: Annotated[
-        bool,
-        "Candidates appear in every position equally often; otherwise each judge's order is drawn at random.",
+        bool, "Candidates appear in every position equally often; else orders are drawn at random."
     ] = True
     style: Annotated[
         Style,
         "How judges are asked: `reasoned`, `holistic`, `specialists`; `verified`, where a second judge checks that "
         "a first place is not for length alone; `scope_aware`, to weigh whether a text stays within the task; "
-        "`anchored`, next to the first draft as a reference. In the paper's data A "
-        "wins 1 of 15 passes verified, 4 of 35 scope-aware, 4 of 25 anchored and 6 of 50 reasoned; holistic runs "
-        "are as long as reasoned ones (p = 0.83).",
+        "`anchored`, next to the first draft as a reference.",
     ] = "reasoned"
     voting: Annotated[
-        Voting,
-        "How ballots are counted: `borda`, `majority`, `copeland` or `instant_runoff`. "
-        "On the paper's ballots borda and duels agree in 371 of 375 passes; majority was tied in 1 of 25.",
+        Voting, "How ballots are counted: `borda`, `majority`, `copeland` or `instant_runoff`."
     ] = "borda"
     required_lead: Annotated[
         int,
         Meta(ge=1, le=1000),
-        "Points by which a challenger must lead A to take its place; 1 is any lead. With 2 two of the paper's runs "
-        "converged, one on plain ties, one where two leads were too small.",
+        "Points by which a challenger must lead A to take its place; 1 is any lead.",
     ] = 1
     plateau: Annotated[
         int,
         Meta(ge=0, le=MAX_PASSES),
-        "Small changes in a row, survivals aside, that end the run; 0 never does. The paper's own plateau rule "
-        "ended none: A won 2 of 35 passes.",
+        "Small changes in a row, survivals aside, that end the run; 0 never does.",
     ] = 0
     plateau_change: Annotated[
         float,
@@ -284,17 +263,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = 0.1
     tie_order: Annotated[
         tuple[str, ...],
-        "Who wins equal scores. A is always first, the paper's conservative tiebreak: 18 of its 50 convergences "
-        "rest on a tie or on no ballot. Then the synthesis, being the smaller step away from A.",
+        "Who wins equal scores: A, always; then the synthesis, being the smaller step away from A.",
     ] = ("A", "AB", "B")
     quoted_critique: Annotated[
-        bool,
-        "The critic must quote the text for each problem, and code looks the quote up; otherwise free prose.",
+        bool, "The critic quotes the text for each problem, and code looks it up; else free prose."
     ] = True
     playoff: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
-        "Judges of the final panel over former incumbents; 0 is no playoff.",
+        "Judges of the final panel over former incumbents; 0 is none.",
     ] = 5
     playoff_texts: Annotated[
         int, Meta(ge=2, le=10), "The most texts that the final panel ranks."
@@ -308,8 +285,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_tokens: Annotated[
         int,
         Meta(ge=16, le=1_000_000),
-        "Most tokens of one reply, reasoning aside; a text that is cut off is asked for once more with twice as "
-        "much.",
+        "Most tokens of one reply, reasoning aside; a text that is cut off is asked for again with twice as much.",
     ] = 4096
     author_temperature: Annotated[Temperature | None, "Temperature of authors."] = 0.8
     critic_temperature: Annotated[Temperature | None, "Temperature of critics."] = 0.8
@@ -320,15 +296,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     budget: Annotated[Budget, "Limits over the whole run, resumes included."] = Budget()
     base_url: Annotated[
         str | dict[str, str] | None,
-        "The server to ask instead of the provider's own; its key goes there. With several providers, say whose it "
-        "is.",
+        "The server to ask instead of the provider's own; its key goes there. Of several providers, say whose.",
     ] = None
     allow_http: Annotated[
         bool, "Send keys over plain http to other machines too; anyone on the way can read them."
     ] = False
     batch: Annotated[
-        bool,
-        "Ask through the provider's batch interface: half the price, and every reply may take hours.",
+        bool, "Ask through the provider's batches: half the price; every reply may take hours."
     ] = False
 
     def job_as(self, kind: type[Kind]) -> Kind:

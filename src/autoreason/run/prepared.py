@@ -352,10 +352,7 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
             await self._check(pool)
             if on_ready := hooks.get("on_ready"):
                 on_ready()
-            if self._fit:
-                from autoreason.knowledge.predictor import save_ridge
-
-                save_ridge(self._fit)
+            self._save()
             journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))
             hooks["pool"] = pool
             hooks["stop_switch"] = hooks.get("stop_switch") or StopSwitch()
@@ -372,6 +369,13 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
     async def _check(self, pool: ModelPool) -> None:
         await check(self.task, self.settings, pool, self.prompts)
         check_call_limit(self.task, self.settings)
+
+    def _save(self) -> None:
+        """Save what the run needs beside its record."""
+        if self._fit:
+            from autoreason.knowledge.predictor import save_ridge
+
+            save_ridge(self._fit)
 
     async def _open_service(self, *_: Any, **__: Any) -> Service | None:
         return self.service

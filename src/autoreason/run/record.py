@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -311,19 +311,30 @@ def _other_question(key: str) -> ReplayMismatch:
     return ReplayMismatch(f"{key} asks something else than the record answers")
 
 
-async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> list[Request]:
-    """The requests that would be sent before any model has answered: often one, or those of a whole panel."""
+async def first_requests(
+    task: Task,
+    settings: Settings,
+    prompts: PromptSet,
+    measure: Callable[[Query[Any]], Awaitable[Any]] | None = None,
+    emit: OnEvent = lambda _: None,
+) -> list[Request]:
+    """The requests that would be sent before any model has answered: often one, or those of a whole panel.
+
+    Queries are answered with samples, unless `measure` answers them.
+    """
     requests: list[Request] = []
     kind = job_class(settings.job)
 
     async def ask(request: Request | Query[Any]) -> Any:
         if isinstance(request, Request):
             requests.append(request)
-        elif (answer := kind.sample_answer(task, request)) is not None:
-            return answer
-        raise _EndOfRecord(request.key)
+            raise _EndOfRecord(request.key)
+        answer = await measure(request) if measure else None
+        if answer is None and (answer := kind.sample_answer(task, request)) is None:
+            raise _EndOfRecord(request.key)
+        return answer
 
-    job = build_job(kind, JobContext(task, settings, prompts, ask, lambda _: None))
+    job = build_job(kind, JobContext(task, settings, prompts, ask, emit))
     with suppress(_EndOfRecord):
         await run_job(job)
     return requests

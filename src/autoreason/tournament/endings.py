@@ -14,7 +14,7 @@ from autoreason.exchange import Spent
 from autoreason.report.numbers import count, money, percent, roughly, without_folder
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
-from autoreason.tournament.statements import violations
+from autoreason.tournament.statements import first_draft, violations
 
 if TYPE_CHECKING:
     from autoreason import events
@@ -54,9 +54,7 @@ def short_run(run: str) -> str:
 
 def the_draft(draft: events.DraftReady | None) -> str:
     """What the result is compared with."""
-    if draft and draft.given:
-        return "your draft"
-    return "the draft it began from" if draft and draft.of > 1 else "the first draft"
+    return "your draft" if draft and draft.given else first_draft(draft)
 
 
 # ---- what happened, and whether it is preferred -------------------------------------------------
@@ -97,10 +95,8 @@ def preference(story: Story, found: events.Preference | None) -> str:
 
 def _nothing_beat(story: Story) -> str:
     slots = {slot for one in story.passes for slot in one.candidates}
-    names = [
-        name for name, there in (("rewrite", slots - {"AB"}), ("merge", slots & {"AB"})) if there
-    ]
-    return f"{' and '.join(f'no {name}' for name in names) or 'nothing'} beat"
+    opposed = {"no rewrite": slots - {"AB"}, "no merge": slots & {"AB"}}
+    return f"{' and '.join(name for name in opposed if opposed[name]) or 'nothing'} beat"
 
 
 def _stopped(story: Story, delivered: events.Delivered) -> str:
@@ -192,9 +188,9 @@ def took(story: Story, spent: Spent, seconds: float | None, name: str) -> str:
     """`144 → 171 words · limits kept · 62 calls, $0.27, 4 min · solar-vole`."""
     parts = []
     if story.text is not None:
-        words, before = count_words(story.text), story.draft.words if story.draft else None
-        change = f"{before:,} → " if before is not None and story.text != _first(story) else ""
-        parts.append(f"{change}{count(words, 'word')}")
+        first = story.draft
+        change = f"{first.words:,} → " if first and first.text != story.text else ""
+        parts.append(f"{change}{count(count_words(story.text), 'word')}")
         if story.task and not story.task.contract.empty:
             parts.append("limits broken" if _broken(story) else "limits kept")
     return " · ".join([*parts, spending(spent, seconds), name])
@@ -205,10 +201,6 @@ def spending(spent: Spent, seconds: float | None) -> str:
     cost = "cost unknown" if spent.cost is None else money(spent.cost)
     time = [roughly(seconds)] if seconds is not None else []
     return ", ".join([count(spent.calls, "call"), cost, *time])
-
-
-def _first(story: Story) -> str | None:
-    return story.draft.text if story.draft else None
 
 
 def _broken(story: Story) -> tuple[object, ...]:
