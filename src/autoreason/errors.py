@@ -67,12 +67,7 @@ class Failure(StrEnum):
     @property
     def passing(self) -> bool:
         """Whether asking again may help."""
-        return self not in (
-            Failure.BAD_KEY,
-            Failure.BAD_REQUEST,
-            Failure.NO_CREDIT,
-            Failure.NO_ACCESS,
-        )
+        return self not in ("bad_key", "bad_request", "no_credit", "no_access")
 
 
 class CallFailed(AutoreasonError):
@@ -152,13 +147,13 @@ def plainly(error: Exception) -> str:
     if not key:
         return what
     if what.startswith("Expected "):
-        plain = re.sub("`([^`]+?)(?: [|] null)?`", _type_names, what.removeprefix("Expected "))
+        plain = re.sub(
+            "`([^`]+?)(?: [|] null)?`",
+            lambda found: " or ".join(_PLAIN.get(each, each) for each in found[1].split(" | ")),
+            what.removeprefix("Expected "),
+        )
         return f"`{key}` must be {plain.replace(', got ', ', not ')}"
     return f"`{key}`: {what[0].lower()}{what[1:]}"
-
-
-def _type_names(found: re.Match[str]) -> str:
-    return " or ".join(_PLAIN.get(each, each) for each in found[1].split(" | "))
 
 
 _PLAIN = {

@@ -390,7 +390,7 @@ class JobContext:
         )
 
     def _records_for(self, role: Role) -> tuple[Message, ...]:
-        """What a role is shown of the user's records: nothing that would tell an author what judges look at."""
+        """What a role is shown of the user's records: nothing that would show an author what judges look at."""
         knowledge = self.task.knowledge
         if knowledge is None:
             return ()

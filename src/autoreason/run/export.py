@@ -14,7 +14,6 @@ from autoreason.artifacts.research_history import TrialDecided, deliverable
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, CritiqueWritten
 from autoreason.journal import Journal
-from autoreason.keys import Key
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import program_files, solved_in
 from autoreason.report.report import usable, write_folder
@@ -227,7 +226,7 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
         reply = call.reply
         tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"
         head = f"{reply.model} · {reply.outcome} · {tokens} · {reply.seconds:.1f} s"
-        files[f"calls/{_file_name(Key.parse(call.request.key).for_readers())}.md"] = (
+        files[f"calls/{_file_name(call.request.key)}.md"] = (
             f"{head}\n\n{messages}\n\n## reply\n\n{reply.text}"
         )
     return files

@@ -63,13 +63,6 @@ def _seat(
     folder: str | Path, when: WhenTested, query: Query, strategy: str
 ) -> tuple[PredictorSeat | None, bytes]:
     """A predictor's seat where one is tested or wanted, and the predictor."""
-    if when == "no" or (when == "tested" and strategy != "autoreason"):
-        return None, b""
-    if strategy != "autoreason":
-        raise InvalidInput(
-            f"a predictor has a seat on the panels of a tournament, which {strategy} is not; leave out "
-            "`predictor_seat`"
-        )
     from autoreason.knowledge.folder import read_folder
     from autoreason.knowledge.holdout import choose_fitted
     from autoreason.knowledge.index import gives_away
@@ -81,8 +74,14 @@ def _seat(
     )
     from autoreason.knowledge.standing import MIN_KNOWN
 
-    tested = choose_fitted(folder, when)
-    if tested is None and when == "tested":
+    is_tournament = strategy == "autoreason"
+    if when == "yes" and not is_tournament:
+        raise InvalidInput(
+            f"a predictor has a seat on the panels of a tournament, which {strategy} is not; leave out "
+            "`predictor_seat`"
+        )
+    tested = choose_fitted(folder, when) if is_tournament and when != "no" else None
+    if tested is None and when != "yes":
         return None, b""
     rows = [
         (record.text, standing.score)

@@ -116,6 +116,7 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
     )
 
 
+_OTHER_QUESTION = "{} asks something else than the record answers"
 A = TypeVar("A")
 AnyQuery = TypeVar("AnyQuery", bound=Query[Any])
 
@@ -141,7 +142,7 @@ class Memory:
             request.messages,
             request.schema,
         ):
-            raise _other_question(request.key)
+            raise ReplayMismatch(_OTHER_QUESTION.format(request.key))
         self._recalled.add(request.key)
         return recorded.reply
 
@@ -155,7 +156,7 @@ class Memory:
         except ValidationError:
             answer = None
         if answer is None:
-            raise _other_question(query.key)
+            raise ReplayMismatch(_OTHER_QUESTION.format(query.key))
         self._recalled.add(query.key)
         return answer
 
@@ -305,10 +306,6 @@ def _difference(
     if memory.unused:
         return f"the reply to {memory.unused[0]} is in the record and was not asked for again"
     return None
-
-
-def _other_question(key: str) -> ReplayMismatch:
-    return ReplayMismatch(f"{key} asks something else than the record answers")
 
 
 async def first_requests(

@@ -66,22 +66,16 @@ class SetReport(Report):
         sizes = figures("problems", "public tests", "private tests")
         columns = [*words("kind", "difficulty"), *sizes, *words("notes")]
         rows = []
-        for share in shares(self.found.problems):
-            sized = (share.problems, share.public_tests, share.private_tests)
-            unusual = {
-                "without public tests": share.without_public_tests,
-                "cannot be judged": share.unfair,
-            }
-            notes = ", ".join(f"{number:,} {name}" for name, number in unusual.items() if number)
-            shown = (f"{number:,}" for number in sized)
-            rows.append((share.kind, share.difficulty or UNKNOWN, *shown, notes))
+        for one in shares(self.found.problems):
+            sized = (f"{n:,}" for n in (one.problems, one.public_tests, one.private_tests))
+            notes = [f"{n:,} without public tests" for n in [one.without_public_tests] if n]
+            notes += [f"{n:,} cannot be judged" for n in [one.unfair] if n]
+            rows.append((one.kind, one.difficulty or UNKNOWN, *sized, ", ".join(notes)))
         return [Section(tables=[Table(columns, rows)], sentences=_labelled(self.left_out()))]
 
     def left_out(self) -> list[str]:
-        every = [*map(str, self.found.broken)]
-        more = len(every) - _MAX_LEFT_OUT
-        shown = every[:_MAX_LEFT_OUT]
-        return [*shown, f"{more:,} more; --json names all"] if more > 0 else shown
+        shown, more = self.found.broken[:_MAX_LEFT_OUT], len(self.found.broken) - _MAX_LEFT_OUT
+        return [*map(str, shown), *([f"{more:,} more; --json names all"] if more > 0 else [])]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -206,13 +200,12 @@ class SolutionsReport(Report):
 
     def sections(self) -> list[Section]:
         rows = [(name, *_failure(one)) for name, one in self.failed]
-        table = Table(words("problem", "verdict", "why"), rows)
-        left_out = [("Left out", str(broken)) for broken in self.found.broken]
+        tables = [Table(words("problem", "verdict", "why"), rows)] if rows else []
+        left_out = [*map(str, self.found.broken)]
         if self.unfair:
             unfair = count(len(self.unfair), "problem")
-            left_out.append(("Left out", f"{unfair} that cannot be judged: {NO_CHECKER}"))
-        sections = [Section(tables=[table])] if rows else []
-        return [*sections, Section(sentences=left_out)] if left_out else sections
+            left_out.append(f"{unfair} that cannot be judged: {NO_CHECKER}")
+        return [Section(tables=tables, sentences=_labelled(left_out))]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -274,26 +267,17 @@ class ProgramReport(Report):
         if not self.result.run:
             return []
         columns = [*words("test", "verdict"), *figures("time", "memory"), *words("")]
-        rows = [
-            (
-                self._name(trial),
-                trial.verdict.replace("_", " "),
-                f"{trial.seconds:.3f} s",
-                "" if trial.memory is None else f"{trial.memory / 1e6:.0f} MB",
-                describe_failure(trial),
-            )
-            for trial in self.result.trials
-        ]
-        failed = self.result.failed
-        texts = {part: getattr(failed, part) for part in _PARTS} if failed else {}
-        return [
-            Section(tables=[Table(columns, rows, tones=_TONES)]),
-            *(
-                Section(f"{self._name(failed)}, {part}", text=text)
-                for part, text in texts.items()
-                if failed and text
-            ),
-        ]
+        rows = []
+        for trial in self.result.trials:
+            memory = "" if trial.memory is None else f"{trial.memory / 1e6:.0f} MB"
+            took = (f"{trial.seconds:.3f} s", memory)
+            verdict = trial.verdict.replace("_", " ")
+            rows.append((self._name(trial), verdict, *took, describe_failure(trial)))
+        sections = [Section(tables=[Table(columns, rows, tones=_TONES)])]
+        if failed := self.result.failed:
+            texts = {f"{self._name(failed)}, {part}": getattr(failed, part) for part in _PARTS}
+            sections += [Section(title, text=text) for title, text in texts.items() if text]
+        return sections
 
     def to_dict(self) -> dict[str, Any]:
         return {"conclusion": self.conclusion} | program_fields(
@@ -383,10 +367,8 @@ def prepare_solve(
     style = options.get("style")
     if style is not None and style not in _STYLES:
         raise InvalidInput(f"`style` is {style}; programs are judged {' or '.join(_STYLES)}")
-    for name, value, most in (
-        ("repeats", options.get("repeats", 1), MAX_COMPARED),
-        ("width", options.get("width", WIDTH), MAX_PARALLEL),
-    ):
+    repeats, width = options.get("repeats", 1), options.get("width", WIDTH)
+    for name, value, most in (("repeats", repeats, MAX_COMPARED), ("width", width, MAX_PARALLEL)):
         if not 1 <= value <= most:
             raise InvalidInput(f"`{name}` is {value}; give a number from 1 to {most}")
     names = _names(options)

@@ -28,7 +28,7 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.events import OnEvent
 from autoreason.exchange import Effort, Model, OnSignal
-from autoreason.fields import check_call, read_docs, read_hints
+from autoreason.fields import FieldDoc, check_call, read_docs, read_hints
 from autoreason.files import ServerUrl
 from autoreason.job_types import Advise, Certify, Instead, JobType, Lab, Research, RuleName, Solve
 from autoreason.journal import Journal
@@ -514,7 +514,9 @@ def _signature(function: Callable[..., Any], defaults: Mapping[str, object]) -> 
         # `PreparedRun[Result]`, or a class below such a one.
         returns = (get_args(returns) or get_args(returns.__orig_bases__[0]))[0]
     if options := options_class(function):
-        usual = {} if options in (ForkOptions, ResumeOptions) else _usual(options)
+        # Of what changes in another run, None says that it is not given; so it does of what has no default.
+        docs = {} if options in (ForkOptions, ResumeOptions) else SETTING_DOCS | _job_docs(options)
+        usual = {name: doc.default for name, doc in docs.items() if name != "budget"}
         hints = read_hints(options)
         for name in sorted(hints, key=RunHooks.__annotations__.__contains__):
             default, hint = defaults.get(name, usual.get(name)), hints[name]
@@ -529,10 +531,8 @@ def _signature(function: Callable[..., Any], defaults: Mapping[str, object]) -> 
     return inspect.Signature(parameters, return_annotation=returns)
 
 
-def _usual(options: type) -> dict[str, Any]:
-    """The defaults of settings and of the job's fields; of the others None says that they are not given."""
-    docs = SETTING_DOCS | (read_docs(JOBS[options]) if options in JOBS else {})
-    return {name: doc.default for name, doc in docs.items() if name != "budget"}
+def _job_docs(options: type) -> dict[str, FieldDoc]:
+    return read_docs(JOBS[options]) if options in JOBS else {}
 
 
 def describe_options(function: Any) -> str:
@@ -546,6 +546,5 @@ def describe_options(function: Any) -> str:
 def option_texts(options: type) -> dict[str, str]:
     """What each option means: in its own words, else in those of the field or the role that it names."""
     roles = {name: read_docs(Models)[role] for name, role in ROLE_MODELS.items()}
-    known = SETTING_DOCS | roles | (read_docs(JOBS[options]) if options in JOBS else {})
-    own = read_docs(options)
-    return {name: doc.sentence or known[name].sentence for name, doc in own.items()}
+    known = SETTING_DOCS | roles | _job_docs(options)
+    return {name: doc.sentence or known[name].sentence for name, doc in read_docs(options).items()}

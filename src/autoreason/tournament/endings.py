@@ -130,7 +130,10 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
     if story.status == "budget":
         limit = _limit_of(story)
         text = " You have the text so far." if story.text else ""
-        head = f"Paused at your limit{f' of {limit}' if limit else ''}{within}.{text}"
+        # Behind the limit of time, a reason has what the provider answered last instead of a reply.
+        failed = story.reason.partition("; ")[2] if story.limit == "seconds" else ""
+        waiting = f", while {failed}" if failed else ""
+        head = f"Paused at your limit{f' of {limit}' if limit else ''}{within}{waiting}.{text}"
         asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if story.passes else []
         return [head, *asked, *last]
     if story.status == "stopped":
