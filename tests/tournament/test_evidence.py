@@ -89,16 +89,6 @@ def test_the_largest_margin_takes_a_favourite_of_all_and_rivals_who_split_the_re
     assert chance_of_margin(6, 10) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("judges", "margin", "candidates"), [(0, 1, 3), (-1, 1, 3), (3, -1, 3), (3, 1, 1), (3, 1, 0)]
-)
-def test_chances_of_impossible_panels_are_refused(
-    judges: int, margin: int, candidates: int
-) -> None:
-    with pytest.raises(ValueError, match=f"not {-1 if margin < 0 else min(judges, candidates)}"):
-        chance_of_margin(judges, margin, candidates)
-
-
 # ---- panels that stop early or grow ----------------------------------------------------------------
 
 GROWING = PanelSize(3, extra=3, maximum=6, close_margin=2, early_stop=True)

@@ -187,10 +187,7 @@ class Asker:
 
     async def _serve(self, query: Query[Any]) -> Any:
         """Where it costs nothing, such as running programs, a run that is stopped does not wait for it."""
-        if self.service is None:
-            raise InvalidInput(
-                f"this run has no service to answer a {type(query).__name__}; give it one"
-            )
+        assert self.service, f"nothing answers a {type(query).__name__}"
         if self.on_signal:
             self.on_signal(QueryStarted(query.key, query.kind))
         try:

@@ -73,9 +73,6 @@ def measure_knowledge(
         >>> measure_knowledge("kb", "echo/echo", seed=1).report.judges[0].verdict
         'too few'
     """
-    number = options.get("pairs")
-    if number is not None and number < 1:
-        raise InvalidInput(f"`pairs` is {number}; give 1 or more")
     choice = ModelChoice.judging(model, options)
     prepared = prepare(
         Task(brief="Choose the text that does better."),
@@ -93,7 +90,7 @@ def measure_knowledge(
             f"{folder} has no pairs that can be tested; `autoreason knowledge check {folder}` says why"
         )
     seed = prepared.settings.seed
-    drawn = draw(seed, "pairs").sample(testable, min(number or PAIRS, len(testable)))
+    drawn = draw(seed, "pairs").sample(testable, min(options.get("pairs") or PAIRS, len(testable)))
     answers = retrieval_answers(records, drawn)
     with Index.open(folder) as index:
         seeds = [draw(seed, f"placebo/{at}").getrandbits(31) for at in range(len(drawn))]

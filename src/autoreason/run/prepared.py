@@ -192,13 +192,8 @@ class ModelChoice:
             if not model.strip():
                 raise InvalidInput("the model's address is empty; give provider/model")
             return model
-        address: object = getattr(model, "address", None)
-        if not isinstance(address, str):
-            raise InvalidInput(
-                f"a model is given as {type(model).__name__}; give provider/model or a model object"
-            )
-        self.objects[address] = model
-        return address
+        self.objects[model.address] = model
+        return model.address
 
 
 def change_servers(before: Settings, models: Models, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
-from autoreason.job_types import MAX_PARALLEL, Solve
+from autoreason.job_types import Solve
 from autoreason.plugins import absolute
 from autoreason.programs.assignment import Assignment, Assignments, CodeVerdict, Examined, Trial
 from autoreason.programs.events import describe_failure, describe_sandbox
@@ -41,7 +41,7 @@ from autoreason.run.prepared import ModelChoice, PreparedRun, job_in, prepare
 from autoreason.run.products import Solution, examined_fields
 from autoreason.run.verbs import SolveOptions, checked, verb
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.studies.lab_suite import MAX_COMPARED, solve_problems
+from autoreason.studies.lab_suite import solve_problems
 from autoreason.task import Task
 
 _MAX_LEFT_OUT = 20
@@ -361,16 +361,9 @@ def prepare_solve(
     model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> PreparedRun[Solution]:
     check_test_limits(options.get("test_time_limit"), options.get("test_memory_limit"))
-    limit = options.get("limit")
-    if limit is not None and limit <= 0:
-        raise InvalidInput(f"`limit` is {limit}; give more than 0")
     style = options.get("style")
     if style is not None and style not in _STYLES:
         raise InvalidInput(f"`style` is {style}; programs are judged {' or '.join(_STYLES)}")
-    repeats, width = options.get("repeats", 1), options.get("width", WIDTH)
-    for name, value, most in (("repeats", repeats, MAX_COMPARED), ("width", width, MAX_PARALLEL)):
-        if not 1 <= value <= most:
-            raise InvalidInput(f"`{name}` is {value}; give a number from 1 to {most}")
     names = _names(options)
     return prepare(
         Task(brief="Solve problems"),

@@ -24,13 +24,25 @@ from typing import (
     get_origin,
 )
 
+from msgspec import Meta
+
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.events import OnEvent
 from autoreason.exchange import Effort, Model, OnSignal
 from autoreason.fields import FieldDoc, check_call, read_docs, read_hints
 from autoreason.files import ServerUrl
-from autoreason.job_types import Advise, Certify, Instead, JobType, Lab, Research, RuleName, Solve
+from autoreason.job_types import (
+    MAX_PARALLEL,
+    Advise,
+    Certify,
+    Instead,
+    JobType,
+    Lab,
+    Research,
+    RuleName,
+    Solve,
+)
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Chosen, WhenTested
 from autoreason.models.pool import ModelPool
@@ -53,6 +65,7 @@ JournalPlace = Journal | str | Path | ServerUrl | None
 RecordedRun = str | Result
 """The name of a run, a part of it that no other has, or the result of the run."""
 _OnText = Callable[[str], None] | None
+_ANY_NUMBER = Meta(ge=1, le=1_000_000)
 _Evaluate = Callable[[Path, int, list[Any]], Any]
 Better = Literal["higher", "lower"]
 
@@ -118,7 +131,7 @@ class CertifyOptions(AskOptions, total=False):
 class KnowledgeTestOptions(AskOptions, total=False):
     """Keyword arguments of `measure_knowledge`."""
 
-    pairs: Annotated[int, "How many recorded pairs are put to the judges, drawn from all."]
+    pairs: Annotated[int, _ANY_NUMBER, "How many recorded pairs, of all, are put to the judges."]
     judge_models: Annotated[Sequence[str | Model], "Judges that are tested instead of the model."]
 
 
@@ -241,11 +254,11 @@ class SolveOptions(RoleOptions, total=False):
 
     strategy: Annotated[str | Sequence[str], "A name, several, or `all`."]
     calls: int
-    repeats: Annotated[int, "How often every problem is solved by every strategy."]
-    width: Annotated[int, "Problems worked on at once."]
+    repeats: Annotated[int, Meta(ge=1, le=100), "How often every strategy solves every problem."]
+    width: Annotated[int, Meta(ge=1, le=MAX_PARALLEL), "Problems worked on at once."]
     ids: Annotated[Sequence[str], "Only these problems of a file."]
     difficulty: Annotated[str, "Only problems of this difficulty."]
-    limit: Annotated[int, "Only so many problems, the first ones."]
+    limit: Annotated[int, _ANY_NUMBER, "Only so many problems, the first ones."]
     test_time_limit: Annotated[float, "Processor seconds of a test, instead of the problem's own."]
     test_memory_limit: Annotated[int, "Megabytes of a test, instead of the problem's own."]
     unsafe: Annotated[bool, "Run programs without a sandbox."]

@@ -44,8 +44,6 @@ def chance_of_margin(
     metric's ballot, chance is that of judges who rank at random while that ballot stays as it is. `invalid` are its
     seats without a valid ballot.
     """
-    if margin < 0:
-        raise ValueError(f"a margin is 0 or more, not {margin}")
     ends = _ends(judges, candidates, rule, invalid)
     if isinstance(ends, int):
         counts = _margins(ends, candidates, rule)
@@ -243,10 +241,6 @@ _SAMPLE = 20_000
 
 def _random_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
     """How many of all possible panels end in which scores."""
-    if judges < 1:
-        raise ValueError(f"a panel has one judge or more, not {judges}")
-    if candidates < 2:
-        raise ValueError(f"a vote needs two candidates or more, not {candidates}")
     if rule == "borda":
         # About the number of scores a panel can end in, times the ways to give out one judge's points.
         work = judges ** (candidates - 1) * 2**candidates
