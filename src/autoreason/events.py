@@ -76,8 +76,6 @@ class RunStarted(Event, frozen=True, kw_only=True):
     """Every prompt template the run uses, by name."""
     version: str
     forked_from: str | None = None
-    departures: tuple[str, ...] = ()
-    """Where the run goes another way than the published procedure it follows."""
 
 
 class Recovery(Struct, frozen=True, kw_only=True):

@@ -34,18 +34,13 @@ def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> ob
         there_are = f"there are {', '.join(built_in)}, or name" if built_in else "name"
         raise InvalidInput(f"no {kind} {name!r}; {there_are} your own as file.py:Name")
     place, _, attribute = name.rpartition(":")
-    if is_in_file(name):
-        path = Path(place).expanduser().resolve()
-        if not path.is_file():
-            raise InvalidInput(f"no file {place} to take {kind} {attribute} from; check the name")
-        found = _module(path, path.stat().st_mtime_ns)
-    else:
-        try:
-            found = importlib.import_module(place)
-        except (Exception, SystemExit) as error:
-            raise InvalidInput(
-                f"the {kind} {name} cannot be loaded: {describe(error)}; correct the name, or install {place}"
-            ) from error
+    path = Path(place).expanduser().resolve() if is_in_file(name) else None
+    try:
+        found = _module(path, path.stat().st_mtime_ns) if path else importlib.import_module(place)
+    except (Exception, SystemExit) as error:
+        raise InvalidInput(
+            f"the {kind} {name} cannot be loaded: {describe(error, str(path))}; correct it or its name"
+        ) from error
     if not hasattr(found, attribute):
         raise InvalidInput(f"{place} has no {attribute}; check the name behind the colon")
     value: object = getattr(found, attribute)
@@ -128,15 +123,13 @@ def _module(path: Path, changed: int) -> ModuleType:  # noqa: ARG001
     name = f"{_MODULE_PREFIX}{path.stem}_{hash(path):x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise InvalidInput(f"{path} is not a Python file; name one that ends in .py")
+        raise ImportError(f"{path.name} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     # Dataclasses and the like look their module up by its name.
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except BaseException:
         del sys.modules[name]
-        raise InvalidInput(
-            f"{path} cannot be loaded: {describe(error, str(path))}; correct it"
-        ) from error
+        raise
     return module

@@ -449,24 +449,7 @@ PAPER: dict[str, Any] = {
     "confirmation": 0,
     "tie_order": ("A", "B", "AB"),
 }
-"""Where the published procedure differs from our defaults. The safety rules apply to both."""
-
-DEPARTURES: dict[Protocol, tuple[str, ...]] = {
-    "robust": (),
-    "paper": (
-        "a panel below its quorum decides nothing; the paper counted an empty panel as a win for A",
-        "a ballot is a full ranking, asked for once more and then from another judge; the paper took partial ones",
-        "labels are drawn for each judge; the paper's were the positions",
-        "authors send their notes apart from the text, and leaks are sent back; the paper judged both together",
-        "a text that was cut off is never judged; the paper did not look",
-        "a failed call pauses the run; the paper went on without it",
-        "critic, authors and judges all see the task; some of the paper's did not",
-        "what code knows to break the contract is the critique; the paper knew no contract",
-        "texts that break more of the contract than another, and clones of another text, are not judged",
-        "the prompts are our own",
-    ),
-}
-"""Where a protocol differs from the publication, for the record."""
+"""Where the published procedure differs from our defaults; `paper/README.md` says what we do otherwise all the same."""
 
 
 def single_judge_changes(changes: Mapping[str, Any]) -> dict[str, Any]:

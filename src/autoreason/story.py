@@ -79,7 +79,6 @@ class Story:
     prompts: dict[str, str] = field(default_factory=dict)
     version: str = ""
     forked_from: str | None = None
-    departures: tuple[str, ...] = ()
     status: events.Status = "running"
     reason: str = ""
     limit: str | None = None
@@ -184,7 +183,7 @@ class Story:
             case events.RunStarted():
                 self.task, self.settings = event.task, event.settings
                 self.prompts, self.version = event.prompts, event.version
-                self.forked_from, self.departures = event.forked_from, event.departures
+                self.forked_from = event.forked_from
             case events.RunResumed():
                 self.settings, self.recovery = event.settings, event.recovery
                 self.status, self.reason, self.limit = "running", "", None

@@ -25,7 +25,6 @@ from autoreason.events import (
     GuidanceGiven,
     RunPaused,
     RunResumed,
-    RunStarted,
 )
 from autoreason.exchange import (
     CallEnded,
@@ -352,15 +351,6 @@ async def test_a_run_takes_any_limit_it_keeps_to_when_it_goes_on(
     result = await go_on(journal, left.run, Breaking(USUAL), changes=changed)
     assert result.status == ("budget" if after == 9 else "converged")
     assert after is None or result.calls <= max(after, left.calls)
-
-
-async def test_a_run_by_the_paper_records_where_it_departs_from_it(journal: Journal) -> None:
-    model = scripted({"critic": "It is dull."})
-    result = await start_run(journal, model, changes={"protocol": "paper"})
-    started = journal.events(result.run)[0].event
-    assert isinstance(started, RunStarted)
-    assert any("quorum" in departure for departure in started.departures)
-    assert any("cut off" in departure for departure in started.departures)
 
 
 __all__ = ["provider"]

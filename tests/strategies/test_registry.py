@@ -72,7 +72,7 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("{folder}/none.py:Mine", "no file"),
+        ("{folder}/none.py:Mine", "FileNotFoundError"),
         ("{folder}/mine.py:Theirs", "no Theirs"),
         ("{folder}/mine.py:nothing", "is not a strategy"),
         ("{folder}/notes.txt:Mine", "is not a Python file"),

@@ -121,7 +121,7 @@ def test_what_cannot_be_counted_is_refused(rule: str) -> None:
     with pytest.raises(ValueError, match="an empty panel has no winner"):
         count_votes(rule, [], A_B_AB)
     for ballot in (("A", "B"), ("A", "A", "B"), ("A", "B", "C"), ()):
-        with pytest.raises(ValueError, match="must rank .* once each, not"):
+        with pytest.raises(ValueError, match=r"must rank .* once each, not"):
             count_votes(rule, [("A", "B", "AB"), ballot], A_B_AB)
     with pytest.raises(ValueError, match="named once each"):
         count_votes(rule, [("A", "A")], ("A", "A"))

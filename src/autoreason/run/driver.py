@@ -55,7 +55,7 @@ from autoreason.run.record import (
 )
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.verbs import RunHooks
-from autoreason.settings import DEPARTURES, Settings
+from autoreason.settings import Settings
 from autoreason.story import Story, build_story
 from autoreason.strategies import job_class
 from autoreason.task import Task
@@ -92,7 +92,6 @@ async def start(
         prompts=prompts.sources,
         version=__version__,
         forked_from=forked_from,
-        departures=DEPARTURES[settings.protocol] if settings.job.is_tournament else (),
     )
     check_event(started)
     run = await journal.begin_run(task.title, __version__, started, name)

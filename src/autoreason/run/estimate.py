@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -98,12 +98,10 @@ class RunEstimate(Report):
 
     @property
     def conclusion(self) -> str:
-        parts = [
-            count(self.calls.likely, "call") if self.calls else "",
-            count(self.tokens.likely, "token") if self.tokens else "",
-            money(self.cost.likely) if self.cost and not self._is_free else "",
-        ]
-        takes = listed([part for part in parts if part] or ["an unknown number of calls"])
+        parts = [count(self.calls.likely, "call")] if self.calls else []
+        parts += [count(self.tokens.likely, "token")] if self.tokens else []
+        parts += [money(self.cost.likely)] if self.cost and not self._is_free else []
+        takes = listed(parts or ["an unknown number of calls"])
         more = f", and up to {extra} more for reasoning" if (extra := self._max_reasoning()) else ""
         free = ", free of charge" if self._is_free else ""
         cut = " up to its limit, which " + describe_paid(self.paid.likely)
@@ -111,8 +109,8 @@ class RunEstimate(Report):
 
     def sections(self) -> list[Section]:
         rows = [
-            ("calls", _describe_numbers(self.calls)),
-            ("tokens", _describe_numbers(self.tokens)),
+            ("calls", _describe(self.calls)),
+            ("tokens", _describe(self.tokens)),
             ("cost", self._describe_cost()),
         ]
         if extra := self._max_reasoning():
@@ -129,11 +127,8 @@ class RunEstimate(Report):
         return sections
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "conclusion": self.conclusion,
-            **self.spans(),
-            **plain_values({"request": self.request}),
-        }
+        request = plain_values({"request": self.request})
+        return {"conclusion": self.conclusion, **self.spans(), **request}
 
     def spans(self) -> dict[str, Any]:
         """Calls, tokens and cost, each from low to high, and how much of each is paid for."""
@@ -153,22 +148,15 @@ class RunEstimate(Report):
         return f"{tokens} and {money(cost)}" if cost else tokens
 
     def _describe_cost(self) -> str:
-        if self._is_free:
-            return "free"
-        if self.cost is not None:
-            return _describe(*map(money, self.cost))
-        if self.unpriced:
+        if self.cost is None and self.unpriced:
             return f"unknown: the price of {' and '.join(self.unpriced)} is not known"
-        return "unknown: the strategy does not say how many calls it makes"
+        return "free" if self._is_free else _describe(self.cost, money)
 
 
-def _describe_numbers(span: Span[int] | None) -> str:
+def _describe(span: Span[Any] | None, show: Callable[[Any], str] = "{:,}".format) -> str:
     if span is None:
         return "unknown: the strategy does not say"
-    return _describe(*(f"{number:,}" for number in span))
-
-
-def _describe(low: str, likely: str, high: str) -> str:
+    low, likely, high = map(show, span)
     return low if low == high else f"{low} to {high}, most likely about {likely}"
 
 
@@ -362,15 +350,16 @@ class DryRun(Report):
 
 
 def _shown_records(knowledge: Knowledge) -> Section:
-    shown = [
-        *((record, "all") for record in knowledge.facts),
-        *((record, "authors and critics") for record in knowledge.style),
-        *((record, "critics") for record in (*knowledge.feedback, *knowledge.critic.all)),
-        *((record, "judges") for record in knowledge.judges.all),
-    ]
+    shown = {
+        "all": knowledge.facts,
+        "authors and critics": knowledge.style,
+        "critics": (*knowledge.feedback, *knowledge.critic.all),
+        "judges": knowledge.judges.all,
+    }
     rows = [
-        (record.id, who, record.figure, shorten(record.text, _SHOWN_TEXT, placeholder=" …"))
-        for record, who in shown
+        (each.id, who, each.figure, shorten(each.text, _SHOWN_TEXT, placeholder=" …"))
+        for who, records in shown.items()
+        for each in records
     ]
     left_out = "; ".join(
         f"{count(number, 'record')} ({why})" for why, number in knowledge.left_out.items()
@@ -480,9 +469,7 @@ def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured |
         return "unknown until the end test opens the sealed items, which differ from each other"
     if noise.spread:
         return f"{figure(plan.least_gain(noise.spread), noise.spread)}, {shown}"
-    if noise.drawn:
-        return "unknown: items are drawn for each evaluation, and no noise was seen yet"
-    return "any, if no noise comes up: none was seen yet"
+    return "unknown: no noise was seen yet"
 
 
 def _models(models: Models) -> list[tuple[str, str]]:
@@ -534,6 +521,4 @@ def _in_words(value: Any) -> str:
         return ">".join(value)
     if isinstance(value, dict):
         return ", ".join(f"{name}={each}" for name, each in value.items())
-    if isinstance(value, Decimal):
-        return money(value)
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

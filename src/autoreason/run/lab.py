@@ -171,6 +171,7 @@ class NothingToAdd(Exception):
 
 
 class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True):
+    prompts: PromptSet = PromptSet({})
     evaluators: tuple[PreparedResearch, ...] = ()
     anyway: bool = False
     notes: tuple[str, ...] = ()
@@ -323,7 +324,6 @@ def lab(
     return PreparedLab(
         task=_suite_task(found),
         settings=settings,
-        prompts=PromptSet({}),
         models=choice.objects,
         hooks=hooks_in(options),
         evaluators=evaluators,
@@ -392,7 +392,6 @@ def prepare_suite(
     return PreparedLab(
         task=replace(_suite_task(suite), knowledge=base.task.knowledge),
         settings=settings,
-        prompts=PromptSet({}),
         models=base.models,
         hooks=base.hooks,
         anyway=True,
@@ -439,7 +438,6 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     return PreparedLab(
         task=_suite_task(add_repeats(suite, more)),
         settings=settings,
-        prompts=PromptSet({}),
         models=choice.objects,
         hooks={**hooks_in(options), "journal": place},
         forked_from=row.id,

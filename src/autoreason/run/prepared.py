@@ -32,7 +32,7 @@ from autoreason.report.report import Report
 from autoreason.run.driver import start
 from autoreason.run.estimate import RunEstimate, estimate_run, text_tokens, unseen_tokens
 from autoreason.run.record import first_requests, use_journal
-from autoreason.run.result import Result, StopSwitch, StudyResult, result_fields
+from autoreason.run.result import Result, StopSwitch, StudyResult
 from autoreason.run.verbs import RunHooks, check_arguments, compute, wait_for
 from autoreason.settings import (
     DEFAULT_MODEL,
@@ -58,7 +58,7 @@ def reported_result(result: Result, journal: Journal) -> Result:
     if story.writes == "files":
         from autoreason.run.products import ResearchResult
 
-        return ResearchResult(**result_fields(result))
+        return ResearchResult(**vars(result))
     if isinstance(story.job, Lab):
         from autoreason.studies.lab_suite import suite_of
 
@@ -70,8 +70,8 @@ def reported_result(result: Result, journal: Journal) -> Result:
     if of_problems:
         from autoreason.run.products import Solution
 
-        return Solution(**result_fields(result), final_report=report)
-    return StudyResult(**result_fields(result), final_report=report)
+        return Solution(**vars(result), final_report=report)
+    return StudyResult(**vars(result), final_report=report)
 
 
 def suite_report(row: RunRow, story: Story, journal: Journal) -> LabReport:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from decimal import Decimal
 from math import ceil, inf
 from time import monotonic
@@ -300,10 +300,6 @@ def _raise(limit: str, amount: float) -> str:
 def run_fields(result: Result) -> dict[str, Any]:
     names = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
     return {"summary": result.summary()} | {name: getattr(result, name) for name in names}
-
-
-def result_fields(result: Result) -> dict[str, Any]:
-    return {each.name: getattr(result, each.name) for each in fields(Result)}
 
 
 class StopSwitch:

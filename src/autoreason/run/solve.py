@@ -199,7 +199,15 @@ class SolutionsReport(Report):
         return "; ".join([*parts, describe_sandbox(self._level)])
 
     def sections(self) -> list[Section]:
-        rows = [(name, *_failure(one)) for name, one in self.failed]
+        rows = [
+            (
+                name,
+                f"{test.verdict.replace('_', ' ')} on test {test.number}",
+                describe_failure(test),
+            )
+            for name, one in self.failed
+            if (test := one.failed)
+        ]
         tables = [Table(words("problem", "verdict", "why"), rows)] if rows else []
         left_out = [*map(str, self.found.broken)]
         if self.unfair:
@@ -300,17 +308,6 @@ def program_fields(name: str, tried: Examined, problem: Problem | None = None) -
         if problem:
             row["which"], row["number"] = locate_test(problem, row["number"])
     return {"problem": name, **(examined_fields(tried) or {}), "tests": tests}
-
-
-def _failure(one: Examined) -> tuple[str, str]:
-    """The verdict, and why."""
-    test = one.failed
-    assert test is not None
-    verdict = f"{test.verdict.replace('_', ' ')} on test {test.number}"
-    why, lines = describe_failure(test), test.trace.strip().splitlines()
-    crashed = test.verdict == "runtime_error" and not why.startswith("syntax error")
-    last = f", {lines[-1]}" if lines and crashed and lines[-1] not in why else ""
-    return verdict, f"{why}{last}"
 
 
 Problems = str | Path | Mapping[str, Any]

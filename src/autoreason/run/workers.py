@@ -531,11 +531,6 @@ def _ray() -> Any:
 def connect(address: str) -> bool:
     """Connect this process to a cluster; false where it is connected already."""
     ray = _ray()
-    if address.startswith("ray://"):
-        raise InvalidInput(
-            f"{address} is for Ray's client, which is not supported; run this on a machine of the "
-            "cluster and give auto, or host:port"
-        )
     if ray.is_initialized():
         return False
     logging.getLogger("ray").setLevel(logging.ERROR)

@@ -312,23 +312,19 @@ def _scores(cast: Sequence[tuple[int, ...]], rule: str) -> Scores:
 def gather_evidence(story: Story) -> Evidence:
     decided = [p.decided for p in story.passes if p.decided]
     verdicts = [d.verdict for d in decided if d.verdict]
-    if story.playoff and story.playoff.verdict:
-        verdicts.append(story.playoff.verdict)
     others = [story.panels[stage] for stage in (DRAFTS, CONFIRMATION) if stage in story.panels]
     among_drafts = story.panels.get(DRAFTS)
-    if among_drafts and among_drafts.verdict:
-        verdicts.append(among_drafts.verdict)
+    verdicts += [each.verdict for each in (story.playoff, among_drafts) if each and each.verdict]
     agreements = [v.agreement for v in verdicts if v.agreement is not None]
     ballots = [b for p in story.passes for b in p.ballots] + story.playoff_ballots
     ballots += [ballot for panel in others for ballot in panel.ballots]
     preference = None
     if confirmed := story.confirmation:
-        share = exact_share(confirmed.prefer, confirmed.judges)
+        judges, prefer = confirmed
+        share = exact_share(prefer, judges)
         assert share.low is not None
         assert share.high is not None
-        preference = Preference(
-            judges=confirmed.judges, prefer=confirmed.prefer, low=share.low, high=share.high
-        )
+        preference = Preference(judges=judges, prefer=prefer, low=share.low, high=share.high)
     # By position, over panels of three: equal shares mean that position did not decide.
     places = [0, 0, 0]
     for ballot in ballots:

@@ -230,8 +230,8 @@ def _code_votes(seat: str, story: Story) -> str:
     verdicts += [playoff, *(each.verdict for each in story.panels.values())]
     cast = [each.code[seat] for each in verdicts if each and seat in each.code]
     voted = sum(each.ranking is not None for each in cast)
-    reasons = [_why_no_vote(each) for each in cast if not each.ranking]
-    abstained = "".join(f", on {reasons.count(why)} not: {why}" for why in dict.fromkeys(reasons))
+    reasons = Counter(_why_no_vote(each) for each in cast if not each.ranking)
+    abstained = "".join(f", on {number} not: {why}" for why, number in reasons.items())
     return (
         f"voted on {voted} of {count(len(cast), 'panel')}{abstained}; its votes choose "
         "and are not evidence, and chance is that of judges ranking at random next to it"
