@@ -157,8 +157,7 @@ def check_unfinished(run: str, story: Story) -> None:
     if story.status in FINISHED:
         fix = f"`autoreason show {run}` shows its result"
         if story.incumbents or cut_of(story.others):
-            result = "text" if story.incumbents else "result"
-            fix = f"`autoreason fork {run}` goes on from its {result}"
+            fix = f"`autoreason fork {run}` goes on from its result"
         raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
-from math import comb
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -16,20 +15,10 @@ from msgspec.structs import asdict, replace
 
 from autoreason.contract import count_words
 from autoreason.exchange import Request, Role, reasoning_tokens_for
-from autoreason.job_types import (
-    Advise,
-    JobType,
-    Judge,
-    JudgePairs,
-    Refine,
-    Rejudge,
-    Research,
-    Solve,
-)
+from autoreason.job_types import Advise, JobType, Refine, Research
 from autoreason.jobs.job import Plans, plan_calls
 from autoreason.knowledge_records import Knowledge
 from autoreason.models.providers import rates
-from autoreason.plugins import short
 from autoreason.prompts import PromptSet, built_in
 from autoreason.report.numbers import count, duration, listed, money, percent
 from autoreason.report.report import Report, Section, plain_values
@@ -391,42 +380,26 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 
 def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
-    """What is done, in the words of its job; nothing for a strategy of the user's own."""
-    from autoreason.artifacts.research_task import research_of
-    from autoreason.programs.assignment import assignments_of
+    """What is done and is not on the command line, where the job has more of that than its settings."""
+    if isinstance(settings.job, Advise):
+        from autoreason.studies import advice_job
 
-    judges = count(settings.judges, "judge")
-    match settings.job:
-        case Refine(strategy="autoreason"):
-            work = task.work
-            return [
-                ("metric", f"{work.evaluate}, a {work.role}" if isinstance(work, Metric) else ""),
-                ("predictor", predictor_seat(task, settings)),
-                ("judges", _panels(settings)),
-                ("ends", _ends(settings)),
-            ]
-        case JudgePairs():
-            pairs = count(comb(len(task.entries), 2), "pair")
-            return [("panel", f"{judges} over {pairs} of texts, each pair in both orders")]
-        case Judge():
-            return [("panel", f"{judges}, each ranks {count(len(task.entries), 'text')}")]
-        case Rejudge(of=of):
-            panels = len({entry.stage for entry in task.entries})
-            return [("panel", f"{judges} over {count(panels, 'recorded panel')} of run {of}")]
-        case Advise():
-            from autoreason.studies.advice_job import describe_limit, ends_by_rule
-
-            by_rule = ends_by_rule(task, settings)
-            return [("advises", "without a call" if by_rule else describe_limit(settings))]
-        case Solve(strategy=strategy, calls=calls):
-            (problem,) = assignments_of(task)
-            by = f"by {short(strategy)}, with at most {calls} calls"
-            return [("solves", f"{problem.id} {by}")]
-        case Research() if research := research_of(task):
-            measure = research.evaluate or "a function of the caller"
-            files = ", ".join(research.artifact)
-            return [("improves", f"{files}: {research.better} {research.metric} by {measure}")]
-    return []
+        by_rule = advice_job.ends_by_rule(task, settings)
+        return [("advises", "without a call" if by_rule else advice_job.describe_limit(settings))]
+    if not settings.job.is_tournament:
+        return []
+    work, most = task.work, pass_size(settings).limit
+    grows = f", up to {most} while the vote is close" if most > settings.judges else ""
+    each = ONE_VOTE if settings.judges == 1 else f"{settings.judges} in each pass{grows}"
+    survived = "survives" if settings.k == 1 else f"survives {settings.k} passes in a row"
+    passes = count(settings.passes, "pass", "passes")
+    last = f"{settings.playoff} in the playoff, {settings.confirmation} to confirm"
+    return [
+        ("metric", f"{work.evaluate}, a {work.role}" if isinstance(work, Metric) else ""),
+        ("predictor", predictor_seat(task, settings)),
+        ("judges", f"{each}; {last}"),
+        ("ends", f"when A {survived}, after {passes} at most"),
+    ]
 
 
 def _evaluations(
@@ -482,18 +455,6 @@ def _models(models: Models) -> list[tuple[str, str]]:
         ("synthesis", models.synthesizer),
         ("judges", ", ".join(models.judges)),
     ]
-
-
-def _panels(settings: Settings) -> str:
-    most = pass_size(settings).limit
-    grows = f", up to {most} while the vote is close" if most > settings.judges else ""
-    each = ONE_VOTE if settings.judges == 1 else f"{settings.judges} in each pass{grows}"
-    return f"{each}; {settings.playoff} in the playoff, {settings.confirmation} to confirm"
-
-
-def _ends(settings: Settings) -> str:
-    survived = "survives" if settings.k == 1 else f"survives {settings.k} passes in a row"
-    return f"when A {survived}, after {count(settings.passes, 'pass', 'passes')} at most"
 
 
 def changed_settings(settings: Settings) -> list[str]:

@@ -407,14 +407,10 @@ def turn(number: int, revisers: int) -> int:
     return (number - 1) % revisers
 
 
-def written_slots(settings: Settings, number: int = 1) -> list[Slot]:
-    revisions = [*revisers_by_slot(settings, number)]
-    return [*revisions, "AB"] if writes_synthesis(settings) else revisions
-
-
 def ballot_size(settings: Settings) -> int:
     """How many candidates a pass has, A included."""
-    return 1 + len(written_slots(settings)) - (not judges_revisions(settings))
+    revisions = len(revisers_by_slot(settings)) if judges_revisions(settings) else 0
+    return 1 + revisions + writes_synthesis(settings)
 
 
 def judges_revisions(settings: Settings) -> bool:
