@@ -90,9 +90,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if value is not None and value < 1:
                 raise InvalidInput(f"{name} is {value}; give a number of words of at least 1")
         if least and most and least > most:
-            raise InvalidInput(
-                f"min_words ({least}) is over max_words ({most}); change one of them"
-            )
+            raise InvalidInput(f"min_words ({least}) is over max_words ({most}); change one")
         for name in ("sections", "must_include", "must_not_include"):
             if any(not item.strip() for item in getattr(self, name)):
                 raise InvalidInput(f"{name} has an empty entry; remove it or fill it in")
@@ -261,10 +259,7 @@ def _found(item: str, text: str) -> bool:
     try:
         return regex.search(item[1:-1], text, timeout=_SEARCH_SECONDS) is not None
     except (regex.error, TimeoutError) as error:
-        raise InvalidInput(
-            f"{item} cannot be searched for ({error}); write it without repeats of repeats, "
-            "or as several simpler entries"
-        ) from None
+        raise InvalidInput(f"{item} cannot be searched for ({error}); simplify it") from None
 
 
 def _place(item: str, text: str) -> str:

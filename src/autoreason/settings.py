@@ -338,9 +338,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         if self.confirmation == 1:
             raise InvalidInput("`confirmation` is 1; one judge is not a panel, give 0, 2 or more")
         if self.subtractive_synthesis and self.candidates == "B":
-            raise InvalidInput(
-                "`subtractive_synthesis` is set and `candidates` is B, without a synthesis; leave one of them out"
-            )
+            raise InvalidInput("`subtractive_synthesis` needs AB among `candidates`; drop one")
         self._check_single_judge()
         if self.style == "anchored" and not self.models.author:
             raise InvalidInput("`style` is anchored, but there is no first draft; give another")
@@ -349,9 +347,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             if most < least:
                 raise InvalidInput(f"`max_{name}` ({most}) is under `{name}` ({least}); change one")
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
-            raise InvalidInput(
-                f"`tie_order` is {'>'.join(self.tie_order)}; give A>AB>B or A>B>AB (A, the incumbent, wins ties)"
-            )
+            raise InvalidInput("`tie_order` is not A>AB>B or A>B>AB; give one of them")
         self._pair_servers()
         for name in Budget.__struct_fields__:
             value = getattr(self.budget, name)
@@ -417,16 +413,10 @@ def servers(
     if not isinstance(base_url, str):
         for name in base_url:
             if name not in used:
-                raise InvalidInput(
-                    f"`base_url` is given for {name}, which no model here uses; "
-                    f"in use: {', '.join(used)}"
-                )
+                raise InvalidInput(f"`base_url` of {name}, which no model here uses; leave it out")
         return base_url
     if len(used) > 1:
-        raise InvalidInput(
-            f"`base_url` does not say whose server it is, and {' and '.join(used)} are in use; "
-            f"say whose it is: `base_url` {used[0]}=URL"
-        )
+        raise InvalidInput(f"`base_url`: say whose server it is, such as {used[0]}=URL")
     return {used[0]: base_url}
 
 

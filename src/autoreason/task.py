@@ -188,10 +188,7 @@ def read_source(source: str, what: str = "brief") -> tuple[str, str]:
     if short and not re.search(r"\s", source):
         for ending in _TEXT_ENDINGS:
             if _exists(Path(source + ending)):
-                raise InvalidInput(
-                    f"there is no file {source}, but there is {source}{ending}; name that one, "
-                    "or say in more than a word what you want"
-                )
+                raise InvalidInput(f"there is no file {source}; name {source}{ending}, or say more")
     return f"the {what}", source.replace("\r\n", "\n")
 
 

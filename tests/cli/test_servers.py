@@ -56,7 +56,7 @@ def test_one_base_url_is_not_for_several_providers(
     done = shell(*command, "--base-url", open_server.url, **KEYS)
     assert done.returncode == 2
     (said,) = done.stderr.splitlines()
-    assert "does not say whose server it is" in said
+    assert "say whose server it is" in said
     assert said.endswith(("whose it is: --base-url test=URL", "whose it is: --base-url openai=URL"))
     assert open_server.visits == 0
     assert not shell.journal.exists()
@@ -114,7 +114,7 @@ def test_no_name_of_a_server_leads_to_another_providers_key(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("opnai=http://127.0.0.1:9/v1",), "is given for opnai, which no model here uses"),
+        (("opnai=http://127.0.0.1:9/v1",), "of opnai, which no model here uses"),
         (("http://127.0.0.1:9", "test=http://127.0.0.1:9"), "write provider=URL, once"),
         (("test=http://127.0.0.1:9", "test=http://127.0.0.1:8"), "write provider=URL, once"),
         (("",), "--base-url is empty"),

@@ -91,7 +91,7 @@ def test_models_that_cost_nothing_do_not_go_on_for_ever() -> None:
 def test_what_is_not_counted_cannot_be_matched(unit: Unit, uncounted: Reply) -> None:
     allowance = Allowance(unit, Decimal(5))
     allowance.take(uncounted)
-    with pytest.raises(InvalidInput, match=f"cannot be matched by {unit}"):
+    with pytest.raises(InvalidInput, match=f"does not report {unit}"):
         allowance.fits_another()
 
 

@@ -160,7 +160,7 @@ def test_a_lead_that_none_can_have_is_refused(
 ) -> None:
     models = Models.everywhere("scripted/x")
     Tournament.check(make_settings(models, 1, required_lead=most, **changes))
-    with pytest.raises(InvalidInput, match=f"none can lead by more than {most}; give {most} or"):
+    with pytest.raises(InvalidInput, match=f"no text can lead by `required_lead`; give {most} or"):
         Tournament.check(make_settings(models, 1, required_lead=lead, **changes))
 
 

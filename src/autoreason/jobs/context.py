@@ -41,9 +41,7 @@ from autoreason.task import Task
 def amount_spent(spent: Spent, unit: Unit) -> Decimal:
     """What was spent in the unit that is matched; refused where it is not known."""
     if (unit == "cost" and spent.cost is None) or (unit == "tokens" and spent.unmetered):
-        raise InvalidInput(
-            f"budgets cannot be matched by {unit}, which a provider does not report; match calls"
-        )
+        raise InvalidInput(f"a provider does not report {unit}; match budgets by calls")
     return Decimal(getattr(spent, unit) or 0)
 
 

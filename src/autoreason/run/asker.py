@@ -144,9 +144,7 @@ class Asker:
 
     def _refuse_second(self, key: str) -> None:
         if key in self._sent:
-            raise InvalidInput(
-                f"{key} was asked before in this run; every request needs a key of its own"
-            )
+            raise InvalidInput(f"{key} was asked before; every request needs its own key")
         self._sent.add(key)
 
     def _budget_shortage(self, query: BudgetQuery) -> str:

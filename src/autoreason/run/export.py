@@ -62,9 +62,7 @@ def export(
                 files |= {f"{place}/{path}": text for path, text in cell.items()}
     with usable(folder):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
-            raise InvalidInput(
-                f"{folder} is not empty; name a new folder, or set `force` to write into it"
-            )
+            raise InvalidInput(f"{folder} is not empty; name a new folder, or set `force`")
     write_folder(folder, files)
     return [folder / name for name in files]
 
@@ -88,9 +86,7 @@ def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -
     prefix = _prefix_in_repository(folder)
     if prefix is not None and not any((folder / path).exists() for path in result.start):
         # The paths would be those of another folder.
-        raise InvalidInput(
-            f"{folder.resolve()} has no file of the artifact; name the task's FOLDER"
-        )
+        raise InvalidInput(f"no file of the artifact is in {folder.resolve()}; name its FOLDER")
     return make_patch(result.start, result.files, prefix or "")
 
 

@@ -86,9 +86,7 @@ def measure_knowledge(
     records = [each for each in known if at_home or not each.private]
     testable = find_testable(records).pairs
     if not testable:
-        raise InvalidInput(
-            f"{folder} has no pairs that can be tested; `autoreason knowledge check {folder}` says why"
-        )
+        raise InvalidInput(f"no pair of {folder} can be tested; see `autoreason knowledge check`")
     seed = prepared.settings.seed
     drawn = draw(seed, "pairs").sample(testable, min(options.get("pairs") or PAIRS, len(testable)))
     answers = retrieval_answers(records, drawn)
@@ -141,9 +139,7 @@ def plan_ab(
     """
     name, story = find_story(run, journal)
     if story.end is None:
-        raise InvalidInput(
-            f"run {name} has not delivered its text; end it first (`autoreason resume {name}`)"
-        )
+        raise InvalidInput(f"run {name} has no result yet; end it with `autoreason resume {name}`")
     seed = story.settings.seed if story.settings else 0
     return plan_of(story, name, arms, base=base, lift=lift, seed=seed)
 

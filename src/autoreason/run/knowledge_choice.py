@@ -76,10 +76,7 @@ def _seat(
 
     is_tournament = strategy == "autoreason"
     if when == "yes" and not is_tournament:
-        raise InvalidInput(
-            f"a predictor has a seat on the panels of a tournament, which {strategy} is not; leave out "
-            "`predictor_seat`"
-        )
+        raise InvalidInput(f"{strategy} has no panels for a predictor; leave out `predictor_seat`")
     tested = choose_fitted(folder, when) if is_tournament and when != "no" else None
     if tested is None and when != "yes":
         return None, b""
@@ -91,9 +88,7 @@ def _seat(
     if len(rows) <= MIN_KNOWN:
         if when == "tested":
             return None, b""
-        raise InvalidInput(
-            f"{folder} has {len(rows)} outcomes that a predictor may be fitted on; it takes more than {MIN_KNOWN}"
-        )
+        raise InvalidInput(f"a predictor takes over {MIN_KNOWN} outcomes; {folder} has {len(rows)}")
     name: FittedName = convert(tested.judge, FittedName) if tested else "words"
     fitted = fit_for_run(name, *zip(*rows, strict=True))
     body = encode_ridge(fitted)

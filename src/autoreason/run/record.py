@@ -73,9 +73,7 @@ def use_journal(place: JournalPlace, *, create: bool = False) -> Iterator[Journa
         # Another than the usual one may be a typing error.
         folder = located.parent if isinstance(located, Path) else data_folder()
         if folder != data_folder() and not folder.is_dir():
-            raise InvalidInput(
-                f"no folder {folder} for the journal; make it first or correct its name"
-            )
+            raise InvalidInput(f"no folder {folder} for the journal; make it first")
     with Journal.open(located, create=create) as journal:
         yield journal
 

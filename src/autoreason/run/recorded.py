@@ -108,9 +108,7 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         changes = {name: new for name, new in asdict(settings).items() if new != old[name]}
         check_function(run, task, evaluate)
         if isinstance(before.job, Lab) and changes.keys() - {"budget", "base_url", "allow_http"}:
-            raise InvalidInput(
-                "a suite goes on as it was begun, but for its budget; leave other models and settings out"
-            )
+            raise InvalidInput("of a suite only the budget can change; leave the rest out")
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
         switch = options.get("stop_switch") or StopSwitch()
         service: Service | None

@@ -104,10 +104,7 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
     if isinstance(brief, str):
         brief = brief.replace("\r\n", "\n").strip()
         if is_text_file(brief) or has_front_matter(brief):
-            raise InvalidInput(
-                "the brief is a file, or begins with front matter, which only `read_task` reads; "
-                "give what that returns"
-            )
+            raise InvalidInput("only `read_task` reads files and front matter; give its result")
     contract = options.get("contract")
     if not isinstance(contract, Contract):
         contract = make_contract(dict(contract or {}), "contract")

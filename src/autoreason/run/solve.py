@@ -138,10 +138,7 @@ def read_problem(
 ) -> Problem:
     problems = read_problems(source).problems
     if name is None and len(problems) > 1:
-        raise InvalidInput(
-            f"{source} has {len(problems):,} problems; name one with `name`, "
-            f"such as {problems[0].id}"
-        )
+        raise InvalidInput(f"name one problem of {source} with `name`, such as {problems[0].id}")
     problem = problems[0] if name is None else find_problem(problems, name)
     check_test_limits(seconds, megabytes)
     return replace(

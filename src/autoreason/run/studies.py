@@ -289,9 +289,7 @@ def advise_from(runs: Sequence[RecordedRun], *, journal: JournalPlace = None) ->
             for role, each in spent_by_role(book, name).items():
                 spent[role] = spent[role].joined(each)
     if not pilots:
-        raise InvalidInput(
-            "no run named here says anything; name runs that ended with a confirmation"
-        )
+        raise InvalidInput("no run here says anything; name runs with a confirmation")
     notes.append("chosen runs show what they were chosen for: name all there are of this kind")
     if len(authors) > 1:
         notes.append(f"these are runs of several authors: {', '.join(authors)}")

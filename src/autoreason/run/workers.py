@@ -409,10 +409,7 @@ _STORE_BYTES = 100 * 2**20
 
 def require_server(place: Place) -> None:
     if not isinstance(place, ServerUrl):
-        raise InvalidInput(
-            "workers on a Ray cluster cannot share a file of SQLite; "
-            "give a journal on a server, `journal` postgresql://…"
-        )
+        raise InvalidInput("Ray needs a journal on a server; give `journal` postgresql://…")
 
 
 def saved_files(suite: Suite) -> dict[str, bytes]:

@@ -171,10 +171,7 @@ class Tournament(Strategy):
         judges, candidates = pass_size(settings).limit, ballot_size(settings)
         most = max_lead(settings.voting, candidates, judges)
         if settings.required_lead > most:
-            raise InvalidInput(
-                f"`required_lead` is {settings.required_lead}, and with {judges} judges at most over "
-                f"{candidates} texts none can lead by more than {most}; give {most} or less"
-            )
+            raise InvalidInput(f"no text can lead by `required_lead`; give {most} or less")
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:

@@ -110,7 +110,7 @@ def test_a_panel_that_cannot_vote_prints_no_text_and_can_go_on(
     done = quick_shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--passes", "5")
     assert done.returncode == 5
     assert done.stdout == ""
-    assert "2 passes in a row were inconclusive" in " ".join(done.stderr.split())
+    assert "2 passes in a row decided nothing" in " ".join(done.stderr.split())
     assert "autoreason resume" in done.stderr
     (row,) = json.loads(quick_shell("runs", "--json").stdout)
     assert (row["status"], row["trajectory"]) == ("panel_failed", ["?", "?"])
