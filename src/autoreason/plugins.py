@@ -38,9 +38,8 @@ def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> ob
     try:
         found = _module(path, path.stat().st_mtime_ns) if path else importlib.import_module(place)
     except (Exception, SystemExit) as error:
-        raise InvalidInput(
-            f"the {kind} {name} cannot be loaded: {describe(error, str(path))}; correct it or its name"
-        ) from error
+        why = describe(error, str(path) if path else None)
+        raise InvalidInput(f"the {kind} {name} cannot be loaded: {why}; correct it") from error
     if not hasattr(found, attribute):
         raise InvalidInput(f"{place} has no {attribute}; check the name behind the colon")
     value: object = getattr(found, attribute)
@@ -103,7 +102,7 @@ def describe(error: BaseException, file: str | None = None) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"SyntaxError ({error.msg}) at {Path(error.filename).name}:{error.lineno}"
     places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-    inside = [place for place in places if place[0] == file] or places
+    inside = [place for place in places if file in (None, place[0])]
     at = f" at {Path(inside[-1][0]).name}:{inside[-1][1]}" if inside else ""
     return f"{type(error).__name__} ({first_line(error)}){at}"
 

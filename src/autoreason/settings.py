@@ -84,9 +84,7 @@ class Models(Struct, frozen=True, kw_only=True):
             addresses = tuple(map(_absolute_address, getattr(self, role)))
             msgspec.structs.force_setattr(self, role, addresses)
         if len(self.revisers) > MAX_REVISERS:
-            raise InvalidInput(
-                f"`reviser_models` are {len(self.revisers)}; give {MAX_REVISERS} at most"
-            )
+            raise InvalidInput(f"`reviser_models` are too many; give {MAX_REVISERS} at most")
 
     @classmethod
     def everywhere(cls, address: str) -> Self:
@@ -374,10 +372,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         given = self.base_url
         for url in given.values() if isinstance(given, dict) else filter(None, [given]):
             if "@" in url.partition("://")[2].partition("/")[0] or "?" in url or "#" in url:
-                raise InvalidInput(
-                    "the base URL contains a user name, a key or a query, which would be recorded; "
-                    "put the key into the provider's variable or the key file"
-                )
+                raise InvalidInput("`base_url` has a key or a query; put keys into the key file")
         used = providers_of(self.models.all())
         if given and isinstance(given, str) and len(used) == 1:
             msgspec.structs.force_setattr(self, "base_url", {used[0]: given})
@@ -416,7 +411,7 @@ def servers(
                 raise InvalidInput(f"`base_url` of {name}, which no model here uses; leave it out")
         return base_url
     if len(used) > 1:
-        raise InvalidInput(f"`base_url`: say whose server it is, such as {used[0]}=URL")
+        raise InvalidInput(f"say whose server it is: `base_url` {used[0]}=URL")
     return {used[0]: base_url}
 
 

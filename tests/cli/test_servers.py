@@ -57,7 +57,7 @@ def test_one_base_url_is_not_for_several_providers(
     assert done.returncode == 2
     (said,) = done.stderr.splitlines()
     assert "say whose server it is" in said
-    assert said.endswith(("whose it is: --base-url test=URL", "whose it is: --base-url openai=URL"))
+    assert said.endswith(("--base-url test=URL", "--base-url openai=URL"))
     assert open_server.visits == 0
     assert not shell.journal.exists()
 
@@ -119,8 +119,11 @@ def test_no_name_of_a_server_leads_to_another_providers_key(
         (("test=http://127.0.0.1:9", "test=http://127.0.0.1:8"), "write provider=URL, once"),
         (("",), "--base-url is empty"),
         (("test=",), "write provider=URL, once"),
-        (("http://127.0.0.1:9/v1?api_key=secret",), "a key or a query, which would be recorded"),
-        (("127.0.0.1:9/v1?api_key=secret",), "a key or a query, which would be recorded"),
+        (
+            ("http://127.0.0.1:9/v1?api_key=secret",),
+            "has a key or a query; put keys into the key file",
+        ),
+        (("127.0.0.1:9/v1?api_key=secret",), "has a key or a query; put keys into the key file"),
     ],
 )
 def test_a_base_url_that_leaves_doubt_is_refused(

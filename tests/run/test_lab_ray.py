@@ -296,9 +296,9 @@ async def test_what_cannot_run_on_a_cluster_is_refused_in_one_sentence(
         await run_suite(tmp_path, journal, **options)
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with Journal.open(postgres_url, create=True) as server:
-        with pytest.raises(InvalidInput, match=r"no Ray cluster can be reached at 127\.0\.0\.1:1"):
+        with pytest.raises(InvalidInput, match=r"no Ray cluster is at 127\.0\.0\.1:1"):
             await run_suite(tmp_path, server, **options)
-        with pytest.raises(InvalidInput, match="no Ray cluster can be reached at ray://head"):
+        with pytest.raises(InvalidInput, match="no Ray cluster is at ray://head"):
             await run_suite(tmp_path, server, **{**options, "ray": "ray://head:10001"})
         with pytest.raises(InvalidInput, match="leave `ray` out"):
             await run_suite(tmp_path, server, ray="local")

@@ -135,7 +135,7 @@ def test_untested_it_sits_where_it_is_wanted_and_says_so(folder: Path) -> None:
     ("options", "sentence"),
     [
         ({"predictor_seat": "maybe"}, "predictor_seat"),
-        ({"predictor_seat": "yes", "strategy": "best_of_n"}, "best_of_n is not"),
+        ({"predictor_seat": "yes", "strategy": "best_of_n"}, "best_of_n has no panels"),
         ({"predictor_seat": "yes", "knowledge": ""}, "`predictor_seat` goes with `knowledge`"),
     ],
 )

@@ -528,7 +528,7 @@ async def test_a_run_says_how_often_a_candidate_was_left_out() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"candidates": "B", "subtractive_synthesis": True}, "`candidates` is B, without a"),
+        ({"candidates": "B", "subtractive_synthesis": True}, "`subtractive_synthesis` needs AB"),
         ({"candidates": "A"}, "`candidates`"),
         ({"drafts": 11}, "drafts"),
         ({"drafts": 3, "max_drafts": 2}, "max_drafts"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations, product
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoreason.tournament import evidence
 from autoreason.tournament.evidence import (
     SurvivalChances,
     chance_of_margin,
@@ -199,13 +197,6 @@ def test_the_chance_of_a_streak_is_that_of_counting_every_course_of_events(
                 for end, each in zip(course, chances, strict=True)
             )
     assert chance_of_streak(k, chances) == pytest.approx(total, abs=1e-9)
-
-
-def test_the_margins_of_the_usual_playoff_are_those_of_counting_them() -> None:
-    counted: Counter[int] = Counter()
-    for scores, times in evidence._all_panels(5, 5).items():
-        counted[scores[-1] - scores[-2]] += times
-    assert tuple(counted[margin] for margin in range(max(counted) + 1)) == evidence._USUAL_MARGINS
 
 
 def test_what_no_sampled_panel_shows_is_unlikely_and_not_impossible() -> None:

@@ -194,7 +194,11 @@ def report_of(run: str | None, *, journal: Journal) -> FoundReport:
 
 def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite, Story]:
     """The suite of this name, else the newest; of its story the outline."""
-    suites = (each for each in journal.iter_runs(page=1) if _is_suite(each, journal))
+    suites = (
+        each
+        for each in journal.iter_runs(page=1)
+        if (settings := journal.settings(each.id)) and isinstance(settings.job, Lab)
+    )
     row = next(suites, None) if run is None else find_suite(journal, run)
     if row is None:
         raise UnknownRun("there is no suite in the journal; start one with `autoreason lab run`")
@@ -203,11 +207,6 @@ def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite, St
     if suite is None:
         raise InvalidInput(f"run {row.id} is not a suite; `autoreason show {row.id}` shows it")
     return row, suite, story
-
-
-def _is_suite(row: RunRow, journal: Journal) -> bool:
-    settings = journal.settings(row.id)
-    return settings is not None and isinstance(settings.job, Lab)
 
 
 LEFT_OUT = ("panel_failed", "metric_failed")

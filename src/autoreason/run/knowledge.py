@@ -235,10 +235,7 @@ def add_outcome(
     if (n is not None and n < 1) or (se is not None and se < 0):
         raise InvalidInput("`n` must be at least 1 and `se` at least 0")
     if n is not None and se is None and value > 1:
-        raise InvalidInput(
-            f"`value` is {value:g} of {n:,}, and a share lies between 0 and 1; give {value / 100:g} for per cent, or "
-            "`se` for a number that is not a share"
-        )
+        raise InvalidInput(f"`value` {value:g} is over 1; give a share, or `se` for another number")
     try:
         when = read_date(options.get("when") or datetime.now(UTC).date().isoformat())
     except ValueError as error:

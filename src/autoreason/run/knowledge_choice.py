@@ -138,9 +138,8 @@ def check_destinations(task: Task, settings: Settings, pool: ModelPool) -> None:
     private = pairs or any(each.private for each in shown)
     if private and (away := destinations(settings, pool=pool)):
         raise InvalidInput(
-            "this run shows its models private records, which only models on this machine may be shown, and "
-            f"they would go to {_names(away)}; choose such models, or start a new run or a fork with these, "
-            "which leaves the records out"
+            f"this run shows private records, which would go to {_names(away)}; choose models on this machine, "
+            "or start a new run or a fork, which leaves the records out"
         )
 
 

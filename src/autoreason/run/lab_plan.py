@@ -247,14 +247,11 @@ def _matched(
 
 
 def _scaled(estimate: RunEstimate, share: float) -> RunEstimate:
-    spans = {
-        name: span
-        and type(span)(
-            *(type(part)(float(part) * f) for part, f in zip(span, (0, share, share), strict=True))
-        )
-        for name in _UNITS
-        for span in [getattr(estimate, name)]
-    }
+    def scaled(span: Span[Any] | None) -> Span[Any] | None:
+        kept = (0, share, share)
+        return span and Span(*(type(n)(float(n) * f) for n, f in zip(span, kept, strict=True)))
+
+    spans: dict[str, Any] = {name: scaled(getattr(estimate, name)) for name in _UNITS}
     return dataclasses.replace(estimate, **spans)
 
 

@@ -551,9 +551,7 @@ def connect(address: str) -> bool:
             **(own if address == "local" else {}),
         )
     except (OSError, ValueError, RuntimeError) as error:
-        raise InvalidInput(
-            f"no Ray cluster can be reached at {address} ({error}); start one, or give local"
-        ) from error
+        raise InvalidInput(f"no Ray cluster is at {address} ({error}); try local") from error
     return True
 
 

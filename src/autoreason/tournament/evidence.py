@@ -215,20 +215,9 @@ def chance_of_streak(k: int, chances: Sequence[SurvivalChances]) -> float:
     return max(0.0, 1 - sum(so_far))
 
 
-_USUAL_PLAYOFF = (5, 5, "borda")
-_USUAL_MARGINS = (
-    *(3759880080, 6528393600, 4989548400, 3637665600, 2494664400, 1586824320),
-    *(946120800, 514605600, 257864400, 113553600, 41252400, 11203200),
-    *(1623600,),
-)
-"""Counted beforehand, because counting takes a tenth of a second at the end of most runs."""
-
-
 @cache
 def _margins(judges: int, candidates: int, rule: str) -> tuple[int, ...]:
     """How many of all possible panels end with which margin, from 0 on."""
-    if (judges, candidates, rule) == _USUAL_PLAYOFF:
-        return _USUAL_MARGINS
     margins: defaultdict[int, int] = defaultdict(int)
     for scores, times in _random_panels(judges, candidates, rule).items():
         margins[scores[-1] - scores[-2]] += times
