@@ -18,7 +18,6 @@ from autoreason.fields import is_of
 
 Kind = Literal["strategy", "model", "contract check"]
 """What can be extended."""
-_MODULE_PREFIX = "autoreason_plugin_"
 
 
 def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> object:
@@ -119,7 +118,7 @@ def first_line(error: BaseException) -> str:
 @cache
 def _module(path: Path, changed: int) -> ModuleType:  # noqa: ARG001
     # Files of the same name in two folders are two modules.
-    name = f"{_MODULE_PREFIX}{path.stem}_{hash(path):x}"
+    name = f"autoreason_plugin_{path.stem}_{hash(path):x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path.name} is not a Python file")

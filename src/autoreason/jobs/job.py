@@ -147,7 +147,6 @@ def own_options(settings: Settings, kind: type[Options]) -> Options:
     return make_struct(kind, job.strategy_options, f"{job.strategy}: ", strict=False)
 
 
-_BUILT_IN_PREFIX = "autoreason."
 Kind = TypeVar("Kind", bound=Job)
 
 
@@ -199,7 +198,7 @@ def user_code_errors(kind: type[Job], name: str) -> Iterator[None]:
     except AutoreasonError:
         raise
     except (Exception, SystemExit) as error:
-        if kind.__module__.startswith(_BUILT_IN_PREFIX):
+        if kind.__module__.startswith("autoreason."):
             raise
         file = getattr(sys.modules.get(kind.__module__), "__file__", None)
         raise StrategyError(f"{name} raised {describe(error, file)}; correct it") from error

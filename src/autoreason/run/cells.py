@@ -242,9 +242,6 @@ class Executor(Protocol):
     async def close(self) -> None: ...
 
 
-# One budget for all cells.
-
-
 def open_tracker(journal: Journal, budget: Budget, suite: str) -> BudgetTracker | None:
     """A tracker of all cells that have used nothing but time yet; None without limits."""
     if budget == Budget():
@@ -310,9 +307,6 @@ class CellBudget:
         return reached
 
 
-# What answers the queries of cells.
-
-
 class SharedExaminer:
     """Runs the programs of all cells over a set, whose searches learn from each other."""
 
@@ -356,9 +350,6 @@ class CellServices:
         for each in self._opened.values():
             if isinstance(each.service, LazyService):
                 await each.service.close()
-
-
-# Running cells.
 
 
 @asynccontextmanager
@@ -416,9 +407,6 @@ class LocalExecutor(NamedTuple):
 
     async def close(self) -> None:
         await self.services.close()
-
-
-# What a cell came to.
 
 
 def measure_cell(result: Result) -> CellResult:

@@ -35,7 +35,7 @@ from autoreason.events import (
 from autoreason.exchange import Service
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, build_job, run_job
-from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedCall
+from autoreason.journal import Journal, RecordedAnswer, RecordedCall
 from autoreason.journal.codec import check_event
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.models.budget import BudgetTracker, SharedBudget
@@ -63,7 +63,6 @@ from autoreason.version import __version__
 
 NO_HOOKS: RunHooks = {}
 End = Delivered | JobFinished | RunPaused
-_STALE_COMMANDS: tuple[CommandKind, ...] = ("stop",)
 
 
 async def start(
@@ -140,7 +139,7 @@ async def resume(
                 f"put it back as it was, or go on from its text with `autoreason fork {run}`"
             )
         # A stop that came too late was meant for the process that drove the run before.
-        journal.take_command(run, kinds=_STALE_COMMANDS)
+        journal.take_command(run, kinds=["stop"])
         journal.append(run, resumed)
         journal.set_status(run, "running")
         if on_event := hooks.get("on_event"):

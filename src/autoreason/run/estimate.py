@@ -294,10 +294,6 @@ def _cost(settings: Settings, sizes: Sizes, plans: Plans) -> Span[Decimal] | Non
     )
 
 
-_SHOWN_TEXT = 60
-"""Characters of a record that are listed."""
-
-
 @dataclass(frozen=True, repr=False)
 class DryRun(Report):
     heading: ClassVar[str] = "Dry run"
@@ -346,7 +342,7 @@ def _shown_records(knowledge: Knowledge) -> Section:
         "judges": knowledge.judges.all,
     }
     rows = [
-        (each.id, who, each.figure, shorten(each.text, _SHOWN_TEXT, placeholder=" …"))
+        (each.id, who, each.figure, shorten(each.text, 60, placeholder=" …"))
         for who, records in shown.items()
         for each in records
     ]

@@ -137,9 +137,6 @@ def store_verdict(
         (on_warning or warnings.warn)(f"{message}: `autoreason show {result.run}`")
 
 
-_ROLES = ("author", "critic", "synthesizer")
-
-
 class ModelChoice:
     """Models given as addresses or as objects: the addresses by role, and the objects by address."""
 
@@ -170,7 +167,7 @@ class ModelChoice:
             address = self.address(options["model"])
             # As many as before: a resumed run has the same candidates.
             before, revisers = every(address), (address,) * len(revisers)
-        roles = {role: options.get(f"{role}_model") for role in _ROLES}
+        roles = {role: options.get(f"{role}_model") for role in ("author", "critic", "synthesizer")}
         return Models(
             **{
                 role: getattr(before, role) if model is None else self.address(model)

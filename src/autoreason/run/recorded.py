@@ -63,9 +63,6 @@ from autoreason.settings import Settings, make_settings, single_judge_changes
 from autoreason.story import Story, build_story
 from autoreason.task import Task, check_task, make_contract
 
-_CHANGES = ("passes", "max_tokens")
-"""Settings that a run may go on with another value of."""
-
 
 @verb()
 async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
@@ -139,7 +136,7 @@ def resumed_settings(
     before: Settings, options: Mapping[str, Any], choice: ModelChoice | None = None
 ) -> Settings:
     models = (choice or ModelChoice()).change(before.models, options)
-    plain = {name: options.get(name) for name in _CHANGES}
+    plain = {name: options.get(name) for name in ("passes", "max_tokens")}
     return replace(
         before,
         budget=change_budget(before.budget, options.get("budget")),

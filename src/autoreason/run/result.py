@@ -36,7 +36,6 @@ _INTERRUPTIONS: dict[str, type[Interruption]] = {
     each.status: each
     for each in (BudgetReached, ProviderFailed, MetricFailed, PanelFailed, Stopped)
 }
-_WINNERS = 15
 AnyReport = TypeVar("AnyReport", bound=Report)
 
 
@@ -219,7 +218,7 @@ class Result(Report):
             drafts = count(len(self.story.incumbents), "draft")
             rows.append(("Drafts", f"{drafts} for the panel to choose from"))
         elif won := self.story.trajectory:
-            how = f"won by {statements.winners(won, _WINNERS)}"
+            how = f"won by {statements.winners(won)}"
             if self.story.job and not self.story.job.is_tournament:
                 how = "each text accepted without a vote"
             rows.append(("Passes", f"{len(won)}, {how}"))

@@ -46,8 +46,6 @@ from autoreason.task import Task
 
 _MAX_LEFT_OUT = 20
 """Broken records that are named one by one."""
-_PARTS = ("input", "expected", "got", "trace")
-"""What is shown of the first test that failed."""
 _BAD: dict[str, Tone] = {verdict.replace("_", " "): "bad" for verdict in CodeVerdict}
 _TONES: dict[str, Tone] = {**_BAD, "accepted": "good", "sandbox error": "warning"}
 
@@ -280,7 +278,8 @@ class ProgramReport(Report):
             rows.append((self._name(trial), verdict, *took, describe_failure(trial)))
         sections = [Section(tables=[Table(columns, rows, tones=_TONES)])]
         if failed := self.result.failed:
-            texts = {f"{self._name(failed)}, {part}": getattr(failed, part) for part in _PARTS}
+            parts = ("input", "expected", "got", "trace")
+            texts = {f"{self._name(failed)}, {part}": getattr(failed, part) for part in parts}
             sections += [Section(title, text=text) for title, text in texts.items() if text]
         return sections
 

@@ -362,7 +362,6 @@ R_co = TypeVar("R_co", covariant=True)
 K = TypeVar("K")
 K_co = TypeVar("K_co", covariant=True)
 
-_WIDTH = 96
 _RAISES = """    Raises:
         InvalidInput: Something cannot be used; nothing was written and nothing was asked.
         JournalError: The journal cannot be read or written.
@@ -552,7 +551,7 @@ def describe_options(function: Any) -> str:
     texts, lines = option_texts(options_class(function)), []
     for name, parameter in inspect.signature(function).parameters.items():
         if name in texts:
-            lines += [str(parameter), textwrap.indent(textwrap.fill(texts[name], _WIDTH), "    ")]
+            lines += [str(parameter), textwrap.indent(textwrap.fill(texts[name], 96), "    ")]
     return "\n".join(lines)
 
 

@@ -57,9 +57,6 @@ def the_draft(draft: events.DraftReady | None) -> str:
     return "your draft" if draft and draft.given else first_draft(draft)
 
 
-# ---- what happened, and whether it is preferred -------------------------------------------------
-
-
 def _preference(story: Story, delivered: events.Delivered) -> list[str]:
     draft, stopped = the_draft(story.draft), _stopped(story, delivered)
     if delivered.origin != "draft" or not story.draft:
@@ -184,9 +181,6 @@ def _not_refined(story: Story, delivered: events.Delivered, spending: str) -> li
     ]
 
 
-# ---- what it took ------------------------------------------------------------------------------
-
-
 def took(story: Story, spent: Spent, seconds: float | None, name: str) -> str:
     """`144 → 171 words · limits kept · 62 calls, $0.27, 4 min · solar-vole`."""
     parts = []
@@ -211,9 +205,6 @@ def _broken(story: Story) -> tuple[object, ...]:
         return story.delivered.violations
     # As it was recorded: a check of the user's own may be gone by now.
     return () if story.chosen and story.chosen.keeps_contract else (story.chosen,)
-
-
-# ---- what to know besides -----------------------------------------------------------------------
 
 
 def _warnings(story: Story, delivered: events.Delivered) -> list[str]:

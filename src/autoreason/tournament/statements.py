@@ -57,7 +57,7 @@ def ranking(order: Iterable[str]) -> str:
     return " > ".join(order)
 
 
-def winners(trajectory: tuple[str, ...], most: int) -> str:
+def winners(trajectory: tuple[str, ...], most: int = 15) -> str:
     """`AB B A A`: the winner of each pass; of many passes only the last, as `… B A A`."""
     shown = " ".join(trajectory[-most:])
     return f"… {shown}" if len(trajectory) > most else shown
