@@ -77,14 +77,14 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
         ({"budget": Budget(seconds=math.inf)}, "`budget.seconds` is inf; give a finite number"),
         (
             {"base_url": "http://bob:hunter2@127.0.0.1/v1"},
-            "put the key into the provider's variable",
+            "put keys into the key file",
         ),
-        ({"base_url": {"echo": "https://key@host/v1"}}, "put the key into the provider's variable"),
+        ({"base_url": {"echo": "https://key@host/v1"}}, "put keys into the key file"),
         (
             {"base_url": "https://host/v1?api_key=secret"},
-            "put the key into the provider's variable",
+            "put keys into the key file",
         ),
-        ({"base_url": "https://host/v1#secret"}, "put the key into the provider's variable"),
+        ({"base_url": "https://host/v1#secret"}, "put keys into the key file"),
         ({"k": "many"}, "`k` must be a whole number, not text"),
         ({"extra_judges": 1.5}, "`extra_judges` must be a whole number, not a number"),
         ({"nonsense": 1}, "unknown setting `nonsense`"),

@@ -55,7 +55,7 @@ def load_function(kind: Kind, name: str, takes: str, returns: object) -> Callabl
     if not callable(found):
         raise InvalidInput(f"{what} is not a function; make it one of {takes}")
     function: Callable[..., Any] = found
-    file = absolute(name).rpartition(":")[0]
+    file = absolute(name).rpartition(":")[0] if is_in_file(name) else None
 
     @wraps(function)
     def checked(*arguments: object) -> Any:
