@@ -1,4 +1,4 @@
-"""A run as files, as a patch and as a branch."""
+"""A run as files and as a patch."""
 
 from __future__ import annotations
 
