@@ -370,8 +370,6 @@ def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task
         "1.6 times the spread of one evaluation, which the end test shows four times in five"
         in (" ".join(text.split()))
     )
-    assert "improves" in text
-    assert "knob.txt: higher score by evaluate.py:score" in text
     assert "with 0 for what will be measured" in text
     assert "knob = 0" in text
     assert not saved()
