@@ -235,7 +235,9 @@ def add_outcome(
     if (n is not None and n < 1) or (se is not None and se < 0):
         raise InvalidInput("`n` must be at least 1 and `se` at least 0")
     if n is not None and se is None and value > 1:
-        raise InvalidInput(f"`value` {value:g} is over 1; give a share, or `se` for another number")
+        raise InvalidInput(
+            f"`value` {value:g} is over 1; give {value / 100:g} for per cent, or `se`"
+        )
     try:
         when = read_date(options.get("when") or datetime.now(UTC).date().isoformat())
     except ValueError as error:
