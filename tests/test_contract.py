@@ -85,7 +85,7 @@ def test_a_contract_that_cannot_be_kept_is_refused(keys: dict[str, object], said
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(x+x+)+y"])
 def test_a_pattern_that_would_hang_is_an_error_and_not_a_result(pattern: str) -> None:
-    with pytest.raises(InvalidInput, match=r"cannot be searched for .* simpler entries"):
+    with pytest.raises(InvalidInput, match="cannot be searched for"):
         broken(Contract(must_include=(f"/{pattern}/",)), "a" * 5000 + "x" * 5000 + "b")
 
 

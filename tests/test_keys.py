@@ -88,23 +88,6 @@ def test_keys_are_built_from_their_steps_and_sorted_by_their_numbers() -> None:
     assert sorted(keys, key=order_by_number) == keys[::-1]
 
 
-@pytest.mark.parametrize(
-    ("key", "message"),
-    [
-        ("draft/try/0", "draft/try/1"),
-        ("draft/1/try/0", "draft/2/try/1"),
-        ("pass/3/critic/1/try/0", "pass/3/critic/2/try/1"),
-        ("pass/10/judge/9/fresh/1/try/1", "pass/10/judge/10/fresh/1/try/2"),
-        ("playoff/judge/0/try/0", "playoff/judge/1/try/1"),
-        ("pair/2/judge/13/try/0", "pair/2/judge/7/reversed/try/1"),
-        ("pass/2/reviser/repair", "pass/2/reviser/repair"),
-        ("3/judge/1/draft/try/0", "3/judge/1/draft/try/1"),
-    ],
-)
-def test_judges_critics_and_tries_count_from_one_for_readers(key: str, message: str) -> None:
-    assert Key.parse(key).for_readers() == message
-
-
 @given(st.sampled_from(["panel", "playoff", "again/pass/3"]), st.integers(0, 99))
 def test_a_panel_that_is_run_again_has_a_stage_of_its_own(stage: str, attempt: int) -> None:
     assert first_attempt(attempt_stage(stage, attempt)) == stage

@@ -126,7 +126,7 @@ def test_a_word_that_forgets_the_ending_of_a_file_is_no_brief(
 ) -> None:
     (tmp_path / "brief.md").write_text("Write about tides.")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidInput, match=r"there is brief\.md; name that one"):
+    with pytest.raises(InvalidInput, match=r"name brief\.md, or say more"):
         read_task("brief")
     assert read_task("tides").brief == "tides"
 

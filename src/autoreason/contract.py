@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Struct
@@ -54,15 +54,12 @@ class Violation(Struct, frozen=True):
     """By how many words a text is too short or too long."""
 
 
-class _Breach(NamedTuple):
-    """A violation, and what an author needs to fix it: where it is, or how far off it is."""
-
-    violation: Violation
-    fix: str = ""
+_Breach = tuple[Violation, str]
+"""A violation, and what an author needs to fix it: where it is, or how far off it is."""
 
 
 def _breach(rule: str, message: str, fix: str = "", words_off: int = 0) -> _Breach:
-    return _Breach(Violation(rule, message, words_off), message + fix)
+    return Violation(rule, message, words_off), message + fix
 
 
 class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -88,15 +85,12 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         check_fields(self)
         msgspec.structs.force_setattr(self, "checks", tuple(map(absolute, self.checks)))
-        for name in ("min_words", "max_words"):
-            value = getattr(self, name)
+        least, most = self.min_words, self.max_words
+        for name, value in (("min_words", least), ("max_words", most)):
             if value is not None and value < 1:
                 raise InvalidInput(f"{name} is {value}; give a number of words of at least 1")
-        if self.min_words and self.max_words and self.min_words > self.max_words:
-            raise InvalidInput(
-                f"min_words ({self.min_words}) is over max_words ({self.max_words}); "
-                "no text can keep both, change one of them"
-            )
+        if least and most and least > most:
+            raise InvalidInput(f"min_words ({least}) is over max_words ({most}); change one")
         for name in ("sections", "must_include", "must_not_include"):
             if any(not item.strip() for item in getattr(self, name)):
                 raise InvalidInput(f"{name} has an empty entry; remove it or fill it in")
@@ -120,11 +114,8 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def rules(self) -> tuple[str, ...]:
         """The contract in plain words, for prompts and for people."""
-        lines = []
-        if self.min_words:
-            lines.append(f"At least {self.min_words} words.")
-        if self.max_words:
-            lines.append(f"At most {self.max_words} words.")
+        lines = [f"At least {self.min_words} words."] if self.min_words else []
+        lines += [f"At most {self.max_words} words."] if self.max_words else []
         lines += [f"Has a section headed “{heading}”." for heading in self.sections]
         lines += [_CONTAINS.format(_quote_item(item)) for item in self.must_include]
         lines += [_LACKS.format(_quote_item(item)) for item in self.must_not_include]
@@ -151,11 +142,11 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
         What must be included is looked for in its `own` words, where some of them are only repeated.
         """
-        return tuple(breach.violation for breach in self._breaches(text, own))
+        return tuple(violation for violation, _ in self._breaches(text, own))
 
     def fixes(self, text: str, own: str | None = None) -> tuple[str, ...]:
         """What breaks each of those rules, and where, for the author who is to fix it."""
-        return tuple(breach.fix for breach in self._breaches(text, own))
+        return tuple(fix for _, fix in self._breaches(text, own))
 
     def _breaches(self, text: str, own: str | None) -> list[_Breach]:
         checked = (
@@ -262,16 +253,13 @@ def _is_regex(item: str) -> bool:
 def _found(item: str, text: str) -> bool:
     if not _is_regex(item):
         return item in text
-    # Most contracts have no pattern. It reads them as `re` does, and can be told to give up.
+    # Most contracts have no pattern. It reads them as `re` does, and can give up in time.
     import regex
 
     try:
         return regex.search(item[1:-1], text, timeout=_SEARCH_SECONDS) is not None
     except (regex.error, TimeoutError) as error:
-        raise InvalidInput(
-            f"{item} cannot be searched for ({error}); write it without repeats of repeats, "
-            "or as several simpler entries"
-        ) from None
+        raise InvalidInput(f"{item} cannot be searched for ({error}); simplify it") from None
 
 
 def _place(item: str, text: str) -> str:

@@ -67,12 +67,7 @@ class Failure(StrEnum):
     @property
     def passing(self) -> bool:
         """Whether asking again may help."""
-        return self not in (
-            Failure.BAD_KEY,
-            Failure.BAD_REQUEST,
-            Failure.NO_CREDIT,
-            Failure.NO_ACCESS,
-        )
+        return self not in ("bad_key", "bad_request", "no_credit", "no_access")
 
 
 class CallFailed(AutoreasonError):
@@ -153,16 +148,16 @@ def plainly(error: Exception) -> str:
         inside = f" in `{key}`" if key else ""
         return f"{'there is no' if found[1] else 'unknown key'} {found[2]}{inside}"
     if what.startswith("Expected "):
-        plain = re.sub("`([^`]+?)(?: [|] null)?`", _type_names, what.removeprefix("Expected "))
+        plain = re.sub(
+            "`([^`]+?)(?: [|] null)?`",
+            lambda found: " or ".join(_PLAIN.get(each, each) for each in found[1].split(" | ")),
+            what.removeprefix("Expected "),
+        )
         return f"{f'`{key}`' if key else 'it'} must be {plain.replace(', got ', ', not ')}"
     return f"`{key}`: {what[0].lower()}{what[1:]}" if key else what
 
 
 _FIELD = re.compile(r"Object (?:(missing required)|contains unknown) field (`.+`)")
-
-
-def _type_names(found: re.Match[str]) -> str:
-    return " or ".join(_PLAIN.get(each, each) for each in found[1].split(" | "))
 
 
 _PLAIN = {

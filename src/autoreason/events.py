@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,36 +17,20 @@ Slot = Literal["A", "B", "AB", "B1", "B2", "B3"]
 PassOutcome = Literal["decided", "unconfirmed", "unopposed", "unjudged", "inconclusive"]
 """`unconfirmed` is a vote after which A stays without a lead, by a tie or by one that is too small against it: it
 counts neither way. `unjudged` is a text that another strategy takes as it comes, without a vote."""
-Status = Literal[
-    "running",
-    "converged",
-    "capped",
-    "done",
-    "accepted",
-    "budget",
-    "stopped",
-    "panel_failed",
-    "provider_failed",
-    "metric_failed",
-]
-EndedBy = Literal[
-    "survivals",
-    "passes",
-    "budget",
-    "allowance",
-    "plateau",
-    "contract",
-    "drafts",
-    "author",
-    "tests",
-    "person",
-    "strategy",
-]
+Finished = Literal["converged", "capped", "done", "accepted"]
+Paused = Literal["budget", "stopped", "panel_failed", "provider_failed", "metric_failed"]
+Status = Literal["running", Finished, Paused]
+_Limit = Literal["passes", "budget", "allowance"]
+_Judged = Literal["survivals", "plateau", "contract", "tests"]
+EndedBy = Literal[_Limit, _Judged, "drafts", "author", "person", "strategy"]
 """What ended a run with a text: k survivals, the limit of passes, what is left of the budget or of a part's allowance,
 a plateau, a contract that no text keeps, a rule of the user's, drafts that were asked for and no more, an author with
 nothing left to improve, tests that all pass, a person who accepts, or the strategy's own decision."""
-FINISHED: frozenset[str] = frozenset({"converged", "capped", "done", "accepted"})
+FINISHED: frozenset[str] = frozenset(get_args(Finished))
 """A text was delivered; `done` ends what has no passes. Everything else that is not running can be resumed."""
+NoText = Literal["truncated", "refused", "empty"]
+"""Why an author gave no text."""
+DropReason = Literal[NoText, "clone", "contract", "tests", "metric", "number", "added", "unlisted"]
 
 
 class Event(Struct, frozen=True, tag_field="type", tag=True):
@@ -92,8 +76,6 @@ class RunStarted(Event, frozen=True, kw_only=True):
     """Every prompt template the run uses, by name."""
     version: str
     forked_from: str | None = None
-    departures: tuple[str, ...] = ()
-    """Where the run goes another way than the published procedure it follows."""
 
 
 class Recovery(Struct, frozen=True, kw_only=True):
@@ -155,7 +137,7 @@ class DraftFailed(Event, frozen=True, kw_only=True):
 
     sentences = ("detail",)
     attempt: int
-    reason: Literal["truncated", "refused", "empty"]
+    reason: NoText
     detail: str
 
 
@@ -236,18 +218,7 @@ class CandidateDropped(Event, frozen=True, kw_only=True):
     sentences = ("detail",)
     number: int
     slot: Slot
-    reason: Literal[
-        "truncated",
-        "refused",
-        "empty",
-        "clone",
-        "contract",
-        "tests",
-        "metric",
-        "number",
-        "added",
-        "unlisted",
-    ]
+    reason: DropReason
     detail: str = ""
     violations: tuple[Violation, ...] = ()
     text: str = ""
@@ -460,26 +431,7 @@ class PanelDecided(Event, frozen=True, kw_only=True):
     """None where too few ballots were valid."""
 
 
-CoreEvent = (
-    RunStarted
-    | RunResumed
-    | RunPaused
-    | DraftWritten
-    | DraftReady
-    | DraftFailed
-    | PromptsShortened
-    | PassStarted
-    | GuidanceGiven
-    | CritiqueWritten
-    | CandidateReady
-    | CandidateDropped
-    | BallotCast
-    | PassDecided
-    | PlayoffDecided
-    | Delivered
-    | JobFinished
-    | PanelDecided
-)
+CORE_EVENTS: dict[str, type[Event]] = {each.__name__: each for each in Event.__subclasses__()}
 """Events of every job; other rooms define more."""
 LIFECYCLE = (RunStarted, RunResumed, RunPaused)
 """Emitted by the driver; everything else follows from seed and replies and can be replayed."""

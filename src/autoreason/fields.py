@@ -114,11 +114,11 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 @cache
-def _spans(kind: type[Struct]) -> list[tuple[str, Any, Any]]:
+def _spans(kind: type) -> list[tuple[str, Any, Any]]:
     return [(name, *doc.span) for name, doc in read_docs(kind).items() if doc.span]
 
 
-def check_ranges(kind: type[Struct], values: Mapping[str, Any]) -> None:
+def check_ranges(kind: type, values: Mapping[str, Any]) -> None:
     for name, low, high in _spans(kind):
         value = values.get(name)
         # In this form, because NaN is in no range.
@@ -170,6 +170,7 @@ def check_call(
         for name, value in options.items():
             if value is not None:
                 check_type(name, value, known[name])
+        check_ranges(unpacked, options)
 
 
 def check_fields(value: Struct) -> None:

@@ -14,8 +14,6 @@ PASS = "pass"
 """The first step of whatever belongs to a pass."""
 PAIR = "pair"
 """The first step of a panel over two of several texts."""
-_FROM_ZERO = frozenset({"critic", _TRY, "draft"})
-"""Steps whose numbers begin at 0, and are shown from 1, as passes are."""
 _COUNT = re.compile(r"[1-9][0-9]*", re.ASCII)
 _GROUP = 3
 """Steps that say what a request without a part belongs to, such as `panel/judge/2`."""
@@ -79,18 +77,6 @@ class Key(Struct, frozen=True):
         """The key up to a step: `pass/3/judge/2` is `pass/3` before `judge`; all of it without that step."""
         end = self.steps.index(word) if word in self.steps else len(self.steps)
         return Key(self.steps[:end], self.part)
-
-    def for_readers(self) -> str:
-        """The key as people count: judges, critics and tries from 1, as passes are."""
-        steps: list[str] = []
-        for before, step in zip(("", *self.steps), self.steps, strict=False):
-            if before == _JUDGE and step.isdecimal():
-                judge, is_reversed = judge_of(str(self), int(step))
-                steps += [str(judge), *(["reversed"] if is_reversed else [])]
-            else:
-                counted = before in _FROM_ZERO and step.isdecimal()
-                steps.append(str(int(step) + 1) if counted else step)
-        return str(Key(tuple(steps), self.part))
 
 
 def _split_part(steps: Sequence[str]) -> tuple[PartName | None, Sequence[str]]:

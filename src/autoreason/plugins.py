@@ -18,7 +18,6 @@ from autoreason.fields import is_of
 
 Kind = Literal["strategy", "model", "contract check"]
 """What can be extended."""
-_MODULE_PREFIX = "autoreason_plugin_"
 
 
 def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> object:
@@ -34,18 +33,12 @@ def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> ob
         there_are = f"there are {', '.join(built_in)}, or name" if built_in else "name"
         raise InvalidInput(f"no {kind} {name!r}; {there_are} your own as file.py:Name")
     place, _, attribute = name.rpartition(":")
-    if is_in_file(name):
-        path = Path(place).expanduser().resolve()
-        if not path.is_file():
-            raise InvalidInput(f"no file {place} to take {kind} {attribute} from; check the name")
-        found = _module(path, path.stat().st_mtime_ns)
-    else:
-        try:
-            found = importlib.import_module(place)
-        except (Exception, SystemExit) as error:
-            raise InvalidInput(
-                f"the {kind} {name} cannot be loaded: {describe(error)}; correct the name, or install {place}"
-            ) from error
+    path = Path(place).expanduser().resolve() if is_in_file(name) else None
+    try:
+        found = _module(path, path.stat().st_mtime_ns) if path else importlib.import_module(place)
+    except (Exception, SystemExit) as error:
+        why = describe(error, str(path) if path else None)
+        raise InvalidInput(f"the {kind} {name} cannot be loaded: {why}; correct it") from error
     if not hasattr(found, attribute):
         raise InvalidInput(f"{place} has no {attribute}; check the name behind the colon")
     value: object = getattr(found, attribute)
@@ -62,7 +55,7 @@ def load_function(kind: Kind, name: str, takes: str, returns: object) -> Callabl
     if not callable(found):
         raise InvalidInput(f"{what} is not a function; make it one of {takes}")
     function: Callable[..., Any] = found
-    file = absolute(name).rpartition(":")[0]
+    file = absolute(name).rpartition(":")[0] if is_in_file(name) else None
 
     @wraps(function)
     def checked(*arguments: object) -> Any:
@@ -108,7 +101,7 @@ def describe(error: BaseException, file: str | None = None) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"SyntaxError ({error.msg}) at {Path(error.filename).name}:{error.lineno}"
     places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-    inside = [place for place in places if place[0] == file] or places
+    inside = [place for place in places if file in (None, place[0])]
     at = f" at {Path(inside[-1][0]).name}:{inside[-1][1]}" if inside else ""
     return f"{type(error).__name__} ({first_line(error)}){at}"
 
@@ -125,18 +118,16 @@ def first_line(error: BaseException) -> str:
 @cache
 def _module(path: Path, changed: int) -> ModuleType:  # noqa: ARG001
     # Files of the same name in two folders are two modules.
-    name = f"{_MODULE_PREFIX}{path.stem}_{hash(path):x}"
+    name = f"autoreason_plugin_{path.stem}_{hash(path):x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise InvalidInput(f"{path} is not a Python file; name one that ends in .py")
+        raise ImportError(f"{path.name} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     # Dataclasses and the like look their module up by its name.
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except BaseException:
         del sys.modules[name]
-        raise InvalidInput(
-            f"{path} cannot be loaded: {describe(error, str(path))}; correct it"
-        ) from error
+        raise
     return module

@@ -74,7 +74,7 @@ class Models(Struct, frozen=True, kw_only=True):
     revisers: Annotated[
         tuple[str, ...],
         "Who revises in a tournament instead of the author; several, three at most, write B1, B2 … side by side, "
-        "and AB joins A with one of them, by turns. No published run had several.",
+        "and AB joins A with one of them, by turns.",
     ] = ()
 
     def __post_init__(self) -> None:
@@ -84,9 +84,7 @@ class Models(Struct, frozen=True, kw_only=True):
             addresses = tuple(map(_absolute_address, getattr(self, role)))
             msgspec.structs.force_setattr(self, role, addresses)
         if len(self.revisers) > MAX_REVISERS:
-            raise InvalidInput(
-                f"`reviser_models` are {len(self.revisers)}; give {MAX_REVISERS} at most"
-            )
+            raise InvalidInput(f"`reviser_models` are too many; give {MAX_REVISERS} at most")
 
     @classmethod
     def everywhere(cls, address: str) -> Self:
@@ -182,15 +180,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     ]
     protocol: Annotated[Protocol, "`robust`, or `paper`, the published procedure."] = "robust"
     matched: Annotated[
-        Matched | None,
-        "What a strategy may spend before it begins another pass; set for the cells of a suite that matches budgets.",
+        Matched | None, "What it may spend before another pass; set by suites that match budgets."
     ] = None
 
     drafts: Annotated[
         int,
         Meta(ge=1, le=MAX_DRAFTS),
-        "Drafts that keep the contract before the passes begin; of several a panel chooses one. A draft that is "
-        "given stands alone.",
+        "Drafts that keep the contract before the passes begin; of several a panel chooses one.",
     ] = 1
     max_drafts: Annotated[int, Meta(ge=1, le=MAX_DRAFTS), "The most drafts written for that."] = (
         MAX_DRAFTS
@@ -204,37 +200,25 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = True
     candidates: Annotated[
         Candidates,
-        "Who opposes A: the revision B and the synthesis AB, B alone, or AB alone, for which B is written but not "
-        "judged. The paper showed judges a clone in place of what it left out, in one run each, so its data say "
-        "nothing.",
+        "Who opposes A: the revision B and the synthesis AB, B alone, or AB alone, for which B is not judged.",
     ] = "B+AB"
     blind_revision: Annotated[
-        bool,
-        "Revisions are written from task and critique alone, without seeing A, as one account of the method has it; "
-        "in every published run their authors saw A.",
+        bool, "Revisions are written from task and critique alone, without seeing A."
     ] = False
     subtractive_synthesis: Annotated[
         bool,
-        "A synthesis may only leave out: code checks that each sentence is what remains of a paragraph of A or B. "
-        "In the paper's two runs A won none and one of 17 passes; neither was run to its end.",
+        "A synthesis may only leave out: code checks that each sentence is what remains of a paragraph of A or B.",
     ] = False
-    critic_facts: Annotated[
-        bool,
-        "Whether critics are shown the task's facts. In the paper's one case such a critic found all four invented "
-        "claims in the first pass; no run without them is published.",
-    ] = True
+    critic_facts: Annotated[bool, "Whether critics are shown the task's facts."] = True
     k: Annotated[
         int,
         Meta(ge=1, le=MAX_PASSES),
-        "Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one. Of 17 runs of the "
-        "paper 13 end with 2, at pass 12.5 on average.",
+        "Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one.",
     ] = 3
     passes: Annotated[int, Meta(ge=1, le=MAX_PASSES), "The most passes."] = 15
     judges: Annotated[int, Meta(ge=1, le=MAX_JUDGES), "Judges a panel starts with."] = 3
     single_judge: Annotated[
-        bool,
-        "One judge decides each pass. One vote is not a panel: nothing can be claimed from it. The paper's runs took 7 "
-        "passes with one judge, 18 (and 23 and 24) with three, 6 with seven.",
+        bool, "One judge decides each pass; one vote is not a panel, and proves nothing."
     ] = False
     extra_judges: Annotated[
         int, Meta(ge=0, le=MAX_JUDGES), "Judges added while the vote is close; 0 adds none."
@@ -249,33 +233,26 @@ class Settings(Struct, frozen=True, kw_only=True):
         bool, "Do not ask a judge whose vote can no longer change the outcome."
     ] = True
     balanced_orders: Annotated[
-        bool,
-        "Candidates appear in every position equally often; otherwise each judge's order is drawn at random.",
+        bool, "Candidates appear in every position equally often; else orders are drawn at random."
     ] = True
     style: Annotated[
         Style,
         "How judges are asked: `reasoned`, `holistic`, `specialists`; `verified`, where a second judge checks that "
         "a first place is not for length alone; `scope_aware`, to weigh whether a text stays within the task; "
-        "`anchored`, next to the first draft as a reference. In the paper's data A "
-        "wins 1 of 15 passes verified, 4 of 35 scope-aware, 4 of 25 anchored and 6 of 50 reasoned; holistic runs "
-        "are as long as reasoned ones (p = 0.83).",
+        "`anchored`, next to the first draft as a reference.",
     ] = "reasoned"
     voting: Annotated[
-        Voting,
-        "How ballots are counted: `borda`, `majority`, `copeland` or `instant_runoff`. "
-        "On the paper's ballots borda and duels agree in 371 of 375 passes; majority was tied in 1 of 25.",
+        Voting, "How ballots are counted: `borda`, `majority`, `copeland` or `instant_runoff`."
     ] = "borda"
     required_lead: Annotated[
         int,
         Meta(ge=1, le=1000),
-        "Points by which a challenger must lead A to take its place; 1 is any lead. With 2 two of the paper's runs "
-        "converged, one on plain ties, one where two leads were too small.",
+        "Points by which a challenger must lead A to take its place; 1 is any lead.",
     ] = 1
     plateau: Annotated[
         int,
         Meta(ge=0, le=MAX_PASSES),
-        "Small changes in a row, survivals aside, that end the run; 0 never does. The paper's own plateau rule "
-        "ended none: A won 2 of 35 passes.",
+        "Small changes in a row, survivals aside, that end the run; 0 never does.",
     ] = 0
     plateau_change: Annotated[
         float,
@@ -284,17 +261,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = 0.1
     tie_order: Annotated[
         tuple[str, ...],
-        "Who wins equal scores. A is always first, the paper's conservative tiebreak: 18 of its 50 convergences "
-        "rest on a tie or on no ballot. Then the synthesis, being the smaller step away from A.",
+        "Who wins equal scores: A, always; then the synthesis, being the smaller step away from A.",
     ] = ("A", "AB", "B")
     quoted_critique: Annotated[
-        bool,
-        "The critic must quote the text for each problem, and code looks the quote up; otherwise free prose.",
+        bool, "The critic quotes the text for each problem, and code looks it up; else free prose."
     ] = True
     playoff: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
-        "Judges of the final panel over former incumbents; 0 is no playoff.",
+        "Judges of the final panel over former incumbents; 0 is none.",
     ] = 5
     playoff_texts: Annotated[
         int, Meta(ge=2, le=10), "The most texts that the final panel ranks."
@@ -308,8 +283,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_tokens: Annotated[
         int,
         Meta(ge=16, le=1_000_000),
-        "Most tokens of one reply, reasoning aside; a text that is cut off is asked for once more with twice as "
-        "much.",
+        "Most tokens of one reply, reasoning aside; a text that is cut off is asked for again with twice as much.",
     ] = 4096
     author_temperature: Annotated[Temperature | None, "Temperature of authors."] = 0.8
     critic_temperature: Annotated[Temperature | None, "Temperature of critics."] = 0.8
@@ -320,15 +294,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     budget: Annotated[Budget, "Limits over the whole run, resumes included."] = Budget()
     base_url: Annotated[
         str | dict[str, str] | None,
-        "The server to ask instead of the provider's own; its key goes there. With several providers, say whose it "
-        "is.",
+        "The server to ask instead of the provider's own; its key goes there. Of several providers, say whose.",
     ] = None
     allow_http: Annotated[
         bool, "Send keys over plain http to other machines too; anyone on the way can read them."
     ] = False
     batch: Annotated[
-        bool,
-        "Ask through the provider's batch interface: half the price, and every reply may take hours.",
+        bool, "Ask through the provider's batches: half the price; every reply may take hours."
     ] = False
 
     def job_as(self, kind: type[Kind]) -> Kind:
@@ -364,9 +336,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         if self.confirmation == 1:
             raise InvalidInput("`confirmation` is 1; one judge is not a panel, give 0, 2 or more")
         if self.subtractive_synthesis and self.candidates == "B":
-            raise InvalidInput(
-                "`subtractive_synthesis` is set and `candidates` is B, without a synthesis; leave one of them out"
-            )
+            raise InvalidInput("`subtractive_synthesis` needs AB among `candidates`; drop one")
         self._check_single_judge()
         if self.style == "anchored" and not self.models.author:
             raise InvalidInput("`style` is anchored, but there is no first draft; give another")
@@ -375,9 +345,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             if most < least:
                 raise InvalidInput(f"`max_{name}` ({most}) is under `{name}` ({least}); change one")
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
-            raise InvalidInput(
-                f"`tie_order` is {'>'.join(self.tie_order)}; give A>AB>B or A>B>AB (A, the incumbent, wins ties)"
-            )
+            raise InvalidInput("`tie_order` is not A>AB>B or A>B>AB; give one of them")
         self._pair_servers()
         for name in Budget.__struct_fields__:
             value = getattr(self.budget, name)
@@ -404,10 +372,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         given = self.base_url
         for url in given.values() if isinstance(given, dict) else filter(None, [given]):
             if "@" in url.partition("://")[2].partition("/")[0] or "?" in url or "#" in url:
-                raise InvalidInput(
-                    "the base URL contains a user name, a key or a query, which would be recorded; "
-                    "put the key into the provider's variable or the key file"
-                )
+                raise InvalidInput("`base_url` has a key or a query; put keys into the key file")
         used = providers_of(self.models.all())
         if given and isinstance(given, str) and len(used) == 1:
             msgspec.structs.force_setattr(self, "base_url", {used[0]: given})
@@ -443,16 +408,10 @@ def servers(
     if not isinstance(base_url, str):
         for name in base_url:
             if name not in used:
-                raise InvalidInput(
-                    f"`base_url` is given for {name}, which no model here uses; "
-                    f"in use: {', '.join(used)}"
-                )
+                raise InvalidInput(f"`base_url` of {name}, which no model here uses; leave it out")
         return base_url
     if len(used) > 1:
-        raise InvalidInput(
-            f"`base_url` does not say whose server it is, and {' and '.join(used)} are in use; "
-            f"say whose it is: `base_url` {used[0]}=URL"
-        )
+        raise InvalidInput(f"say whose server it is: `base_url` {used[0]}=URL")
     return {used[0]: base_url}
 
 
@@ -475,24 +434,7 @@ PAPER: dict[str, Any] = {
     "confirmation": 0,
     "tie_order": ("A", "B", "AB"),
 }
-"""Where the published procedure differs from our defaults. The safety rules apply to both."""
-
-DEPARTURES: dict[Protocol, tuple[str, ...]] = {
-    "robust": (),
-    "paper": (
-        "a panel below its quorum decides nothing; the paper counted an empty panel as a win for A",
-        "a ballot is a full ranking, asked for once more and then from another judge; the paper took partial ones",
-        "labels are drawn for each judge; the paper's were the positions",
-        "authors send their notes apart from the text, and leaks are sent back; the paper judged both together",
-        "a text that was cut off is never judged; the paper did not look",
-        "a failed call pauses the run; the paper went on without it",
-        "critic, authors and judges all see the task; some of the paper's did not",
-        "what code knows to break the contract is the critique; the paper knew no contract",
-        "texts that break more of the contract than another, and clones of another text, are not judged",
-        "the prompts are our own",
-    ),
-}
-"""Where a protocol differs from the publication, for the record."""
+"""Where the published procedure differs from our defaults; `paper/README.md` says what we do otherwise all the same."""
 
 
 def single_judge_changes(changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
+from autoreason import events
 from autoreason.contract import Violation
 from autoreason.errors import JournalError
-from autoreason.events import (
-    AnyEvent,
-    BallotCast,
-    CandidateDropped,
-    CandidateReady,
-    CritiqueWritten,
-    Delivered,
-    DraftFailed,
-    DraftReady,
-    DraftWritten,
-    Event,
-    GuidanceGiven,
-    Incumbent,
-    JobFinished,
-    PanelDecided,
-    PassDecided,
-    PassStarted,
-    PlayoffDecided,
-    PromptsShortened,
-    Recovery,
-    RunPaused,
-    RunResumed,
-    RunStarted,
-    Slot,
-    Status,
-    Verdict,
-)
 from autoreason.job_types import AnyJob, Product
 from autoreason.keys import is_in_pass, pass_key
 from autoreason.settings import Settings
@@ -45,7 +20,7 @@ CONFIRMATION = "confirmation"
 DRAFTS = "drafts"
 """The stage of the panel that chooses among several drafts."""
 
-Other = TypeVar("Other", bound=Event)
+Other = TypeVar("Other", bound=events.Event)
 
 
 @dataclass
@@ -55,18 +30,18 @@ class RecordedPass:
     number: int
     incumbent: str
     guidance: str = ""
-    critiques: list[CritiqueWritten] = field(default_factory=list)
-    candidates: dict[Slot, CandidateReady] = field(default_factory=dict)
-    dropped: list[CandidateDropped] = field(default_factory=list)
-    ballots: list[BallotCast] = field(default_factory=list)
-    decided: PassDecided | None = None
+    critiques: list[events.CritiqueWritten] = field(default_factory=list)
+    candidates: dict[events.Slot, events.CandidateReady] = field(default_factory=dict)
+    dropped: list[events.CandidateDropped] = field(default_factory=list)
+    ballots: list[events.BallotCast] = field(default_factory=list)
+    decided: events.PassDecided | None = None
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> events.Verdict | None:
         """None where it is not decided, or had too few valid ballots."""
         return self.decided.verdict if self.decided else None
 
-    def text(self, slot: Slot) -> str:
+    def text(self, slot: events.Slot) -> str:
         """The text of a slot."""
         return self.incumbent if slot == "A" else self.candidates[slot].text
 
@@ -76,11 +51,11 @@ class RecordedPanel:
     """A panel over finished texts so far."""
 
     stage: str
-    ballots: list[BallotCast] = field(default_factory=list)
-    decided: PanelDecided | None = None
+    ballots: list[events.BallotCast] = field(default_factory=list)
+    decided: events.PanelDecided | None = None
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> events.Verdict | None:
         """None where it is not decided, or had too few valid ballots."""
         return self.decided.verdict if self.decided else None
 
@@ -100,30 +75,29 @@ class Story:
 
     task: Task | None = None
     settings: Settings | None = None
-    recovery: Recovery = field(default_factory=Recovery)
+    recovery: events.Recovery = field(default_factory=events.Recovery)
     prompts: dict[str, str] = field(default_factory=dict)
     version: str = ""
     forked_from: str | None = None
-    departures: tuple[str, ...] = ()
-    status: Status = "running"
+    status: events.Status = "running"
     reason: str = ""
     limit: str | None = None
     """The field of the budget at which it paused."""
     failed_drafts: int = 0
-    drafts: list[DraftWritten] = field(default_factory=list)
+    drafts: list[events.DraftWritten] = field(default_factory=list)
     """Every draft, where there were several."""
-    draft: DraftReady | None = None
-    shortened: PromptsShortened | None = None
+    draft: events.DraftReady | None = None
+    shortened: events.PromptsShortened | None = None
     passes: list[RecordedPass] = field(default_factory=list)
-    playoff_ballots: list[BallotCast] = field(default_factory=list)
-    playoff: PlayoffDecided | None = None
-    end: Delivered | JobFinished | None = None
+    playoff_ballots: list[events.BallotCast] = field(default_factory=list)
+    playoff: events.PlayoffDecided | None = None
+    end: events.Delivered | events.JobFinished | None = None
     """None where it has not ended yet."""
     panels: dict[str, RecordedPanel] = field(default_factory=dict)
     """Panels over finished texts, by stage."""
-    others: list[AnyEvent] = field(default_factory=list)
+    others: list[events.AnyEvent] = field(default_factory=list)
     """Events that only their own room understands, in order."""
-    incumbents: list[Incumbent] = field(default_factory=list)
+    incumbents: list[events.Incumbent] = field(default_factory=list)
     """Every incumbent, the first draft first."""
 
     @property
@@ -137,21 +111,21 @@ class Story:
         return self.settings.job.writes if self.settings else "text"
 
     @property
-    def incumbent(self) -> Incumbent | None:
+    def incumbent(self) -> events.Incumbent | None:
         """The current text."""
         return self.incumbents[-1] if self.incumbents else None
 
     @property
-    def chosen(self) -> Incumbent | None:
+    def chosen(self) -> events.Incumbent | None:
         """The text that the playoff chose; before that the incumbent."""
         if self.playoff and self.playoff.winner:
             return next(each for each in self.playoff.texts if each.name == self.playoff.winner)
         return self.incumbent
 
     @property
-    def delivered(self) -> Delivered | None:
+    def delivered(self) -> events.Delivered | None:
         """The end of a run that wrote a text."""
-        return self.end if isinstance(self.end, Delivered) else None
+        return self.end if isinstance(self.end, events.Delivered) else None
 
     @property
     def text(self) -> str | None:
@@ -203,32 +177,32 @@ class Story:
         """Winners pass by pass; `?` where a pass was inconclusive."""
         return tuple(p.decided.winner or "?" for p in self.passes if p.decided)
 
-    def apply(self, event: AnyEvent) -> None:
+    def apply(self, event: events.AnyEvent) -> None:
         """Apply one event."""
         match event:
-            case RunStarted():
+            case events.RunStarted():
                 self.task, self.settings = event.task, event.settings
                 self.prompts, self.version = event.prompts, event.version
-                self.forked_from, self.departures = event.forked_from, event.departures
-            case RunResumed():
+                self.forked_from = event.forked_from
+            case events.RunResumed():
                 self.settings, self.recovery = event.settings, event.recovery
                 self.status, self.reason, self.limit = "running", "", None
-            case RunPaused():
+            case events.RunPaused():
                 self.status, self.reason, self.limit = event.status, event.reason, event.limit
-            case DraftWritten():
+            case events.DraftWritten():
                 self.drafts.append(event)
-            case DraftFailed():
+            case events.DraftFailed():
                 self.failed_drafts += 1
-            case DraftReady():
+            case events.DraftReady():
                 self.draft = event
                 self._promote("draft", 0, event.text, event.violations)
-            case PromptsShortened():
+            case events.PromptsShortened():
                 self.shortened = event
-            case PlayoffDecided():
+            case events.PlayoffDecided():
                 self.playoff = event
-            case Delivered() | JobFinished():
+            case events.Delivered() | events.JobFinished():
                 self.end, self.status, self.reason = event, event.status, event.reason
-            case BallotCast() | PanelDecided() if not is_in_pass(event.stage):
+            case events.BallotCast() | events.PanelDecided() if not is_in_pass(event.stage):
                 self._apply_panel(event)
             case _:
                 self._apply_pass(event)
@@ -237,33 +211,33 @@ class Story:
         """Events of a kind that only its own room understands, in order."""
         return [event for event in self.others if isinstance(event, kind)]
 
-    def _apply_panel(self, event: BallotCast | PanelDecided) -> None:
-        if isinstance(event, BallotCast) and event.stage.startswith("playoff"):
+    def _apply_panel(self, event: events.BallotCast | events.PanelDecided) -> None:
+        if isinstance(event, events.BallotCast) and event.stage.startswith("playoff"):
             self.playoff_ballots.append(event)
             return
         panel = self.panels.setdefault(event.stage, RecordedPanel(event.stage))
-        if isinstance(event, PanelDecided):
+        if isinstance(event, events.PanelDecided):
             panel.decided = event
         else:
             panel.ballots.append(event)
 
-    def _apply_pass(self, event: AnyEvent) -> None:
+    def _apply_pass(self, event: events.AnyEvent) -> None:
         match event:
-            case PassStarted():
+            case events.PassStarted():
                 if self.incumbent is None:
                     raise _incomplete(f"pass {event.number} begins without a text")
                 self.passes.append(RecordedPass(event.number, self.incumbent.text))
-            case GuidanceGiven():
+            case events.GuidanceGiven():
                 self._current(pass_key(event.number)).guidance = event.text
-            case CritiqueWritten():
+            case events.CritiqueWritten():
                 self._current(pass_key(event.number)).critiques.append(event)
-            case CandidateReady():
+            case events.CandidateReady():
                 self._current(pass_key(event.number)).candidates[event.slot] = event
-            case CandidateDropped():
+            case events.CandidateDropped():
                 self._current(pass_key(event.number)).dropped.append(event)
-            case BallotCast():
+            case events.BallotCast():
                 self._current(event.stage).ballots.append(event)
-            case PassDecided():
+            case events.PassDecided():
                 self._decide(event)
             case _:
                 self.others.append(event)
@@ -273,7 +247,7 @@ class Story:
             raise _incomplete(f"the beginning of {stage.replace('/', ' ')} is missing")
         return self.passes[-1]
 
-    def _decide(self, event: PassDecided) -> None:
+    def _decide(self, event: events.PassDecided) -> None:
         finished, winner = self._current(pass_key(event.number)), event.winner
         finished.decided = event
         if winner is None or winner == "A":
@@ -285,7 +259,7 @@ class Story:
         self._promote(name, event.number, won.text, won.violations)
 
     def _promote(self, name: str, since: int, text: str, violations: tuple[Violation, ...]) -> None:
-        new = Incumbent(name=name, since=since, text=text, keeps_contract=not violations)
+        new = events.Incumbent(name=name, since=since, text=text, keeps_contract=not violations)
         self.incumbents.append(new)
 
 
@@ -293,9 +267,9 @@ def _incomplete(missing: str) -> JournalError:
     return JournalError(f"the record is incomplete: {missing}; restore the journal from a copy")
 
 
-def build_story(events: list[AnyEvent]) -> Story:
+def build_story(recorded: Sequence[events.AnyEvent]) -> Story:
     """The story of a whole record."""
     story = Story()
-    for event in events:
+    for event in recorded:
         story.apply(event)
     return story

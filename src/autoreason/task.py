@@ -135,16 +135,13 @@ def read_task(
 def check_task(task: Task) -> Task:
     """Return the task, or refuse it where it is empty or cannot be recorded."""
     check_fields(task)
-    for name in ("brief", "draft", "facts"):
-        text = getattr(task, name)
-        if text is None and name != "brief":
-            continue
-        if not text.strip() and name != "facts":
+    for name, text in (("brief", task.brief), ("draft", task.draft)):
+        if text is not None and not text.strip():
             raise InvalidInput(f"the {name} is empty; write it, in a sentence or a page")
-        if "\0" in text:
+    parts = {"brief": task.brief, "draft": task.draft, "facts": task.facts}
+    for name, text in (parts | {"contract": "".join(task.contract.rules())}).items():
+        if text and "\0" in text:
             raise InvalidInput(f"the {name} contains a null; give plain UTF-8 text")
-    if "\0" in "".join(task.contract.rules()):
-        raise InvalidInput("the contract contains a null; give plain UTF-8 text")
     return task
 
 
@@ -191,10 +188,7 @@ def read_source(source: str, what: str = "brief") -> tuple[str, str]:
     if short and not re.search(r"\s", source):
         for ending in _TEXT_ENDINGS:
             if _exists(Path(source + ending)):
-                raise InvalidInput(
-                    f"there is no file {source}, but there is {source}{ending}; name that one, "
-                    "or say in more than a word what you want"
-                )
+                raise InvalidInput(f"there is no file {source}; name {source}{ending}, or say more")
     return f"the {what}", source.replace("\r\n", "\n")
 
 

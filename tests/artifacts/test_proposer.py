@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.artifacts.knob import START, Meter, research_settings, research_task, turning
-from tests.run.leaving import told
+from tests.run.leaving import emitted
 from tests.run.runs import start_run
 
 from autoreason.artifacts.acceptance import Effect
@@ -96,7 +96,7 @@ async def run(journal: Journal) -> tuple[str, list[TrialDecided]]:
         service=Tuned(),
     )
     return result.run, [
-        each for each in told(journal, result.run) if isinstance(each, TrialDecided)
+        each for each in emitted(journal, result.run) if isinstance(each, TrialDecided)
     ]
 
 

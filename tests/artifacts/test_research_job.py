@@ -16,7 +16,7 @@ from tests.artifacts.knob import (
     research_task,
     turning,
 )
-from tests.run.leaving import told
+from tests.run.leaving import emitted
 from tests.run.runs import go_on, start_run
 
 from autoreason.artifacts.artifact import Measurement
@@ -50,7 +50,7 @@ async def run(
     )
     assert result.status == "done"
     assert (await replay.aio(result.run, journal=journal)).same
-    return told(journal, result.run)
+    return emitted(journal, result.run)
 
 
 def trials(story: list[Any]) -> list[TrialDecided]:
@@ -202,7 +202,7 @@ async def test_whatever_ends_the_search_what_was_kept_is_tested_and_the_run_is_o
     )
     assert result.status == "done"
     assert ("stopped" if limit == "stop" else limit) in result.reason
-    story = told(journal, result.run)
+    story = emitted(journal, result.run)
     (end,) = (each for each in story if isinstance(each, EndTested))
     assert end.trial == [each.number for each in trials(story) if each.status == "kept"][-1]
     assert sum(evaluation.sealed for _, evaluation in meter.evaluations) == 12
@@ -230,7 +230,7 @@ async def test_a_limit_before_anything_was_kept_only_pauses_and_opens_nothing(
         journal, result.run, model, service=meter, changes={"budget": Budget(calls=900)}
     )
     assert result.status == "done"
-    assert any(isinstance(each, EndTested) for each in told(journal, result.run))
+    assert any(isinstance(each, EndTested) for each in emitted(journal, result.run))
     assert (await replay.aio(result.run, journal=journal)).same
 
 
@@ -260,7 +260,7 @@ async def test_an_end_test_after_a_limit_that_was_broken_off_goes_on_without_a_m
             assert not {key for key, _ in again.evaluations} & {key for key, _ in meter.evaluations}
         assert (result.status, len(model.requests)) == ("done", 4)
         assert (await replay.aio(result.run, journal=journal)).same
-        ends.append([each for each in told(journal, result.run) if isinstance(each, EndTested)])
+        ends.append([each for each in emitted(journal, result.run) if isinstance(each, EndTested)])
     assert parallel > 1 or ends[0] == ends[1]
 
 
@@ -343,7 +343,7 @@ async def test_trials_side_by_side_replay_and_resume_whatever_ends_first(
         assert result.status == "done"
         assert not set(first.asked) & set(second.asked)
         assert (await replay.aio(result.run, journal=journal)).same
-        story = told(journal, result.run)
+        story = emitted(journal, result.run)
         kept += sum(each.status == "kept" for each in trials(story))
         assert isinstance(story[0], NoiseMeasured)
         numbers = [each.number for each in trials(story)]
@@ -371,7 +371,7 @@ async def test_a_candidate_that_is_raced_again_is_measured_and_charged_once_for_
             for _, evaluation in meter.evaluations
         ]
         assert len(set(evaluations)) == len(evaluations)
-        story = told(journal, result.run)
+        story = emitted(journal, result.run)
         measured = [key for key, _ in meter.evaluations if not key.startswith(("playoff", "end"))]
         noise = next(each for each in story if isinstance(each, NoiseMeasured))
         charged = len(noise.values) + sum(each.evaluations for each in trials(story))
@@ -406,7 +406,7 @@ async def test_artifacts_that_are_proposed_side_by_side_are_measured_and_decided
             for _, evaluation in (*meter.evaluations, *again.evaluations)
         ]
         assert len(set(evaluations)) == len(evaluations)
-        decided = trials(told(journal, result.run))
+        decided = trials(emitted(journal, result.run))
         search = [key for key in meter.asked + again.asked if key.startswith(("trial", "inc"))]
         assert sum(each.evaluations for each in decided) >= len(search)
         same = [each for each in decided if each.reason.startswith("it was tried before: trial")]

@@ -40,7 +40,7 @@ def test_an_empty_name_is_an_error_and_never_a_default(
         (("--set", "judge_temperature=3"), "`judge_temperature` is 3.0"),
         (("--cost-limit", "0"), "--cost-limit is 0; give more than 0"),
         (("--call-limit", "-1"), "--call-limit is -1"),
-        (("--set", "tie_order=zzz"), "`tie_order` is ZZZ; give A>AB>B"),
+        (("--set", "tie_order=zzz"), "`tie_order` is not A>AB>B"),
         (
             ("--strategy", "best_of_n", "--set", "strategy_options.n=many"),
             "`n` must be a whole number, not text",

@@ -57,7 +57,7 @@ def test_cells_of_a_suite_share_batches(inside: Inside, provider: BatchServer) -
     both = inside("lab", "run", "suite.yaml", *at(provider), "--workers", "2")
     live = ("-m", "echo/echo", "--call-limit", "5", "--anyway", "-q")
     assert inside("lab", "run", "suite.yaml", *live).status == 3
-    assert inside("resume", "--batch").sentence.startswith("a suite goes on as it was begun")
+    assert inside("resume", "--batch").sentence.startswith("of a suite only the budget can change")
     assert both.sentence == "one process collects a batch; leave --batch or --workers out"
 
 

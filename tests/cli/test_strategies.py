@@ -85,7 +85,7 @@ def test_a_record_can_be_read_though_its_strategy_is_gone(inside: Inside) -> Non
     assert "mine.py:Mine" in inside("show", "--evidence").out
     replayed = inside("runs", "check", "last")
     assert replayed.status == 2
-    assert "no file" in replayed.sentence
+    assert "cannot be loaded: FileNotFoundError" in replayed.sentence
 
 
 def test_a_replay_of_a_strategy_that_draws_at_random_names_the_likely_cause(inside: Inside) -> None:

@@ -91,7 +91,7 @@ def test_models_that_cost_nothing_do_not_go_on_for_ever() -> None:
 def test_what_is_not_counted_cannot_be_matched(unit: Unit, uncounted: Reply) -> None:
     allowance = Allowance(unit, Decimal(5))
     allowance.take(uncounted)
-    with pytest.raises(InvalidInput, match=f"cannot be matched by {unit}"):
+    with pytest.raises(InvalidInput, match=f"does not report {unit}"):
         allowance.fits_another()
 
 
@@ -153,11 +153,11 @@ async def work(part: int, steps: int, luck: random.Random, emit: Emit) -> int:
 async def test_events_come_part_after_part_whichever_is_quicker(
     steps: list[int], seed: int
 ) -> None:
-    told: list[AnyEvent] = []
+    emitted: list[AnyEvent] = []
     luck = random.Random(seed)
     works = [partial(work, part, count, luck) for part, count in enumerate(steps)]
-    assert await side_by_side(told.append, works) == list(range(len(steps)))
-    assert told == [event(part, s) for part, count in enumerate(steps) for s in range(count)]
+    assert await side_by_side(emitted.append, works) == list(range(len(steps)))
+    assert emitted == [event(part, s) for part, count in enumerate(steps) for s in range(count)]
 
 
 @settings(max_examples=15)
@@ -170,9 +170,9 @@ async def test_parts_within_parts_keep_their_order_too(seed: int) -> None:
             emit, [partial(work, 10 * part + inner, 2, luck) for inner in range(3)]
         )
 
-    told: list[AnyEvent] = []
-    await side_by_side(told.append, [partial(nested, part) for part in range(3)])
-    assert told == [event(10 * p + i, s) for p in range(3) for i in range(3) for s in range(2)]
+    emitted: list[AnyEvent] = []
+    await side_by_side(emitted.append, [partial(nested, part) for part in range(3)])
+    assert emitted == [event(10 * p + i, s) for p in range(3) for i in range(3) for s in range(2)]
 
 
 @pytest.mark.parametrize("failure", [Stopped("x"), ProviderFailed("x"), LookupError("x")])
@@ -234,12 +234,12 @@ async def test_the_first_failure_in_order_is_raised_and_no_other_is_left_unretri
 
 
 async def test_where_telling_fails_nothing_that_comes_later_gets_ahead_of_it() -> None:
-    told: list[AnyEvent] = []
+    emitted: list[AnyEvent] = []
 
     def emit(now: AnyEvent) -> None:
         if now == event(1, 1):
             raise Stopped("the record cannot be written")
-        told.append(now)
+        emitted.append(now)
 
     async def last_words(emit: Emit) -> int:
         emit(event(1, 0))
@@ -254,7 +254,7 @@ async def test_where_telling_fails_nothing_that_comes_later_gets_ahead_of_it() -
         await side_by_side(emit, [partial(work, 0, 2, random.Random(1)), partial(last_words)])
     gc.collect()
     await asyncio.sleep(0.01)
-    assert told == [event(0, 0), event(0, 1), event(1, 0)]
+    assert emitted == [event(0, 0), event(0, 1), event(1, 0)]
 
 
 @settings(max_examples=30)
@@ -267,7 +267,7 @@ async def test_where_telling_fails_nothing_that_comes_later_gets_ahead_of_it() -
 async def test_in_windows_so_many_are_at_work_and_each_tells_as_it_happens(
     steps: list[int], width: int, further: int, seed: int
 ) -> None:
-    told: list[AnyEvent] = []
+    emitted: list[AnyEvent] = []
     luck = random.Random(seed)
     at_work: set[int] = set()
     begun: list[int] = []
@@ -279,7 +279,7 @@ async def test_in_windows_so_many_are_at_work_and_each_tells_as_it_happens(
         assert len(at_work) <= width
         waiting = min(set(range(len(steps))) - ended)
         assert part < waiting + width + further
-        await work(part, count, luck, told.append)
+        await work(part, count, luck, emitted.append)
         at_work.discard(part)
         ended.add(part)
 
@@ -287,12 +287,14 @@ async def test_in_windows_so_many_are_at_work_and_each_tells_as_it_happens(
     await run_in_windows(works, width, width + further)
     assert begun == list(range(len(steps)))
     for part, count in enumerate(steps):
-        own = [each for each in told if isinstance(each, DraftFailed) and each.detail == str(part)]
+        own = [
+            each for each in emitted if isinstance(each, DraftFailed) and each.detail == str(part)
+        ]
         assert own == [event(part, s) for s in range(count)]
 
 
 async def test_after_a_failure_the_window_is_finished_and_nothing_beyond_it_is_started() -> None:
-    told: list[AnyEvent] = []
+    emitted: list[AnyEvent] = []
     begun: list[int] = []
 
     async def failing(part: int) -> None:
@@ -300,31 +302,31 @@ async def test_after_a_failure_the_window_is_finished_and_nothing_beyond_it_is_s
         await asyncio.sleep(0)
         if part == 2:
             raise ProviderFailed("out of reach")
-        told.append(event(part, 0))
+        emitted.append(event(part, 0))
 
     works = (partial(failing, part) for part in range(100))
     with pytest.raises(ProviderFailed, match="out of reach"):
         await run_in_windows(works, 2, 5)
     assert begun == list(range(2 + 5))
-    assert told == [event(part, 0) for part in begun if part != 2]
+    assert emitted == [event(part, 0) for part in begun if part != 2]
 
 
 async def test_a_slow_part_does_not_delay_the_events_of_others() -> None:
-    told: list[AnyEvent] = []
+    emitted: list[AnyEvent] = []
     others_told = asyncio.Event()
 
     async def slow() -> None:
         await others_told.wait()
-        told.append(event(0, 0))
+        emitted.append(event(0, 0))
 
     async def quick(part: int) -> None:
-        told.append(event(part, 0))
-        if len(told) == 3:
+        emitted.append(event(part, 0))
+        if len(emitted) == 3:
             others_told.set()
 
     async with asyncio.timeout(5):
         await run_in_windows([slow, *(partial(quick, part) for part in (1, 2, 3))], 2, 8)
-    assert told == [event(part, 0) for part in (1, 2, 3, 0)]
+    assert emitted == [event(part, 0) for part in (1, 2, 3, 0)]
 
 
 FIRST, SECOND, THIRD = "8448fe055a1a457a", "690642e10642396c", "e40eaf895e1e2542"

@@ -7,7 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 import pytest
@@ -19,7 +19,14 @@ from tests.journal.samples import RUN, a_reply, a_request, change, committed, cr
 
 from autoreason.contract import Contract
 from autoreason.errors import JournalError
-from autoreason.events import AnyEvent, CoreEvent, GuidanceGiven, PassStarted, RunPaused, RunStarted
+from autoreason.events import (
+    CORE_EVENTS,
+    AnyEvent,
+    GuidanceGiven,
+    PassStarted,
+    RunPaused,
+    RunStarted,
+)
 from autoreason.exchange import Message, Request
 from autoreason.journal import Journal, sql, sqlite
 from autoreason.journal.codec import cut, event_row, read_event
@@ -28,7 +35,7 @@ from autoreason.programs.events import ProgramExamined, Solved
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.task import Task, Work
 
-KINDS = [*get_args(CoreEvent), ProgramExamined, Solved]
+KINDS = [*CORE_EVENTS.values(), ProgramExamined, Solved]
 
 contracts = st.builds(
     Contract,

@@ -77,9 +77,7 @@ async def test_a_pass_that_was_not_begun_is_said_before_anything_is_asked_in_it(
     name = plug_in(tmp_path, f"        {call}\n        return self.hand_in(best)")
     with pytest.raises(StrategyError) as raised:
         await hold_own(journal, first, name)
-    assert "works in pass 1, which was not started; call self.begin_pass(1) first" in str(
-        raised.value
-    )
+    assert "pass 1 was not started; call begin_pass(1) first" in str(raised.value)
     assert [each.role for each in first.requests] == ["author"]
 
     plug_in(tmp_path, BEGUN)

@@ -52,7 +52,7 @@ class Breaking:
         """Nothing to let go of."""
 
 
-def told(journal: Journal, run: str) -> list[AnyEvent]:
+def emitted(journal: Journal, run: str) -> list[AnyEvent]:
     """A strategy's own story of a run."""
     return [item.event for item in journal.events(run) if not isinstance(item.event, LIFECYCLE)]
 
@@ -63,7 +63,7 @@ async def left_after_every_call(
     """Assert that it makes no difference where a run is left; how the unbroken one ended."""
     whole = Breaking(script)
     ended = await start_run(journal, whole, task=task, settings=settings, **options)
-    story = told(journal, ended.run)
+    story = emitted(journal, ended.run)
     for calls in range(len(whole.answered)):
         broken = Breaking(script, calls)
         paused = await start_run(journal, broken, task=task, settings=settings, **options)
@@ -76,7 +76,7 @@ async def left_after_every_call(
         assert result.calls == ended.calls
         assert not recorded & set(mended.asked)
         assert sorted([*broken.answered, *mended.answered]) == sorted(whole.answered)
-        assert told(journal, result.run) == story
+        assert emitted(journal, result.run) == story
     assert (await replay.aio(ended.run, journal=journal)).same
     return ended
 

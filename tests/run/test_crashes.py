@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.test_live_strategies import SCRIPT, case
-from tests.run.leaving import Breaking, told
+from tests.run.leaving import Breaking, emitted
 from tests.run.runs import go_on, open_journal, start_run
 
 from autoreason.events import AnyEvent
@@ -55,12 +55,12 @@ def test_ended_after_any_event_a_run_goes_on_to_the_same_story(tmp_path: Path, n
     task, chosen = case(name)
     with open_journal(tmp_path) as journal:
         whole = asyncio.run(start_run(journal, Breaking(SCRIPT), task=task, settings=chosen))
-        story = told(journal, whole.run)
+        story = emitted(journal, whole.run)
         for events in range(1, len(story) + 1):
             run = crashed(journal, name, events)
             before = set(journal.replies(run))
             model = Breaking(SCRIPT)
             result = asyncio.run(go_on(journal, run, model))
             assert (result.status, result.text) == (whole.status, whole.text)
-            assert told(journal, run) == story
+            assert emitted(journal, run) == story
             assert not before & set(model.asked)

@@ -233,7 +233,7 @@ def test_plans_of_a_strategy_that_cannot_be_used_are_one_sentence(
         with pytest.raises(StrategyError) as refused:
             plan()
         message = str(refused.value)
-        assert message.startswith(f"the strategy {mine} has no valid plans; give three ")
+        assert message.startswith(f"{mine} has no valid plans; give three,")
         assert "\n" not in message
 
 

@@ -41,7 +41,7 @@ async def test_everything_is_there_by_pass(journal: Journal, tmp_path: Path) -> 
         "passes/01/critique_1.md",
         "passes/01/ballot_1.md",
         "passes/02/verdict.json",
-        "calls/pass_1_judge_1_try_1.md",
+        "calls/pass_1_judge_0_try_0.md",
         "final.md",
         "run.json",
     } <= files
@@ -53,7 +53,7 @@ async def test_everything_is_there_by_pass(journal: Journal, tmp_path: Path) -> 
         ["A", "A"],
         result.calls,
     )
-    assert "coffee machine" in (folder / "calls/pass_1_judge_1_try_1.md").read_text()
+    assert "coffee machine" in (folder / "calls/pass_1_judge_0_try_0.md").read_text()
 
 
 async def test_tokens_that_were_not_counted_are_unknown(journal: Journal, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from benchmarks.kills import kill_runs
 from benchmarks.research_kills import kill_research
 from tests.closing import closed_after
 from tests.programs.stage import MadeUpExaminer
-from tests.run.leaving import told
+from tests.run.leaving import emitted
 from tests.run.runs import go_on, open_journal, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 from tools.postgres import Server
@@ -61,7 +61,7 @@ async def gone_on(journal: Journal) -> list[AnyEvent]:
     for row in journal.runs():
         if row.status != "done":
             await go_on(journal, row.id, ScriptedModel(SCRIPT), examiner=MadeUpExaminer())
-        return told(journal, row.id)
+        return emitted(journal, row.id)
     return []
 
 

@@ -195,7 +195,11 @@ async def test_a_suite_that_can_show_nothing_is_refused_before_anything_is_spent
     ("limits", "budget", "said"),
     [
         ("", Budget(tokens=500), "pays for under 1 % of what it likely takes"),
-        ("budget: {cell: {calls: 5}}\n", Budget(), "18 of 18 cells of contest most likely would"),
+        (
+            "budget: {cell: {calls: 5}}\n",
+            Budget(),
+            "18 of 18 cells of contest would likely reach it",
+        ),
         ("budget: {cell: {tokens: 10}}\n", Budget(), "raise `budget.cell`"),
     ],
 )
@@ -242,7 +246,7 @@ async def test_repeats_are_added_by_the_rule_and_nothing_is_run_twice(
     old = {each.result.run for each in first.story.of(CellFinished) if each.result.run}
     new = {each.result.run for each in result.story.of(CellFinished) if each.result.run}
     assert old < new
-    enough = "every comparison has an interval as narrow as the rule asks, or all of its 4 repeats"
+    enough = "has all repeats that its rule asks for"
     with pytest.raises(NothingToAdd, match=enough):
         prepare_add(result.run, journal=journal)
     with pytest.raises(InvalidInput, match="has no rule for more repeats"):
@@ -258,7 +262,7 @@ async def test_a_suite_is_continued_once(tmp_path: Path, journal: Journal) -> No
     why = "1 repeat to revising by the rule of the suite: it had no interval of 1.0 points"
     assert why in " ".join(added.report.to_text().split())
     asked = len(model.asked)
-    again = f"{first.run} was continued as {added.run}; go on with `autoreason resume {added.run}`"
+    again = f"{first.run} was continued as {added.run}; resume that one"
     with pytest.raises(InvalidInput, match=again):
         prepare_add(first.run, journal=journal)
     with pytest.raises(InvalidInput, match=again):
@@ -371,7 +375,7 @@ async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(
 ) -> None:
     paused = await run_suite(tmp_path, journal, budget=Budget(calls=3))
     for changes in ({"model": "echo/other"}, {"passes": 1}, {"batch": True}):
-        with pytest.raises(InvalidInput, match="goes on as it was begun"):
+        with pytest.raises(InvalidInput, match="only the budget can change"):
             await resume.aio(paused.run, journal=journal, **changes)
 
 

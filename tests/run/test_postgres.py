@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.journal.test_postgres import disconnect
-from tests.run.leaving import told
+from tests.run.leaving import emitted
 from tests.run.runs import go_on, open_journal, scripted, start_run
 from tools.postgres import Server
 
@@ -68,7 +68,7 @@ async def test_a_run_on_a_server_is_the_same_as_in_a_file(
             here.status,
             here.spent.calls,
         )
-        assert told(server, there.run) == told(file, here.run)
+        assert emitted(server, there.run) == emitted(file, here.run)
         assert there.journal == server.place
 
 
@@ -77,7 +77,7 @@ async def test_a_lost_server_is_a_pause_and_nothing_recorded_is_asked_again(
 ) -> None:
     with Journal.open(postgres_url, create=True) as journal:
         whole = await start_run(journal, scripted())
-        story = told(journal, whole.run)
+        story = emitted(journal, whole.run)
     for after in (0, 3, 7):
         model = Severing(lambda: disconnect(postgres, postgres_url), after)
         journal = Journal.open(f"{postgres_url}&retry=0", create=True)
@@ -95,7 +95,7 @@ async def test_a_lost_server_is_a_pause_and_nothing_recorded_is_asked_again(
             result = await go_on(journal, run, again)
             assert not before.intersection(again.asked)
             assert result.text == whole.text
-            assert told(journal, run) == story
+            assert emitted(journal, run) == story
 
 
 async def test_a_recorded_run_replays_and_a_result_knows_its_server(postgres_url: str) -> None:

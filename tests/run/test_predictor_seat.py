@@ -135,7 +135,7 @@ def test_untested_it_sits_where_it_is_wanted_and_says_so(folder: Path) -> None:
     ("options", "sentence"),
     [
         ({"predictor_seat": "maybe"}, "predictor_seat"),
-        ({"predictor_seat": "yes", "strategy": "best_of_n"}, "best_of_n is not"),
+        ({"predictor_seat": "yes", "strategy": "best_of_n"}, "best_of_n has no panels"),
         ({"predictor_seat": "yes", "knowledge": ""}, "`predictor_seat` goes with `knowledge`"),
     ],
 )
@@ -148,7 +148,7 @@ def test_what_cannot_be_meant_is_one_sentence(
 
 def test_with_too_few_outcomes_there_is_nothing_to_fit(folder: Path) -> None:
     write(folder, make_records(10))
-    with pytest.raises(InvalidInput, match="has 20 outcomes that a predictor may be fitted on"):
+    with pytest.raises(InvalidInput, match=r"has 20$"):
         prepared(folder, predictor_seat="yes")
     keep(folder, "helps")
     assert seat_of(folder) is None

@@ -109,14 +109,14 @@ def again(recorded: AnyEvent, now: AnyEvent) -> int:
 def test_the_reason_why_a_problem_ended_may_be_worded_differently_but_not_be_another(
     event: Any,
 ) -> None:
-    def told(**changes: Any) -> AnyEvent:
+    def emitted(**changes: Any) -> AnyEvent:
         changed: AnyEvent = replace(event, **changes)
         return changed
 
-    assert again(told(), told()) == 1
-    assert again(told(), told(reason="every test is passed")) == 1
+    assert again(emitted(), emitted()) == 1
+    assert again(emitted(), emitted(reason="every test is passed")) == 1
     with pytest.raises(ReplayMismatch):
-        again(told(), told(status="capped"))
+        again(emitted(), emitted(status="capped"))
 
 
 def test_a_run_may_say_in_other_words_how_it_ended_but_not_end_otherwise() -> None:

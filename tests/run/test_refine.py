@@ -167,7 +167,7 @@ def test_the_name_of_a_file_is_not_taken_for_the_brief(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "brief.md").write_text("Write about tides.")
     for name in ("brief.md", str(tmp_path / "brief.md")):
-        with pytest.raises(InvalidInput, match=r"brief.md is a file; give `read_task\("):
+        with pytest.raises(InvalidInput, match="only `read_task` reads files"):
             refine(name, "echo/echo", journal=tmp_path / "journal.db")
     assert autoreason.refine.prepare("Write other.md", "echo/echo").task.brief == "Write other.md"
     assert autoreason.refine.prepare(autoreason.read_task("brief.md")).task.brief != "brief.md"

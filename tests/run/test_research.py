@@ -370,8 +370,6 @@ def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task
         "1.6 times the spread of one evaluation, which the end test shows four times in five"
         in (" ".join(text.split()))
     )
-    assert "improves" in text
-    assert "knob.txt: higher score by evaluate.py:score" in text
     assert "with 0 for what will be measured" in text
     assert "knob = 0" in text
     assert not saved()
@@ -413,12 +411,9 @@ async def test_a_dry_run_may_measure_the_noise(task: Path) -> None:
 @pytest.mark.parametrize(
     ("items", "least"),
     [
-        ({}, "any, if no noise comes up: none was seen yet"),
+        ({}, "unknown: no noise was seen yet"),
         ({"items": 9, "sealed": 8}, "unknown until the end test opens the sealed items"),
-        (
-            {"items": 9, "per_evaluation": 2, "sealed": 8},
-            "unknown: items are drawn for each evaluation",
-        ),
+        ({"items": 9, "per_evaluation": 2, "sealed": 8}, "unknown: no noise was seen yet"),
     ],
 )
 def test_a_dry_run_promises_no_gain_of_items_that_it_has_not_seen(

@@ -20,7 +20,7 @@ from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.report.table import lay_out
 from autoreason.run.products import Solution
-from autoreason.run.result import Result, passes_of
+from autoreason.run.result import Result
 from autoreason.settings import Budget
 from autoreason.story import Story, build_story
 from autoreason.tournament.statements import passes_table
@@ -105,7 +105,8 @@ def test_however_many_passes_there_were_they_are_one_line(won: list[str]) -> Non
 
 @given(st.lists(SLOTS, min_size=1, max_size=60))
 def test_every_pass_is_a_row(winners: list[str | None]) -> None:
-    first = passes_of(build_story(made_up.whole_run()))[0]
+    first = build_story(made_up.whole_run()).passes[0].decided
+    assert first is not None
     passes: list[PassDecided] = [
         replace(first, number=at, winner=winner, verdict=first.verdict if at % 3 else None)
         for at, winner in enumerate(winners, 1)

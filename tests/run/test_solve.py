@@ -329,7 +329,7 @@ async def test_the_library_solves_some_problems_of_a_file(
 @pytest.mark.parametrize(
     ("chosen", "said"),
     [
-        ({"limit": 0}, "`limit` is 0; give more than 0"),
+        ({"limit": 0}, "`limit` is 0; give a number from 1"),
         ({"test_time_limit": 61.0}, "`test_time_limit` is up to 60 s"),
         ({"test_memory_limit": 8}, "`test_memory_limit` 16 to 4096 MB"),
     ],

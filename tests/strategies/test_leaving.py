@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.run.leaving import Breaking, left_after_every_call, told
+from tests.run.leaving import Breaking, emitted, left_after_every_call
 from tests.run.runs import TASK, go_on, scripted, settings, start_run
 from tests.strategies.test_rivals import VARIED
 from tests.tournament.stage import USUAL, vote
@@ -151,5 +151,5 @@ async def test_the_order_of_replies_changes_no_story(journal: Journal, strategy:
     for luck in range(2):
         model = Breaking(SCRIPT, luck=luck)
         result = await start_run(journal, model, settings=settings(**options(strategy)))
-        stories.append(told(journal, result.run))
+        stories.append(emitted(journal, result.run))
     assert stories[0] == stories[1]

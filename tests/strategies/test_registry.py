@@ -72,7 +72,7 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("{folder}/none.py:Mine", "no file"),
+        ("{folder}/none.py:Mine", "FileNotFoundError"),
         ("{folder}/mine.py:Theirs", "no Theirs"),
         ("{folder}/mine.py:nothing", "is not a strategy"),
         ("{folder}/notes.txt:Mine", "is not a Python file"),
@@ -101,9 +101,9 @@ def test_a_file_that_cannot_be_loaded_says_where_it_fails(
 ) -> None:
     file = tmp_path / "broken.py"
     file.write_text(source)
-    told = refusal(f"{file}:Mine")
-    assert message in told
-    assert "correct it" in told
+    sentence = refusal(f"{file}:Mine")
+    assert message in sentence
+    assert "correct it" in sentence
     assert not any(name.startswith("autoreason_strategy_broken") for name in sys.modules)
 
 

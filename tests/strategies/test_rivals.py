@@ -167,10 +167,10 @@ async def test_a_text_about_its_own_making_is_sent_back(strategy: str) -> None:
 async def test_guidance_reaches_the_next_pass(strategy: str) -> None:
     played = await short(strategy, {"pass/2/guidance": "Name the hook."})
     assert played.of(GuidanceGiven) == [GuidanceGiven(number=2, text="Name the hook.")]
-    told = [each.key for each in played.requests if "Name the hook." in str(each.messages)]
+    guided = [each.key for each in played.requests if "Name the hook." in str(each.messages)]
     role = "critic/0" if strategy in ("critique_revise", "self_refine") else "reviser"
-    assert told[0] == f"pass/2/{role}/try/0"
-    assert not any(key.startswith("pass/1/") for key in told)
+    assert guided[0] == f"pass/2/{role}/try/0"
+    assert not any(key.startswith("pass/1/") for key in guided)
 
 
 @pytest.mark.parametrize("strategy", TAKING)

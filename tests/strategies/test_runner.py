@@ -123,7 +123,7 @@ TWICE = """
 
 
 @pytest.mark.parametrize(
-    ("methods", "message"), [(ODD_END, "converged, capped or done"), (TWICE, "a key of its own")]
+    ("methods", "message"), [(ODD_END, "converged, capped or done"), (TWICE, "its own key")]
 )
 async def test_what_no_record_could_hold_is_refused_before_it_is_written(
     journal: Journal, tmp_path: Path, methods: str, message: str

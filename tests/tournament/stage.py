@@ -147,8 +147,8 @@ async def play(
     settings = played.settings = make_settings(models, seed, protocol, k=k, **changes)
     given: Any = {"draft": draft, "facts": facts, "entries": entries, "work": work}
     task = Task(brief=brief, contract=contract or Contract(), knowledge=knowledge, **given)
-    told, recovered = played.events.append, recovery or Recovery()
-    context = JobContext(task, settings, prompts or built_in(), ask, told, recovery=recovered)
+    emit, recovered = played.events.append, recovery or Recovery()
+    context = JobContext(task, settings, prompts or built_in(), ask, emit, recovery=recovered)
     try:
         played.end = await job_class(settings.job)(context).run()
     except Interruption as interruption:

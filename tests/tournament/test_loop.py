@@ -247,8 +247,8 @@ async def test_a_leak_is_sent_back_once_and_what_remains_is_flagged() -> None:
 
 async def test_guidance_reaches_the_critic_of_its_pass_only() -> None:
     played = await play({"pass/2/guidance": "Mention Lisbon."})
-    told = [r.key for r in played.asked("critic") if "Mention Lisbon." in r.messages[-1].text]
-    assert told == ["pass/2/critic/0/try/0"]
+    guided = [r.key for r in played.asked("critic") if "Mention Lisbon." in r.messages[-1].text]
+    assert guided == ["pass/2/critic/0/try/0"]
     assert [g.number for g in played.of(GuidanceGiven)] == [2]
 
 

@@ -160,11 +160,11 @@ def test_a_lead_that_none_can_have_is_refused(
 ) -> None:
     models = Models.everywhere("scripted/x")
     Tournament.check(make_settings(models, 1, required_lead=most, **changes))
-    with pytest.raises(InvalidInput, match=f"none can lead by more than {most}; give {most} or"):
+    with pytest.raises(InvalidInput, match=f"no text can lead by `required_lead`; give {most} or"):
         Tournament.check(make_settings(models, 1, required_lead=lead, **changes))
 
 
-async def told(script: dict[str, Answer], **changes: Any) -> Played:
+async def play_small(script: dict[str, Answer], **changes: Any) -> Played:
     given = {"prompts": built_in().with_small(), "contract": Contract(max_words=50), **changes}
     return await play(script, brief="Write.", seed=1, k=3, passes=2, playoff=0, **given)
 
@@ -187,7 +187,7 @@ def in_few_words(played: Played) -> list[str]:
 async def test_what_a_model_shows_in_a_pass_counts_from_the_next_on(
     script: dict[str, Answer], reason: str
 ) -> None:
-    played = await told(script)
+    played = await play_small(script)
     (shortened,) = played.of(PromptsShortened)
     assert (shortened.number, shortened.reason) == (2, reason)
     assert in_few_words(played) == ["pass/2/reviser/try/0"]
@@ -212,7 +212,7 @@ async def test_what_a_model_shows_in_a_pass_counts_from_the_next_on(
 async def test_what_says_nothing_of_the_author_changes_no_prompt(
     script: dict[str, Answer], changes: dict[str, Any]
 ) -> None:
-    played = await told(script, **changes)
+    played = await play_small(script, **changes)
     assert not played.of(PromptsShortened)
     assert not in_few_words(played)
 
@@ -231,7 +231,7 @@ NOTHING = Reply(outcome=Outcome.OK, text=critique(), model="x", schema_refused=T
 
 
 async def test_what_a_weak_author_leaves_unopposed_is_opposed_by_a_fresh_draft() -> None:
-    played = await told({"critic": NOTHING, "pass/1/draft/0/try/0": "Another text."})
+    played = await play_small({"critic": NOTHING, "pass/1/draft/0/try/0": "Another text."})
     assert [r.key for r in played.requests if "pass/1/draft" in r.key] == ["pass/1/draft/0/try/0"]
     ready = [each for each in played.of(CandidateReady) if each.number == 1]
     assert [(each.slot, each.text, each.fresh) for each in ready] == [("B", "Another text.", True)]
@@ -244,7 +244,7 @@ async def test_what_a_weak_author_leaves_unopposed_is_opposed_by_a_fresh_draft()
 
 async def test_a_revision_that_changes_nothing_is_replaced_whatever_the_author() -> None:
     same = {"author": "The very text.", "reviser": "The very text."}
-    played = await told({**same, "pass/1/draft/0/try/0": "Another."})
+    played = await play_small({**same, "pass/1/draft/0/try/0": "Another."})
     dropped = [each for each in played.of(CandidateDropped) if each.number == 1]
     assert [(each.slot, each.reason) for each in dropped] == [("B", "clone")]
     assert not played.asked("synthesizer")
@@ -255,7 +255,7 @@ async def test_a_revision_that_changes_nothing_is_replaced_whatever_the_author()
 async def test_a_limit_that_no_revision_keeps_is_a_weakness_that_no_critic_has_to_show() -> None:
     long = " ".join(["word"] * 60)
     fresh = {"pass/1/draft/0/try/0": "Short at last."}
-    played = await told({"author": long, "reviser": long, **fresh}, max_drafts=1)
+    played = await play_small({"author": long, "reviser": long, **fresh}, max_drafts=1)
     assert not [r for r in played.asked("critic") if r.key.startswith("pass/1/")]
     (shortened,) = played.of(PromptsShortened)
     reason = "it cannot put right what breaks the contract"
@@ -270,7 +270,7 @@ async def test_so_many_fresh_drafts_at_most_as_the_budget_allows_and_none_worse_
 ) -> None:
     long = " ".join(["word"] * 60)
     short: dict[str, Answer] = {"critic": NOTHING, "author": long, "draft/try/0": "Short."}
-    played = await told({**short, "pass/1/draft/2/budget": said})
+    played = await play_small({**short, "pass/1/draft/2/budget": said})
     asked = [r.key for r in played.asked("author") if r.key.startswith("pass/1/draft/")]
     assert [key for key in asked if "try/0" in key] == [
         f"pass/1/draft/{n}/try/0" for n in range(drafts)
@@ -280,6 +280,6 @@ async def test_so_many_fresh_drafts_at_most_as_the_budget_allows_and_none_worse_
 
 
 async def test_a_model_that_shows_no_weakness_survives_without_a_vote() -> None:
-    played = await told({"critic": critique()})
+    played = await play_small({"critic": critique()})
     assert not [r for r in played.requests if "/draft/" in r.key]
     assert {each.outcome for each in played.decided} == {"unopposed"}

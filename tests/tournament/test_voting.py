@@ -121,12 +121,10 @@ def test_what_cannot_be_counted_is_refused(rule: str) -> None:
     with pytest.raises(ValueError, match="an empty panel has no winner"):
         count_votes(rule, [], A_B_AB)
     for ballot in (("A", "B"), ("A", "A", "B"), ("A", "B", "C"), ()):
-        with pytest.raises(ValueError, match="must rank A, B, AB once each, not"):
+        with pytest.raises(ValueError, match=r"must rank .* once each, not"):
             count_votes(rule, [("A", "B", "AB"), ballot], A_B_AB)
     with pytest.raises(ValueError, match="named once each"):
         count_votes(rule, [("A", "A")], ("A", "A"))
-    with pytest.raises(ValueError, match="scores for A, C cannot be decided in the tie order A, B"):
-        from_scores({"A": 1, "C": 2}, ("A", "B"))
 
 
 @given(panels(), rules, st.permutations(A_B_AB), st.randoms(use_true_random=False))

@@ -41,9 +41,7 @@ from autoreason.task import Task
 def amount_spent(spent: Spent, unit: Unit) -> Decimal:
     """What was spent in the unit that is matched; refused where it is not known."""
     if (unit == "cost" and spent.cost is None) or (unit == "tokens" and spent.unmetered):
-        raise InvalidInput(
-            f"budgets cannot be matched by {unit}, which a provider does not report; match calls"
-        )
+        raise InvalidInput(f"a provider does not report {unit}; match budgets by calls")
     return Decimal(getattr(spent, unit) or 0)
 
 
@@ -390,7 +388,7 @@ class JobContext:
         )
 
     def _records_for(self, role: Role) -> tuple[Message, ...]:
-        """What a role is shown of the user's records: nothing that would tell an author what judges look at."""
+        """What a role is shown of the user's records: nothing that would show an author what judges look at."""
         knowledge = self.task.knowledge
         if knowledge is None:
             return ()

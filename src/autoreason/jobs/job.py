@@ -110,12 +110,9 @@ class Job:
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
         """Raise `InvalidInput` for a task that this job has no use for."""
-        if task.entries:
-            raise InvalidInput(f"{settings.job.name} has no use for finished texts; leave them out")
-        if task.work:
-            raise InvalidInput(
-                f"{settings.job.name} has no use for {task.work.name}; leave them out"
-            )
+        name = "finished texts" if task.entries else task.work.name if task.work else ""
+        if name:
+            raise InvalidInput(f"{settings.job.name} has no use for {name}; leave them out")
 
     def emit(self, event: AnyEvent) -> None:
         """Apply an event to the story and pass it on."""
@@ -150,7 +147,6 @@ def own_options(settings: Settings, kind: type[Options]) -> Options:
     return make_struct(kind, job.strategy_options, f"{job.strategy}: ", strict=False)
 
 
-_BUILT_IN_PREFIX = "autoreason."
 Kind = TypeVar("Kind", bound=Job)
 
 
@@ -170,10 +166,7 @@ def plan_calls(kind: type[Job], settings: Settings) -> Plans | None:
     known = is_of(plans, tuple[Mapping[Role, int], ...])
     totals = [sum(plan.values()) for plan in plans] if known else []
     if len(totals) != 3 or totals != sorted(totals) or totals[0] < 0:
-        raise StrategyError(
-            f"the strategy {name} has no valid plans; give three dictionaries from roles to numbers "
-            "of calls, from the least to the most"
-        )
+        raise StrategyError(f"{name} has no valid plans; give three, each calls by role, rising")
     low, likely, high = plans
     return low, likely, high
 
@@ -183,9 +176,7 @@ def build_job(kind: type[Kind], context: JobContext) -> Kind:
     with user_code_errors(kind, name):
         job = kind(context)
     if not hasattr(job, "story"):
-        raise StrategyError(
-            f"the strategy {name} is not initialized; call super().__init__(context) in its __init__"
-        )
+        raise StrategyError(f"{name} is not initialized; call super().__init__(context) first")
     return job
 
 
@@ -195,10 +186,7 @@ async def run_job(job: Job) -> Delivered | JobFinished:
         # A user's class may return anything.
         end: object = await job.run()
     if not isinstance(end, Delivered | JobFinished) or job.story.end != end:
-        raise StrategyError(
-            f"the strategy {name} ended with nothing delivered; "
-            f"end its run with `return {job.ending}`"
-        )
+        raise StrategyError(f"{name} delivered nothing; end its run with `return {job.ending}`")
     return end
 
 
@@ -210,12 +198,10 @@ def user_code_errors(kind: type[Job], name: str) -> Iterator[None]:
     except AutoreasonError:
         raise
     except (Exception, SystemExit) as error:
-        if kind.__module__.startswith(_BUILT_IN_PREFIX):
+        if kind.__module__.startswith("autoreason."):
             raise
         file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-        raise StrategyError(
-            f"the strategy {name} raised {describe(error, file)}; correct it"
-        ) from error
+        raise StrategyError(f"{name} raised {describe(error, file)}; correct it") from error
 
 
 def panel_attempts(context: JobContext) -> range:

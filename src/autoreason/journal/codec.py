@@ -9,13 +9,13 @@ from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
 from importlib import import_module
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput, plainly
-from autoreason.events import FINISHED, AnyEvent, CoreEvent, Status
+from autoreason.events import CORE_EVENTS, FINISHED, AnyEvent, Status
 from autoreason.exchange import Outcome, Query, Reply, Request, Role, Spent
 from autoreason.journal import sql
 from autoreason.task import Work
@@ -244,12 +244,11 @@ def read_event(payload: str | bytes) -> AnyEvent:
 
 
 _tag_decoder = msgspec.json.Decoder(_Tag)
-_CORE = {kind.__name__: kind for kind in get_args(CoreEvent)}
 
 
 @cache
 def _event_decoder(name: str) -> msgspec.json.Decoder[AnyEvent]:
-    return msgspec.json.Decoder(_CORE.get(name) or _find_kind(name), dec_hook=_read_work)
+    return msgspec.json.Decoder(CORE_EVENTS.get(name) or _find_kind(name), dec_hook=_read_work)
 
 
 def _read_work(kind: type, fields: Any) -> Any:

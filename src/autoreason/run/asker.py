@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -53,41 +54,31 @@ _POLL_SECONDS = 0.5
 ACCEPTED = "a person accepted it as it stands"
 
 
+@dataclass(eq=False)
 class Asker:
-    def __init__(
-        self,
-        run: str,
-        journal: Journal,
-        memory: Memory,
-        pool: ModelPool,
-        budget_tracker: BudgetTracker,
-        switch: StopSwitch,
-        on_signal: OnSignal | None = None,
-        service: Service | None = None,
-        cut: str = "",
-    ) -> None:
-        self._run = run
-        self._journal = journal
-        self._pool = pool
-        self._memory = memory
-        self._switch = switch
-        self._on_signal = on_signal
-        self._service = service
+    run: str
+    journal: Journal
+    memory: Memory
+    pool: ModelPool
+    budget_tracker: BudgetTracker
+    switch: StopSwitch
+    on_signal: OnSignal | None = None
+    service: Service | None = None
+    cut: str = ""
+    """Why nothing is asked any more but what was set aside for the end."""
+    accepted: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
         self._calls: set[InterruptibleCall] = set()
         self._sent: set[str] = set()
         self._calls_by_pass: Counter[int | None] = Counter()
-        """Calls by pass."""
         self._provider_error = ""
-        self._cut = cut
-        """Why nothing is asked any more but what was set aside for the end."""
-        self.accepted = False
-        self.budget_tracker = budget_tracker
+        run, journal = self.run, self.journal
         self._abandoned = {each.key for each in journal.in_flight(run)}
         """Under way when the run was killed: they count as calls until they are asked again."""
-        budget_tracker.carry_used(CostBound(len(self._abandoned), 0, None))
-        self._batches = BatchLog(
-            run, memory.questions(BatchNote), lambda note: journal.record_answer(run, note, "")
-        )
+        self.budget_tracker.carry_used(CostBound(len(self._abandoned), 0, None))
+        notes = self.memory.questions(BatchNote)
+        self._batches = BatchLog(run, notes, lambda note: journal.record_answer(run, note, ""))
         self.look_for_commands()
 
     async def __call__(self, request: Request | Query[Any]) -> Any:
@@ -98,11 +89,11 @@ class Asker:
     async def _answer(self, query: Query[Any]) -> Any:
         if not isinstance(query, BudgetQuery | GuidanceQuery):
             self._local_answers.note(query)
-        known = self._memory.recall_answer(query)
+        known = self.memory.recall_answer(query)
         if known is not None:
             return known
         if isinstance(query, GuidanceQuery):
-            return await self._journal.record_guidance(self._run, query)
+            return await self.journal.record_guidance(self.run, query)
         self._check_commands(set_aside=query.set_aside)
         if isinstance(query, BudgetQuery):
             answer: Any = self._budget_shortage(query)
@@ -113,9 +104,9 @@ class Asker:
             asking = self._serve(query)
             answer = await (asking if query.set_aside else self._interruptible(asking))
         if query.deferred:
-            self._journal.send_answer(self._run, query, answer)
+            self.journal.send_answer(self.run, query, answer)
         else:
-            await self._journal.record_answer(self._run, query, answer)
+            await self.journal.record_answer(self.run, query, answer)
         return answer
 
     @cached_property
@@ -123,19 +114,19 @@ class Asker:
         # Texts need none of what answers here.
         from autoreason.run.services import LocalAnswers
 
-        return LocalAnswers(self._memory, getattr(self._service, "policy", None))
+        return LocalAnswers(self.memory, getattr(self.service, "policy", None))
 
     async def _reply(self, request: Request) -> Reply:
         key = Key.parse(request.key)
         if key.part is None and key.head == "pass":
             self._calls_by_pass[key.number("pass")] += 1
-        known = self._memory.recall(request)
+        known = self.memory.recall(request)
         if known is not None:
             self._signal_end(request, known, replayed=True)
             return known
         self._check_commands()
         self._refuse_second(request.key)
-        upper = self.budget_tracker.bound(request, rates(request.model, batch=self._pool.batch))
+        upper = self.budget_tracker.bound(request, rates(request.model, batch=self.pool.batch))
         if request.key in self._abandoned:
             upper = upper._replace(calls=0)
         reservation = await self.budget_tracker.reserve(upper)
@@ -147,15 +138,13 @@ class Asker:
             self.budget_tracker.release(reservation)
             raise
         self.budget_tracker.settle(reservation, reply)
-        await self._journal.record_reply(self._run, request, reply)
+        await self.journal.record_reply(self.run, request, reply)
         self._signal_end(request, reply)
         return reply
 
     def _refuse_second(self, key: str) -> None:
         if key in self._sent:
-            raise InvalidInput(
-                f"{key} was asked before in this run; every request needs a key of its own"
-            )
+            raise InvalidInput(f"{key} was asked before; every request needs its own key")
         self._sent.add(key)
 
     def _budget_shortage(self, query: BudgetQuery) -> str:
@@ -178,16 +167,16 @@ class Asker:
 
     async def _send(self, request: Request) -> Reply:
         started = monotonic()
-        if self._on_signal:
-            self._on_signal(CallStarted(request.key, request.role, request.model))
-        self._journal.record_request(self._run, request)
+        if self.on_signal:
+            self.on_signal(CallStarted(request.key, request.role, request.model))
+        self.journal.record_request(self.run, request)
         try:
-            model = self._pool.lend(request.model, self._batches)
-            return await self._interruptible(model.ask(request, self._on_signal), timed=True)
+            model = self.pool.lend(request.model, self._batches)
+            return await self._interruptible(model.ask(request, self.on_signal), timed=True)
         except (Interruption, CallFailed) as error:
-            if self._on_signal:
+            if self.on_signal:
                 seconds = monotonic() - started
-                self._on_signal(CallEnded(request.key, Outcome.PROVIDER_ERROR, seconds))
+                self.on_signal(CallEnded(request.key, Outcome.PROVIDER_ERROR, seconds))
             if not isinstance(error, ProviderFailed | CallFailed):
                 raise
             # Other parts stop at their next call instead of failing one by one.
@@ -196,18 +185,15 @@ class Asker:
 
     async def _serve(self, query: Query[Any]) -> Any:
         """Where it costs nothing, such as running programs, a run that is stopped does not wait for it."""
-        if self._service is None:
-            raise InvalidInput(
-                f"this run has no service to answer a {type(query).__name__}; give it one"
-            )
-        if self._on_signal:
-            self._on_signal(QueryStarted(query.key, query.kind))
+        assert self.service, f"nothing answers a {type(query).__name__}"
+        if self.on_signal:
+            self.on_signal(QueryStarted(query.key, query.kind))
         try:
             with idle_section() if query.free else nullcontext():
-                return await self._service.answer(query)
+                return await self.service.answer(query)
         finally:
-            if self._on_signal:
-                self._on_signal(QueryEnded(query.key))
+            if self.on_signal:
+                self.on_signal(QueryEnded(query.key))
 
     async def _interruptible(self, asking: Awaitable[T], *, timed: bool = False) -> T:
         call = InterruptibleCall(timed=timed)
@@ -220,7 +206,7 @@ class Asker:
     async def watch(self) -> None:
         """Look for commands from another terminal and at the clock, for as long as the run lasts."""
         while True:
-            if self._run in self._journal.runs_with_commands():
+            if self.run in self.journal.runs_with_commands():
                 self.look_for_commands()
             self._end_calls()
             await asyncio.sleep(_POLL_SECONDS)
@@ -229,32 +215,32 @@ class Asker:
         """End what only waits at a stop or a time limit, and everything once a stop has waited long enough."""
         failure = next((each.last_failure for each in self._calls if each.last_failure), "")
         for call in self._calls:
-            if self._switch.overdue:
+            if self.switch.overdue:
                 call.end(Stopped(f"{STOPPED}, and what was under way is asked again"), at_once=True)
-            elif self._switch.stopped:
+            elif self.switch.stopped:
                 call.end(Stopped(STOPPED))
             elif call.timed and (reached := self.budget_tracker.time_reached(failure)):
                 call.end(reached)
 
     def look_for_commands(self) -> None:
         """Note a stop or an accept; the driver marks them as taken once they are carried out."""
-        pending = self._journal.pending_commands(self._run, ("stop", "accept"))
+        pending = self.journal.pending_commands(self.run, ("stop", "accept"))
         kinds = {command.kind for command in pending}
         self.accepted = self.accepted or "accept" in kinds
         if kinds:
-            self._switch.stop()
+            self.switch.stop()
 
     def _check_commands(self, *, set_aside: bool = False) -> None:
         if self.accepted:
             raise Accepted(ACCEPTED)
         if set_aside:
             return
-        if self._cut or self._switch.stopped:
-            raise Stopped(self._cut or STOPPED)
+        if self.cut or self.switch.stopped:
+            raise Stopped(self.cut or STOPPED)
         if self._provider_error:
             raise ProviderFailed(self._provider_error)
 
     def _signal_end(self, request: Request, reply: Reply, *, replayed: bool = False) -> None:
-        if self._on_signal:
+        if self.on_signal:
             took = (reply.seconds, reply.usage, reply.cost)
-            self._on_signal(CallEnded(request.key, reply.outcome, *took, replayed))
+            self.on_signal(CallEnded(request.key, reply.outcome, *took, replayed))

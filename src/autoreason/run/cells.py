@@ -194,20 +194,19 @@ def report_of(run: str | None, *, journal: Journal) -> FoundReport:
 
 def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite, Story]:
     """The suite of this name, else the newest; of its story the outline."""
-    row = _newest_suite(journal) if run is None else find_suite(journal, run)
+    suites = (
+        each
+        for each in journal.iter_runs(page=1)
+        if (settings := journal.settings(each.id)) and isinstance(settings.job, Lab)
+    )
+    row = next(suites, None) if run is None else find_suite(journal, run)
+    if row is None:
+        raise UnknownRun("there is no suite in the journal; start one with `autoreason lab run`")
     story = journal.outline(row.id)
     suite = suite_of(story.task)
     if suite is None:
         raise InvalidInput(f"run {row.id} is not a suite; `autoreason show {row.id}` shows it")
     return row, suite, story
-
-
-def _newest_suite(journal: Journal) -> RunRow:
-    for row in journal.iter_runs(page=1):
-        settings = journal.settings(row.id)
-        if settings and isinstance(settings.job, Lab):
-            return row
-    raise UnknownRun("there is no suite in the journal; start one with `autoreason lab run`")
 
 
 LEFT_OUT = ("panel_failed", "metric_failed")
@@ -241,9 +240,6 @@ class Executor(Protocol):
 
     async def run(self, cell: CellRun) -> CellOutcome: ...
     async def close(self) -> None: ...
-
-
-# One budget for all cells.
 
 
 def open_tracker(journal: Journal, budget: Budget, suite: str) -> BudgetTracker | None:
@@ -311,9 +307,6 @@ class CellBudget:
         return reached
 
 
-# What answers the queries of cells.
-
-
 class SharedExaminer:
     """Runs the programs of all cells over a set, whose searches learn from each other."""
 
@@ -359,9 +352,6 @@ class CellServices:
                 await each.service.close()
 
 
-# Running cells.
-
-
 @asynccontextmanager
 async def lock_when_free(journal: Journal, run: str) -> AsyncIterator[None]:
     """Lock a run, or a worker's name, once no other process has it: one on a lost machine may live on for a while."""
@@ -378,39 +368,33 @@ async def lock_when_free(journal: Journal, run: str) -> AsyncIterator[None]:
         yield
 
 
-class LocalExecutor:
-    def __init__(
-        self,
-        journal: Journal,
-        pool: ModelPool,
-        switch: StopSwitch,
-        on_signal: OnSignal | None,
-        budget_of: Callable[[str], SharedBudget | None],
-        services: CellServices,
-    ) -> None:
-        self._journal, self._pool = journal, pool
-        self._switch, self._on_signal = switch, on_signal
-        self._budget_of, self._services = budget_of, services
+class LocalExecutor(NamedTuple):
+    journal: Journal
+    pool: ModelPool
+    switch: StopSwitch
+    on_signal: OnSignal | None
+    budget_of: Callable[[str], SharedBudget | None]
+    services: CellServices
 
     async def run(self, cell: CellRun) -> CellOutcome:
-        whole = self._budget_of(suite_name(cell.run))
+        whole = self.budget_of(suite_name(cell.run))
         budget = CellBudget(whole) if whole else None
-        async with lock_when_free(self._journal, cell.run):
+        async with lock_when_free(self.journal, cell.run):
             result = await self._drive(cell, budget)
         reached = budget.reached if budget else None
         limit = reached.limit if reached else None
         return CellOutcome(measure_cell(result), str(reached or ""), limit)
 
     async def _drive(self, cell: CellRun, budget: CellBudget | None) -> Result:
-        journal, on_signal = self._journal, self._on_signal
+        journal, on_signal = self.journal, self.on_signal
 
         def prefixed(signal: Signal) -> None:
             if on_signal:
                 on_signal(replace(signal, key=sub_key(cell.part, signal.key)))
 
-        hooks: RunHooks = {"pool": self._pool, "stop_switch": self._switch}
+        hooks: RunHooks = {"pool": self.pool, "stop_switch": self.switch}
         hooks["on_signal"] = prefixed if on_signal else None
-        service = self._services.of(cell.run, cell.task, cell.settings, journal)
+        service = self.services.of(cell.run, cell.task, cell.settings, journal)
         shared: dict[str, Any] = {"service": service, "shared_budget": budget, "locked": True}
         if not journal.has(cell.run):
             prompts = PromptSet(cell.prompts) if cell.prompts else choose_prompts(cell.settings)
@@ -422,10 +406,7 @@ class LocalExecutor:
         return await driver.resume(cell.run, journal, hooks, **shared)
 
     async def close(self) -> None:
-        await self._services.close()
-
-
-# What a cell came to.
+        await self.services.close()
 
 
 def measure_cell(result: Result) -> CellResult:

@@ -35,7 +35,7 @@ from autoreason.events import (
 from autoreason.exchange import Service
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Job, build_job, run_job
-from autoreason.journal import CommandKind, Journal, RecordedAnswer, RecordedCall
+from autoreason.journal import Journal, RecordedAnswer, RecordedCall
 from autoreason.journal.codec import check_event
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.models.budget import BudgetTracker, SharedBudget
@@ -55,7 +55,7 @@ from autoreason.run.record import (
 )
 from autoreason.run.result import Result, StopSwitch
 from autoreason.run.verbs import RunHooks
-from autoreason.settings import DEPARTURES, Settings
+from autoreason.settings import Settings
 from autoreason.story import Story, build_story
 from autoreason.strategies import job_class
 from autoreason.task import Task
@@ -63,7 +63,6 @@ from autoreason.version import __version__
 
 NO_HOOKS: RunHooks = {}
 End = Delivered | JobFinished | RunPaused
-_STALE_COMMANDS: tuple[CommandKind, ...] = ("stop",)
 
 
 async def start(
@@ -92,7 +91,6 @@ async def start(
         prompts=prompts.sources,
         version=__version__,
         forked_from=forked_from,
-        departures=DEPARTURES[settings.protocol] if settings.job.is_tournament else (),
     )
     check_event(started)
     run = await journal.begin_run(task.title, __version__, started, name)
@@ -141,7 +139,7 @@ async def resume(
                 f"put it back as it was, or go on from its text with `autoreason fork {run}`"
             )
         # A stop that came too late was meant for the process that drove the run before.
-        journal.take_command(run, kinds=_STALE_COMMANDS)
+        journal.take_command(run, kinds=["stop"])
         journal.append(run, resumed)
         journal.set_status(run, "running")
         if on_event := hooks.get("on_event"):
@@ -158,8 +156,7 @@ def check_unfinished(run: str, story: Story) -> None:
     if story.status in FINISHED:
         fix = f"`autoreason show {run}` shows its result"
         if story.incumbents or cut_of(story.others):
-            result = "text" if story.incumbents else "result"
-            fix = f"`autoreason fork {run}` goes on from its {result}"
+            fix = f"`autoreason fork {run}` goes on from its result"
         raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
 
 

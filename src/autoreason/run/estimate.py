@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
-from math import comb
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -16,20 +15,10 @@ from msgspec.structs import asdict, replace
 
 from autoreason.contract import count_words
 from autoreason.exchange import Request, Role, reasoning_tokens_for
-from autoreason.job_types import (
-    Advise,
-    JobType,
-    Judge,
-    JudgePairs,
-    Refine,
-    Rejudge,
-    Research,
-    Solve,
-)
+from autoreason.job_types import Advise, JobType, Refine, Research
 from autoreason.jobs.job import Plans, plan_calls
 from autoreason.knowledge_records import Knowledge
 from autoreason.models.providers import rates
-from autoreason.plugins import short
 from autoreason.prompts import PromptSet, built_in
 from autoreason.report.numbers import count, duration, listed, money, percent
 from autoreason.report.report import Report, Section, plain_values
@@ -39,10 +28,11 @@ from autoreason.run.verbs import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.strategies import job_class
 from autoreason.task import Task
+from autoreason.tournament.endings import describe_limit
 from autoreason.tournament.loop import without_drafts
-from autoreason.tournament.panel import Metric, code_seats
+from autoreason.tournament.panel import Metric
 from autoreason.tournament.statements import ONE_VOTE, predictor_seat
-from autoreason.tournament.voting import ballot_size
+from autoreason.tournament.voting import ballot_size, pass_size
 
 if TYPE_CHECKING:
     from autoreason.artifacts.acceptance import BudgetPlan
@@ -97,12 +87,10 @@ class RunEstimate(Report):
 
     @property
     def conclusion(self) -> str:
-        parts = [
-            count(self.calls.likely, "call") if self.calls else "",
-            count(self.tokens.likely, "token") if self.tokens else "",
-            money(self.cost.likely) if self.cost and not self._is_free else "",
-        ]
-        takes = listed([part for part in parts if part] or ["an unknown number of calls"])
+        parts = [count(self.calls.likely, "call")] if self.calls else []
+        parts += [count(self.tokens.likely, "token")] if self.tokens else []
+        parts += [money(self.cost.likely)] if self.cost and not self._is_free else []
+        takes = listed(parts or ["an unknown number of calls"])
         more = f", and up to {extra} more for reasoning" if (extra := self._max_reasoning()) else ""
         free = ", free of charge" if self._is_free else ""
         cut = " up to its limit, which " + describe_paid(self.paid.likely)
@@ -110,8 +98,8 @@ class RunEstimate(Report):
 
     def sections(self) -> list[Section]:
         rows = [
-            ("calls", _describe_numbers(self.calls)),
-            ("tokens", _describe_numbers(self.tokens)),
+            ("calls", _describe(self.calls)),
+            ("tokens", _describe(self.tokens)),
             ("cost", self._describe_cost()),
         ]
         if extra := self._max_reasoning():
@@ -128,11 +116,8 @@ class RunEstimate(Report):
         return sections
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "conclusion": self.conclusion,
-            **self.spans(),
-            **plain_values({"request": self.request}),
-        }
+        request = plain_values({"request": self.request})
+        return {"conclusion": self.conclusion, **self.spans(), **request}
 
     def spans(self) -> dict[str, Any]:
         """Calls, tokens and cost, each from low to high, and how much of each is paid for."""
@@ -152,22 +137,15 @@ class RunEstimate(Report):
         return f"{tokens} and {money(cost)}" if cost else tokens
 
     def _describe_cost(self) -> str:
-        if self._is_free:
-            return "free"
-        if self.cost is not None:
-            return _describe(*map(money, self.cost))
-        if self.unpriced:
+        if self.cost is None and self.unpriced:
             return f"unknown: the price of {' and '.join(self.unpriced)} is not known"
-        return "unknown: the strategy does not say how many calls it makes"
+        return "free" if self._is_free else _describe(self.cost, money)
 
 
-def _describe_numbers(span: Span[int] | None) -> str:
+def _describe(span: Span[Any] | None, show: Callable[[Any], str] = "{:,}".format) -> str:
     if span is None:
         return "unknown: the strategy does not say"
-    return _describe(*(f"{number:,}" for number in span))
-
-
-def _describe(low: str, likely: str, high: str) -> str:
+    low, likely, high = map(show, span)
     return low if low == high else f"{low} to {high}, most likely about {likely}"
 
 
@@ -316,27 +294,6 @@ def _cost(settings: Settings, sizes: Sizes, plans: Plans) -> Span[Decimal] | Non
     )
 
 
-_DESCRIBED = (
-    "drafts",
-    "max_drafts",
-    "k",
-    "passes",
-    "judges",
-    "single_judge",
-    "extra_judges",
-    "max_judges",
-    "required_lead",
-    "plateau",
-    "playoff",
-    "confirmation",
-    "seed",
-    "protocol",
-)
-"""Settings that the plan describes in words."""
-_SHOWN_TEXT = 60
-"""Characters of a record that are listed."""
-
-
 @dataclass(frozen=True, repr=False)
 class DryRun(Report):
     heading: ClassVar[str] = "Dry run"
@@ -378,15 +335,16 @@ class DryRun(Report):
 
 
 def _shown_records(knowledge: Knowledge) -> Section:
-    shown = [
-        *((record, "all") for record in knowledge.facts),
-        *((record, "authors and critics") for record in knowledge.style),
-        *((record, "critics") for record in (*knowledge.feedback, *knowledge.critic.all)),
-        *((record, "judges") for record in knowledge.judges.all),
-    ]
+    shown = {
+        "all": knowledge.facts,
+        "authors and critics": knowledge.style,
+        "critics": (*knowledge.feedback, *knowledge.critic.all),
+        "judges": knowledge.judges.all,
+    }
     rows = [
-        (record.id, who, record.figure, shorten(record.text, _SHOWN_TEXT, placeholder=" …"))
-        for record, who in shown
+        (each.id, who, each.figure, shorten(each.text, 60, placeholder=" …"))
+        for who, records in shown.items()
+        for each in records
     ]
     left_out = "; ".join(
         f"{count(number, 'record')} ({why})" for why, number in knowledge.left_out.items()
@@ -399,21 +357,18 @@ def _shown_records(knowledge: Knowledge) -> Section:
 def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     from autoreason.run.knowledge_choice import disclose_task
 
-    contract = " ".join(task.contract.rules())
-    budget = settings.budget
-    limits = [money(budget.cost)] if budget.cost is not None else []
-    limits += [count(budget.tokens, "token")] if budget.tokens is not None else []
-    limits += [count(budget.calls, "call")] if budget.calls is not None else []
-    limits += [duration(budget.seconds)] if budget.seconds is not None else []
-    # Programs are written by other rules, which no protocol has a say in.
-    texts = isinstance(settings.job, Refine | Advise)
+    limits = [
+        describe_limit(name, amount)
+        for name, amount in asdict(settings.budget).items()
+        if amount is not None
+    ]
     rows = [
         *_models(settings.models),
-        ("contract", contract or ("none" if texts else "")),
+        ("contract", " ".join(task.contract.rules())),
         *_work(task, settings),
         ("knowledge", disclose_task(task, settings)),
         ("limits", ", ".join(limits) or "none"),
-        ("protocol", settings.protocol if texts else ""),
+        ("protocol", "" if settings.protocol == "robust" else settings.protocol),
         ("seed", str(settings.seed)),
         ("changed", " · ".join(changed_settings(settings))),
     ]
@@ -421,52 +376,26 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
 
 
 def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
-    """What is done, in the words of its job; nothing for a strategy of the user's own."""
-    from autoreason.artifacts.research_task import research_of
-    from autoreason.programs.assignment import assignments_of
+    """What is done and is not on the command line, where the job has more of that than its settings."""
+    if isinstance(settings.job, Advise):
+        from autoreason.studies import advice_job
 
-    judges = count(settings.judges, "judge")
-    match settings.job:
-        case Refine(strategy="autoreason"):
-            metric = ""
-            if isinstance(task.work, Metric):
-                among = "is one judge among others, on every panel but the confirmation"
-                does = "guards the candidates" if task.work.role == "guard" else among
-                metric = f"{task.work.evaluate} {does}"
-            return [
-                ("metric", metric),
-                ("drafts", _drafts(task, settings)),
-                ("predictor", predictor_seat(task, settings)),
-                ("panel", _panel(settings, code_seats(task))),
-                ("ends", _ends(settings)),
-            ]
-        case JudgePairs():
-            pairs = count(comb(len(task.entries), 2), "pair")
-            return [("panel", f"{judges} over {pairs} of texts, each pair in both orders")]
-        case Judge():
-            return [("panel", f"{judges}, each ranks {count(len(task.entries), 'text')}")]
-        case Rejudge(of=of):
-            panels = len({entry.stage for entry in task.entries})
-            return [("panel", f"{judges} over {count(panels, 'recorded panel')} of run {of}")]
-        case Advise():
-            from autoreason.studies.advice_job import describe_limit, ends_by_rule, max_pilots
-            from autoreason.studies.advice_measures import JUDGES, LEAST_QUESTIONS, QUESTIONS
-
-            if ends_by_rule(task, settings):
-                return [("advises", "by a rule that needs no call")]
-            judge = f"the judge on {LEAST_QUESTIONS} to {QUESTIONS} questions"
-            pilots = count(max_pilots(settings), "pilot")
-            revised = f"up to {pilots}, each a draft and a revision before {JUDGES} judges"
-            return [("measures", f"{judge}, {revised}"), ("costs", describe_limit(settings))]
-        case Solve(strategy=strategy, calls=calls):
-            (problem,) = assignments_of(task)
-            by = f"by {short(strategy)}, with at most {calls} calls"
-            return [("solves", f"{problem.id} {by}")]
-        case Research() if research := research_of(task):
-            measure = research.evaluate or "a function of the caller"
-            files = ", ".join(research.artifact)
-            return [("improves", f"{files}: {research.better} {research.metric} by {measure}")]
-    return []
+        by_rule = advice_job.ends_by_rule(task, settings)
+        return [("advises", "without a call" if by_rule else advice_job.describe_limit(settings))]
+    if not settings.job.is_tournament:
+        return []
+    work, most = task.work, pass_size(settings).limit
+    grows = f", up to {most} while the vote is close" if most > settings.judges else ""
+    each = ONE_VOTE if settings.judges == 1 else f"{settings.judges} in each pass{grows}"
+    survived = "survives" if settings.k == 1 else f"survives {settings.k} passes in a row"
+    passes = count(settings.passes, "pass", "passes")
+    last = f"{settings.playoff} in the playoff, {settings.confirmation} to confirm"
+    return [
+        ("metric", f"{work.evaluate}, a {work.role}" if isinstance(work, Metric) else ""),
+        ("predictor", predictor_seat(task, settings)),
+        ("judges", f"{each}; {last}"),
+        ("ends", f"when A {survived}, after {passes} at most"),
+    ]
 
 
 def _evaluations(
@@ -488,16 +417,15 @@ def _evaluations(
         f"{FINALISTS * plan.playoff} for the playoff" if plan.playoff else "",
         f"{2 * plan.end} for the end test",
     ]
-    rows = [("evaluations", f"{terms.evaluations}: {', '.join(filter(None, parts))}")]
     wide = 1 if research.timed else terms.parallel
-    if noise is None:
-        longest = duration(terms.evaluations * research.limits.seconds / wide)
-        rows.append(("time", f"{longest} at most for evaluations; --measure tells more"))
-    else:
-        takes = duration(terms.evaluations * noise.seconds / wide)
-        rows.append(("time", f"about {takes} for evaluations, and what the model takes"))
-        rows.append(("noise", noise.describe(research.metric)))
-    return [*rows, ("least gain", _least_gain(research, plan, noise))]
+    each = noise.seconds if noise else research.limits.seconds
+    takes = duration(terms.evaluations * each / wide)
+    return [
+        ("evaluations", f"{terms.evaluations}: {', '.join(filter(None, parts))}"),
+        ("time", f"{'about' if noise else 'at most'} {takes} for evaluations"),
+        *([("noise", noise.describe(research.metric))] if noise else []),
+        ("least gain", _least_gain(research, plan, noise)),
+    ]
 
 
 def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured | None) -> str:
@@ -510,9 +438,7 @@ def _least_gain(research: ResearchTask, plan: BudgetPlan, noise: NoiseMeasured |
         return "unknown until the end test opens the sealed items, which differ from each other"
     if noise.spread:
         return f"{figure(plan.least_gain(noise.spread), noise.spread)}, {shown}"
-    if noise.drawn:
-        return "unknown: items are drawn for each evaluation, and no noise was seen yet"
-    return "any, if no noise comes up: none was seen yet"
+    return "unknown: no noise was seen yet"
 
 
 def _models(models: Models) -> list[tuple[str, str]]:
@@ -527,54 +453,14 @@ def _models(models: Models) -> list[tuple[str, str]]:
     ]
 
 
-def _drafts(task: Task, settings: Settings) -> str:
-    if task.draft is not None:
-        return "one, given"
-    chosen = f"{settings.drafts}, one of them chosen by {count(settings.judges, 'judge')}"
-    text = "one" if settings.drafts == 1 else chosen
-    if task.contract.empty or settings.max_drafts == settings.drafts:
-        return text
-    return f"{text}; {settings.max_drafts} at most while too few keep the contract"
-
-
-def _panel(settings: Settings, code: Sequence[str]) -> str:
-    text = ONE_VOTE if settings.judges == 1 else count(settings.judges, "judge")
-    beside = "".join(f" and the {name}" for name in code)
-    if code:
-        can = "it" if len(code) == 1 else "they"
-        ballots = settings.judges + len(code)
-        text += f"{beside}, {ballots} ballots where {can} can rank the texts"
-    if settings.extra_judges and settings.max_judges > settings.judges:
-        text += (
-            f", {settings.extra_judges} more while the vote is close, {settings.max_judges} at most"
-        )
-    if settings.required_lead > 1:
-        text += f"; a challenger must lead A by {settings.required_lead} points"
-    ends = (("playoff", settings.playoff), ("confirmation", settings.confirmation))
-    last = [f"a {name} of {judges}" if judges else f"no {name}" for name, judges in ends]
-    if settings.playoff:
-        last[0] += beside
-    return "; ".join([text, *last])
-
-
-def _ends(settings: Settings) -> str:
-    survived = "survives" if settings.k == 1 else f"survives {settings.k} passes in a row"
-    least = f"at most {percent(settings.plateau_change)} of the words"
-    little = f"after {count(settings.plateau, 'pass', 'passes')} in a row that change {least}, "
-    return (
-        f"when A {survived}, {little if settings.plateau else ''}"
-        f"after {count(settings.passes, 'pass', 'passes')} at most"
-    )
-
-
 def changed_settings(settings: Settings) -> list[str]:
-    """Settings that are not the usual ones of the protocol, apart from those described in words."""
+    """Settings that are not the usual ones of the protocol."""
     usual = every_setting(make_settings(settings.models, settings.seed, settings.protocol))
     judged = None if settings.models.author else PanelOptions.__annotations__
     return [
         f"{name} {text}"
         for name, text in every_setting(settings).items()
-        if name not in _DESCRIBED and (judged is None or name in judged) and usual.get(name) != text
+        if (judged is None or name in judged) and usual.get(name) != text
     ]
 
 
@@ -592,6 +478,4 @@ def _in_words(value: Any) -> str:
         return ">".join(value)
     if isinstance(value, dict):
         return ", ".join(f"{name}={each}" for name, each in value.items())
-    if isinstance(value, Decimal):
-        return money(value)
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

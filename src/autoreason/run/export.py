@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,13 +15,13 @@ import msgspec
 from autoreason.artifacts.artifact import Files, make_patch
 from autoreason.artifacts.research_history import Deliverable, TrialDecided, deliverable
 from autoreason.errors import InvalidInput
-from autoreason.events import BallotCast, CritiqueWritten
+from autoreason.events import BallotCast, Event
 from autoreason.journal import Journal
-from autoreason.keys import Key
+from autoreason.parsing.critiques import describe
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import program_files, solved_in
 from autoreason.report.report import usable, write_folder
-from autoreason.run.record import name_and_journal, use_journal
+from autoreason.run.record import name_and_journal, recorded_result, use_journal
 from autoreason.run.verbs import JournalPlace, RecordedRun, checked
 from autoreason.story import RecordedPass, Story
 from autoreason.studies.advice_measures import PilotFinished
@@ -138,15 +139,16 @@ def export(
                 files |= {f"{place}/{path}": text for path, text in cell.items()}
     with usable(folder):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
-            raise InvalidInput(
-                f"{folder} is not empty; name a new folder, or set `force` to write into it"
-            )
+            raise InvalidInput(f"{folder} is not empty; name a new folder, or set `force`")
     write_folder(folder, files)
     return [folder / name for name in files]
 
 
 def _files(run: str, story: Story, journal: Journal) -> dict[str, str]:
-    return {**_texts(story), **_calls(run, journal), "run.json": _run_json(run, story, journal)}
+    summary = recorded_result(journal.row(run), story, journal).to_dict()
+    more = {"version": story.version, "forked_from": story.forked_from}
+    summary |= {**more, "trajectory": story.trajectory}
+    return {**_texts(story), **_calls(run, journal), "run.json": _pretty(summary)}
 
 
 def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -> str:
@@ -189,65 +191,43 @@ def _delivered(run: str, journal: Journal) -> Deliverable:
 
 
 def _texts(story: Story) -> dict[str, str]:
-    files: dict[str, str] = {}
-    if story.task:
-        files["brief.md"] = story.task.brief
-        if story.task.facts:
-            files["facts.md"] = story.task.facts
-        files["contract.json"] = _pretty(story.task.contract)
-    if story.settings:
-        files["settings.json"] = _pretty(story.settings)
+    """Every text by its path; what a run does not have is left out."""
+    task, draft = story.task, story.draft
+    files: dict[str, str | None] = {
+        "brief.md": task.brief if task else "",
+        "facts.md": task.facts if task else "",
+        "contract.json": _pretty(task.contract) if task else "",
+        "settings.json": _pretty(story.settings) if story.settings else "",
+        "draft.md": draft.text if draft else "",
+    }
     files |= {f"prompts/{name}.md": source for name, source in story.prompts.items()}
-    if story.draft:
-        files["draft.md"] = story.draft.text
     files |= {f"drafts/{each.number:02}.md": each.text for each in story.drafts}
     for recorded in story.passes:
-        files |= {
-            f"passes/{recorded.number:02}/{name}": text for name, text in _pass(recorded).items()
-        }
-    for ballot in story.playoff_ballots:
-        files[f"playoff/ballot_{ballot.seat + 1}.md"] = _ballot(ballot)
-    if story.playoff:
-        files["playoff/verdict.json"] = _pretty(story.playoff)
-        files |= {f"playoff/{_file_name(t.name)}.md": t.text for t in story.playoff.texts}
-    files |= _panels(story)
-    for each in story.of(PilotFinished):
-        texts = {"draft": each.draft, "final": each.text}
-        files |= {f"pilot/{each.number}/{name}.md": text for name, text in texts.items() if text}
+        place = f"passes/{recorded.number:02}"
+        files |= {f"{place}/{name}": text for name, text in _pass(recorded).items()}
+    files |= _ballots("playoff", story.playoff_ballots, story.playoff)
+    for each in story.playoff.texts if story.playoff else ():
+        files[f"playoff/{_file_name(each.name)}.md"] = each.text
+    for entry in task.entries if task else ():
+        place = f"texts/{_folder(entry.stage)}/" if entry.stage else "texts/"
+        files[f"{place}{_file_name(entry.name).removesuffix('.md')}.md"] = entry.text
+    for stage, panel in story.panels.items():
+        files |= _ballots(f"panels/{_folder(stage)}", panel.ballots, panel.decided)
+    for pilot in story.of(PilotFinished):
+        place = f"pilot/{pilot.number}"
+        files |= {f"{place}/draft.md": pilot.draft, f"{place}/final.md": pilot.text}
     # Problems as every role saw them.
-    for assigned in assignments_of(story.task) if story.task else ():
+    for assigned in assignments_of(task) if task else ():
         files[f"problems/{_file_name(assigned.id)}.md"] = assigned.statement
     if solved := solved_in(story):
         files |= program_files(solved) | {"solved.json": _pretty(solved)}
-    files |= _artifact(story)
-    if story.text:
-        files["final.py" if solved else "final.md"] = story.text
-    return files
-
-
-def _artifact(story: Story) -> dict[str, str]:
-    result = deliverable(story)
-    if result is None:
-        return {}
-    files = {f"start/{path}": text for path, text in result.start.items()}
-    files |= {f"result/{path}": text for path, text in result.files.items()}
-    if patch := make_patch(result.start, result.files):
-        files["result.patch"] = patch
-    files["trials.json"] = _pretty(story.of(TrialDecided))
-    return files
-
-
-def _panels(story: Story) -> dict[str, str]:
-    files = {}
-    for entry in story.task.entries if story.task else ():
-        place = f"{_folder(entry.stage)}/" if entry.stage else ""
-        files[f"texts/{place}{_file_name(entry.name).removesuffix('.md')}.md"] = entry.text
-    for stage, panel in story.panels.items():
-        folder = f"panels/{_folder(stage)}"
-        files |= {f"{folder}/ballot_{b.seat + 1}.md": _ballot(b) for b in panel.ballots}
-        if panel.decided:
-            files[f"{folder}/verdict.json"] = _pretty(panel.decided)
-    return files
+    if result := deliverable(story):
+        files |= {f"start/{path}": text for path, text in result.start.items()}
+        files |= {f"result/{path}": text for path, text in result.files.items()}
+        files["result.patch"] = make_patch(result.start, result.files)
+        files["trials.json"] = _pretty(story.of(TrialDecided))
+    files["final.py" if solved else "final.md"] = story.text
+    return {path: text for path, text in files.items() if text}
 
 
 def _folder(address: str) -> str:
@@ -255,42 +235,23 @@ def _folder(address: str) -> str:
 
 
 def _pass(recorded: RecordedPass) -> dict[str, str]:
-    files = {"A.md": recorded.incumbent}
-    if recorded.guidance:
-        files["guidance.md"] = recorded.guidance
+    files = {"A.md": recorded.incumbent, "guidance.md": recorded.guidance}
     for critique in recorded.critiques:
         name = "contract.md" if critique.by_code else f"critique_{critique.critic + 1}.md"
-        files[name] = _critique(critique)
+        nothing = "Nothing to fix." if critique.readable else "It could not be read."
+        files[name] = critique.prose or describe(critique.problems) or nothing
     for slot, ready in recorded.candidates.items():
-        files[f"{slot}.md"] = ready.text
-        if ready.notes:
-            files[f"{slot}.notes.md"] = ready.notes
-    for number, dropped in enumerate(recorded.dropped, 1):
-        why = f"dropped: {dropped.reason}\n{dropped.detail}\n"
-        text = f"{why}\n{dropped.text}" if dropped.text else why
-        files[f"dropped_{number}_{dropped.slot}.md"] = text
-    files |= {f"ballot_{ballot.seat + 1}.md": _ballot(ballot) for ballot in recorded.ballots}
-    if recorded.decided:
-        files["verdict.json"] = _pretty(recorded.decided)
-    return files
+        files |= {f"{slot}.md": ready.text, f"{slot}.notes.md": ready.notes}
+    for number, each in enumerate(recorded.dropped, 1):
+        why = f"dropped: {each.reason}\n{each.detail}\n\n{each.text}"
+        files[f"dropped_{number}_{each.slot}.md"] = why
+    return files | _ballots("", recorded.ballots, recorded.decided)
 
 
-def _critique(critique: CritiqueWritten) -> str:
-    if critique.prose:
-        return critique.prose
-    if not critique.readable:
-        return "The critic's answer could not be read."
-    lines = [
-        f"- **{p.severity}** "
-        + (f"> {p.quote}\n  " if p.quote else "(missing) " * (p.kind == "missing"))
-        + p.problem
-        for p in critique.problems
-    ]
-    if critique.dropped:
-        lines.append(
-            f"\n{critique.dropped} more quoted words that are not in the text and were dropped."
-        )
-    return "\n".join(lines) or "Nothing to fix."
+def _ballots(folder: str, ballots: Sequence[BallotCast], decided: Event | None) -> dict[str, str]:
+    place = f"{folder}/" if folder else ""
+    files = {f"{place}ballot_{each.seat + 1}.md": _ballot(each) for each in ballots}
+    return files | ({f"{place}verdict.json": _pretty(decided)} if decided else {})
 
 
 def _ballot(ballot: BallotCast) -> str:
@@ -316,33 +277,10 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
         reply = call.reply
         tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"
         head = f"{reply.model} · {reply.outcome} · {tokens} · {reply.seconds:.1f} s"
-        files[f"calls/{_file_name(Key.parse(call.request.key).for_readers())}.md"] = (
+        files[f"calls/{_file_name(call.request.key)}.md"] = (
             f"{head}\n\n{messages}\n\n## reply\n\n{reply.text}"
         )
     return files
-
-
-def _run_json(run: str, story: Story, journal: Journal) -> str:
-    spent = journal.spent(run)
-    return _pretty(
-        {
-            "run": run,
-            "status": story.status,
-            "reason": story.reason,
-            "version": story.version,
-            "forked_from": story.forked_from,
-            "departures": story.departures,
-            "trajectory": story.trajectory,
-            "passes": len(story.trajectory),
-            "calls": spent.calls,
-            "tokens": spent.tokens,
-            "cost": spent.cost,
-            "seed": story.settings.seed if story.settings else None,
-            "origin": story.end.origin if story.end else None,
-            "evidence": story.delivered.evidence if story.delivered else None,
-            "text": story.text,
-        }
-    )
 
 
 _JSON = msgspec.json.Encoder(decimal_format="number")

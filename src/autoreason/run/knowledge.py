@@ -73,9 +73,6 @@ def measure_knowledge(
         >>> measure_knowledge("kb", "echo/echo", seed=1).report.judges[0].verdict
         'too few'
     """
-    number = options.get("pairs")
-    if number is not None and number < 1:
-        raise InvalidInput(f"`pairs` is {number}; give 1 or more")
     choice = ModelChoice.judging(model, options)
     prepared = prepare(
         Task(brief="Choose the text that does better."),
@@ -89,11 +86,9 @@ def measure_knowledge(
     records = [each for each in known if at_home or not each.private]
     testable = find_testable(records).pairs
     if not testable:
-        raise InvalidInput(
-            f"{folder} has no pairs that can be tested; `autoreason knowledge check {folder}` says why"
-        )
+        raise InvalidInput(f"no pair of {folder} can be tested; see `autoreason knowledge check`")
     seed = prepared.settings.seed
-    drawn = draw(seed, "pairs").sample(testable, min(number or PAIRS, len(testable)))
+    drawn = draw(seed, "pairs").sample(testable, min(options.get("pairs") or PAIRS, len(testable)))
     answers = retrieval_answers(records, drawn)
     with Index.open(folder) as index:
         seeds = [draw(seed, f"placebo/{at}").getrandbits(31) for at in range(len(drawn))]
@@ -144,9 +139,7 @@ def plan_ab(
     """
     name, story = find_story(run, journal)
     if story.end is None:
-        raise InvalidInput(
-            f"run {name} has not delivered its text; end it first (`autoreason resume {name}`)"
-        )
+        raise InvalidInput(f"run {name} has no result yet; end it with `autoreason resume {name}`")
     seed = story.settings.seed if story.settings else 0
     return plan_of(story, name, arms, base=base, lift=lift, seed=seed)
 
@@ -243,8 +236,7 @@ def add_outcome(
         raise InvalidInput("`n` must be at least 1 and `se` at least 0")
     if n is not None and se is None and value > 1:
         raise InvalidInput(
-            f"`value` is {value:g} of {n:,}, and a share lies between 0 and 1; give {value / 100:g} for per cent, or "
-            "`se` for a number that is not a share"
+            f"`value` {value:g} is over 1; give {value / 100:g} for per cent, or `se`"
         )
     try:
         when = read_date(options.get("when") or datetime.now(UTC).date().isoformat())

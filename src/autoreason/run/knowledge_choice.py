@@ -63,13 +63,6 @@ def _seat(
     folder: str | Path, when: WhenTested, query: Query, strategy: str
 ) -> tuple[PredictorSeat | None, bytes]:
     """A predictor's seat where one is tested or wanted, and the predictor."""
-    if when == "no" or (when == "tested" and strategy != "autoreason"):
-        return None, b""
-    if strategy != "autoreason":
-        raise InvalidInput(
-            f"a predictor has a seat on the panels of a tournament, which {strategy} is not; leave out "
-            "`predictor_seat`"
-        )
     from autoreason.knowledge.folder import read_folder
     from autoreason.knowledge.holdout import choose_fitted
     from autoreason.knowledge.index import gives_away
@@ -81,8 +74,11 @@ def _seat(
     )
     from autoreason.knowledge.standing import MIN_KNOWN
 
-    tested = choose_fitted(folder, when)
-    if tested is None and when == "tested":
+    is_tournament = strategy == "autoreason"
+    if when == "yes" and not is_tournament:
+        raise InvalidInput(f"{strategy} has no panels for a predictor; leave out `predictor_seat`")
+    tested = choose_fitted(folder, when) if is_tournament and when != "no" else None
+    if tested is None and when != "yes":
         return None, b""
     rows = [
         (record.text, standing.score)
@@ -92,9 +88,7 @@ def _seat(
     if len(rows) <= MIN_KNOWN:
         if when == "tested":
             return None, b""
-        raise InvalidInput(
-            f"{folder} has {len(rows)} outcomes that a predictor may be fitted on; it takes more than {MIN_KNOWN}"
-        )
+        raise InvalidInput(f"a predictor takes over {MIN_KNOWN} outcomes; {folder} has {len(rows)}")
     name: FittedName = convert(tested.judge, FittedName) if tested else "words"
     fitted = fit_for_run(name, *zip(*rows, strict=True))
     body = encode_ridge(fitted)
@@ -144,9 +138,8 @@ def check_destinations(task: Task, settings: Settings, pool: ModelPool) -> None:
     private = pairs or any(each.private for each in shown)
     if private and (away := destinations(settings, pool=pool)):
         raise InvalidInput(
-            "this run shows its models private records, which only models on this machine may be shown, and "
-            f"they would go to {_names(away)}; choose such models, or start a new run or a fork with these, "
-            "which leaves the records out"
+            f"this run shows private records, which would go to {_names(away)}; choose models on this machine, "
+            "or start a new run or a fork, which leaves the records out"
         )
 
 

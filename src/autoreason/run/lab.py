@@ -24,7 +24,6 @@ from autoreason.journal.run_names import cell_name
 from autoreason.models.pool import ModelPool
 from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.prompts import PromptSet
-from autoreason.report.numbers import count
 from autoreason.run.cells import (
     LEFT_OUT,
     CellRun,
@@ -171,6 +170,7 @@ class NothingToAdd(Exception):
 
 
 class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True):
+    prompts: PromptSet = PromptSet({})
     evaluators: tuple[PreparedResearch, ...] = ()
     anyway: bool = False
     notes: tuple[str, ...] = ()
@@ -221,10 +221,7 @@ class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True
         terms = self.settings.job_as(Lab)
         if self.models and (terms.workers or terms.ray):
             left_out = "`ray`" if terms.ray else "`workers`"
-            raise InvalidInput(
-                "a model that is given as an object stays in this process; give provider/model, "
-                f"or leave {left_out} out"
-            )
+            raise InvalidInput(f"a model object stays in this process; leave {left_out} out")
 
     async def _check(self, pool: ModelPool) -> None:
         await super()._check(pool)
@@ -323,7 +320,6 @@ def lab(
     return PreparedLab(
         task=_suite_task(found),
         settings=settings,
-        prompts=PromptSet({}),
         models=choice.objects,
         hooks=hooks_in(options),
         evaluators=evaluators,
@@ -392,7 +388,6 @@ def prepare_suite(
     return PreparedLab(
         task=replace(_suite_task(suite), knowledge=base.task.knowledge),
         settings=settings,
-        prompts=PromptSet({}),
         models=base.models,
         hooks=base.hooks,
         anyway=True,
@@ -416,18 +411,12 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     if story.status not in FINISHED:
         raise InvalidInput(f"{row.id} is not finished; go on with `autoreason resume {row.id}`")
     if suite.add is None:
-        raise InvalidInput(
-            f"the suite {suite.name} has no rule for more repeats, and one made up now would depend "
-            "on what was found; write `add` into its file and run it anew"
-        )
+        raise InvalidInput(f"{suite.name} has no rule for more repeats; run it anew with `add`")
     report = lab_report(story)
     more = repeats_to_add(suite.add, report.pairs)
     if not more:
-        raise NothingToAdd(
-            f"{row.id} needs no more repeats: every comparison has an interval as narrow as the rule "
-            f"asks, or all of its {count(suite.add.repeats, 'repeat')}"
-        )
-    _check_results(row.id, report, more)
+        raise NothingToAdd(f"{row.id} has all repeats that its rule asks for")
+    _check_results(report, more)
     settings = replace(
         settings,
         job=job_in(Lab, asdict(settings.job_as(Lab)) | options, base=row.id),
@@ -439,7 +428,6 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     return PreparedLab(
         task=_suite_task(add_repeats(suite, more)),
         settings=settings,
-        prompts=PromptSet({}),
         models=choice.objects,
         hooks={**hooks_in(options), "journal": place},
         forked_from=row.id,
@@ -450,22 +438,17 @@ def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
 def _check_continued(run: str, journal: Journal) -> None:
     """Refuse to add to a suite a second time, which would pay for the same cells again."""
     if later := journal.continuation(run):
-        raise InvalidInput(
-            f"{run} was continued as {later}; go on with `autoreason resume {later}`, or add to that one"
-        )
+        raise InvalidInput(f"{run} was continued as {later}; resume that one, or add to it")
 
 
-def _check_results(run: str, report: LabReport, more: Collection[str]) -> None:
+def _check_results(report: LabReport, more: Collection[str]) -> None:
     """Refuse repeats of an arm that fails every time, which would only be paid for."""
     wanted = {
         arm for each in report.pairs if each.comparison in more for arm in (each.first, each.second)
     }
     for each in report.arms:
         if each.arm in wanted and not each.finished:
-            raise InvalidInput(
-                f"no cell of {each.arm} has a result, and repeats would add none; "
-                f"`autoreason lab report {run}` says why, then run the suite anew"
-            )
+            raise InvalidInput(f"no cell of {each.arm} has a result; see `autoreason lab report`")
 
 
 def _suite_task(suite: Suite) -> Task:

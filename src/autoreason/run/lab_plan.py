@@ -137,15 +137,10 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         ]
         columns = [*words("arm"), *figures("cells", "calls", "tokens", "cost")]
         limits = [("Budget", describe_paid(self.share_paid))] if self.share_paid < 1 else []
-        limits += [
-            (
-                "Cell limit",
-                f"{each.over_limit:,} of {count(each.cells, 'cell')} of {each.name} most likely "
-                "would reach it and be left out",
-            )
-            for each in self.arms
-            if each.over_limit
-        ]
+        for each in self.arms:
+            if each.over_limit:
+                some = f"{each.over_limit:,} of {count(each.cells, 'cell')} of {each.name}"
+                limits.append(("Cell limit", f"{some} would likely reach it and be left out"))
         parts = [Section("Cells", limits, [Table(columns, rows)])]
         if self.tests:
             shown = []
@@ -160,14 +155,10 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
             table = Table([*heads, *words("shows")], shown)
             tests = count(len(self.tests), "planned test")
             where = "tasks like these" if self.clusters == "task" else "these tasks only"
-            notes = [
-                (
-                    "Test",
-                    f"permutation of signs by {self.clusters}; the share is what an exact sign test at level "
-                    f"{self.alpha:.2g} (for {tests}) shows four times out of five",
-                ),
-                ("Applies to", where),
-            ]
+            level = f"an exact sign test at level {self.alpha:.2g} (for {tests})"
+            shown_share = f"the share is what {level} shows four times out of five"
+            notes = [("Test", f"permutation of signs by {self.clusters}; {shown_share}")]
+            notes.append(("Applies to", where))
             notes += [("Refused", self.refusal)] if self.refusal else []
             parts.append(Section("What it can show", tables=[table], sentences=notes))
         return parts
@@ -256,14 +247,11 @@ def _matched(
 
 
 def _scaled(estimate: RunEstimate, share: float) -> RunEstimate:
-    spans = {
-        name: span
-        and type(span)(
-            *(type(part)(float(part) * f) for part, f in zip(span, (0, share, share), strict=True))
-        )
-        for name in _UNITS
-        for span in [getattr(estimate, name)]
-    }
+    def scaled(span: Span[Any] | None) -> Span[Any] | None:
+        kept = (0, share, share)
+        return span and Span(*(type(n)(float(n) * f) for n, f in zip(span, kept, strict=True)))
+
+    spans: dict[str, Any] = {name: scaled(getattr(estimate, name)) for name in _UNITS}
     return dataclasses.replace(estimate, **spans)
 
 

@@ -32,7 +32,7 @@ from autoreason.report.report import Report
 from autoreason.run.driver import start
 from autoreason.run.estimate import RunEstimate, estimate_run, text_tokens, unseen_tokens
 from autoreason.run.record import first_requests, use_journal
-from autoreason.run.result import Result, StopSwitch, StudyResult, result_fields
+from autoreason.run.result import Result, StopSwitch, StudyResult
 from autoreason.run.verbs import RunHooks, check_arguments, compute, wait_for
 from autoreason.settings import (
     DEFAULT_MODEL,
@@ -58,7 +58,7 @@ def reported_result(result: Result, journal: Journal) -> Result:
     if story.writes == "files":
         from autoreason.run.products import ResearchResult
 
-        return ResearchResult(**result_fields(result))
+        return ResearchResult(**vars(result))
     if isinstance(story.job, Lab):
         from autoreason.studies.lab_suite import suite_of
 
@@ -70,8 +70,8 @@ def reported_result(result: Result, journal: Journal) -> Result:
     if of_problems:
         from autoreason.run.products import Solution
 
-        return Solution(**result_fields(result), final_report=report)
-    return StudyResult(**result_fields(result), final_report=report)
+        return Solution(**vars(result), final_report=report)
+    return StudyResult(**vars(result), final_report=report)
 
 
 def suite_report(row: RunRow, story: Story, journal: Journal) -> LabReport:
@@ -137,9 +137,6 @@ def store_verdict(
         (on_warning or warnings.warn)(f"{message}: `autoreason show {result.run}`")
 
 
-_ROLES = ("author", "critic", "synthesizer")
-
-
 class ModelChoice:
     """Models given as addresses or as objects: the addresses by role, and the objects by address."""
 
@@ -170,7 +167,7 @@ class ModelChoice:
             address = self.address(options["model"])
             # As many as before: a resumed run has the same candidates.
             before, revisers = every(address), (address,) * len(revisers)
-        roles = {role: options.get(f"{role}_model") for role in _ROLES}
+        roles = {role: options.get(f"{role}_model") for role in ("author", "critic", "synthesizer")}
         return Models(
             **{
                 role: getattr(before, role) if model is None else self.address(model)
@@ -192,13 +189,8 @@ class ModelChoice:
             if not model.strip():
                 raise InvalidInput("the model's address is empty; give provider/model")
             return model
-        address: object = getattr(model, "address", None)
-        if not isinstance(address, str):
-            raise InvalidInput(
-                f"a model is given as {type(model).__name__}; give provider/model or a model object"
-            )
-        self.objects[address] = model
-        return address
+        self.objects[model.address] = model
+        return model.address
 
 
 def change_servers(before: Settings, models: Models, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -352,10 +344,7 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
             await self._check(pool)
             if on_ready := hooks.get("on_ready"):
                 on_ready()
-            if self._fit:
-                from autoreason.knowledge.predictor import save_ridge
-
-                save_ridge(self._fit)
+            self._save()
             journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))
             hooks["pool"] = pool
             hooks["stop_switch"] = hooks.get("stop_switch") or StopSwitch()
@@ -372,6 +361,13 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
     async def _check(self, pool: ModelPool) -> None:
         await check(self.task, self.settings, pool, self.prompts)
         check_call_limit(self.task, self.settings)
+
+    def _save(self) -> None:
+        """Save what the run needs beside its record."""
+        if self._fit:
+            from autoreason.knowledge.predictor import save_ridge
+
+            save_ridge(self._fit)
 
     async def _open_service(self, *_: Any, **__: Any) -> Service | None:
         return self.service

@@ -160,9 +160,6 @@ def examined_fields(examined: Examined | None) -> dict[str, Any] | None:
     }
 
 
-_TRY = "no gain is claimed; to try it all the same: "
-
-
 @dataclass(frozen=True)
 class ResearchResult(Result):
     """What became of an artifact, and what is claimed of it."""
@@ -268,7 +265,7 @@ class ResearchResult(Result):
             steps.append(("Keep", f"the start; for the result all the same: {export}"))
         elif self.patch:
             claimed = self.improved or self.status == "accepted"
-            label, lead = ("Use it", "") if claimed else ("Try it", _TRY)
+            label, lead = ("Use it", "") if claimed else ("Try it", "no gain is claimed; ")
             steps.append((label, f"{lead}{export} (in the task's folder, or name that FOLDER)"))
         if self.story.of(SearchCut):
             steps.append(("Go on", f"autoreason fork {self.run}, from the result, with a new test"))

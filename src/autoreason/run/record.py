@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -73,9 +73,7 @@ def use_journal(place: JournalPlace, *, create: bool = False) -> Iterator[Journa
         # Another than the usual one may be a typing error.
         folder = located.parent if isinstance(located, Path) else data_folder()
         if folder != data_folder() and not folder.is_dir():
-            raise InvalidInput(
-                f"no folder {folder} for the journal; make it first or correct its name"
-            )
+            raise InvalidInput(f"no folder {folder} for the journal; make it first")
     with Journal.open(located, create=create) as journal:
         yield journal
 
@@ -116,6 +114,7 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
     )
 
 
+_OTHER_QUESTION = "{} asks something else than the record answers"
 A = TypeVar("A")
 AnyQuery = TypeVar("AnyQuery", bound=Query[Any])
 
@@ -141,7 +140,7 @@ class Memory:
             request.messages,
             request.schema,
         ):
-            raise _other_question(request.key)
+            raise ReplayMismatch(_OTHER_QUESTION.format(request.key))
         self._recalled.add(request.key)
         return recorded.reply
 
@@ -155,7 +154,7 @@ class Memory:
         except ValidationError:
             answer = None
         if answer is None:
-            raise _other_question(query.key)
+            raise ReplayMismatch(_OTHER_QUESTION.format(query.key))
         self._recalled.add(query.key)
         return answer
 
@@ -307,23 +306,30 @@ def _difference(
     return None
 
 
-def _other_question(key: str) -> ReplayMismatch:
-    return ReplayMismatch(f"{key} asks something else than the record answers")
+async def first_requests(
+    task: Task,
+    settings: Settings,
+    prompts: PromptSet,
+    measure: Callable[[Query[Any]], Awaitable[Any]] | None = None,
+    emit: OnEvent = lambda _: None,
+) -> list[Request]:
+    """The requests that would be sent before any model has answered: often one, or those of a whole panel.
 
-
-async def first_requests(task: Task, settings: Settings, prompts: PromptSet) -> list[Request]:
-    """The requests that would be sent before any model has answered: often one, or those of a whole panel."""
+    Queries are answered with samples, unless `measure` answers them.
+    """
     requests: list[Request] = []
     kind = job_class(settings.job)
 
     async def ask(request: Request | Query[Any]) -> Any:
         if isinstance(request, Request):
             requests.append(request)
-        elif (answer := kind.sample_answer(task, request)) is not None:
-            return answer
-        raise _EndOfRecord(request.key)
+            raise _EndOfRecord(request.key)
+        answer = await measure(request) if measure else None
+        if answer is None and (answer := kind.sample_answer(task, request)) is None:
+            raise _EndOfRecord(request.key)
+        return answer
 
-    job = build_job(kind, JobContext(task, settings, prompts, ask, lambda _: None))
+    job = build_job(kind, JobContext(task, settings, prompts, ask, emit))
     with suppress(_EndOfRecord):
         await run_job(job)
     return requests

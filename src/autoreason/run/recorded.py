@@ -63,9 +63,6 @@ from autoreason.settings import Settings, make_settings, single_judge_changes
 from autoreason.story import Story, build_story
 from autoreason.task import Task, check_task, make_contract
 
-_CHANGES = ("passes", "max_tokens")
-"""Settings that a run may go on with another value of."""
-
 
 @verb()
 async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
@@ -108,9 +105,7 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
         changes = {name: new for name, new in asdict(settings).items() if new != old[name]}
         check_function(run, task, evaluate)
         if isinstance(before.job, Lab) and changes.keys() - {"budget", "base_url", "allow_http"}:
-            raise InvalidInput(
-                "a suite goes on as it was begun, but for its budget; leave other models and settings out"
-            )
+            raise InvalidInput("of a suite only the budget can change; leave the rest out")
         pool = use_pool(options.get("pool"), settings, choice.objects, exits)
         switch = options.get("stop_switch") or StopSwitch()
         service: Service | None
@@ -141,7 +136,7 @@ def resumed_settings(
     before: Settings, options: Mapping[str, Any], choice: ModelChoice | None = None
 ) -> Settings:
     models = (choice or ModelChoice()).change(before.models, options)
-    plain = {name: options.get(name) for name in _CHANGES}
+    plain = {name: options.get(name) for name in ("passes", "max_tokens")}
     return replace(
         before,
         budget=change_budget(before.budget, options.get("budget")),
@@ -207,15 +202,11 @@ def fork(
 def _check_research_options(run: str, options: ForkOptions, *, is_research: bool) -> None:
     given = {name for name, value in options.items() if value is not None}
     given = (given - {"contract"}) | set(options.get("contract") or {})
+    unknown = given & {*_TERMS, "evaluate"}
     if is_research:
         unknown = given - set(get_type_hints(ResearchOptions)) - {"model"}
-        what = "improves an artifact"
-    else:
-        unknown, what = given & {*_TERMS, "evaluate"}, "writes no artifact"
     if unknown:
-        raise InvalidInput(
-            f"run {run} {what}, and `{min(unknown)}` means nothing to it; leave it out"
-        )
+        raise InvalidInput(f"`{min(unknown)}` means nothing to run {run}; leave it out")
 
 
 def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str, Any]) -> Settings:
@@ -269,17 +260,12 @@ def _forked_task(
 
 
 def _text(story: Story, run: str, at_pass: int | None) -> str:
-    if at_pass is None and isinstance(story.job, Advise) and story.text:
+    if at_pass is None and story.text:
         return story.text
-    if not story.incumbents:
-        raise InvalidInput(f"run {run} has no text to start from; name a run that wrote one")
-    decided = sum(p.decided is not None for p in story.passes)
-    if at_pass is not None and not 0 <= at_pass <= decided:
-        raise InvalidInput(
-            f"run {run} has no text after pass {at_pass}; it has {decided} decided passes"
-        )
-    if at_pass is None:
-        return story.text or ""
+    decided = len(story.trajectory)
+    if at_pass is None or not story.incumbents or not 0 <= at_pass <= decided:
+        after = "" if at_pass is None else f" after pass {at_pass}; it has {decided} decided passes"
+        raise InvalidInput(f"run {run} has no text to start from{after}; name one that has")
     return [each for each in story.incumbents if each.since <= at_pass][-1].text
 
 

@@ -103,15 +103,8 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
         return check_task(brief)
     if isinstance(brief, str):
         brief = brief.replace("\r\n", "\n").strip()
-        if is_text_file(brief):
-            raise InvalidInput(
-                f"the brief {brief} is a file; give `read_task({brief!r})`, or what it says"
-            )
-        if has_front_matter(brief):
-            raise InvalidInput(
-                "the brief begins with front matter, which only `read_task` reads; "
-                "give its result, or the limits as `contract`"
-            )
+        if is_text_file(brief) or has_front_matter(brief):
+            raise InvalidInput("only `read_task` reads files and front matter; give its result")
     contract = options.get("contract")
     if not isinstance(contract, Contract):
         contract = make_contract(dict(contract or {}), "contract")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -14,7 +15,6 @@ from autoreason.artifacts.artifact import EvaluationQuery, EvaluationService
 from autoreason.artifacts.evaluator_check import CheckReport, check_evaluation, score_fault
 from autoreason.artifacts.evaluators import CallerEvaluator, Evaluate, check_evaluate
 from autoreason.artifacts.research_history import NoiseMeasured
-from autoreason.artifacts.research_job import ResearchJob
 from autoreason.artifacts.research_task import (
     EvaluationSource,
     digest_of,
@@ -27,14 +27,15 @@ from autoreason.artifacts.saved_evaluation import (
     load_evaluation,
     save_evaluation,
 )
-from autoreason.errors import InvalidInput, Stopped
+from autoreason.errors import InvalidInput
 from autoreason.events import AnyEvent
-from autoreason.exchange import Model, Query, Request
+from autoreason.exchange import Model, Query, Request, Service
 from autoreason.job_types import Research
-from autoreason.jobs.context import JobContext
-from autoreason.jobs.job import build_job
+from autoreason.journal import Journal
+from autoreason.models.pool import ModelPool
 from autoreason.run.prepared import ModelChoice, PreparedRun, R_co, job_in, prepare
 from autoreason.run.products import ResearchResult
+from autoreason.run.record import first_requests
 from autoreason.run.services import LazyService
 from autoreason.run.verbs import ResearchOptions, RunHooks, door
 from autoreason.settings import DEFAULT_MODEL, Settings
@@ -53,28 +54,22 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
     """What a person should know before it starts, in sentences."""
 
     async def run_async(self, **hooks: Unpack[RunHooks]) -> R_co:
-        hooks = {**self.hooks, **hooks}
-        on_ready, on_started = hooks.get("on_ready"), hooks.get("on_started")
-        evaluator = self._open()
+        return await PreparedRun.run_async(replace(self, task=await self._check_score()), **hooks)
 
-        def ready() -> None:
-            if on_ready:
-                on_ready()
-            self._save()
+    async def _open_service(
+        self, journal: Journal, pool: ModelPool, hooks: RunHooks, exits: AsyncExitStack
+    ) -> Service | None:
+        evaluator, on_started = self._open(), hooks.get("on_started")
+        if evaluator is None:
+            return await super()._open_service(journal, pool, hooks, exits)
 
         def started(run: str) -> None:
-            if evaluator:
-                evaluator.run = run
+            evaluator.run = run
             if on_started:
                 on_started(run)
 
-        hooks["on_ready"], hooks["on_started"] = ready, started
-        run = replace(
-            self,
-            service=EvaluationService(evaluator) if evaluator else self.service,
-            task=await self._check_score(),
-        )
-        return await PreparedRun.run_async(run, **hooks)
+        hooks["on_started"] = started
+        return EvaluationService(evaluator)
 
     def _open(self) -> CallerEvaluator | None:
         """The caller's function as an evaluator for one run: a prepared one may be run in several event loops."""
@@ -105,6 +100,7 @@ class PreparedMeasuring(PreparedRun[R_co], frozen=True, kw_only=True):
 
     def _save(self) -> None:
         """Save what measures; an evaluator that this machine cannot jail is refused before anything is written."""
+        super()._save()
         if self._source is None:
             return
         is_research = research_of(self.task) is not None
@@ -134,25 +130,18 @@ class PreparedResearch(PreparedMeasuring[ResearchResult], frozen=True, kw_only=T
         assert self.task.work is not None
         lazy, own = LazyService(self.task.work, self.settings, "dry run"), self._open()
         service = EvaluationService(own) if own else lazy
-        events: list[AnyEvent] = []
-        requests: list[Request] = []
+        found: list[AnyEvent] = []
 
-        async def ask(query: Request | Query[Any]) -> Any:
-            if isinstance(query, EvaluationQuery):
-                return await service.answer(query)
-            if isinstance(query, Request):
-                requests.append(query)
-            elif (answer := ResearchJob.sample_answer(self.task, query)) is not None:
-                return answer
-            raise Stopped(query.key)
+        async def measure(query: Query[Any]) -> Any:
+            return await service.answer(query) if isinstance(query, EvaluationQuery) else None
 
-        context = JobContext(self.task, self.settings, self.prompts, ask, events.append)
         try:
-            await build_job(ResearchJob, context).run()
-        except Stopped:
-            (noise,) = events
+            requests = await first_requests(
+                self.task, self.settings, self.prompts, measure, found.append
+            )
         finally:
             await lazy.close()
+        (noise,) = found
         assert isinstance(noise, NoiseMeasured)
         return MeasuredStart(noise, requests[0])
 

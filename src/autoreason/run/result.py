@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from decimal import Decimal
 from math import ceil, inf
 from time import monotonic
@@ -19,7 +19,7 @@ from autoreason.errors import (
     ProviderFailed,
     Stopped,
 )
-from autoreason.events import FINISHED, EndedBy, Evidence, PassDecided, Status
+from autoreason.events import FINISHED, EndedBy, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.files import Place
 from autoreason.job_types import Certify
@@ -36,7 +36,6 @@ _INTERRUPTIONS: dict[str, type[Interruption]] = {
     each.status: each
     for each in (BudgetReached, ProviderFailed, MetricFailed, PanelFailed, Stopped)
 }
-_WINNERS = 15
 AnyReport = TypeVar("AnyReport", bound=Report)
 
 
@@ -154,7 +153,7 @@ class Result(Report):
             rows = [(label, name_drafts(text)) for label, text in rows]
         sections = [Section(sentences=rows)]
         sections += self._brief()
-        if decided := passes_of(self.story):
+        if decided := [each.decided for each in self.story.passes if each.decided]:
             table = statements.passes_table(decided)
             sections.append(Section("Passes", tables=[table], detail=True))
         if text := self.story.text:
@@ -216,11 +215,9 @@ class Result(Report):
             drafts = count(len(self.story.incumbents), "draft")
             rows.append(("Drafts", f"{drafts} for the panel to choose from"))
         elif won := self.story.trajectory:
-            judged = self.story.job is None or self.story.job.is_tournament
-            shown = f"won by {statements.winners(won, _WINNERS)}"
-            how = shown if judged else "each text accepted without a vote"
-            if self.story.playoff and not judged:
-                how = "each another text for the panel to choose from"
+            how = f"won by {statements.winners(won)}"
+            if self.story.job and not self.story.job.is_tournament:
+                how = "each text accepted without a vote"
             rows.append(("Passes", f"{len(won)}, {how}"))
         work = self.story.task.work if self.story.task else None
         if isinstance(work, Metric):
@@ -245,11 +242,8 @@ class Result(Report):
         """That the delivered text breaks its contract, whether any text kept it, and the remedy."""
         if not self.violations:
             return ""
-        texts = self.story.breaches
-        none = (
-            f"; none of {len(texts)} texts in this run kept it" if texts[1:] and all(texts) else ""
-        )
-        broken = statements.violations(self.violations)
+        texts, broken = self.story.breaches, statements.violations(self.violations)
+        none = f"; none of {len(texts)} texts kept it" if texts[1:] and all(texts) else ""
         return (
             f"the text breaks its contract ({broken}){none}; loosen the rule, "
             f"or choose a stronger model with -m, in `autoreason fork {self.run}`"
@@ -304,10 +298,6 @@ def run_fields(result: Result) -> dict[str, Any]:
     return {"summary": result.summary()} | {name: getattr(result, name) for name in names}
 
 
-def result_fields(result: Result) -> dict[str, Any]:
-    return {each.name: getattr(result, each.name) for each in fields(Result)}
-
-
 class StopSwitch:
     """Lets the process that drives a run ask it to stop: no new calls, replies on their way are still taken in."""
 
@@ -324,10 +314,6 @@ class StopSwitch:
     def overdue(self) -> bool:
         """Whether replies were waited for long enough."""
         return monotonic() >= self._waits_until
-
-
-def passes_of(story: Story) -> list[PassDecided]:
-    return [each.decided for each in story.passes if each.decided]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

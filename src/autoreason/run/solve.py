@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
-from autoreason.job_types import MAX_PARALLEL, Solve
+from autoreason.job_types import Solve
 from autoreason.plugins import absolute
 from autoreason.programs.assignment import Assignment, Assignments, CodeVerdict, Examined, Trial
 from autoreason.programs.events import describe_failure, describe_sandbox
@@ -41,13 +41,11 @@ from autoreason.run.prepared import ModelChoice, PreparedRun, job_in, prepare
 from autoreason.run.products import Solution, examined_fields
 from autoreason.run.verbs import SolveOptions, checked, verb
 from autoreason.settings import DEFAULT_MODEL
-from autoreason.studies.lab_suite import MAX_COMPARED, solve_problems
+from autoreason.studies.lab_suite import solve_problems
 from autoreason.task import Task
 
 _MAX_LEFT_OUT = 20
 """Broken records that are named one by one."""
-_PARTS = ("input", "expected", "got", "trace")
-"""What is shown of the first test that failed."""
 _BAD: dict[str, Tone] = {verdict.replace("_", " "): "bad" for verdict in CodeVerdict}
 _TONES: dict[str, Tone] = {**_BAD, "accepted": "good", "sandbox error": "warning"}
 
@@ -66,22 +64,16 @@ class SetReport(Report):
         sizes = figures("problems", "public tests", "private tests")
         columns = [*words("kind", "difficulty"), *sizes, *words("notes")]
         rows = []
-        for share in shares(self.found.problems):
-            sized = (share.problems, share.public_tests, share.private_tests)
-            unusual = {
-                "without public tests": share.without_public_tests,
-                "cannot be judged": share.unfair,
-            }
-            notes = ", ".join(f"{number:,} {name}" for name, number in unusual.items() if number)
-            shown = (f"{number:,}" for number in sized)
-            rows.append((share.kind, share.difficulty or UNKNOWN, *shown, notes))
+        for one in shares(self.found.problems):
+            sized = (f"{n:,}" for n in (one.problems, one.public_tests, one.private_tests))
+            notes = [f"{n:,} without public tests" for n in [one.without_public_tests] if n]
+            notes += [f"{n:,} cannot be judged" for n in [one.unfair] if n]
+            rows.append((one.kind, one.difficulty or UNKNOWN, *sized, ", ".join(notes)))
         return [Section(tables=[Table(columns, rows)], sentences=_labelled(self.left_out()))]
 
     def left_out(self) -> list[str]:
-        every = [*map(str, self.found.broken)]
-        more = len(every) - _MAX_LEFT_OUT
-        shown = every[:_MAX_LEFT_OUT]
-        return [*shown, f"{more:,} more; --json names all"] if more > 0 else shown
+        shown, more = self.found.broken[:_MAX_LEFT_OUT], len(self.found.broken) - _MAX_LEFT_OUT
+        return [*map(str, shown), *([f"{more:,} more; --json names all"] if more > 0 else [])]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -144,10 +136,7 @@ def read_problem(
 ) -> Problem:
     problems = read_problems(source).problems
     if name is None and len(problems) > 1:
-        raise InvalidInput(
-            f"{source} has {len(problems):,} problems; name one with `name`, "
-            f"such as {problems[0].id}"
-        )
+        raise InvalidInput(f"name one problem of {source} with `name`, such as {problems[0].id}")
     problem = problems[0] if name is None else find_problem(problems, name)
     check_test_limits(seconds, megabytes)
     return replace(
@@ -205,14 +194,21 @@ class SolutionsReport(Report):
         return "; ".join([*parts, describe_sandbox(self._level)])
 
     def sections(self) -> list[Section]:
-        rows = [(name, *_failure(one)) for name, one in self.failed]
-        table = Table(words("problem", "verdict", "why"), rows)
-        left_out = [("Left out", str(broken)) for broken in self.found.broken]
+        rows = [
+            (
+                name,
+                f"{test.verdict.replace('_', ' ')} on test {test.number}",
+                describe_failure(test),
+            )
+            for name, one in self.failed
+            if (test := one.failed)
+        ]
+        tables = [Table(words("problem", "verdict", "why"), rows)] if rows else []
+        left_out = [*map(str, self.found.broken)]
         if self.unfair:
             unfair = count(len(self.unfair), "problem")
-            left_out.append(("Left out", f"{unfair} that cannot be judged: {NO_CHECKER}"))
-        sections = [Section(tables=[table])] if rows else []
-        return [*sections, Section(sentences=left_out)] if left_out else sections
+            left_out.append(f"{unfair} that cannot be judged: {NO_CHECKER}")
+        return [Section(tables=tables, sentences=_labelled(left_out))]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -274,26 +270,18 @@ class ProgramReport(Report):
         if not self.result.run:
             return []
         columns = [*words("test", "verdict"), *figures("time", "memory"), *words("")]
-        rows = [
-            (
-                self._name(trial),
-                trial.verdict.replace("_", " "),
-                f"{trial.seconds:.3f} s",
-                "" if trial.memory is None else f"{trial.memory / 1e6:.0f} MB",
-                describe_failure(trial),
-            )
-            for trial in self.result.trials
-        ]
-        failed = self.result.failed
-        texts = {part: getattr(failed, part) for part in _PARTS} if failed else {}
-        return [
-            Section(tables=[Table(columns, rows, tones=_TONES)]),
-            *(
-                Section(f"{self._name(failed)}, {part}", text=text)
-                for part, text in texts.items()
-                if failed and text
-            ),
-        ]
+        rows = []
+        for trial in self.result.trials:
+            memory = "" if trial.memory is None else f"{trial.memory / 1e6:.0f} MB"
+            took = (f"{trial.seconds:.3f} s", memory)
+            verdict = trial.verdict.replace("_", " ")
+            rows.append((self._name(trial), verdict, *took, describe_failure(trial)))
+        sections = [Section(tables=[Table(columns, rows, tones=_TONES)])]
+        if failed := self.result.failed:
+            parts = ("input", "expected", "got", "trace")
+            texts = {f"{self._name(failed)}, {part}": getattr(failed, part) for part in parts}
+            sections += [Section(title, text=text) for title, text in texts.items() if text]
+        return sections
 
     def to_dict(self) -> dict[str, Any]:
         return {"conclusion": self.conclusion} | program_fields(
@@ -316,17 +304,6 @@ def program_fields(name: str, tried: Examined, problem: Problem | None = None) -
         if problem:
             row["which"], row["number"] = locate_test(problem, row["number"])
     return {"problem": name, **(examined_fields(tried) or {}), "tests": tests}
-
-
-def _failure(one: Examined) -> tuple[str, str]:
-    """The verdict, and why."""
-    test = one.failed
-    assert test is not None
-    verdict = f"{test.verdict.replace('_', ' ')} on test {test.number}"
-    why, lines = describe_failure(test), test.trace.strip().splitlines()
-    crashed = test.verdict == "runtime_error" and not why.startswith("syntax error")
-    last = f", {lines[-1]}" if lines and crashed and lines[-1] not in why else ""
-    return verdict, f"{why}{last}"
 
 
 Problems = str | Path | Mapping[str, Any]
@@ -377,18 +354,9 @@ def prepare_solve(
     model: str | Model = DEFAULT_MODEL, **options: Unpack[SolveOptions]
 ) -> PreparedRun[Solution]:
     check_test_limits(options.get("test_time_limit"), options.get("test_memory_limit"))
-    limit = options.get("limit")
-    if limit is not None and limit <= 0:
-        raise InvalidInput(f"`limit` is {limit}; give more than 0")
     style = options.get("style")
     if style is not None and style not in _STYLES:
         raise InvalidInput(f"`style` is {style}; programs are judged {' or '.join(_STYLES)}")
-    for name, value, most in (
-        ("repeats", options.get("repeats", 1), MAX_COMPARED),
-        ("width", options.get("width", WIDTH), MAX_PARALLEL),
-    ):
-        if not 1 <= value <= most:
-            raise InvalidInput(f"`{name}` is {value}; give a number from 1 to {most}")
     names = _names(options)
     return prepare(
         Task(brief="Solve problems"),

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Unpack, cast, get_args
+from typing import Unpack, cast, get_args
 
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, Spent
-from autoreason.files import open_input
 from autoreason.job_types import Advise, Certify, Instead, Rejudge, RuleName
 from autoreason.prompts import load
 from autoreason.run.lab import PreparedLab, prepare_suite
@@ -208,7 +206,6 @@ def certify(
     return replace(prepared, prompts=load(None, small=address == DEFAULT_MODEL))
 
 
-_TABLES = (".json", ".jsonl")
 _RESEARCH_KEYS = ("artifact", "evaluate")
 
 
@@ -246,26 +243,11 @@ def advise(
 
 def command_for(source: str) -> Instead:
     """The command that a file is for because it has a number or tests; empty for a brief."""
-    path = Path(source).expanduser()
-    if path.suffix in _TABLES:
-        return "solve" if _is_problem(path) else ""
+    if Path(source).suffix in (".json", ".jsonl"):
+        return "solve"
     _, text = read_source(source) if source != "-" else ("", "")
     keys, _ = split_front_matter(source, text, _RESEARCH_KEYS)
     return "research" if all(key in keys for key in _RESEARCH_KEYS) else ""
-
-
-def _is_problem(path: Path) -> bool:
-    """Whether the first record of a file is a problem; tests in it are not looked at."""
-    from autoreason.programs.problems.formats import format_of
-
-    try:
-        with open_input(path) as file:
-            record: Any = json.loads(file.readline() if path.suffix == ".jsonl" else file.read())
-    except (OSError, ValueError):
-        return False
-    if isinstance(record, list):
-        record = record[0] if record else None
-    return isinstance(record, dict) and format_of(record) is not None
 
 
 @checked
@@ -307,9 +289,7 @@ def advise_from(runs: Sequence[RecordedRun], *, journal: JournalPlace = None) ->
             for role, each in spent_by_role(book, name).items():
                 spent[role] = spent[role].joined(each)
     if not pilots:
-        raise InvalidInput(
-            "no run named here says anything; name runs that ended with a confirmation"
-        )
+        raise InvalidInput("no run here says anything; name runs with a confirmation")
     notes.append("chosen runs show what they were chosen for: name all there are of this kind")
     if len(authors) > 1:
         notes.append(f"these are runs of several authors: {', '.join(authors)}")

@@ -24,13 +24,25 @@ from typing import (
     get_origin,
 )
 
+from msgspec import Meta
+
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.events import OnEvent
 from autoreason.exchange import Effort, Model, OnSignal
-from autoreason.fields import check_call, read_docs, read_hints
+from autoreason.fields import FieldDoc, check_call, read_docs, read_hints
 from autoreason.files import ServerUrl
-from autoreason.job_types import Advise, Certify, Instead, JobType, Lab, Research, RuleName, Solve
+from autoreason.job_types import (
+    MAX_PARALLEL,
+    Advise,
+    Certify,
+    Instead,
+    JobType,
+    Lab,
+    Research,
+    RuleName,
+    Solve,
+)
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Chosen, WhenTested
 from autoreason.models.pool import ModelPool
@@ -52,31 +64,30 @@ JournalPlace = Journal | str | Path | ServerUrl | None
 """An open journal, the file or the URL of one, or None for the user's own."""
 RecordedRun = str | Result
 """The name of a run, a part of it that no other has, or the result of the run."""
+_OnText = Callable[[str], None] | None
+_ANY_NUMBER = Meta(ge=1, le=1_000_000)
+_Evaluate = Callable[[Path, int, list[Any]], Any]
+Better = Literal["higher", "lower"]
 
 
 class RunHooks(TypedDict, total=False):
     """Where a run is recorded, and how the process that drives it follows and stops it."""
 
     journal: Annotated[
-        JournalPlace, "An open journal, the file or the URL of one, or None for the user's own."
+        JournalPlace, "An open journal, or the file or URL of one; None: the user's."
     ]
     pool: Annotated[
-        ModelPool | None, "Open models; runs that share a pool share connections and limits."
+        ModelPool | None, "Open models; runs that share it share connections and limits."
     ]
     on_ready: Annotated[
         Callable[[], None] | None,
         "Called when every check has passed, before anything is written or asked; may raise.",
     ]
-    on_started: Annotated[
-        Callable[[str], None] | None, "Called with the run's name once it is in the journal."
-    ]
+    on_started: Annotated[_OnText, "Called with the run's name once it is in the journal."]
     on_event: Annotated[OnEvent | None, "Called with each event."]
-    on_signal: Annotated[
-        OnSignal | None, "Called when a call starts, its text arrives and it ends."
-    ]
+    on_signal: Annotated[OnSignal | None, "Called when a call starts, its text arrives or it ends."]
     on_warning: Annotated[
-        Callable[[str], None] | None,
-        "Called with what failed next to a result that is complete; `warnings.warn` where None.",
+        _OnText, "Called with what failed beside a whole result; else it is warned."
     ]
     stop_switch: Annotated[StopSwitch | None, "Stops the run at its next call."]
 
@@ -107,9 +118,7 @@ class PanelOptions(AskOptions, total=False):
 class JudgeOptions(PanelOptions, total=False):
     """Keyword arguments of `judge`."""
 
-    pairwise: Annotated[
-        bool, "All pairs in both orders; a judge who changes with the order abstains."
-    ]
+    pairwise: Annotated[bool, "All pairs in both orders; who changes with the order abstains."]
     equal_length: Annotated[bool, "Cut all texts to one length, at the end of a sentence."]
 
 
@@ -122,10 +131,8 @@ class CertifyOptions(AskOptions, total=False):
 class KnowledgeTestOptions(AskOptions, total=False):
     """Keyword arguments of `measure_knowledge`."""
 
-    pairs: Annotated[int, "How many recorded pairs are put to the judges, drawn from all."]
-    judge_models: Annotated[
-        Sequence[str | Model], "Judges that are tested besides or instead of the model."
-    ]
+    pairs: Annotated[int, _ANY_NUMBER, "How many recorded pairs, of all, are put to the judges."]
+    judge_models: Annotated[Sequence[str | Model], "Judges that are tested instead of the model."]
 
 
 class OutcomeOptions(TypedDict, total=False):
@@ -134,20 +141,13 @@ class OutcomeOptions(TypedDict, total=False):
     n: Annotated[int | None, "How many the number rests on."]
     se: Annotated[float | None, "Its standard error, where that is known instead."]
     metric: Annotated[str, "What was measured; `result` unless given."]
-    better: Annotated[
-        Literal["higher", "lower"], "Which numbers are better; `higher` unless given."
-    ]
-    chosen: Annotated[
-        Chosen, "How the text came to be used: `random` or `ab` where it was drawn, else `picked`."
-    ]
+    better: Annotated[Better, "Which numbers are better; `higher` unless given."]
+    chosen: Annotated[Chosen, "How it came to be used: `random` or `ab` if drawn, else `picked`."]
     when: Annotated[str | None, "A date; today unless given."]
     audience: Annotated[str, "Who read it."]
     private: Annotated[bool, "Whether only local models may be shown it."]
     note: Annotated[str, "Anything else; the run's name unless given."]
-    journal: Annotated[
-        JournalPlace,
-        "An open journal, the file of one, or None for the result's or the user's own.",
-    ]
+    journal: Annotated[JournalPlace, "An open journal, the file of one, or None for the usual one."]
 
 
 class RoleOptions(PanelOptions, total=False):
@@ -199,7 +199,7 @@ class TaskOptions(WriteOptions, total=False):
     draft: Annotated[str | None, "A text to start from; without one the author writes it."]
     facts: Annotated[str | None, "What every role may rely on."]
     contract: Annotated[
-        Contract | Mapping[str, Any] | None, "Limits that code checks in every text."
+        Contract | Mapping[str, Any] | None, "Limits that code checks in all texts."
     ]
 
 
@@ -209,16 +209,14 @@ class RefineOptions(TaskOptions, total=False):
     strategy: str
     strategy_options: dict[str, Any]
     metric: Annotated[str, "A command or `file.py:function` that gives a text a number."]
-    metric_better: Annotated[Literal["higher", "lower"], "Which numbers of the metric are better."]
+    metric_better: Annotated[Better, "Which numbers of the metric are better."]
     metric_role: Annotated[
         MetricRole,
         "A guard leaves out what is worse than A, beyond noise; a judge has one ballot on every panel that chooses.",
     ]
-    knowledge: Annotated[
-        str | Path, "A folder of your own records: texts with what became of them, facts and style."
-    ]
+    knowledge: Annotated[str | Path, "A folder of your own records: outcomes, facts and style."]
     knowledge_group: Annotated[
-        str, "The campaign, test or list this text is for; nothing of it is shown."
+        str, "The campaign or list this text is for; nothing of it is shown."
     ]
     judge_outcomes: Annotated[
         WhenTested,
@@ -240,10 +238,7 @@ class CompareOptions(TaskOptions, total=False):
         "How often all are run; without it, until a preference that is the same in all of them can show.",
     ]
     match: Annotated[Literal["calls", "tokens", "cost"], "What all may spend equally much of."]
-    allowance: Annotated[
-        Decimal | int,
-        "What each may spend after the shared draft, instead of what the first takes.",
-    ]
+    allowance: Annotated[Decimal | int, "What each may spend, instead of what the first takes."]
     panel_judges: Annotated[int, "Judges of the panel over what the strategies deliver."]
 
 
@@ -259,11 +254,11 @@ class SolveOptions(RoleOptions, total=False):
 
     strategy: Annotated[str | Sequence[str], "A name, several, or `all`."]
     calls: int
-    repeats: Annotated[int, "How often every problem is solved by every strategy."]
-    width: Annotated[int, "Problems worked on at once."]
+    repeats: Annotated[int, Meta(ge=1, le=100), "How often every strategy solves every problem."]
+    width: Annotated[int, Meta(ge=1, le=MAX_PARALLEL), "Problems worked on at once."]
     ids: Annotated[Sequence[str], "Only these problems of a file."]
     difficulty: Annotated[str, "Only problems of this difficulty."]
-    limit: Annotated[int, "Only so many problems, the first ones."]
+    limit: Annotated[int, _ANY_NUMBER, "Only so many problems, the first ones."]
     test_time_limit: Annotated[float, "Processor seconds of a test, instead of the problem's own."]
     test_memory_limit: Annotated[int, "Megabytes of a test, instead of the problem's own."]
     unsafe: Annotated[bool, "Run programs without a sandbox."]
@@ -273,7 +268,7 @@ class MeasureOptions(PanelOptions, total=False):
     """What measures, who proposes changes, and what a research run may take."""
 
     evaluate: Annotated[
-        Callable[[Path, int, list[Any]], Any] | str | None,
+        _Evaluate | str | None,
         "A function of the artifact's folder, a seed and the items; or a command or `file.py:function`.",
     ]
     author_model: str | Model
@@ -301,17 +296,14 @@ class CompareRulesOptions(MeasureOptions, total=False):
 class LabOptions(RunHooks, total=False):
     """Keyword arguments of `lab`."""
 
-    named_models: Annotated[
-        Mapping[str, str | Model], "Models for the names that the suite leaves open."
-    ]
+    named_models: Annotated[Mapping[str, str | Model], "Models for names the suite leaves open."]
     repeats: Annotated[int, "How often each arm does each task, instead of what the suite says."]
     parallel: int
     workers: int
     ray: str
     seed: Annotated[int, "Instead of the suite's; drawn where neither is given."]
     budget: Annotated[
-        Budget | Mapping[str, Any],
-        "Limits over all cells together; those that it does not set are the suite's.",
+        Budget | Mapping[str, Any], "Over all cells; limits it does not set are the suite's."
     ]
     anyway: Annotated[bool, "Run it even where nothing could be shown."]
     base_url: str | dict[str, str] | None
@@ -329,8 +321,7 @@ class ForkOptions(WriteOptions, total=False):
     evaluations: int
     patience: int
     evaluate: Annotated[
-        Callable[[Path, int, list[Any]], Any] | None,
-        "The function that measures, of a research run which was started with one.",
+        _Evaluate | None, "What measures a research run that began with a function."
     ]
 
 
@@ -347,12 +338,9 @@ class ResumeOptions(RunHooks, total=False):
     budget: Annotated[Budget | Mapping[str, Any], "Limits that it does not set stay as they were."]
     base_url: str | dict[str, str] | None
     allow_http: bool
-    batch: Annotated[
-        bool, "Ask in batches from here on; a run that does so already goes on with it."
-    ]
+    batch: Annotated[bool, "Ask in batches from here on; one that does so already goes on with it."]
     evaluate: Annotated[
-        Callable[[Path, int, list[Any]], Any] | None,
-        "The function that measures a research run which was started with one.",
+        _Evaluate | None, "What measures a research run that began with a function."
     ]
 
 
@@ -374,14 +362,12 @@ R_co = TypeVar("R_co", covariant=True)
 K = TypeVar("K")
 K_co = TypeVar("K_co", covariant=True)
 
-_WIDTH = 96
 _RAISES = """    Raises:
         InvalidInput: Something cannot be used; nothing was written and nothing was asked.
-        JournalError: The journal cannot be read or written.{unknown}
+        JournalError: The journal cannot be read or written.
 
 """
-_UNKNOWN = "\n        UnknownRun: No run has that name."
-"""What a function raises that does not say otherwise; those that are given a run raise the last one, too."""
+"""What a function raises that does not say otherwise."""
 
 
 class Runnable(typing.Protocol[R_co]):
@@ -465,23 +451,17 @@ def _build(function: Callable[..., Any], aio: Any, defaults: Mapping[str, object
 
 def _with_raises(function: Callable[..., Any]) -> str:
     doc = function.__doc__ or ""
-    given = {"run", "runs", "judged"} & inspect.signature(function).parameters.keys()
-    raises = _RAISES.format(unknown=_UNKNOWN if given else "")
-    return doc if "Raises:" in doc else doc.replace("    Example:", f"{raises}    Example:", 1)
+    return doc if "Raises:" in doc else doc.replace("    Example:", f"{_RAISES}    Example:", 1)
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """A function that refuses arguments which its signature does not allow."""
     signature = inspect.signature(function)
-    rest = next(
-        (each.name for each in signature.parameters.values() if each.kind is each.VAR_KEYWORD), ""
-    )
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         given = signature.bind(*args, **kwargs).arguments
-        options = given.pop(rest, None)
-        check_arguments(function, options, **given)
+        check_arguments(function, given.pop("options", None), **given)
         return function(*args, **kwargs)
 
     call.__doc__ = _with_raises(function)
@@ -546,7 +526,9 @@ def _signature(function: Callable[..., Any], defaults: Mapping[str, object]) -> 
         # `PreparedRun[Result]`, or a class below such a one.
         returns = (get_args(returns) or get_args(returns.__orig_bases__[0]))[0]
     if options := options_class(function):
-        usual = {} if options in (ForkOptions, ResumeOptions) else _usual(options)
+        # Of what changes in another run, None says that it is not given; so it does of what has no default.
+        docs = {} if options in (ForkOptions, ResumeOptions) else SETTING_DOCS | _job_docs(options)
+        usual = {name: doc.default for name, doc in docs.items() if name != "budget"}
         hints = read_hints(options)
         for name in sorted(hints, key=RunHooks.__annotations__.__contains__):
             default, hint = defaults.get(name, usual.get(name)), hints[name]
@@ -561,23 +543,20 @@ def _signature(function: Callable[..., Any], defaults: Mapping[str, object]) -> 
     return inspect.Signature(parameters, return_annotation=returns)
 
 
-def _usual(options: type) -> dict[str, Any]:
-    """The defaults of settings and of the job's fields; of the others None says that they are not given."""
-    docs = SETTING_DOCS | (read_docs(JOBS[options]) if options in JOBS else {})
-    return {name: doc.default for name, doc in docs.items() if name != "budget"}
+def _job_docs(options: type) -> dict[str, FieldDoc]:
+    return read_docs(JOBS[options]) if options in JOBS else {}
 
 
 def describe_options(function: Any) -> str:
     texts, lines = option_texts(options_class(function)), []
     for name, parameter in inspect.signature(function).parameters.items():
         if name in texts:
-            lines += [str(parameter), textwrap.indent(textwrap.fill(texts[name], _WIDTH), "    ")]
+            lines += [str(parameter), textwrap.indent(textwrap.fill(texts[name], 96), "    ")]
     return "\n".join(lines)
 
 
 def option_texts(options: type) -> dict[str, str]:
     """What each option means: in its own words, else in those of the field or the role that it names."""
     roles = {name: read_docs(Models)[role] for name, role in ROLE_MODELS.items()}
-    known = SETTING_DOCS | roles | (read_docs(JOBS[options]) if options in JOBS else {})
-    own = read_docs(options)
-    return {name: doc.sentence or known[name].sentence for name, doc in own.items()}
+    known = SETTING_DOCS | roles | _job_docs(options)
+    return {name: doc.sentence or known[name].sentence for name, doc in read_docs(options).items()}

@@ -409,10 +409,7 @@ _STORE_BYTES = 100 * 2**20
 
 def require_server(place: Place) -> None:
     if not isinstance(place, ServerUrl):
-        raise InvalidInput(
-            "workers on a Ray cluster cannot share a file of SQLite; "
-            "give a journal on a server, `journal` postgresql://…"
-        )
+        raise InvalidInput("Ray needs a journal on a server; give `journal` postgresql://…")
 
 
 def saved_files(suite: Suite) -> dict[str, bytes]:
@@ -531,11 +528,6 @@ def _ray() -> Any:
 def connect(address: str) -> bool:
     """Connect this process to a cluster; false where it is connected already."""
     ray = _ray()
-    if address.startswith("ray://"):
-        raise InvalidInput(
-            f"{address} is for Ray's client, which is not supported; run this on a machine of the "
-            "cluster and give auto, or host:port"
-        )
     if ray.is_initialized():
         return False
     logging.getLogger("ray").setLevel(logging.ERROR)
@@ -559,9 +551,7 @@ def connect(address: str) -> bool:
             **(own if address == "local" else {}),
         )
     except (OSError, ValueError, RuntimeError) as error:
-        raise InvalidInput(
-            f"no Ray cluster can be reached at {address} ({error}); start one, or give local"
-        ) from error
+        raise InvalidInput(f"no Ray cluster is at {address} ({error}); try local") from error
     return True
 
 

@@ -99,6 +99,12 @@ def unused_setting(
     return ""
 
 
+def _repeated(plan: Plan) -> Plan:
+    """The same with every text and critique asked for as often as it may be."""
+    most = {"critic": TRIES}
+    return {role: calls * most.get(role, MAX_CALLS_PER_TEXT) for role, calls in plan.items()}
+
+
 class Iterated(Strategy):
     """One instruction, repeated in every pass; there is no vote and no way to stop early."""
 
@@ -122,10 +128,8 @@ class Iterated(Strategy):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        passes = settings.passes
-        likely = {"author": 1, "reviser": passes}
-        most = {"author": MAX_CALLS_PER_TEXT, "reviser": passes * MAX_CALLS_PER_TEXT}
-        return likely, likely, most
+        likely = {"author": 1, "reviser": settings.passes}
+        return likely, likely, _repeated(likely)
 
 
 class Conservative(Iterated):
@@ -165,15 +169,9 @@ class CritiqueRevise(Iterated):
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
         passes = settings.passes
-        return (
-            {"author": 1, "critic": passes * CRITICS},
-            {"author": 1, "critic": passes, "reviser": passes},
-            {
-                "author": MAX_CALLS_PER_TEXT,
-                "critic": passes * CRITICS * TRIES,
-                "reviser": passes * MAX_CALLS_PER_TEXT,
-            },
-        )
+        found_nothing = {"author": 1, "critic": passes * CRITICS}
+        likely = {"author": 1, "critic": passes, "reviser": passes}
+        return found_nothing, likely, _repeated({**found_nothing, "reviser": passes})
 
 
 _PASS = re.compile(r"\bpass(?= \d)")
@@ -190,7 +188,7 @@ class Single(Strategy):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:  # noqa: ARG003
-        return {"author": 1}, {"author": 1}, {"author": MAX_CALLS_PER_TEXT}
+        return {"author": 1}, {"author": 1}, _repeated({"author": 1})
 
 
 class Samples(Struct, frozen=True, kw_only=True):
@@ -318,16 +316,8 @@ class SelfRefine(Strategy):
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        passes = settings.passes
-        return (
-            {"author": 1, "critic": 1},
-            {"author": 1, "critic": passes, "reviser": passes},
-            {
-                "author": MAX_CALLS_PER_TEXT,
-                "critic": passes * TRIES,
-                "reviser": passes * MAX_CALLS_PER_TEXT,
-            },
-        )
+        likely = {"author": 1, "critic": settings.passes, "reviser": settings.passes}
+        return {"author": 1, "critic": 1}, likely, _repeated(likely)
 
     async def _feedback(self, number: int, history: Sequence[Message]) -> str:
         """What the author thinks of its text; empty where nothing can be read."""

@@ -6,15 +6,15 @@ A fourth line is there only if something must be checked, a fifth only if someth
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.report.numbers import count, money, percent, roughly, without_folder
-from autoreason.settings import LIMITS
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
-from autoreason.tournament.statements import violations
+from autoreason.tournament.statements import first_draft, violations
 
 if TYPE_CHECKING:
     from autoreason import events
@@ -54,12 +54,7 @@ def short_run(run: str) -> str:
 
 def the_draft(draft: events.DraftReady | None) -> str:
     """What the result is compared with."""
-    if draft and draft.given:
-        return "your draft"
-    return "the draft it began from" if draft and draft.of > 1 else "the first draft"
-
-
-# ---- what happened, and whether it is preferred -------------------------------------------------
+    return "your draft" if draft and draft.given else first_draft(draft)
 
 
 def _preference(story: Story, delivered: events.Delivered) -> list[str]:
@@ -97,10 +92,8 @@ def preference(story: Story, found: events.Preference | None) -> str:
 
 def _nothing_beat(story: Story) -> str:
     slots = {slot for one in story.passes for slot in one.candidates}
-    names = [
-        name for name, there in (("rewrite", slots - {"AB"}), ("merge", slots & {"AB"})) if there
-    ]
-    return f"{' and '.join(f'no {name}' for name in names) or 'nothing'} beat"
+    opposed = {"no rewrite": slots - {"AB"}, "no merge": slots & {"AB"}}
+    return f"{' and '.join(name for name in opposed if opposed[name]) or 'nothing'} beat"
 
 
 def _stopped(story: Story, delivered: events.Delivered) -> str:
@@ -132,9 +125,12 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
     last = [took(story, spent, seconds, name)]
     last += [f"{resume}   goes on; nothing is paid twice"] if resume else []
     if story.status == "budget":
-        limit = describe_limit(story)
+        limit = _limit_of(story)
         text = " You have the text so far." if story.text else ""
-        head = f"Paused at your limit{f' of {limit}' if limit else ''}{within}.{text}"
+        # Behind the limit of time, a reason has what the provider answered last instead of a reply.
+        failed = story.reason.partition("; ")[2] if story.limit == "seconds" else ""
+        waiting = f", while {failed}" if failed else ""
+        head = f"Paused at your limit{f' of {limit}' if limit else ''}{within}{waiting}.{text}"
         asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if story.passes else []
         return [head, *asked, *last]
     if story.status == "stopped":
@@ -159,20 +155,17 @@ def _round_of(story: Story) -> str:
     return f"round {story.passes[-1].number}{most}"
 
 
-def describe_limit(story: Story) -> str:
+def _limit_of(story: Story) -> str:
     """The limit at which a run paused, as it was given."""
-    if story.settings is None or story.limit not in LIMITS:
-        return ""
-    amount = getattr(story.settings.budget, story.limit)
-    if amount is None:
-        return ""
-    match story.limit:
-        case "cost":
-            return money(amount)
-        case "seconds":
-            return roughly(amount)
-        case _:
-            return count(amount, story.limit.removesuffix("s"))
+    limit = story.limit if story.settings else None
+    amount = getattr(story.settings.budget, limit) if story.settings and limit else None
+    return describe_limit(limit, amount) if limit and amount is not None else ""
+
+
+def describe_limit(name: str, amount: Any) -> str:
+    """`$3.00`, `50 calls`: a limit of a budget in words."""
+    show: dict[str, Callable[[Any], str]] = {"cost": money, "seconds": roughly}
+    return show[name](amount) if name in show else count(amount, name.removesuffix("s"))
 
 
 def _not_refined(story: Story, delivered: events.Delivered, spending: str) -> list[str]:
@@ -188,16 +181,13 @@ def _not_refined(story: Story, delivered: events.Delivered, spending: str) -> li
     ]
 
 
-# ---- what it took ------------------------------------------------------------------------------
-
-
 def took(story: Story, spent: Spent, seconds: float | None, name: str) -> str:
     """`144 → 171 words · limits kept · 62 calls, $0.27, 4 min · solar-vole`."""
     parts = []
     if story.text is not None:
-        words, before = count_words(story.text), story.draft.words if story.draft else None
-        change = f"{before:,} → " if before is not None and story.text != _first(story) else ""
-        parts.append(f"{change}{count(words, 'word')}")
+        first = story.draft
+        change = f"{first.words:,} → " if first and first.text != story.text else ""
+        parts.append(f"{change}{count(count_words(story.text), 'word')}")
         if story.task and not story.task.contract.empty:
             parts.append("limits broken" if _broken(story) else "limits kept")
     return " · ".join([*parts, spending(spent, seconds), name])
@@ -210,18 +200,11 @@ def spending(spent: Spent, seconds: float | None) -> str:
     return ", ".join([count(spent.calls, "call"), cost, *time])
 
 
-def _first(story: Story) -> str | None:
-    return story.draft.text if story.draft else None
-
-
 def _broken(story: Story) -> tuple[object, ...]:
     if story.delivered:
         return story.delivered.violations
     # As it was recorded: a check of the user's own may be gone by now.
     return () if story.chosen and story.chosen.keeps_contract else (story.chosen,)
-
-
-# ---- what to know besides -----------------------------------------------------------------------
 
 
 def _warnings(story: Story, delivered: events.Delivered) -> list[str]:

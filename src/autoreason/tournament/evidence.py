@@ -44,8 +44,6 @@ def chance_of_margin(
     metric's ballot, chance is that of judges who rank at random while that ballot stays as it is. `invalid` are its
     seats without a valid ballot.
     """
-    if margin < 0:
-        raise ValueError(f"a margin is 0 or more, not {margin}")
     ends = _ends(judges, candidates, rule, invalid)
     if isinstance(ends, int):
         counts = _margins(ends, candidates, rule)
@@ -217,20 +215,9 @@ def chance_of_streak(k: int, chances: Sequence[SurvivalChances]) -> float:
     return max(0.0, 1 - sum(so_far))
 
 
-_USUAL_PLAYOFF = (5, 5, "borda")
-_USUAL_MARGINS = (
-    *(3759880080, 6528393600, 4989548400, 3637665600, 2494664400, 1586824320),
-    *(946120800, 514605600, 257864400, 113553600, 41252400, 11203200),
-    *(1623600,),
-)
-"""Counted beforehand, because counting takes a tenth of a second at the end of most runs."""
-
-
 @cache
 def _margins(judges: int, candidates: int, rule: str) -> tuple[int, ...]:
     """How many of all possible panels end with which margin, from 0 on."""
-    if (judges, candidates, rule) == _USUAL_PLAYOFF:
-        return _USUAL_MARGINS
     margins: defaultdict[int, int] = defaultdict(int)
     for scores, times in _random_panels(judges, candidates, rule).items():
         margins[scores[-1] - scores[-2]] += times
@@ -243,10 +230,6 @@ _SAMPLE = 20_000
 
 def _random_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
     """How many of all possible panels end in which scores."""
-    if judges < 1:
-        raise ValueError(f"a panel has one judge or more, not {judges}")
-    if candidates < 2:
-        raise ValueError(f"a vote needs two candidates or more, not {candidates}")
     if rule == "borda":
         # About the number of scores a panel can end in, times the ways to give out one judge's points.
         work = judges ** (candidates - 1) * 2**candidates
@@ -318,23 +301,19 @@ def _scores(cast: Sequence[tuple[int, ...]], rule: str) -> Scores:
 def gather_evidence(story: Story) -> Evidence:
     decided = [p.decided for p in story.passes if p.decided]
     verdicts = [d.verdict for d in decided if d.verdict]
-    if story.playoff and story.playoff.verdict:
-        verdicts.append(story.playoff.verdict)
     others = [story.panels[stage] for stage in (DRAFTS, CONFIRMATION) if stage in story.panels]
     among_drafts = story.panels.get(DRAFTS)
-    if among_drafts and among_drafts.verdict:
-        verdicts.append(among_drafts.verdict)
+    verdicts += [each.verdict for each in (story.playoff, among_drafts) if each and each.verdict]
     agreements = [v.agreement for v in verdicts if v.agreement is not None]
     ballots = [b for p in story.passes for b in p.ballots] + story.playoff_ballots
     ballots += [ballot for panel in others for ballot in panel.ballots]
     preference = None
     if confirmed := story.confirmation:
-        share = exact_share(confirmed.prefer, confirmed.judges)
+        judges, prefer = confirmed
+        share = exact_share(prefer, judges)
         assert share.low is not None
         assert share.high is not None
-        preference = Preference(
-            judges=confirmed.judges, prefer=confirmed.prefer, low=share.low, high=share.high
-        )
+        preference = Preference(judges=judges, prefer=prefer, low=share.low, high=share.high)
     # By position, over panels of three: equal shares mean that position did not decide.
     places = [0, 0, 0]
     for ballot in ballots:

@@ -31,12 +31,10 @@ def balanced_orders(candidates: Sequence[str], judges: int, seed: int) -> tuple[
     balanced as well: over n judges where n is even, over 2n where it is odd. The orders of
     a smaller panel are the first of a larger one's.
     """
-    _check(candidates)
     return tuple(islice(_schedule(candidates, random.Random(seed)), judges))
 
 
 def random_orders(candidates: Sequence[str], judges: int, seed: int) -> tuple[Order, ...]:
-    _check(candidates)
     rng = random.Random(seed)
     return tuple(tuple(rng.sample(candidates, len(candidates))) for _ in range(judges))
 
@@ -65,11 +63,6 @@ def _square(names: Sequence[str]) -> list[Order]:
     n = len(names)
     zigzag = [(step + 1) // 2 if step % 2 else -(step // 2) for step in range(n)]
     return [tuple(names[(turn + offset) % n] for offset in zigzag) for turn in range(n)]
-
-
-def _check(candidates: Sequence[str]) -> None:
-    if not candidates or len(set(candidates)) < len(candidates):
-        raise ValueError(f"candidates must be named once each, not {list(candidates)}")
 
 
 _WELL_KNOWN = (

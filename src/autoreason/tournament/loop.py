@@ -113,16 +113,11 @@ def max_plan(settings: Settings) -> Plan:
 
 
 def without_drafts(plans: Plans, drafts: int) -> Plans:
-    low, likely, high = plans
-    return (
-        _less_author(low, drafts),
-        _less_author(likely, drafts),
-        _less_author(high, drafts * MAX_CALLS_PER_TEXT),
+    low, likely, high = (
+        {**plan, "author": max(0, plan.get("author", 0) - drafts * calls)}
+        for plan, calls in zip(plans, (1, 1, MAX_CALLS_PER_TEXT), strict=True)
     )
-
-
-def _less_author(plan: Plan, calls: int) -> Plan:
-    return {**plan, "author": max(0, plan.get("author", 0) - calls)}
+    return low, likely, high
 
 
 def _other_judges(settings: Settings) -> int:
@@ -176,10 +171,7 @@ class Tournament(Strategy):
         judges, candidates = pass_size(settings).limit, ballot_size(settings)
         most = max_lead(settings.voting, candidates, judges)
         if settings.required_lead > most:
-            raise InvalidInput(
-                f"`required_lead` is {settings.required_lead}, and with {judges} judges at most over "
-                f"{candidates} texts none can lead by more than {most}; give {most} or less"
-            )
+            raise InvalidInput(f"no text can lead by `required_lead`; give {most} or less")
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -56,17 +56,10 @@ def metric_of(task: Task, role: MetricRole) -> Metric | None:
     return work if isinstance(work, Metric) and work.role == role else None
 
 
-class MeasuredText(NamedTuple):
-    """The numbers of a text, evaluation by evaluation, and why one of them is missing."""
-
-    values: list[float | None]
-    fault: str
-
-
 async def measure(
     context: JobContext, metric: Metric, key: str, text: str, seeds: str
-) -> MeasuredText:
-    """The numbers of a text; texts measured with the same `seeds` share them."""
+) -> tuple[list[float | None], str]:
+    """The numbers of a text, and why one is missing; texts measured with the same `seeds` share them."""
     values, fault = [], ""
     for evaluation in range(EVALUATIONS):
         seed = draw(context.settings.seed, sub_key(seeds, evaluation)).getrandbits(31)
@@ -74,7 +67,7 @@ async def measure(
         answer = await context.ask(query)
         values.append(metric.read(answer))
         fault = fault or metric.fault(answer)
-    return MeasuredText(values, fault)
+    return values, fault
 
 
 _Measure = Callable[[str, str], Awaitable[float | None]]
@@ -123,8 +116,8 @@ class CodeJudges:
         """The mean over evaluations; None where one of them has no finite number."""
         metric = metric_of(self._context.task, "judge")
         assert metric is not None
-        found = await measure(self._context, metric, key, text, "metric")
-        values = [each for each in found.values if each is not None and isfinite(each)]
+        found, _ = await measure(self._context, metric, key, text, "metric")
+        values = [each for each in found if each is not None and isfinite(each)]
         # Divided first, so that the sum of large numbers stays finite.
         return sum(each / EVALUATIONS for each in values) if len(values) == EVALUATIONS else None
 

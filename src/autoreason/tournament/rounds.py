@@ -1,4 +1,4 @@
-"""A run told in rounds, for people: what won each, how judges voted, and one judge's own words for why."""
+"""A run in rounds, for people: what won each, how judges voted, and one judge's own words for why."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Reason(NamedTuple):
 
 
 class Round(NamedTuple):
-    """One round as people are told of it."""
+    """One round, as people read it."""
 
     number: int
     kind: TextKind | None
     """Of the text that won it, where a vote or a rule decided; `kept` where none beat the text so far."""
     outcome: str
-    """`the rewrite won`, `kept`, `kept, does not count: …`."""
+    """`the rewrite won`, `a new draft won`, `kept`, `kept, does not count: …`."""
     votes: str
     """`3 of 5 judges`, `split 3 to 3`; empty where none voted."""
     reason: Reason | None
@@ -68,7 +68,8 @@ def _round(one: RecordedPass, first: bool) -> Round:
         assert decided.winner is not None
         kind = kind_of(decided.winner, first=first)
         taken = "was taken without a vote" if decided.outcome == "unjudged" else "won"
-        outcome = f"{KINDS[kind].the} {taken}"
+        what = "a new draft" if _is_fresh(one) else KINDS[kind].the
+        outcome = f"{what} {taken}"
     return Round(decided.number, kind, outcome, count_votes(one), reason_for(one, first=first))
 
 
@@ -78,13 +79,10 @@ def _kept(decided: events.PassDecided, one: RecordedPass) -> str:
     if decided.outcome == "unconfirmed":
         return "kept, does not count: no text was ahead"
     if decided.outcome == "unopposed":
-        return f"kept: {_why_unopposed(one, decided)}"
+        reasons = dict.fromkeys(DROPPED[each.reason] for each in one.dropped)
+        why = "; ".join(reasons) or decided.reason or "no rewrite"
+        return f"kept: nothing to compare it with ({why})"
     return "kept"
-
-
-def _why_unopposed(one: RecordedPass, decided: events.PassDecided) -> str:
-    reasons = list(dict.fromkeys(DROPPED[each.reason] for each in one.dropped))
-    return f"nothing to compare it with ({'; '.join(reasons) or decided.reason or 'no rewrite'})"
 
 
 def count_votes(one: RecordedPass) -> str:
@@ -106,7 +104,8 @@ def reason_for(one: RecordedPass, *, first: bool) -> Reason | None:
             continue
         about = ballot.ranking[-1] if winner == "A" else winner
         if said := _sentence_about(ballot, (about, winner)):
-            return Reason(unblind(said, ballot, first=first), ballot.model)
+            said = unblind(said, ballot, first=first, fresh=_is_fresh(one))
+            return Reason(said, ballot.model)
     return None
 
 
@@ -130,11 +129,16 @@ def _sentence_about(ballot: events.BallotCast, names: Iterable[str]) -> str:
     return ""
 
 
-def unblind(text: str, ballot: events.BallotCast, *, first: bool) -> str:
+def _is_fresh(one: RecordedPass) -> bool:
+    """Whether a new draft challenged the text so far, where no rewrite could."""
+    return any(each.fresh for each in one.candidates.values())
+
+
+def unblind(text: str, ballot: events.BallotCast, *, first: bool, fresh: bool = False) -> str:
     """A judge's words with `the rewrite` and the like in place of the names that this judge was given."""
     for name, label in zip(ballot.order, ballot.labels, strict=True):
         known = rf"(?P<before>^|[.!?]\s+|\n)?\b{_NOUN}[*_\"“]*\b{re.escape(label)}\b[*_\"”]*"
-        means = describe_text(name, first=first)
+        means = "the new draft" if fresh and name == "B" else describe_text(name, first=first)
 
         def named(found: re.Match[str], means: str = means) -> str:
             before = found["before"]

@@ -57,7 +57,7 @@ def ranking(order: Iterable[str]) -> str:
     return " > ".join(order)
 
 
-def winners(trajectory: tuple[str, ...], most: int) -> str:
+def winners(trajectory: tuple[str, ...], most: int = 15) -> str:
     """`AB B A A`: the winner of each pass; of many passes only the last, as `… B A A`."""
     shown = " ".join(trajectory[-most:])
     return f"… {shown}" if len(trajectory) > most else shown
@@ -99,17 +99,12 @@ def decided(event: events.PassDecided, k: int | None = None) -> str:
         still = f", still {survivals(event.streak, k)}" if event.streak else ""
         row = f"; that confirms nothing{still}"
     if event.violations:
-        row = f"; {uncounted(event)}"
+        row = f"; does not count: breaks the contract ({violations(event.violations)})"
     if event.verdict is None:
         return f"{event.winner} is unopposed ({event.reason or 'no challenger'}){row}"
     verb = "survives" if event.survived else "stays" if event.winner == "A" else "wins"
     worth = f"{lead(event.verdict)} ({ballots(event.verdict)})"
     return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
-
-
-def uncounted(event: events.PassDecided) -> str:
-    breaks = f"does not count: breaks the contract ({violations(event.violations)})"
-    return breaks if event.violations else ""
 
 
 def panel(event: events.PanelDecided) -> str:
@@ -149,24 +144,15 @@ def critique(event: events.CritiqueWritten) -> str:
         return "a critique that could not be read"
     if event.prose:
         return f"a critique of {count(count_words(event.prose), 'word')}"
-    reasons = [
-        f"{number} left out: {reason}"
-        for number, reason in (
-            (event.dropped, "the quote is not in the text"),
-            (event.miscited, "the records do not say so"),
-        )
-        if number
-    ]
+    made_up = {"the quote is not in the text": event.dropped}
+    made_up["the records do not say so"] = event.miscited
+    reasons = [f"{number} left out: {why}" for why, number in made_up.items() if number]
     left_out = f" ({'; '.join(reasons)})" if reasons else ""
     if not event.problems:
         return f"found nothing to criticise{left_out}"
-    severities = [problem.severity for problem in event.problems]
-    parts = [
-        f"{severities.count(severity)} {severity}"
-        for severity in ("critical", "major", "minor")
-        if severity in severities
-    ]
-    return f"{count(len(severities), 'problem')}: {', '.join(parts)}{left_out}"
+    found = Counter(problem.severity for problem in event.problems)
+    parts = [f"{found[each]} {each}" for each in ("critical", "major", "minor") if found[each]]
+    return f"{count(found.total(), 'problem')}: {', '.join(parts)}{left_out}"
 
 
 def knowledge(found: Knowledge) -> str:
@@ -175,18 +161,14 @@ def knowledge(found: Knowledge) -> str:
 
 
 def candidate(event: events.CandidateReady) -> str:
-    notes = [
-        note
-        for note, applies in (
-            ("a fresh draft", event.fresh),
-            (f"breaks the contract: {violations(event.violations)}", event.violations),
-            ("repaired to keep the contract", event.repaired and not event.violations),
-            ("rewritten because it gave itself away", event.rewritten),
-            (f"still gives itself away: {', '.join(event.leaks)}", event.leaks),
-        )
-        if applies
-    ]
-    return "; ".join((count(event.words, "word"), *notes))
+    notes = {
+        "a fresh draft": event.fresh,
+        f"breaks the contract: {violations(event.violations)}": event.violations,
+        "repaired to keep the contract": event.repaired and not event.violations,
+        "rewritten because it gave itself away": event.rewritten,
+        f"still gives itself away: {', '.join(event.leaks)}": event.leaks,
+    }
+    return "; ".join((count(event.words, "word"), *(each for each in notes if notes[each])))
 
 
 DROPPED = {
@@ -248,8 +230,8 @@ def _code_votes(seat: str, story: Story) -> str:
     verdicts += [playoff, *(each.verdict for each in story.panels.values())]
     cast = [each.code[seat] for each in verdicts if each and seat in each.code]
     voted = sum(each.ranking is not None for each in cast)
-    reasons = [_why_no_vote(each) for each in cast if not each.ranking]
-    abstained = "".join(f", on {reasons.count(why)} not: {why}" for why in dict.fromkeys(reasons))
+    reasons = Counter(_why_no_vote(each) for each in cast if not each.ranking)
+    abstained = "".join(f", on {number} not: {why}" for why, number in reasons.items())
     return (
         f"voted on {voted} of {count(len(cast), 'panel')}{abstained}; its votes choose "
         "and are not evidence, and chance is that of judges ranking at random next to it"
@@ -257,14 +239,12 @@ def _code_votes(seat: str, story: Story) -> str:
 
 
 def _why_no_vote(event: events.CodeBallot) -> str:
-    without = None in event.values.values()
-    return "a text had no number" if without else "two texts had the same number"
+    missing = None in event.values.values()
+    return "a text had no number" if missing else "two texts had the same number"
 
 
 def code_ballot(event: events.CodeBallot) -> str:
-    if event.ranking:
-        return ranking(event.ranking)
-    return f"no vote: {_why_no_vote(event)}"
+    return ranking(event.ranking) if event.ranking else f"no vote: {_why_no_vote(event)}"
 
 
 def ballot(event: events.BallotCast) -> str:
@@ -305,10 +285,8 @@ def survival(found: events.Survival | None) -> str:
     if found is None or not found.panels:
         return "no panel sat, so nothing is known"
     usual = decimal(found.expected)
-    sentence = (
-        f"A survived {found.survived} of {count(found.panels, 'panel')}; judges ranking at random would let it "
-        f"survive {usual}"
-    )
+    panels = f"A survived {found.survived} of {count(found.panels, 'panel')}"
+    sentence = f"{panels}; judges ranking at random would let it survive {usual}"
     if not found.chance:
         # In fewer passes than that no judges can.
         return sentence
@@ -428,34 +406,23 @@ def evidence(
 
 def _dropped_texts(story: Story) -> list[str]:
     """`AB in 12 of 12 passes`, for candidates that never came to a ballot in a pass although they were to."""
-    found = Counter(
-        slot
-        for each in story.passes
-        for slot in {text.slot for text in each.dropped if text.reason != "unlisted"}
-        if slot not in each.candidates
-    )
-    return [
-        f"{slot} in {number} of {len(story.passes)} passes"
-        for slot, number in sorted(found.items())
-    ]
+    found: Counter[str] = Counter()
+    for each in story.passes:
+        dropped = {text.slot for text in each.dropped if text.reason != "unlisted"}
+        found.update(dropped - each.candidates.keys())
+    return [f"{slot} in {found[slot]} of {len(story.passes)} passes" for slot in sorted(found)]
 
 
 def passes_table(passes: Sequence[events.PassDecided]) -> Table:
     measured = figures("margin", "by chance", "ballots", "words")
     columns = [*figures("pass"), *words("winner", "points"), *measured]
-    return Table(columns, [_pass_row(each) for each in passes])
-
-
-def _pass_row(decided: events.PassDecided) -> tuple[str, ...]:
-    won, verdict = decided.winner or "inconclusive", decided.verdict
-    if verdict is None:
-        judged = (UNKNOWN,) * 4
-    else:
-        margin = "tie" if verdict.tied else str(verdict.margin)
-        judged = (
-            scores(verdict.scores),
-            margin,
-            percent(verdict.chance),
-            " + ".join([str(verdict.ballots), *code_voters(verdict)]),
-        )
-    return (str(decided.number), won, *judged, f"{decided.words:,}")
+    rows = []
+    for each in passes:
+        judged = [UNKNOWN] * 4
+        if verdict := each.verdict:
+            margin = "tie" if verdict.tied else str(verdict.margin)
+            cast = " + ".join([str(verdict.ballots), *code_voters(verdict)])
+            judged = [scores(verdict.scores), margin, percent(verdict.chance), cast]
+        won = each.winner or "inconclusive"
+        rows.append((str(each.number), won, *judged, f"{each.words:,}"))
+    return Table(columns, rows)

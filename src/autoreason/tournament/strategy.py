@@ -166,10 +166,7 @@ class Strategy(Job):
     def check_pass_started(self, number: int) -> None:
         """Refuse to work in a pass that was not started, before any request or event of it."""
         if not self.story.passes or self.story.passes[-1].number != number:
-            raise StrategyError(
-                f"the strategy {self.settings.job.name} works in pass {number}, which was not started; "
-                f"call self.begin_pass({number}) first"
-            )
+            raise StrategyError(f"pass {number} was not started; call begin_pass({number}) first")
 
     def may_begin(self, number: int, *, calls_after: int = 0) -> bool:
         """Whether this pass may be run, with this many calls to come after the last one."""
@@ -302,9 +299,7 @@ class Strategy(Job):
         since = self.context.recovery.forgiven
         dead = [p for p in recent if p and p.outcome == "inconclusive" and p.number > since]
         if len(dead) == self.max_inconclusive:
-            raise PanelFailed(
-                f"{len(dead)} passes in a row were inconclusive, the last because {dead[-1].reason}"
-            )
+            raise PanelFailed(f"{len(dead)} passes in a row decided nothing: {dead[-1].reason}")
 
     def why_capped(self, done: int) -> Ending:
         """What kept another pass from being run."""
@@ -321,9 +316,7 @@ class Strategy(Job):
     ) -> events.Delivered:
         """End the run with this text, or the incumbent."""
         if status not in events.FINISHED:
-            raise InvalidInput(
-                f"{self.settings.job.name} ends as {status!r}; a run ends as converged, capped or done"
-            )
+            raise InvalidInput(f"a run ends as converged, capped or done, not as {status!r}")
         return self._end(status, reason, text or self.incumbent)
 
     def _end(

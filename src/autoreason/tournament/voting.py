@@ -38,10 +38,6 @@ def from_scores(
     scores: Mapping[str, int], tie_order: Sequence[str], required_lead: int = 1
 ) -> VoteResult:
     """The highest score wins; among equals, and where none leads it by enough, the first in `tie_order`."""
-    if not tie_order or sorted(scores) != sorted(tie_order):
-        raise ValueError(
-            f"scores for {_join_names(scores)} cannot be decided in the tie order {_join_names(tie_order)}"
-        )
     winner = max(tie_order, key=_with_lead(scores, tie_order, required_lead).__getitem__)
     others = [scores[name] for name in tie_order if name != winner]
     margin = scores[winner] - max(others) if others else 0
@@ -266,16 +262,10 @@ BUILT_IN = tuple(_SCORING)
 def _check(rankings: Sequence[Ranking], tie_order: Sequence[str]) -> None:
     candidates = sorted(tie_order)
     if not candidates or len(set(candidates)) < len(candidates):
-        raise ValueError(f"candidates must be named once each, not {_join_names(tie_order)}")
+        raise ValueError(f"candidates must be named once each, not {tie_order}")
     for ranking in rankings:
         if sorted(ranking) != candidates:
-            raise ValueError(
-                f"a ballot must rank {_join_names(tie_order)} once each, not {_join_names(ranking)}"
-            )
-
-
-def _join_names(names: Iterable[str]) -> str:
-    return ", ".join(names) or "no candidate"
+            raise ValueError(f"a ballot must rank {tie_order} once each, not {ranking}")
 
 
 JUDGES_PER_SEAT = 2
@@ -417,14 +407,10 @@ def turn(number: int, revisers: int) -> int:
     return (number - 1) % revisers
 
 
-def written_slots(settings: Settings, number: int = 1) -> list[Slot]:
-    revisions = [*revisers_by_slot(settings, number)]
-    return [*revisions, "AB"] if writes_synthesis(settings) else revisions
-
-
 def ballot_size(settings: Settings) -> int:
     """How many candidates a pass has, A included."""
-    return 1 + len(written_slots(settings)) - (not judges_revisions(settings))
+    revisions = len(revisers_by_slot(settings)) if judges_revisions(settings) else 0
+    return 1 + revisions + writes_synthesis(settings)
 
 
 def judges_revisions(settings: Settings) -> bool:

@@ -9,7 +9,7 @@ from textwrap import shorten
 from typing import Literal, NamedTuple
 
 from autoreason.contract import Violation
-from autoreason.events import CritiqueProblem, CritiqueWritten
+from autoreason.events import CritiqueProblem, CritiqueWritten, NoText
 from autoreason.exchange import Message, Outcome, Reply, Request, Role
 from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.keys import pass_key, sub_key, try_key
@@ -39,7 +39,7 @@ class WrittenText(NamedTuple):
 
 
 class MissingText(NamedTuple):
-    reason: Literal["truncated", "refused", "empty"]
+    reason: NoText
     detail: str
 
 

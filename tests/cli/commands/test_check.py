@@ -63,7 +63,7 @@ def test_a_problem_of_a_set_is_chosen_by_its_id(inside: Inside, problems: str) -
     solution = inside.write("s.py", RIGHT)
     assert inside("problems", "check", problems, solution, "--problem", "other").status == 0
     sentence = inside("problems", "check", problems, solution).sentence
-    assert sentence == "set.jsonl has 2 problems; name one with --problem, such as adding"
+    assert sentence == "name one problem of set.jsonl with --problem, such as adding"
     assert "no problem 'third'" in (
         inside("problems", "check", problems, solution, "--problem", "third").sentence
     )

@@ -118,5 +118,5 @@ def test_repeats_are_added(inside: Inside) -> None:
     assert "by the rule of the suite" in " ".join(shown.split())
     nothing = inside("lab", "run", "--more")
     assert (nothing.status, nothing.out) == (0, "")
-    assert "needs no more repeats" in " ".join(nothing.err.split())
+    assert "has all repeats that its rule asks for" in " ".join(nothing.err.split())
     assert inside("lab", "run", "--more", "--json").json["run"] == inside.runs()[0]

@@ -242,7 +242,7 @@ def test_rates_that_cannot_be_are_one_sentence(
 def test_a_run_that_has_not_ended_is_not_tested(journal: Journal) -> None:
     paused = refine("Explain tides.", "echo/echo", seed=2, journal=journal, budget={"tokens": 6000})
     assert not paused.finished
-    with pytest.raises(InvalidInput, match="has not delivered its text"):
+    with pytest.raises(InvalidInput, match="has no result yet"):
         plan_ab(paused, arms=2, journal=journal)
 
 

@@ -239,7 +239,7 @@ async def test_records_of_earlier_runs_say_it_for_nothing(journal: Journal) -> N
     with pytest.raises(InvalidInput, match="named twice"):
         advise_from([first.run, first.run], journal=journal)
     none = await advised(journal, cast(first_come))
-    with pytest.raises(InvalidInput, match="no run named here says anything"):
+    with pytest.raises(InvalidInput, match="no run here says anything"):
         advise_from([none.run], journal=journal)
     report = advise_from([first.run, none.run], journal=journal)
     assert any(note.startswith(f"{none.run} is left out") for note in report.notes)

@@ -245,7 +245,7 @@ async def test_tokens_that_no_one_counts_are_not_matched(journal: Journal) -> No
     uncounted = Reply(
         outcome=Outcome.OK, text=document("A text."), model="m", cost=A_CALL["cost"], usage=Usage()
     )
-    with pytest.raises(InvalidInput, match="does not report; match calls"):
+    with pytest.raises(InvalidInput, match="does not report tokens; match budgets"):
         await compared(
             journal, comparing("improve", "harsh", match="tokens"), {"reviser": uncounted}
         )
