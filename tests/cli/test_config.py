@@ -30,9 +30,9 @@ def test_a_run_begins_with_the_users_own_model_and_limits(shell: Shell) -> None:
     other = ("-m", "local/smollm2", "--call-limit", "9")
     dry = json.loads(shell("run", BRIEF, "--dry-run", "--json", *other).stdout)["settings"]
     assert (dry["models"]["author"], dry["budget"]["calls"]) == ("local/smollm2", 9)
-    told = shell("models").stdout
-    assert "The default is echo/echo" in told
-    assert "config.toml" in told
+    shown = shell("models").stdout
+    assert "The default is echo/echo" in shown
+    assert "config.toml" in shown
 
 
 def test_a_byte_order_mark_is_no_mistake(shell: Shell) -> None:

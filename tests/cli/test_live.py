@@ -34,7 +34,7 @@ from autoreason.settings import Budget
 
 
 class Clock:
-    """A clock that goes where it is told."""
+    """A clock that is set by hand."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -271,7 +271,9 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_what_was_told_before_a_resume_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_printed_before_a_resume_is_not_printed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     out = StringIO()
     view = Plain(Live(clock=Clock()), out, skip=2)

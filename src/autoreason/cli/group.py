@@ -96,7 +96,7 @@ class LazyGroup(click.Group):
         )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Those that most commands share are told by each of them."""
+        """Those that most commands share are listed by each of them."""
         self.format_commands(ctx, formatter)
 
 

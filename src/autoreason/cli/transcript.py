@@ -90,7 +90,7 @@ def print_evidence(book: Journal, row: RunRow, result: Result) -> None:
         if row.live:
             console.print(f"Under way; to watch it: autoreason show {row.id} --follow")
         else:
-            outcome.print_report(result, console)
+            console.print(result, soft_wrap=True)
 
 
 def print_round(book: Journal, row: RunRow, number: int) -> None:

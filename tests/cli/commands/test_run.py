@@ -262,7 +262,7 @@ def test_a_terminal_in_name_only_gets_lines(quick_shell: Shell) -> None:
     assert "\x1b[?25l" not in done.stderr
 
 
-def test_a_text_that_breaks_its_contract_is_told_to_programs(quick_shell: Shell) -> None:
+def test_a_text_that_breaks_its_contract_is_reported_to_programs(quick_shell: Shell) -> None:
     (quick_shell.home / "draft.md").write_text("A draft.")
     broken = ("--draft", "draft.md", "--must-include", "unicorn", "--json", "-q")
     done = quick_shell("run", BRIEF, *FAST, *broken)

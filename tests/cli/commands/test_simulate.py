@@ -27,12 +27,12 @@ def test_programs_get_the_same_as_json_and_a_page_is_written(quick_shell: Shell)
     done = quick_shell(
         *QUICK, "--json", "--budget", "40", "--html", "c.html", "--protocol", "paper"
     )
-    told = json.loads(done.stdout)
-    (cell,) = told["cells"]
+    shown = json.loads(done.stdout)
+    (cell,) = shown["cells"]
     assert (cell["world"], cell["protocol"]) == ("help", "paper")
     assert cell["summary"]["calls"]["value"] <= 40
     assert cell["summary"]["runs"] == 2
-    assert told["worlds"][0]["judges"]["noise"] == 1.5
+    assert shown["worlds"][0]["judges"]["noise"] == 1.5
     assert "help: Revisions help" in (quick_shell.home / "c.html").read_text("utf-8")
 
 

@@ -97,7 +97,7 @@ def simulate(**values: Any) -> Report:
 
     \b
       autoreason simulate
-      autoreason simulate --world harm-new --set k=2 --set playoff=9
+      autoreason simulate --world harm-new --set k=2 --set judges=5
       autoreason simulate --world my-judges.yaml --runs 1000 --budget 100
     """
     from autoreason.cli.console import ProgressLine
@@ -201,21 +201,15 @@ def plan(suite: Path, **values: Any) -> None:
 
 @lab.command(paged=True, shares=f"{REPORT} book")
 @run_argument(required=False)
-@group("Output", option("--to DIR", "As HTML, Markdown, JSON, CSV and LaTeX.", name="folder"))
-def report(run: str | None, folder: Path | None, book: Journal) -> Report:
+def report(run: str | None, book: Journal) -> Report:
     """Show the answers of a suite, so far as it has come.
 
-    RUN is the name of a suite's run or a part of it; without one, the newest suite.
+    RUN is the name of a suite's run or a part of it; without one, the newest suite. `autoreason show
+    RUN --report DIR` writes it into files.
     """
-    from autoreason.report.report import check_folder, write_folder
     from autoreason.run.cells import report_of
 
-    found = report_of(run, journal=book)
-    if folder:
-        check_folder(folder, found.runs)
-        write_folder(folder, found.files(), found.runs)
-        print_message(f"written to {folder}")
-    return found.report
+    return report_of(run, journal=book).report
 
 
 def _run_more(run: str | None, values: dict[str, Any]) -> int:

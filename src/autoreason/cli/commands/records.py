@@ -93,7 +93,7 @@ def show(
 
 def _show_whole(book: Journal, row: RunRow, result: Result) -> None:
     from autoreason.cli.console import stdout_console
-    from autoreason.cli.outcome import print_json, print_report, write_page
+    from autoreason.cli.outcome import print_json, write_page
     from autoreason.cli.transcript import print_evidence, print_overview
     from autoreason.run.prepared import reported_result, store_verdict
 
@@ -111,7 +111,7 @@ def _show_whole(book: Journal, row: RunRow, result: Result) -> None:
         print_evidence(book, row, result)
         if reported:
             click.echo()
-            print_report(result, stdout_console())
+            stdout_console().print(result, soft_wrap=True)
     elif html is None:
         print_overview(row, result)
     # Last, so that a page that cannot be written takes nothing else with it.
@@ -124,11 +124,12 @@ def _write_report(book: Journal, result: Result, folder: Path) -> None:
     from autoreason.run.prepared import reported_result
 
     if isinstance(result.story.job, Lab):
-        files = report_of(result.run, journal=book).files()
+        found = report_of(result.run, journal=book)
+        files, runs = found.files(), found.runs
     else:
-        files = reported_result(result, book).to_files()
-    check_folder(folder)
-    write_folder(folder, files)
+        files, runs = reported_result(result, book).to_files(), ()
+    check_folder(folder, runs)
+    write_folder(folder, files, runs)
     print_message(f"written to {folder}")
 
 

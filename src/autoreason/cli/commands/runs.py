@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from autoreason.cli.console import ProgressLine
     from autoreason.files import Place
     from autoreason.journal import Journal, RunRow
-    from autoreason.journal.maintenance import Damage
     from autoreason.report.report import Report
     from autoreason.report.table import Table
     from autoreason.story import Story
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 _LEAST_TITLE = 20
 _SHOWN = 8
-_deleting = group(
-    "How", option("--yes", "Do not ask."), option("--dry-run", "Only say what would be deleted.")
-)
 
 
 @click.group(cls=Group, default="list")
@@ -48,7 +45,7 @@ def runs() -> None:
 
     \b
       autoreason runs --since 7d --search wedding
-      autoreason runs prune --older-than 90d --dry-run
+      autoreason runs delete --older-than 90d --dry-run
       autoreason runs backup ~/backups/journal.db
       autoreason runs copy ~/journal.db postgresql://ada@db.lab/runs
     """
@@ -118,75 +115,65 @@ def _total(rows: list[RunRow], *, more: bool) -> str:
 
 
 @runs.command(shares="as_json book")
-@click.argument("named", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_run)
-@_deleting
-def delete(named: tuple[str, ...], book: Journal, **how: bool) -> Answer:
-    """Take runs out of the journal for good.
-
-    RUN is a run's name or a part of it, last, or @2. A live run is never deleted, nor a suite
-    without the one that `lab run --more` made of it. `autoreason runs compact` gives the space back.
-    """
-    rows = {row.id: row for row in map(book.find, named)}
-    return _delete(book, list(rows.values()), **how)
-
-
-@runs.command(shares="as_json book")
+@click.argument("named", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
 @group(
     "Which runs",
-    option("--older-than WHEN", "Not worked on since, such as 30d or 2026-01-31.", required=True),
-    option("--status STATUS...", "Only these.", name="states"),
+    option("--older-than WHEN", "Not worked on since, such as 30d or 2026-01-31."),
+    option("--status STATUS...", "Of those, only these.", name="states"),
 )
-@_deleting
-def prune(older_than: datetime, states: tuple[str, ...], book: Journal, **how: bool) -> Answer:
-    """Delete runs that were not worked on for a while, for good.
+@group("How", option("--yes", "Do not ask."), option("--dry-run", "Only say what would go."))
+def delete(
+    named: tuple[str, ...],
+    older_than: datetime | None,
+    states: tuple[str, ...],
+    yes: bool,
+    dry_run: bool,
+    book: Journal,
+) -> Answer:
+    """Take runs out of the journal for good: those named, or old ones.
 
     A live run is never deleted, nor a suite without the one that `lab run --more` made of it.
     `autoreason runs compact` gives the space back.
     """
+    from autoreason.cli.commands.view import forget_page
+    from autoreason.journal.journal import continued_error
     from autoreason.journal.listing import select_runs
+    from autoreason.journal.run_names import owning_run
 
-    rows: dict[str, RunRow] = {}
-    # The newest first, so that a suite comes after the one that was made of it.
-    for row in select_runs(book, states=states):
-        if row.updated < older_than and not (row.live or _needed_by(book, row, rows)):
-            rows[row.id] = row
-    return _delete(book, list(rows.values()), **how)
+    if bool(named) == bool(older_than):
+        raise InvalidInput("name runs, or say which with --older-than")
+    rows = {row.id: row for row in map(book.find, named)}
+    for row in rows.values():
+        if row.live:
+            owner = owning_run(row.id)
+            raise RunLocked(f"{row.id} is live; end it first with `autoreason tell {owner} stop`")
+        if later := _needed_by(book, row, rows):
+            raise continued_error(row.id, later)
+    if older_than:
+        # The newest first, so that a suite comes after the one that was made of it.
+        for row in select_runs(book, states=states):
+            if row.updated < older_than and not (row.live or _needed_by(book, row, rows)):
+                rows[row.id] = row
+    as_json, number = shared("as_json"), numbers.count(len(rows), "run")
+    if not as_json:
+        for row in rows.values():
+            click.echo(f"{row.id}  {when(row.created)}  {row.state}  {row.title}", err=True)
+    if rows and not (dry_run or yes):
+        if as_json or not sys.stdin.isatty():
+            raise InvalidInput(f"{number} would be gone for good; add --yes, or --dry-run to look")
+        click.confirm(f"Delete {number} for good?", abort=True, err=True)
+    if not dry_run:
+        for row in sorted(rows.values(), key=lambda row: row.created, reverse=True):
+            book.delete_run(row.id)
+            forget_page(row.id)
+    done = f"{number} {'would be deleted' if dry_run else 'deleted'}"
+    return Answer({"deleted": not dry_run, "runs": [*rows]}, notes=[done])
 
 
 def _needed_by(book: Journal, row: RunRow, beside: Collection[str]) -> str | None:
     """A suite that adds to this one and is not deleted with it; None where there is none."""
     later = book.continuation(row.id) if row.has_cells else None
     return None if later in beside else later
-
-
-def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool) -> Answer:
-    from autoreason.cli.commands.view import forget_page
-    from autoreason.journal.journal import continued_error
-    from autoreason.journal.run_names import owning_run
-
-    ids = {row.id for row in rows}
-    for row in rows:
-        if row.live:
-            owner = owning_run(row.id)
-            raise RunLocked(f"{row.id} is live; end it first with `autoreason tell {owner} stop`")
-        if later := _needed_by(book, row, ids):
-            raise continued_error(row.id, later)
-    as_json, number = shared("as_json"), numbers.count(len(rows), "run")
-    if not as_json:
-        for row in rows:
-            click.echo(f"{row.id}  {when(row.created)}  {row.state}  {row.title}", err=True)
-    if rows and not (dry_run or yes):
-        if as_json or not sys.stdin.isatty():
-            raise InvalidInput(
-                f"{number} would be deleted for good; add --yes, or --dry-run to look"
-            )
-        click.confirm(f"Delete {number} for good?", abort=True, err=True)
-    if not dry_run:
-        for row in sorted(rows, key=lambda row: row.created, reverse=True):
-            book.delete_run(row.id)
-            forget_page(row.id)
-    done = f"{number} {'would be deleted' if dry_run else 'deleted'}"
-    return Answer({"deleted": not dry_run, "runs": [row.id for row in rows]}, notes=[done])
 
 
 @runs.command(shares=f"{REPORT} journal")
@@ -204,26 +191,20 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
         with open_journal(journal) as book:
             result = replay(book.find(run).id, journal=book)
         return result, 0 if result.same else 1
-    path, number, damages = examine(journal)
-    value = {"journal": str(path), "runs": number, "damages": [each._asdict() for each in damages]}
+    from autoreason.journal import maintenance
+
+    place, number = _existing(journal), 0
+    with open_journal(journal) as book, _progress_line() as progress:
+        damages = maintenance.check(book, progress.show)
+        with suppress(JournalError):
+            number = book.count()
+    value = {"journal": str(place), "runs": number, "damages": [each._asdict() for each in damages]}
     state = numbers.count(len(damages), "damage") if damages else "sound"
-    summary = f"{path}, {numbers.count(number, 'run')}: {state}"
+    summary = f"{place}, {numbers.count(number, 'run')}: {state}"
     if not damages:
         return Answer(value, lines=[summary])
     named = [f"{damage.run or 'the file'}: {damage.what}" for damage in damages]
     return Answer(value, named, [summary], status=1)
-
-
-def examine(url: str | None) -> tuple[Place, int, list[Damage]]:
-    from autoreason.journal import maintenance
-
-    place = _existing(url)
-    with open_journal(url) as book, _progress_line() as progress:
-        damages = maintenance.check(book, progress.show)
-        try:
-            return place, book.count(), damages
-        except JournalError:
-            return place, 0, damages
 
 
 def _existing(url: str | None) -> Place:
@@ -282,14 +263,10 @@ def compact(journal: str | None) -> Answer:
 def copy(source: str, target: str, no_check: bool) -> Answer:
     """Copy every run of the journal FROM to the journal TO.
 
-    Both are files or PostgreSQL databases. Runs keep their names; one that TO has already is
-    left as it is, and named where the two differ. What has arrived is compared with
-    what was sent, record by record, and each finished run is replayed from TO, offline, unless
-    --no-check is given. Interrupted, it goes on with the next run when it is repeated.
-
-    A run that is damaged, or live, is named and left out, and the others are copied; a live suite
-    with all its cells. Exit status 0 where all were copied and every replay gives the events of
-    the record, 1 otherwise.
+    Both are files or PostgreSQL databases. A run that TO has already is left as it is, and named
+    where the two differ; one that is damaged or live is named and left out. What has arrived is
+    compared record by record, and each finished run is replayed from TO, offline. Interrupted, it
+    goes on when it is repeated. Exit status 0 where all is there and the same, 1 otherwise.
     """
     from autoreason.journal.run_names import suite_name
     from autoreason.run.record import use_journal

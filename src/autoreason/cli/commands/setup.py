@@ -30,10 +30,8 @@ _ECHO = {
 }
 _LEAST_SERVER = 32
 """Columns that show nearly all of them whole next to the names of keys."""
-_NEEDED = ("aiohttp", "click", "Jinja2", "msgspec", "numpy", "PyYAML", "rich", "scipy")
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 _LEAST_ROOM = 30
-_NARROW = 60
 _SANDBOXES = {
     "landlock": "Landlock and a filter of system calls",
     "seccomp": "a filter of system calls alone",
@@ -315,14 +313,12 @@ def doctor(journal: str | None) -> Answer:
 
     checks: dict[str, Callable[[], Finding]] = {
         "python": lambda: Finding("ok", f"{platform.python_version()} at {sys.executable}"),
-        "dependencies": _dependencies,
         "sandbox": lambda: sandbox_finding(find_level()),
         "jail": lambda: jail_finding(_jail_problem()),
         "journal": lambda: _journal(journal),
         "keys": _keys,
         "defaults": _defaults,
         "local model": _weights,
-        "terminal": _terminal,
     }
     findings: dict[str, Finding] = {}
     for about, check in checks.items():
@@ -350,12 +346,6 @@ def _finding_lines(findings: dict[str, Finding]) -> Iterator[Any]:
         for line in wrap(sentence, room) if console.is_terminal else [sentence]:
             yield head + Text(line)
             head = Text(" " * len(head))
-
-
-def _dependencies() -> Finding:
-    from importlib.metadata import version
-
-    return Finding("ok", ", ".join(f"{name} {version(name)}" for name in _NEEDED))
 
 
 def sandbox_finding(found: DetectedLevel) -> Finding:
@@ -434,15 +424,3 @@ def _weights() -> Finding:
 
     state = weights_state()
     return Finding("ok" if state.ready else "warn", state.status, state.fix)
-
-
-def _terminal() -> Finding:
-    from autoreason.cli.console import stderr_console
-
-    console = stderr_console()
-    if not console.is_terminal or console.is_dumb_terminal:
-        return Finding("ok", "none that can redraw: a line per step")
-    if console.width < _NARROW:
-        return Finding("warn", f"{console.width} columns", f"the live view likes {_NARROW} or more")
-    colour = "without colour" if os.environ.get("NO_COLOR") else "in colour"
-    return Finding("ok", f"{console.width} by {console.height}, {colour}, {sys.stderr.encoding}")

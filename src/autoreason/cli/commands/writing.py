@@ -62,13 +62,7 @@ From a delivered text `autoreason fork` goes on.
         rare=True,
     ),
 )
-@options.models_options
-@options.role_models_options
-@options.contract_options
-@options.limit_options
-@options.passes_option
-@options.run_options
-@options.asking_options
+@options.writing_options
 @group(
     "Metric",
     option("--metric COMMAND", "Gives a text a number; or file.py:function.", rare=True),
@@ -80,7 +74,6 @@ From a delivered text `autoreason fork` goes on.
         rare=True,
     ),
 )
-@options.output_options
 @options.dry_run_option
 def run(brief: str, **values: Any) -> PreparedRun[Any]:
     """Write a text and improve it until no rewrite beats it.
@@ -138,14 +131,7 @@ def resume(run: str | None, book: Journal, **values: Any) -> int:
         name="at_pass",
     ),
 )
-@options.models_options
-@options.role_models_options
-@options.contract_options
-@options.limit_options
-@options.passes_option
-@options.run_options
-@options.asking_options
-@options.output_options
+@options.writing_options
 @with_examples
 def fork(run: str, at_pass: int | None, **values: Any) -> PreparedRun[Any]:
     """Start a new run from a text of an old one.
@@ -185,8 +171,8 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
 
     accept ends the run with the text or the files it has now; research that is accepted makes no
     end test, so nothing is claimed of it. stop ends it cleanly; it can be resumed. After both,
-    replies on their way are still taken in, because they are paid for. What a paused run is told
-    is kept until it is resumed.
+    replies on their way are still taken in, because they are paid for. A message to a paused
+    run is kept until it is resumed.
 
     \b
       autoreason tell "the second paragraph is too long"
