@@ -259,10 +259,10 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
         "0:00 round 1: critic: 2 faults, 1 serious (1 left out: quotes what is not in the text)",
         "0:00 round 1: rewrite: 9 words; put right once, to keep the limits",
         "0:00 round 1: merge: 6 words",
-        "0:00 round 1: the merge won: first for 2 of 3 judges",
+        "0:00 round 1: the merge won, 2 of 3 judges",
     ]
     assert lines[-2:] == [
-        "0:00 round 3: kept: split 2 to 1",
+        "0:00 round 3: kept, split 2 to 1",
         "0:00 last vote: the merge of round 1 is chosen among 2 texts",
     ]
     words = re.findall(r"\w+", out.getvalue())

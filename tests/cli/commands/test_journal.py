@@ -120,13 +120,13 @@ def test_a_run_that_was_accepted_is_not_said_to_be_stopped(paused: Shell) -> Non
         with journal.lock(run):
             done = paused("tell", "last", "stop")
             assert done.returncode == 0
-            assert "was accepted already and ends once its replies" in done.stderr
+            assert "was accepted already, and ends with what it has" in done.stderr
             assert [each.kind for each in journal.pending_commands(run)] == ["accept"]
-    assert f"with `autoreason resume {run}`" in paused("tell", "last", "stop").stderr
+    assert f"kept for `autoreason resume {run}`" in paused("tell", "last", "stop").stderr
 
 
 def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
-    assert "will end it" in paused("tell", "last", "accept").stderr
+    assert "kept for `autoreason resume" in paused("tell", "last", "accept").stderr
     done = paused("resume", "--call-limit", "500", "--json", "-q")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "accepted")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from functools import reduce
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,23 +12,30 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli.command import REPORT, Answer, Group, open_journal, shared
+from autoreason.cli.commands.view import forget_page
+from autoreason.cli.console import ProgressLine
 from autoreason.cli.lookup import complete_run, is_contest, run_argument, when, writes_programs
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput, JournalError, RunLocked
+from autoreason.exchange import Spent
 from autoreason.jobs.context import spending
+from autoreason.journal import maintenance
+from autoreason.journal.journal import continued_error, locate, open_store
+from autoreason.journal.listing import readable_story, select_runs
+from autoreason.journal.run_names import owning_run, suite_name
+from autoreason.pages.listed import OUTCOMES, describe_length, describe_run
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
+from autoreason.report.table import Column, Table
 from autoreason.wording import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from autoreason.cli.console import ProgressLine
     from autoreason.files import Place
     from autoreason.journal import Journal, RunRow
     from autoreason.report.report import Report
-    from autoreason.report.table import Table
     from autoreason.story import Story
 
 
@@ -77,8 +85,6 @@ def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
     programs say what they solved of what there is to solve, problems times strategies times repeats.
     An interrupted run can be resumed. `autoreason view` shows the same in a browser.
     """
-    from autoreason.journal.listing import select_runs
-
     rows = list(islice(select_runs(book, **wanted), limit + 1))
     found = [(row, _story(book, row)) for row in rows[:limit]]
     value = [_as_object(row, story) for row, story in found]
@@ -92,18 +98,12 @@ def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
 
 def _story(book: Journal, row: RunRow) -> Story | None:
     """What a list shows of a run; of a set of problems with what came of each."""
-    from autoreason.journal.listing import readable_story
-
     story = readable_story(book, row.id)
     return book.story(row.id) if story and row.has_cells and writes_programs(story) else story
 
 
 def _total(rows: list[RunRow], *, more: bool) -> str:
     """What those that are shown have cost; adding up all others would read the whole journal."""
-    from functools import reduce
-
-    from autoreason.exchange import Spent
-    from autoreason.journal.run_names import suite_name
 
     # What a suite has spent contains its cells.
     shown = {row.id for row in rows}
@@ -135,11 +135,6 @@ def delete(
     A live run is never deleted, nor a suite without the one that `lab run --more` made of it.
     `autoreason runs compact` gives the space back.
     """
-    from autoreason.cli.commands.view import forget_page
-    from autoreason.journal.journal import continued_error
-    from autoreason.journal.listing import select_runs
-    from autoreason.journal.run_names import owning_run
-
     if bool(named) == bool(older_than):
         raise InvalidInput("name runs, or say which with --older-than")
     rows = {row.id: row for row in map(book.find, named)}
@@ -191,10 +186,8 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
         with open_journal(journal) as book:
             result = replay(book.find(run).id, journal=book)
         return result, 0 if result.same else 1
-    from autoreason.journal import maintenance
-
     place, number = _existing(journal), 0
-    with open_journal(journal) as book, _progress_line() as progress:
+    with open_journal(journal) as book, ProgressLine() as progress:
         damages = maintenance.check(book, progress.show)
         with suppress(JournalError):
             number = book.count()
@@ -209,8 +202,6 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
 
 def _existing(url: str | None) -> Place:
     """Where a journal is; one that is not there may be a typing error."""
-    from autoreason.journal.journal import locate, open_store
-
     place = locate(url)
     if not open_store(place).exists():
         raise InvalidInput(
@@ -226,11 +217,8 @@ def backup(file: Path, journal: str | None) -> Answer:
 
     FILE must not exist. The copy is a journal: use it with --journal FILE.
     """
-    from autoreason.journal import maintenance
-    from autoreason.journal.journal import locate
-
     path = locate(journal)
-    with _progress_line("copying"):
+    with ProgressLine("copying"):
         maintenance.back_up(path, file.absolute())
     size = file.stat().st_size
     copied = f"{path} is copied to {file}, {numbers.megabytes(size)}"
@@ -245,11 +233,8 @@ def compact(journal: str | None) -> Answer:
     for each run and compressed, with or without this. No run may be live; as much free space as the
     journal takes is needed meanwhile.
     """
-    from autoreason.journal import maintenance
-    from autoreason.journal.journal import locate
-
     path = locate(journal)
-    with _progress_line() as progress:
+    with ProgressLine() as progress:
         before, after = maintenance.compact(path, progress.show)
     sizes = f"{numbers.megabytes(before)} before, {numbers.megabytes(after)} after"
     value = {"journal": str(path), "bytes_before": before, "bytes_after": after}
@@ -268,7 +253,6 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
     compared record by record, and each finished run is replayed from TO, offline. Interrupted, it
     goes on when it is repeated. Exit status 0 where all is there and the same, 1 otherwise.
     """
-    from autoreason.journal.run_names import suite_name
     from autoreason.run.record import use_journal
     from autoreason.run.recorded import copy_journal
 
@@ -276,7 +260,7 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
     with (
         open_journal(source) as book,
         use_journal(target, create=True) as other,
-        _progress_line() as progress,
+        ProgressLine() as progress,
     ):
         result = copy_journal(book, other, progress.show, check=not no_check)
         destination = other.place
@@ -294,15 +278,7 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
     return Answer(value, list(wrong.values()), [summary], status=1 if wrong else 0)
 
 
-def _progress_line(what: str = "") -> ProgressLine:
-    from autoreason.cli.console import ProgressLine
-
-    return ProgressLine(what)
-
-
 def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
-    from autoreason.pages.listed import describe_run
-
     solved, kept = _score(story)
     text = story if solved is None and kept is None else None
     listed = describe_run(row, story, "")
@@ -350,9 +326,6 @@ def _score(story: Story | None) -> tuple[tuple[int, int] | None, tuple[int, int]
 
 
 def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
-    from autoreason.pages.listed import OUTCOMES
-    from autoreason.report.table import Column, Table
-
     columns = [
         Column("run", figures=False),
         Column("when", figures=False, spare=2, least=11),
@@ -367,8 +340,6 @@ def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
 
 
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
-    from autoreason.pages.listed import OUTCOMES, describe_length, describe_run
-
     listed, (solved, kept) = describe_run(row, story, ""), _score(story)
     if solved is not None:
         progress = f"solved {solved[0]} of {solved[1]}"

@@ -203,22 +203,16 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
     if not accepted:
         # A later command would take the place of one that is not yet read.
         book.command(row.id, kind, guidance)
-    is_research = story.writes == "files"
-    step = "proposal" if is_research else "round"
-    tested = "a change that it kept is tested, which ends it; else " if is_research else ""
-    live = {
-        "guide": f"the {'next proposal' if is_research else 'critic of the next round'} will read it",
+    reader = "next proposal" if story.writes == "files" else "critic of the next round"
+    what = {
+        "guide": f"the {reader} will read it",
         "accept": "it ends with what it has now",
-        "stop": f"it stops once its replies on the way are in; {tested}go on later with {again}",
-    }
-    paused = {
-        "guide": f"it is {row.state}; kept for the first new {step} after {again}",
-        "accept": f"it is {row.state}; {again} will end it as it stands",
-        "stop": f"it was accepted already and ends with {again}",
-    }
-    if accepted and row.live:
-        live["stop"] = "it was accepted already and ends once its replies on the way are in"
-    return Answer(None, notes=[f"{row.id}: {(live if row.live else paused)[kind]}"])
+        "stop": f"it stops once its replies on the way are in; go on later with {again}",
+    }[kind]
+    if accepted:
+        what = "it was accepted already, and ends with what it has"
+    later = "" if row.live else f"; it is {row.state}: that is kept for {again}"
+    return Answer(None, notes=[f"{row.id}: {what}{later}"])
 
 
 def _read_guidance(message: str) -> str:
