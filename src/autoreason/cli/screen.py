@@ -128,7 +128,7 @@ def list_rounds(story: Story, rounds: Iterable[Round]) -> list[RoundLine]:
     for each in rounds:
         # The first line says whom the numbers count.
         sentence = re.sub(" judges?$", "", each.sentence) if has_judges else each.sentence
-        has_judges = has_judges or bool(each.votes)
+        has_judges = has_judges or "judge" in each.votes
         words = each.reason.words if each.reason else ""
         if each.kind and each.kind != "kept":
             # The line says already which text it is about.

@@ -33,8 +33,6 @@ from autoreason.run.prepared import reported_result
 from autoreason.run.record import recorded_result
 from autoreason.studies.audit import audit_runs
 from autoreason.studies.audit_findings import NotAudited, read_run
-from autoreason.studies.simulation import Plan, choose_protocols, run_study
-from autoreason.studies.world import load_worlds
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal
@@ -107,6 +105,10 @@ def simulate(**values: Any) -> Report:
       autoreason simulate --world harm-new --set k=2 --set judges=5
       autoreason simulate --world my-judges.yaml --runs 1000 --budget 100
     """
+    # They load numpy and scipy, which nothing else here needs.
+    from autoreason.studies.simulation import Plan, choose_protocols, run_study
+    from autoreason.studies.world import load_worlds
+
     plan = Plan(values["runs"], values["seed"], values["budget"])
     protocols = choose_protocols(values["protocols"], values["changes"])
     with ProgressLine("fields of the table", quiet=values["progress"] == "none") as progress:
