@@ -279,50 +279,37 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
 
 
 def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
-    solved, kept = _score(story)
-    text = story if solved is None and kept is None else None
-    listed = describe_run(row, story, "")
-    fresh = story.delivered.evidence.preference if story and story.delivered else None
+    score, listed = _score(story), describe_run(row, story, "")
+    text = None if score else story
+    described = ("cost_limit", "title", "outcome", "words_before", "words", "limits")
     return {
         "run": row.id,
-        "created": row.created,
-        "updated": row.updated,
+        **{name: getattr(row, name) for name in ("created", "updated", "forked_from")},
         "status": row.state if story else "damaged",
         "strategy": story.job.name if story and story.job else None,
         "passes": len(text.trajectory) if text else None,
         "trajectory": text.trajectory if text else None,
-        "solved": solved and solved[0],
-        "to_solve": solved and solved[1],
-        "kept": kept and kept[0],
-        "trials": kept and kept[1],
-        "calls": row.spent.calls,
-        "tokens": row.spent.tokens,
-        "cost": row.spent.cost,
-        "cost_limit": listed.cost_limit,
-        "title": listed.title,
-        "outcome": listed.outcome,
-        "fresh_judges": fresh,
-        "words_before": listed.words_before,
-        "words": listed.words,
-        "limits": listed.limits,
-        "forked_from": row.forked_from,
+        **dict.fromkeys(("solved", "to_solve", "kept", "trials")) | score,
+        **{name: getattr(row.spent, name) for name in ("calls", "tokens", "cost")},
+        **{name: getattr(listed, name) for name in described},
+        "fresh_judges": story.delivered.evidence.preference if story and story.delivered else None,
     }
 
 
-def _score(story: Story | None) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-    """What was solved of all problems, and kept of all proposals; None of any other run."""
+def _score(story: Story | None) -> dict[str, int]:
+    """What was solved of all problems, or kept of all proposals; empty of any other run."""
     if story is None or not (writes_programs(story) or story.writes == "files"):
-        return None, None
+        return {}
     from autoreason.artifacts.research_history import TrialDecided
     from autoreason.studies.lab_suite import CellFinished, count_cells, suite_of
 
     if story.writes == "files":
         trials = story.of(TrialDecided)
-        return None, (sum(trial.status == "kept" for trial in trials), len(trials))
-    if suite := suite_of(story.task):
-        solved = (each.result.solved for each in story.of(CellFinished))
-        return (sum(bool(each and each.passed) for each in solved), count_cells(suite)), None
-    return (sum(bool(each.passed) for each in solved_in(story)), 1), None
+        return {"kept": sum(each.status == "kept" for each in trials), "trials": len(trials)}
+    suite = suite_of(story.task)
+    ended = [each.result.solved for each in story.of(CellFinished)] if suite else solved_in(story)
+    solved = sum(bool(each and each.passed) for each in ended)
+    return {"solved": solved, "to_solve": count_cells(suite) if suite else 1}
 
 
 def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
@@ -340,16 +327,14 @@ def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
 
 
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
-    listed, (solved, kept) = describe_run(row, story, ""), _score(story)
-    if solved is not None:
-        progress = f"solved {solved[0]} of {solved[1]}"
-    elif kept is not None:
-        progress = f"kept {kept[0]} of {kept[1]}"
-    else:
-        marks = [KINDS[kind].mark if kind else "?" for kind in listed.rounds]
-        progress = f"{'…' if marks[_SHOWN:] else ''}{''.join(marks[-_SHOWN:])}"
+    listed, score = describe_run(row, story, ""), _score(story)
+    marks = [KINDS[kind].mark if kind else "?" for kind in listed.rounds]
+    progress = f"{'…' if marks[_SHOWN:] else ''}{''.join(marks[-_SHOWN:])}"
     title = listed.title
-    if story and story.job and solved is kept is None and not is_contest(story):
+    if score:
+        done, of = score.values()
+        progress = f"{next(iter(score))} {done} of {of}"
+    elif story and story.job and not is_contest(story):
         title = f"{story.job.label}: {title}"
     return (
         row.id,
