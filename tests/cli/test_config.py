@@ -76,6 +76,7 @@ def test_a_file_that_cannot_be_read_is_named_also_by_doctor(shell: Shell) -> Non
 
 
 def test_doctor_says_where_defaults_go_and_what_may_be_in_them(shell: Shell) -> None:
-    said = shell("doctor").stdout
+    found = {each["about"]: each for each in json.loads(shell("doctor", "--json").stdout)}
     path = shell.home / "config" / "autoreason" / "config.toml"
-    assert f"none in {path}; it may contain a line such as model = " in said
+    said = f"none in {path}; it may contain a line such as model = "
+    assert found["defaults"]["message"].startswith(said)
