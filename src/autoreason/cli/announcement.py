@@ -37,7 +37,9 @@ def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]
     if settings.job.writes == "text":
         rows.append(("Limits", describe_limits(prepared.task.contract)))
     if settings.judges == 1 and settings.job.is_tournament:
-        rows.append(("Judges", "one in each round; one vote is no evidence: rounds show nothing"))
+        rows.append(
+            ("Judges", "one in each round; a single vote is not evidence, so rounds show nothing")
+        )
     expected = describe_expected(_expect(prepared), settings, _find_pace(prepared))
     return [*rows, ("Expect", expected)] if expected else rows
 

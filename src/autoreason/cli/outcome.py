@@ -232,9 +232,10 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
         return UNSOLVED if unsolved else 0
     if story.writes == "files":
         ending = _end_files(cast("ResearchResult", result), options)
+    elif story.writes == "programs":
+        ending = _end_program(cast("Solution", result), options)
     else:
-        end = _end_program if story.writes == "programs" else _end_text
-        ending = end(cast("Solution", result), options)
+        ending = _end_text(result, options)
     file = options.output if story.writes != "files" and ending.text is not None else None
     with _explain_failure(result, str(file)):
         if file:
@@ -245,7 +246,7 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
         elif ending.text is not None and not options.output:
             show_text(ending.text, options.quiet, prose=story.writes == "text")
     if not options.quiet:
-        # What it wrote is out: a standard error that no one reads is no failure.
+        # What it wrote is out: it has not failed where no one reads standard error.
         with suppress(OSError):
             print_summary([*_summary(result, ending.where), *_next_commands(result)], console)
             print_message(*ending.notes, *([f"written to {file}"] if file else []))
@@ -331,16 +332,14 @@ def _end_files(result: ResearchResult, options: OutputOptions) -> Ending:
             f"nothing is {where}, because the end test {found}; "
             f"`autoreason export {result.run} --patch` has it all the same"
         )
-    problem = result.conclusion
+    problem = "" if claimed and not status else result.conclusion
     if status:
         problem = f"{problem}; {_how_to_go_on(result)}"
         if options.output:
             notes.append(f"`autoreason resume` will write the files to {options.output}")
             problem = f"{problem}; {notes[-1]}"
-    status = status or (0 if claimed else NO_GAIN)
-    return Ending(
-        status, result.patch or None if usable else None, problem if status else "", notes
-    )
+    text = result.patch if usable and result.patch else None
+    return Ending(status or (0 if claimed else NO_GAIN), text, problem, notes)
 
 
 def _write_files(changes: Changes, folder: Path) -> None:

@@ -166,7 +166,7 @@ def test_one_judge_by_name_is_announced_run_and_reported_as_no_panel(inside: Ins
     assert "after 3 passes in a row that change at most 10 % of the words, after" in dry
     done = inside("run", BRIEF, *FAST, "--set", "single_judge=true", "--progress", "lines")
     said = " ".join(done.err.split())
-    assert "Judges one in each round; one vote is no evidence" in said
+    assert "Judges one in each round; a single vote is not evidence" in said
     shown = " ".join(inside("show", "--evidence").out.split())
     assert f"Panel {ONE_VOTE}" in shown
 

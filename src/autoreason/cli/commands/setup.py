@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -42,7 +42,8 @@ _ECHO = {
 }
 _LEAST_SERVER = 32
 """Columns that show nearly all of them whole next to the names of keys."""
-_TONES: dict[str, Tone] = {"ok": "good", "warn": "warning", "fail": "bad"}
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
+_LEAST_ROOM = 30
 _SANDBOXES = {
     "landlock": "Landlock and a filter of system calls",
     "seccomp": "a filter of system calls alone",
@@ -319,12 +320,22 @@ def doctor(journal: str | None) -> Answer:
         except AutoreasonError as problem:
             findings[about] = Finding("fail", with_flags(str(problem)))
     value = [{"about": about, **found._asdict()} for about, found in findings.items()]
-    rows = [
-        (level, about, "; ".join(filter(None, said))) for about, (level, *said) in findings.items()
-    ]
-    table = Table(words("", "about", "finding"), rows, tones=_TONES, headings=False)
     failed = any(found.level == "fail" for found in findings.values())
-    return Answer(value, [table], status=1 if failed else 0)
+    return Answer(value, list(_finding_lines(findings)), status=1 if failed else 0)
+
+
+def _finding_lines(findings: dict[str, Finding]) -> Iterator[Any]:
+    from rich.text import Text
+
+    console = stdout_console()
+    for about, (level, *said) in findings.items():
+        head = Text.assemble((f"{level:<5}", _STYLES[level]), (f"{about:<13}", "bold"))
+        sentence = "; ".join(filter(None, said))
+        # A file has no columns to keep to.
+        room = max(_LEAST_ROOM, console.width - len(head))
+        for line in wrap(sentence, room) if console.is_terminal else [sentence]:
+            yield head + Text(line)
+            head = Text(" " * len(head))
 
 
 def sandbox_finding(found: DetectedLevel) -> Finding:
