@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autoreason.cli.console import ProgressLine, stdout_console
-from autoreason.cli.outcome import print_json, print_report, write_page
+from autoreason.cli.outcome import print_json, write_page
 from autoreason.errors import AutoreasonError
 from autoreason.report.report import Report
 
@@ -42,7 +42,7 @@ def show(arguments: argparse.Namespace, what: str, work: Callable[[ProgressLine]
         if arguments.json:
             print_json(report.to_dict())
         else:
-            print_report(report, stdout_console())
+            stdout_console().print(report, soft_wrap=True)
         write_page(report, arguments.html)
     except AutoreasonError as error:
         sys.exit(f"{error}")

@@ -1,4 +1,4 @@
-"""A server on this machine that answers like one with OpenAI's interface, when told to."""
+"""A server on this machine that answers like one with OpenAI's interface, when it is let."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Server(ThreadingHTTPServer):
         self.broken_from: int | None = None
         """From this call on, it fails."""
         self.silent = False
-        """It says nothing to whoever asks for its models."""
+        """It says nothing when it is asked for its models."""
         self.busy = False
         """It asks everybody to come back in a minute."""
         self.judges_vote = True

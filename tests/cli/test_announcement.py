@@ -75,7 +75,7 @@ def test_limits_are_repeated_as_understood(contract: Contract, said: str) -> Non
     assert describe_limits(Contract()).startswith("none; ")
 
 
-def test_a_key_without_a_model_is_told_what_a_good_text_costs(
+def test_a_key_without_a_model_is_answered_with_what_a_good_text_costs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

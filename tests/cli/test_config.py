@@ -30,9 +30,9 @@ def test_a_run_begins_with_the_users_own_model_and_limits(shell: Shell) -> None:
     other = ("-m", "local/smollm2", "--call-limit", "9")
     dry = json.loads(shell("run", BRIEF, "--dry-run", "--json", *other).stdout)["settings"]
     assert (dry["models"]["author"], dry["budget"]["calls"]) == ("local/smollm2", 9)
-    told = shell("models").stdout
-    assert "The default is echo/echo" in told
-    assert "config.toml" in told
+    shown = shell("models").stdout
+    assert "The default is echo/echo" in shown
+    assert "config.toml" in shown
 
 
 def test_a_byte_order_mark_is_no_mistake(shell: Shell) -> None:
@@ -76,6 +76,7 @@ def test_a_file_that_cannot_be_read_is_named_also_by_doctor(shell: Shell) -> Non
 
 
 def test_doctor_says_where_defaults_go_and_what_may_be_in_them(shell: Shell) -> None:
-    said = shell("doctor").stdout
+    found = {each["about"]: each for each in json.loads(shell("doctor", "--json").stdout)}
     path = shell.home / "config" / "autoreason" / "config.toml"
-    assert f"none in {path}; it may contain a line such as model = " in said
+    said = f"none in {path}; it may contain a line such as model = "
+    assert found["defaults"]["message"].startswith(said)

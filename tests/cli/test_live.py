@@ -34,7 +34,7 @@ from autoreason.settings import Budget
 
 
 class Clock:
-    """A clock that goes where it is told."""
+    """A clock that is set by hand."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -259,10 +259,10 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
         "0:00 round 1: critic: 2 faults, 1 serious (1 left out: quotes what is not in the text)",
         "0:00 round 1: rewrite: 9 words; put right once, to keep the limits",
         "0:00 round 1: merge: 6 words",
-        "0:00 round 1: the merge won: first for 2 of 3 judges",
+        "0:00 round 1: the merge won, 2 of 3 judges",
     ]
     assert lines[-2:] == [
-        "0:00 round 3: kept: split 2 to 1",
+        "0:00 round 3: kept, split 2 to 1",
         "0:00 last vote: the merge of round 1 is chosen among 2 texts",
     ]
     words = re.findall(r"\w+", out.getvalue())
@@ -271,7 +271,9 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_what_was_told_before_a_resume_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_printed_before_a_resume_is_not_printed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     out = StringIO()
     view = Plain(Live(clock=Clock()), out, skip=2)

@@ -118,6 +118,7 @@ def test_a_value_of_the_wrong_type_is_refused_by_its_option(
         ("runs -n 0", "0 is not in the range 1<=x<=1000000."),
         ("export --pairs - --min-agreement 1.5", "1.5 is not in the range 0<=x<=1."),
         ("simulate --seed -1", "-1 is not in the range x>=0."),
+        ("run x -m echo/echo --seed -1", "-1 is not in the range x>=0."),
         ("run x -m echo/echo --judges 0", "--judges is 0; give a number from 1 to 99"),
     ],
 )

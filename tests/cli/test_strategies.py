@@ -54,7 +54,7 @@ def test_every_strategy_is_run_listed_shown_and_resumed(
     assert inside("runs", "check", "last").status == 0
 
 
-def test_a_strategy_of_ones_own_that_fails_goes_on_elsewhere_once_mended(
+def test_a_strategy_of_ones_own_that_fails_goes_on_elsewhere_once_put_right(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inside.write("mine.py", GOOD.format(middle="raise LookupError('no such shelf')"))
@@ -71,9 +71,9 @@ def test_a_strategy_of_ones_own_that_fails_goes_on_elsewhere_once_mended(
     assert inside("show", "--text").out.startswith("# ")
 
     (inside.folder / "mine.py").write_text(GOOD.format(middle="pass"))
-    mended = inside("resume", "-q")
-    assert mended.status == 0
-    assert mended.out.startswith("# ")
+    resumed = inside("resume", "-q")
+    assert resumed.status == 0
+    assert resumed.out.startswith("# ")
     assert inside("show", "--json").json["spent"]["calls"] == 1
 
 

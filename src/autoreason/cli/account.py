@@ -8,13 +8,7 @@ from typing import Literal, NamedTuple
 from autoreason import events
 from autoreason.cli.lookup import is_sampled
 from autoreason.keys import is_in_pass
-from autoreason.programs.events import (
-    ProgramExamined,
-    Solved,
-    describe_examined,
-    describe_pass,
-    describe_solved,
-)
+from autoreason.programs.events import ProgramExamined, describe_examined, describe_pass
 from autoreason.report import numbers
 from autoreason.story import Story
 from autoreason.strategies import name_drafts, sampled_draft
@@ -76,9 +70,6 @@ def _lines(event: events.AnyEvent, story: Story) -> Iterator[Line]:
             place, _, about = event.stage.rpartition("/") if is_in_pass(event.stage) else ("",) * 3
             about = about or event.stage.replace("/", " ")
             yield Line(place.replace("/", " "), about, _examined(event))
-        case Solved():
-            about = f"{event.problem}, {event.strategy}"
-            yield Line("", about, describe_solved(event), "bold")
         case _:
             yield from _pass_lines(event, story)
 

@@ -37,7 +37,9 @@ def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]
     if settings.job.writes == "text":
         rows.append(("Limits", describe_limits(prepared.task.contract)))
     if settings.judges == 1 and settings.job.is_tournament:
-        rows.append(("Judges", "one in each round; one vote is no evidence: rounds show nothing"))
+        rows.append(
+            ("Judges", "one in each round; a single vote is not evidence, so rounds show nothing")
+        )
     expected = describe_expected(_expect(prepared), settings, _find_pace(prepared))
     return [*rows, ("Expect", expected)] if expected else rows
 
@@ -80,29 +82,21 @@ def describe_expected(
     about = f"about {', '.join(likely)}" if likely else ""
     if expected.reasoning:
         about += f", and up to {_dollars(expected.reasoning)} more for reasoning"
-    most = _most(expected, settings)
+    budget = settings.budget
+    most = [money(budget.cost)] if budget.cost is not None else []
+    most += [count(budget.tokens, "token")] if budget.tokens is not None else []
+    if budget.calls is not None:
+        most.append(count(budget.calls, "call"))
+    elif calls and not most:
+        most.append(count(calls.high, "call"))
+    if isinstance(settings.job, Research):
+        most.append(count(settings.job.evaluations, "evaluation"))
     never = f"never more than {' or '.join(most)}" if most else ""
     short = f"your limit pays for {percent(expected.paid)} of it" if expected.paid < 1 else ""
     # Replies under way are waited for, so that a time is not never passed.
-    limit = settings.budget.seconds
+    limit = budget.seconds
     late = f"nothing new is begun after {roughly(limit)}" if limit is not None else ""
     return "; ".join(filter(None, (about, short, never, late)))
-
-
-def _most(expected: Expected, settings: Settings) -> list[str]:
-    """The limits that were given, without any the most calls that it can make."""
-    budget, most = settings.budget, []
-    if budget.cost is not None:
-        most.append(money(budget.cost))
-    if budget.tokens is not None:
-        most.append(count(budget.tokens, "token"))
-    if budget.calls is not None:
-        most.append(count(budget.calls, "call"))
-    elif not most and expected.calls:
-        most.append(count(expected.calls.high, "call"))
-    if isinstance(settings.job, Research):
-        most.append(count(settings.job.evaluations, "evaluation"))
-    return most
 
 
 def _dollars(amount: Decimal) -> str:

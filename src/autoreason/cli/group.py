@@ -96,7 +96,7 @@ class LazyGroup(click.Group):
         )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Those that most commands share are told by each of them."""
+        """Those that most commands share are listed by each of them."""
         self.format_commands(ctx, formatter)
 
 
@@ -121,16 +121,13 @@ def _show_result(found: Any, values: dict[str, Any]) -> int:
     return status
 
 
-@click.group(
-    cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(
     __version__, prog_name="autoreason", message="%(prog)s %(version)s", help="Print the version."
 )
 @click.pass_context
 @with_examples
-def cli(ctx: click.Context, /, **_: object) -> None:
+def cli(ctx: click.Context) -> None:
     """Write a text, and improve it until nothing beats it.
 
     In each round a critic names faults, and a rewrite and a merge compete with the text so far; judges

@@ -25,7 +25,6 @@ from autoreason.exchange import (
     TextArrived,
 )
 from autoreason.job_types import Lab
-from autoreason.journal.run_names import cell_name
 from autoreason.keys import Key
 from autoreason.report import numbers
 from autoreason.story import Story
@@ -94,8 +93,6 @@ class Live:
 
         Of cells that run in other processes nothing comes.
         """
-        self.worked_by_cell: dict[str, float] = {}
-        """Seconds of earlier work on cells that have not ended, by run."""
         self.stopping = False
         """Whether nothing new starts, because a person asked for that."""
 
@@ -121,10 +118,7 @@ class Live:
             case CallEnded():
                 self._end(signal)
             case QueryStarted():
-                cell = self.cells.get(Key.parse(signal.key).group) if self.worked_by_cell else None
-                run = cell_name(self.run, cell.number) if cell and signal.kind == CELL else ""
-                since = self.clock() - self.worked_by_cell.get(run, 0.0)
-                self.calls[signal.key] = Call(signal.key, signal.kind, "", since)
+                self.calls[signal.key] = Call(signal.key, signal.kind, "", self.clock())
             case QueryEnded():
                 self.calls.pop(signal.key, None)
 
@@ -147,7 +141,7 @@ class Live:
 
     @property
     def rounds(self) -> list[Round]:
-        """Every round that is over; told anew only when there is one more."""
+        """Every round that is over; worked out anew only when there is one more."""
         over = sum(one.decided is not None for one in self.story.passes)
         if len(self._rounds) != over:
             self._rounds = rounds_of(self.story)

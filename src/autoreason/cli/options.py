@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
@@ -316,11 +316,15 @@ output_options = group(
 dry_run_option = group("Result", option("--dry-run", "Only say what it would do, cost and take."))
 
 
-def studying_options(command: Any) -> Any:
-    """What commands that study a brief take, in the order of help."""
-    for options in (
-        *(dry_run_option, asking_options, passes_option),
-        *(limit_options, models_options, text_options),
-    ):
-        command = options(command)
-    return command
+def _together(*groups: Wrap) -> Wrap:
+    """Several groups as one decorator, in the order of help."""
+    return lambda command: reduce(lambda made, each: each(made), reversed(groups), command)
+
+
+studying_options = _together(
+    text_options, models_options, limit_options, passes_option, asking_options, dry_run_option
+)
+writing_options = _together(
+    *(models_options, role_models_options, contract_options, limit_options, passes_option),
+    *(run_options, asking_options, output_options),
+)

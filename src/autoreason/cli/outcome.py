@@ -60,7 +60,6 @@ class OutputOptions(Struct, frozen=True):
     as_json: bool = False
     progress: str | None = None
     """`live`, `lines` or `none`; None is live on a terminal."""
-    report: Path | None = None
     html: Path | None = None
     fail_on_contract: bool = False
 
@@ -113,17 +112,10 @@ def show_report(report: Report) -> None:
             lines = _summary(report) if isinstance(report, Result) else report.summary()
             print_summary(lines, stdout_console())
         else:
-            print_report(report, stdout_console())
+            stdout_console().print(report, soft_wrap=True)
     finally:
         # Last, so that a page that cannot be written takes nothing else with it.
         write_page(report, shared("html"))
-
-
-def print_report(report: Report, console: Console | None) -> None:
-    if console:
-        console.print(report, soft_wrap=True)
-    else:
-        print(report.to_text(shutil.get_terminal_size().columns), file=sys.stderr)
 
 
 def print_summary(lines: Iterable[str], console: Console | None) -> None:
@@ -234,12 +226,16 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
     story = result.story
     if story.writes is None and result.finished:
         show_report(result)
-        return _end_set(cast("Solution", result), options) if writes_programs(story) else 0
+        unsolved = cast("Solution", result).unsolved if writes_programs(story) else ""
+        if unsolved:
+            print_message(f"autoreason: not solved: {unsolved}")
+        return UNSOLVED if unsolved else 0
     if story.writes == "files":
         ending = _end_files(cast("ResearchResult", result), options)
+    elif story.writes == "programs":
+        ending = _end_program(cast("Solution", result), options)
     else:
-        end = _end_program if story.writes == "programs" else _end_text
-        ending = end(cast("Solution", result), options)
+        ending = _end_text(result, options)
     file = options.output if story.writes != "files" and ending.text is not None else None
     with _explain_failure(result, str(file)):
         if file:
@@ -250,7 +246,7 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
         elif ending.text is not None and not options.output:
             show_text(ending.text, options.quiet, prose=story.writes == "text")
     if not options.quiet:
-        # What it wrote is out: a standard error that no one reads is no failure.
+        # What it wrote is out: it has not failed where no one reads standard error.
         with suppress(OSError):
             print_summary([*_summary(result, ending.where), *_next_commands(result)], console)
             print_message(*ending.notes, *([f"written to {file}"] if file else []))
@@ -318,29 +314,9 @@ def _end_program(solution: Solution, options: OutputOptions) -> Ending:
             problem = f"{problem}; {notes[0]}"
     elif solution.unsolved:
         problem = f"not solved: {solution.unsolved}"
-    notes += _write_report(solution, options)
     where = " · solution on standard output" if program and not options.output else ""
     status = UNSOLVED if solution.unsolved else EXIT[solution.status]
     return Ending(status, program, problem, notes, where)
-
-
-def _end_set(solution: Solution, options: OutputOptions) -> int:
-    notes = _write_report(solution, options)
-    if solution.unsolved:
-        notes.append(f"autoreason: not solved: {solution.unsolved}")
-    print_message(*notes)
-    return UNSOLVED if solution.unsolved else 0
-
-
-def _write_report(solution: Solution, options: OutputOptions) -> list[str]:
-    from autoreason.report.report import write_folder
-
-    if options.report is None:
-        return []
-    if not solution.finished:
-        return [f"once it is finished: autoreason show {solution.run} --report {options.report}"]
-    write_folder(options.report, solution.to_files())
-    return [f"written to {options.report}"]
 
 
 def _end_files(result: ResearchResult, options: OutputOptions) -> Ending:
@@ -356,16 +332,14 @@ def _end_files(result: ResearchResult, options: OutputOptions) -> Ending:
             f"nothing is {where}, because the end test {found}; "
             f"`autoreason export {result.run} --patch` has it all the same"
         )
-    problem = result.conclusion
+    problem = "" if claimed and not status else result.conclusion
     if status:
         problem = f"{problem}; {_how_to_go_on(result)}"
         if options.output:
             notes.append(f"`autoreason resume` will write the files to {options.output}")
             problem = f"{problem}; {notes[-1]}"
-    status = status or (0 if claimed else NO_GAIN)
-    return Ending(
-        status, result.patch or None if usable else None, problem if status else "", notes
-    )
+    text = result.patch if usable and result.patch else None
+    return Ending(status or (0 if claimed else NO_GAIN), text, problem, notes)
 
 
 def _write_files(changes: Changes, folder: Path) -> None:

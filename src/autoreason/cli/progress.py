@@ -13,7 +13,7 @@ from autoreason.cli.lookup import is_sampled
 from autoreason.cli.steps import name_role
 from autoreason.events import LIFECYCLE, AnyEvent, RunStarted
 from autoreason.exchange import BatchWaiting, CallRetried, Signal
-from autoreason.job_types import Judge, JudgePairs, Lab, Solve
+from autoreason.job_types import Judge, JudgePairs, Solve
 from autoreason.jobs.context import count_within, show_cost, show_tokens
 from autoreason.keys import Key, order_by_number
 from autoreason.report.numbers import count, duration, percent, roughly
@@ -41,17 +41,13 @@ def describe_progress(live: Live, *, timed: bool = True) -> str:
     story = live.story
     if story.settings is None:
         return "autoreason  opening …"
-    head, parts = story.settings.job.label.replace("_", " "), [*_steps(live, timed)]
-    if isinstance(story.job, Lab) and (lab := live.lab):
-        head, parts = _of_suite(live, lab)
-        return _joined(head, [*parts, *describe_spending(story, lab.spent)])
-    if story.writes in ("files", "programs"):
-        head = "research" if story.writes == "files" else "solve"
-    return _joined(head, [*parts, *describe_spending(story, live.spent)])
-
-
-def _joined(head: str, parts: list[str]) -> str:
-    return f"{head}  {' · '.join(filter(None, parts))}"
+    if lab := live.lab:
+        head, parts, spent = *_of_suite(live, lab), lab.spent
+    else:
+        named = {"files": "research", "programs": "solve"}
+        head = named.get(story.writes or "", story.settings.job.label.replace("_", " "))
+        parts, spent = [*_steps(live, timed)], live.spent
+    return f"{head}  {' · '.join(filter(None, [*parts, *describe_spending(story, spent)]))}"
 
 
 def describe_spending(story: Story, spent: Spent) -> list[str]:
@@ -69,9 +65,9 @@ def describe_spending(story: Story, spent: Spent) -> list[str]:
     return parts
 
 
-def describe_time(story: Story, seconds: float) -> str:
-    """`1:12`, `1:12 of 30 min`."""
-    limit = story.settings.budget.seconds if story.settings else None
+def describe_time(seconds: float, story: Story | None = None) -> str:
+    """`1:12`; of a run with a limit, `1:12 of 30 min`."""
+    limit = story.settings.budget.seconds if story and story.settings else None
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes}:{rest:02}{f' of {roughly(limit)}' if limit else ''}"
 
@@ -90,16 +86,16 @@ def _steps(live: Live, timed: bool) -> Iterator[str]:
         yield from _of_problem(live, settings.job)
     elif story.writes == "text":
         yield _of_text(story)
-    elif isinstance(settings.job, Judge):
-        votes = sum(len(panel.ballots) for panel in story.panels.values())
-        texts = len(story.task.entries) if story.task else 0
-        both = texts * (texts - 1) if isinstance(settings.job, JudgePairs) else 1
-        yield f"{votes} of {count(settings.judges * both, 'ranking')}"
     else:
         votes = sum(len(panel.ballots) for panel in story.panels.values())
-        yield count(votes, "ranking") if votes else ""
-    if timed and not (story.writes == "files" or isinstance(settings.job, Lab)):
-        yield describe_time(story, live.elapsed)
+        done = count(votes, "ranking") if votes else ""
+        if isinstance(settings.job, Judge):
+            texts = len(story.task.entries) if story.task else 0
+            both = texts * (texts - 1) if isinstance(settings.job, JudgePairs) else 1
+            done = f"{votes} of {count(settings.judges * both, 'ranking')}"
+        yield done
+    if timed and story.writes != "files":
+        yield describe_time(live.elapsed, story)
 
 
 def _of_text(story: Story) -> str:
@@ -220,7 +216,7 @@ class Plain(View):
         self.print_note(self.live.waiting())
 
     def print_note(self, line: str) -> None:
-        time = f"{describe_time(Story(), self.live.elapsed)} "
+        time = f"{describe_time(self.live.elapsed)} "
         text = f"{time}{without_controls(line)}"
         self._print("\n".join(wrap(text, shutil.get_terminal_size().columns, " " * len(time))))
 

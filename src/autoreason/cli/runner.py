@@ -314,14 +314,8 @@ def recorded_live(run: str, journal: Journal) -> Live:
     worked = working_time(run, journal=journal).seconds
     live = Live(run, worked=worked)
     if (row := journal.row(run)).has_cells:
-        cells = journal.cells(run)
         live.worked_on_bases = time_worked(row, journal) - worked
-        live.spent_by_cell = {each.id: each.spent for each in cells}
-        live.worked_by_cell = {
-            each.id: working_time(each.id, journal=journal).seconds
-            for each in cells
-            if not each.finished
-        }
+        live.spent_by_cell = {each.id: each.spent for each in journal.cells(run)}
     return live
 
 
@@ -407,22 +401,14 @@ def read_new(book: Journal, run: str, view: View, times: WorkingTime, seen: int)
         age = (now - asked.at).total_seconds()
         calls[asked.key] = Call(asked.key, asked.role, asked.model, live.clock() - age)
     if isinstance(live.story.job, Lab):
-        calls |= _cells(book, run, live, now)
+        from autoreason.run.cells import running_cells
+
+        runs = set(running_cells(run, book))
+        live.spent_by_cell |= {each: book.spent(each) for each in runs}
+        for part, cell in live.cells.items():
+            if cell_name(run, cell.number) in runs:
+                key = sub_key(part, CELL)
+                calls[key] = Call(key, CELL, "", live.clock())
     live.calls = {key: live.calls.get(key, call) for key, call in calls.items()}
     live.spent = book.spent(run)
     return seen
-
-
-def _cells(book: Journal, run: str, live: Live, now: datetime) -> dict[str, Call]:
-    from autoreason.run.cells import running_cells
-    from autoreason.run.record import working_time
-
-    runs = set(running_cells(run, book))
-    live.spent_by_cell |= {each: book.spent(each) for each in runs}
-    calls = {}
-    for part, cell in live.cells.items():
-        if (name := cell_name(run, cell.number)) in runs:
-            key = sub_key(part, CELL)
-            worked = 0.0 if key in live.calls else working_time(name, journal=book).until(now)
-            calls[key] = Call(key, CELL, "", live.clock() - worked)
-    return calls

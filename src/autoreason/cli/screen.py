@@ -100,15 +100,11 @@ def draw(live: Live, console: Console) -> Group:
 def _one_line(live: Live, console: Console, spin: str) -> list[Text]:
     """What has no rounds of its own to show: how far it is, and what it waits for."""
     line = Text.assemble((spin, "cyan"), " ", describe_progress(live))
-    return [*line.wrap(console, console.width), *_waits(live)]
-
-
-def _waits(live: Live) -> list[Text]:
-    waiting = dict.fromkeys(
-        filter(None, (call.waiting(live.clock()) for call in live.calls.values()))
-    )
-    lines = [*list(waiting)[:1], live.batch_progress()]
-    return [Text(f"  {line}", style="yellow") for line in lines if line]
+    waits = filter(None, (_waiting(live, live.calls.values()), live.batch_progress()))
+    return [
+        *line.wrap(console, console.width),
+        *(Text(f"  {each}", style="yellow") for each in waits),
+    ]
 
 
 # ---- what came of each round -------------------------------------------------------------------
@@ -132,7 +128,7 @@ def list_rounds(story: Story, rounds: Iterable[Round]) -> list[RoundLine]:
     for each in rounds:
         # The first line says whom the numbers count.
         sentence = re.sub(" judges?$", "", each.sentence) if has_judges else each.sentence
-        has_judges = has_judges or bool(each.votes)
+        has_judges = has_judges or "judge" in each.votes
         words = each.reason.words if each.reason else ""
         if each.kind and each.kind != "kept":
             # The line says already which text it is about.
@@ -168,11 +164,15 @@ class Step(NamedTuple):
 
     name: str
     state: Literal["done", "under way", "ahead"]
-    text: str
+    text: str = ""
+
+    def draw(self, spin: str, width: int) -> Text:
+        marks = {"done": ("✓", "green"), "under way": (spin, "cyan"), "ahead": ("·", "dim")}
+        return Text.assemble(marks[self.state], f" {self.name:<{width}}", self.text)
 
 
 def _rounds_view(live: Live, console: Console, spin: str) -> list[Text]:
-    present = [*_present(live, spin)]
+    present = _present(live, spin)
     batches = live.batch_progress()
     waits = [Text(f"  {batches}", style="yellow")] if batches else []
     below = [*waits, Text(), _last_line(live)]
@@ -190,7 +190,7 @@ def _header(live: Live, width: int) -> Text:
     story, settings = live.story, live.story.settings
     assert settings is not None
     assert story.task is not None
-    parts = [*describe_spending(story, live.spent), describe_time(story, live.elapsed)]
+    parts = [*describe_spending(story, live.spent), describe_time(live.elapsed, story)]
     if story.passes:
         parts.append(f"round {story.passes[-1].number}/{settings.passes}")
     state = " · ".join(parts)
@@ -210,27 +210,18 @@ def _past(live: Live, room: int, width: int) -> list[Text]:
     return [first, *earlier, *others]
 
 
-def _present(live: Live, spin: str) -> Iterable[Text]:
+def _present(live: Live, spin: str) -> list[Text]:
     story, settings = live.story, live.story.settings
     assert settings is not None
     if story.end:
-        return
-    if story.draft is None:
-        yield _step_line(_drafting(live, settings), spin, _NAME)
-    elif story.passes and story.passes[-1].decided is None:
-        yield Text(f"  round {story.passes[-1].number}")
-        for step in _round_steps(live, story.passes[-1], settings):
-            yield Text("    ").append_text(_step_line(step, spin, _STEP))
-    elif after := _after_rounds(live, settings):
-        for step in after:
-            yield _step_line(step, spin, _NAME)
-    else:
-        yield _step_line(Step(f"round {len(story.passes) + 1}", "under way", ""), spin, _NAME)
-
-
-def _step_line(step: Step, spin: str, width: int) -> Text:
-    mark = {"done": ("✓", "green"), "under way": (spin, "cyan"), "ahead": ("·", "dim")}[step.state]
-    return Text.assemble(mark, f" {step.name:<{width}}", step.text)
+        return []
+    if story.passes and story.passes[-1].decided is None:
+        made = _round_steps(live, story.passes[-1], settings)
+        drawn = [Text("    ").append_text(each.draw(spin, _STEP)) for each in made]
+        return [Text(f"  round {story.passes[-1].number}"), *drawn]
+    made = [_drafting(live, settings)] if story.draft is None else _after_rounds(live, settings)
+    made = made or [Step(f"round {len(story.passes) + 1}", "under way")]
+    return [each.draw(spin, _NAME) for each in made]
 
 
 def _drafting(live: Live, settings: Settings) -> Step:
@@ -295,10 +286,10 @@ def _rounds_over(live: Live) -> bool:
     assert settings is not None
     if story.end or story.playoff_ballots or CONFIRMATION in story.panels:
         return True
-    asked = _asked(live, "judge", "playoff") or _asked(live, "judge", CONFIRMATION)
-    capped = bool(story.passes and story.passes[-1].decided)
-    capped = capped and (story.streak >= settings.k or len(story.passes) >= settings.passes)
-    return bool(asked) or capped
+    if _asked(live, "judge", "playoff") or _asked(live, "judge", CONFIRMATION):
+        return True
+    ended = story.streak >= settings.k or len(story.passes) >= settings.passes
+    return ended and bool(story.passes and story.passes[-1].decided)
 
 
 def _after_rounds(live: Live, settings: Settings) -> list[Step]:
@@ -318,22 +309,17 @@ def _after_rounds(live: Live, settings: Settings) -> list[Step]:
 
 
 def _votes(live: Live, stage: str, usual: int) -> str:
-    waits = _waiting(live, _asked(live, "judge", stage))
-    return "; ".join(filter(None, (_judges(live, stage, usual), waits)))
-
-
-def _judges(live: Live, stage: str, usual: int) -> str:
-    """`2 of 3`: how many rankings there are, of as many as were asked for so far."""
-    story = live.story
+    """`2 of 3`: how many rankings there are, of as many as were asked for so far, and what they wait for."""
+    story, calls = live.story, _asked(live, "judge", stage)
+    ballots = story.playoff_ballots if stage == "playoff" else []
     if stage.startswith("pass/"):
         ballots = story.passes[-1].ballots
-    elif stage == "playoff":
-        ballots = story.playoff_ballots
-    else:
-        ballots = story.panels[stage].ballots if stage in story.panels else []
-    seats = {each.seat for each in ballots}
-    asked = {Key.parse(call.key).number("judge") for call in _asked(live, "judge", stage)}
-    return f"{len(ballots)} of {max(usual, len(seats | asked))}"
+    elif stage in story.panels:
+        ballots = story.panels[stage].ballots
+    asked = {Key.parse(call.key).number("judge") for call in calls}
+    seats = asked | {each.seat for each in ballots}
+    waits = _waiting(live, calls)
+    return f"{len(ballots)} of {max(usual, len(seats))}{f'; {waits}' if waits else ''}"
 
 
 def _asked(live: Live, role: str, under: str = "") -> list[Call]:
@@ -361,7 +347,7 @@ def _again(call: Call) -> str:
     return "again: the first answer could not be used" if key.number("try") else ""
 
 
-def _waiting(live: Live, calls: list[Call]) -> str:
+def _waiting(live: Live, calls: Iterable[Call]) -> str:
     return next(filter(None, (call.waiting(live.clock()) for call in calls)), "")
 
 

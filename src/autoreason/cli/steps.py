@@ -10,7 +10,7 @@ from autoreason.cli.lookup import is_sampled
 from autoreason.keys import judge_of
 from autoreason.report.numbers import count, lines
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
-from autoreason.tournament.rounds import Round, describe_faults, rounds_of
+from autoreason.tournament.rounds import describe_faults, rounds_of
 from autoreason.tournament.statements import DROPPED, violations
 from autoreason.wording import KINDS, kind_of, numeral
 
@@ -18,19 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-_ROLES = {
-    "author": "writer",
-    "reviser": "rewrite",
-    "synthesizer": "merge",
-    "judge": "judge",
-}
-_STAGES = {
-    "draft": "first draft",
-    DRAFTS: "choice of a draft",
-    "playoff": "last vote",
-    CONFIRMATION: "fresh judges",
-    "panel": "all rankings",
-}
+_ROLES = {"author": "writer", "reviser": "rewrite", "synthesizer": "merge"}
+_STAGES = {DRAFTS: "choice of a draft", CONFIRMATION: "fresh judges", "panel": "all rankings"}
+Written = events.CandidateReady | events.DraftWritten | events.DraftReady
 _IN_RECORD = re.compile(r"\bpass (\d+)(?: (A|AB|B\d?)\b)?")
 
 
@@ -44,7 +34,8 @@ def describe_step(event: events.AnyEvent, story: Story) -> str:
         case events.DraftWritten():
             return f"draft {event.number}: {_written(event, story)}"
         case events.DraftReady():
-            return _draft(event, story)
+            chosen = f"; number {event.number} of {event.of} drafts" if event.of > 1 else ""
+            return f"{'your' if event.given else 'first'} draft: {_written(event, story)}{chosen}"
         case events.DraftFailed():
             return f"first draft: none ({event.reason}: {event.detail})"
         case events.BallotCast():
@@ -73,7 +64,7 @@ def _round_step(event: events.AnyEvent, story: Story) -> str:
         case events.CandidateDropped():
             return f"{place}{_name_text(event, story)}: {describe_dropped(event)}"
         case events.PassDecided():
-            return "" if is_sampled(story) else f"{place}: {_decided(rounds_of(story)[-1])}"
+            return "" if is_sampled(story) else f"{place}: {rounds_of(story)[-1].sentence}"
     return in_words(event.line)
 
 
@@ -110,7 +101,7 @@ def in_words(record: str) -> str:
     )
 
 
-def describe_written(event: events.CandidateReady | events.DraftWritten | events.DraftReady) -> str:
+def describe_written(event: Written) -> str:
     """`138 words`, and what is to be known of them."""
     notes = [count(event.words, "word")]
     if event.violations:
@@ -120,7 +111,7 @@ def describe_written(event: events.CandidateReady | events.DraftWritten | events
     return "; ".join(notes)
 
 
-def _written(event: events.CandidateReady | events.DraftWritten, story: Story) -> str:
+def _written(event: Written, story: Story) -> str:
     return lines(event.text) if story.writes == "programs" else describe_written(event)
 
 
@@ -147,13 +138,6 @@ def describe_tries(drafts: Sequence[events.DraftWritten], most: int) -> str:
     broken = [each.violations for each in drafts if each.violations]
     why = f"; {numeral(len(broken))} broke a limit ({violations(broken[-1])})" if broken else ""
     return f"try {min(len(drafts) + 1, most)} of at most {most}{why}"
-
-
-def _draft(event: events.DraftReady, story: Story) -> str:
-    if story.writes == "programs":
-        return f"first draft: {lines(event.text)}"
-    chosen = f"; number {event.number} of {event.of} drafts" if event.of > 1 else ""
-    return f"{'your' if event.given else 'first'} draft: {describe_written(event)}{chosen}"
 
 
 def _vote(event: events.BallotCast, story: Story) -> str:
@@ -189,21 +173,11 @@ def _panel(event: events.PanelDecided) -> str:
     return f"{stage}: {'a tie' if event.verdict.tied else f'{event.verdict.winner} leads'}"
 
 
-def _decided(one: Round) -> str:
-    if not one.votes:
-        return one.outcome
-    votes = one.votes if one.votes.startswith("split") else f"first for {one.votes}"
-    return f"{one.outcome}{';' if ':' in one.outcome else ':'} {votes}"
-
-
-def describe_challengers(one: RecordedPass, *slots: str) -> str:
-    """What became of the texts of these slots in a round, in few words; empty where nothing did yet."""
-    ready = [each for each in one.candidates.values() if each.slot.rstrip("123") in slots]
-    dropped = [
-        each
-        for each in one.dropped
-        if each.slot.rstrip("123") in slots and each.slot not in one.candidates
-    ]
+def describe_challengers(one: RecordedPass, slot: str) -> str:
+    """What became of the rewrites or the merge of a round, in few words; empty where nothing did yet."""
+    ready = [each for each in one.candidates.values() if each.slot.rstrip("123") == slot]
+    dropped = [each for each in one.dropped if each.slot.rstrip("123") == slot]
+    dropped = [each for each in dropped if each.slot not in one.candidates]
     parts = [describe_written(each) for each in ready]
     if dropped:
         several = f"{numeral(len(dropped))} " if len(dropped) > 1 else ""

@@ -85,12 +85,9 @@ def print_evidence(book: Journal, row: RunRow, result: Result) -> None:
     console, story = stdout_console(), result.story
     _print_opening(row, story, console)
     _print_lines([] if isinstance(story.job, Lab) else _read(book, row.id), console)
-    if story.writes == "text" or story.end is None:
-        console.print()
-        if row.live:
-            console.print(f"Under way; to watch it: autoreason show {row.id} --follow")
-        else:
-            outcome.print_report(result, console)
+    console.print()
+    watch = f"Under way; to watch it: autoreason show {row.id} --follow"
+    console.print(watch if row.live else result, soft_wrap=True)
 
 
 def print_round(book: Journal, row: RunRow, number: int) -> None:

@@ -12,9 +12,7 @@ def test_advice_ends_with_one_sentence_and_a_command_and_has_error_rates(inside:
     assert said.status == 0
     assert said.out.startswith("One draft: in 3 pilots ")
     assert "\nNext, which prints pilot 1: draft: autoreason show " in said.out
-    assert said.err.startswith(
-        "autoreason: advice takes at most 35 calls; the run it is about takes about 105 calls\n"
-    )
+    assert said.err.startswith("Expect ")
     assert "judge check: no fault of the judge is shown in 12 questions" in " ".join(
         said.err.split()
     )
@@ -51,9 +49,3 @@ def test_what_cannot_be_advised_is_refused_in_one_sentence(inside: Inside) -> No
     assert inside("advise").sentence == "give one brief, or runs with --from"
     assert "cannot read brief missing.md" in inside("advise", "missing.md").sentence
     assert "two" not in inside("advise", "--from", "nobody").sentence
-
-
-def test_runs_and_a_brief_are_not_mixed(inside: Inside) -> None:
-    (inside.folder / "brief.md").write_text("Write a toast.")
-    said = inside("advise", "brief.md", "--from", "amber-fox").sentence
-    assert said == "--from takes runs, and brief.md is a file; leave one of them out"

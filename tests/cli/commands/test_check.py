@@ -141,9 +141,9 @@ def test_known_solutions_of_a_set_are_checked(inside: Inside, problems: str) -> 
     assert failed == "other    wrong answer on test 2  line 1, token 1: expected 11, got 3"
     assert left_out.startswith("Left out   line 3: ")
     assert conclusion.startswith("1 of 2 known solutions accepted, 6 tests; 1 record left out; ")
-    told = inside("problems", "check", problems, "--json").json
-    assert (told["solutions"], told["accepted"]) == (2, 1)
-    assert told["failed"][0]["problem"] == "other"
+    shown = inside("problems", "check", problems, "--json").json
+    assert (shown["solutions"], shown["accepted"]) == (2, 1)
+    assert shown["failed"][0]["problem"] == "other"
 
 
 def test_programs_cannot_write_to_the_users_folder(inside: Inside, problem: str) -> None:

@@ -56,7 +56,7 @@ def test_no_runs_yet_is_no_mistake(shell: Shell) -> None:
     assert json.loads(shell("runs", "--json").stdout) == []
 
 
-def test_show_tells_the_story(finished: Shell) -> None:
+def test_show_is_a_line_for_each_round(finished: Shell) -> None:
     title, first, blank, *rounds, end, more = finished("show").stdout.splitlines()
     assert re.search(r" · [a-z]+-[a-z]+ · ", title)
     assert first.endswith(".")
@@ -67,15 +67,15 @@ def test_show_tells_the_story(finished: Shell) -> None:
 
 
 def test_evidence_is_in_the_letters_of_the_paper(finished: Shell) -> None:
-    told = finished("show", "--evidence").stdout
+    shown = finished("show", "--evidence").stdout
     for part in ("Pass 1", "critique", "judge 1", "verdict", "Survival", "Agreement", "Took"):
-        assert part in told
+        assert part in shown
 
 
 def test_show_one_round_in_full(finished: Shell) -> None:
-    told = finished("show", "last", "--round", "1").stdout
-    assert "Pass 1" in told
-    assert "── A " in told
+    shown = finished("show", "last", "--round", "1").stdout
+    assert "Pass 1" in shown
+    assert "── A " in shown
     assert finished("show", "--round", "99").returncode == 2
 
 
@@ -86,7 +86,7 @@ def test_export_refuses_a_folder_in_use(finished: Shell) -> None:
     assert finished("export", "last", "out", "--force").returncode == 0
 
 
-def test_replay_tells_the_same_story(finished: Shell) -> None:
+def test_replay_gives_the_same_events(finished: Shell) -> None:
     done = finished("runs", "check", "last")
     assert done.returncode == 0
     assert "the same" in done.stdout
@@ -120,13 +120,13 @@ def test_a_run_that_was_accepted_is_not_said_to_be_stopped(paused: Shell) -> Non
         with journal.lock(run):
             done = paused("tell", "last", "stop")
             assert done.returncode == 0
-            assert "was accepted already and ends once its replies" in done.stderr
+            assert "was accepted already, and ends with what it has" in done.stderr
             assert [each.kind for each in journal.pending_commands(run)] == ["accept"]
-    assert f"with `autoreason resume {run}`" in paused("tell", "last", "stop").stderr
+    assert f"kept for `autoreason resume {run}`" in paused("tell", "last", "stop").stderr
 
 
 def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
-    assert "will end it" in paused("tell", "last", "accept").stderr
+    assert "kept for `autoreason resume" in paused("tell", "last", "accept").stderr
     done = paused("resume", "--call-limit", "500", "--json", "-q")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "accepted")
 
@@ -190,7 +190,7 @@ def test_a_watcher_sees_when_things_happened(paused: Shell) -> None:
     hours_later(paused)
     assert paused("resume", "--call-limit", "500", "-q").returncode == 0
     hours_later(paused)
-    told = paused("show", "--follow", "last", "--progress", "lines").stderr
-    assert re.search(r"^0:00 Write about tides", told, re.MULTILINE)
-    assert re.search(r"^20:\d\d goes on$", told, re.MULTILINE)
-    assert ", 20 min · " in told
+    shown = paused("show", "--follow", "last", "--progress", "lines").stderr
+    assert re.search(r"^0:00 Write about tides", shown, re.MULTILINE)
+    assert re.search(r"^20:\d\d goes on$", shown, re.MULTILINE)
+    assert ", 20 min · " in shown

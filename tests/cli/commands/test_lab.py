@@ -50,7 +50,7 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     inside("lab", "run", write(inside), *FAST, "-q")
     assert "Answers" in inside("show", "--evidence").out
     folder = tmp_path / "report"
-    report = inside("lab", "report", "--to", str(folder))
+    report = inside("show", "--report", str(folder))
     assert report.status == 0
     page = (folder / "report.html").read_text()
     assert '<p class="kick">Suite tides</p>' in page
@@ -63,11 +63,11 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     (folder / "words-by-pass.svg").write_text("of an earlier report")
     (folder / "report.md").unlink()
     (folder / "report.md").symlink_to(folder / "notes.md")
-    assert inside("lab", "report", "--to", str(folder)).status == 0
+    assert inside("show", "--report", str(folder)).status == 0
     assert set(folder.iterdir()) == {*own, folder / "notes.md"}
     assert (folder / "notes.md").read_text() == "mine"
     (folder / "report.json").write_text('{"origin": {"Run": "another"}}')
-    other = inside("lab", "report", "--to", str(folder))
+    other = inside("show", "--report", str(folder))
     assert (other.status, other.out) == (2, "")
     assert "is not empty; name a new folder for the report" in " ".join(other.err.split())
     runs = inside("runs")

@@ -50,11 +50,11 @@ def test_converting_writes_our_own_format(inside: Inside, source: str) -> None:
         "2 problems (CodeContests, autoreason)",
         "left out: line 2: this is not valid JSON; correct it",
     ]
-    told = inside("problems", "convert", source, "--to", "new.jsonl", "--json")
+    shown = inside("problems", "convert", source, "--to", "new.jsonl", "--json")
     assert (inside.folder / "new.jsonl").read_text("utf-8") == done.out
-    assert "written to new.jsonl" in told.err
+    assert "written to new.jsonl" in shown.err
     again = inside("problems", "show", "new.jsonl", "--json").json
-    assert (again["digest"], again["format"]) == (told.json["digest"], "autoreason")
+    assert (again["digest"], again["format"]) == (shown.json["digest"], "autoreason")
     assert again["broken"] == []
 
 

@@ -166,7 +166,7 @@ def test_one_judge_by_name_is_announced_run_and_reported_as_no_panel(inside: Ins
     assert "plateau 3" in dry
     done = inside("run", BRIEF, *FAST, "--set", "single_judge=true", "--progress", "lines")
     said = " ".join(done.err.split())
-    assert "Judges one in each round; one vote is no evidence" in said
+    assert "Judges one in each round; a single vote is not evidence" in said
     shown = " ".join(inside("show", "--evidence").out.split())
     assert f"Panel {ONE_VOTE}" in shown
 
@@ -262,7 +262,7 @@ def test_a_terminal_in_name_only_gets_lines(quick_shell: Shell) -> None:
     assert "\x1b[?25l" not in done.stderr
 
 
-def test_a_text_that_breaks_its_contract_is_told_to_programs(quick_shell: Shell) -> None:
+def test_a_text_that_breaks_its_contract_is_reported_to_programs(quick_shell: Shell) -> None:
     (quick_shell.home / "draft.md").write_text("A draft.")
     broken = ("--draft", "draft.md", "--must-include", "unicorn", "--json", "-q")
     done = quick_shell("run", BRIEF, *FAST, *broken)

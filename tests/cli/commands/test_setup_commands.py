@@ -42,14 +42,12 @@ def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> Non
     about = [finding["about"] for finding in json.loads(done.stdout)]
     assert about == [
         "python",
-        "dependencies",
         "sandbox",
         "jail",
         "journal",
         "keys",
         "defaults",
         "local model",
-        "terminal",
     ]
     assert done.returncode == 0
     assert list(shell.home.rglob("*")) == []
@@ -95,7 +93,7 @@ def test_the_doctor_says_whether_commands_can_be_jailed(problem: str, level: str
     assert ("file.py:function" in finding.fix) == bool(problem)
 
 
-def test_a_missing_engine_is_mended_by_a_package_that_can_be_had(
+def test_a_missing_engine_is_put_right_by_a_package_that_can_be_had(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(embedded, "find_spec", lambda _: None)
@@ -112,8 +110,8 @@ def test_local_models_are_listed_with_what_they_need_and_are_good_for(
     assert "local/qwen2.5-coder-1.5b  not here: autoreason models pull" in done.stdout
     assert "1,117 MB, 1.6 GB of memory, Apache-2.0" in done.stdout
     assert "local/own  here" in done.stdout
-    told = json.loads(shell("models", "--json", XDG_CACHE_HOME=str(tmp_path)).stdout)
-    assert [row["here"] for row in told["local_models"]] == [False, False, True]
+    shown = json.loads(shell("models", "--json", XDG_CACHE_HOME=str(tmp_path)).stdout)
+    assert [row["here"] for row in shown["local_models"]] == [False, False, True]
 
 
 def test_a_model_that_is_not_here_says_how_to_fetch_it(shell: Shell, tmp_path: Path) -> None:

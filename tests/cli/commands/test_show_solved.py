@@ -24,14 +24,14 @@ def _stage(examiner: type[MadeUpClient], writes: Script) -> None:
 # ---- passes ------------------------------------------------------------------------------------
 
 
-def mended_in_pass_two(request: Request) -> str:
+def better_in_each_round(request: Request) -> str:
     """Each pass brings a program that passes one test more."""
     found = re.search(r"pass/(\d)", request.key)
     return program(1 + int(found[1]) if found else 1, request.key)
 
 
-def test_one_problem_is_told_pass_by_pass(inside: Inside, writes: Script) -> None:
-    writes(mended_in_pass_two)
+def test_one_problem_is_shown_pass_by_pass(inside: Inside, writes: Script) -> None:
+    writes(better_in_each_round)
     inside("solve", some(inside, 1), *MODEL, "--strategy", "critique_revise", "-q")
     said = " ".join(inside("show", "--evidence").out.split())
     assert "draft 3 lines; wrong answer, 1 of 3 public tests passed; test 2 is the first" in said
@@ -41,8 +41,8 @@ def test_one_problem_is_told_pass_by_pass(inside: Inside, writes: Script) -> Non
     assert said.index("Pass 2") < said.index("Solved: it passes all 3 public tests")
 
 
-def test_one_pass_is_told_with_its_programs(inside: Inside, writes: Script) -> None:
-    writes(mended_in_pass_two)
+def test_one_round_is_shown_with_its_programs(inside: Inside, writes: Script) -> None:
+    writes(better_in_each_round)
     inside("solve", some(inside, 1), *MODEL, "--strategy", "critique_revise", "-q")
     said = inside("show", "--round", "2")
     assert "Pass 1" not in said.out
@@ -52,7 +52,7 @@ def test_one_pass_is_told_with_its_programs(inside: Inside, writes: Script) -> N
 
 
 def test_each_attempt_at_a_problem_of_a_set_is_a_run(inside: Inside, writes: Script) -> None:
-    writes(mended_in_pass_two)
+    writes(better_in_each_round)
     inside("solve", some(inside, 3), *MODEL, "--strategy", "single,critique_revise", "-q")
     run, *_ = inside.runs()
     found = inside("runs", "--suite", run, "--search", "p2", "--json").json

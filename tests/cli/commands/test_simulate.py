@@ -6,13 +6,13 @@ import json
 
 import pytest
 from tests.cli.conftest import Shell
-from tests.cli.test_startup import HEAVY, imported
+from tests.cli.test_startup import imported
 
 QUICK = ("simulate", "--runs", "2", "--world", "help")
 
 
-def test_the_help_loads_nothing_heavy() -> None:
-    assert imported("simulate", "--help").isdisjoint({*HEAVY, "numpy"} - {"msgspec"})
+def test_help_and_suites_load_no_numpy_which_only_a_simulation_needs() -> None:
+    assert imported("lab", "--help").isdisjoint({"numpy", "scipy", "aiohttp", "xllamacpp"})
 
 
 def test_the_table_has_a_line_for_every_protocol(quick_shell: Shell) -> None:
@@ -27,12 +27,12 @@ def test_programs_get_the_same_as_json_and_a_page_is_written(quick_shell: Shell)
     done = quick_shell(
         *QUICK, "--json", "--budget", "40", "--html", "c.html", "--protocol", "paper"
     )
-    told = json.loads(done.stdout)
-    (cell,) = told["cells"]
+    shown = json.loads(done.stdout)
+    (cell,) = shown["cells"]
     assert (cell["world"], cell["protocol"]) == ("help", "paper")
     assert cell["summary"]["calls"]["value"] <= 40
     assert cell["summary"]["runs"] == 2
-    assert told["worlds"][0]["judges"]["noise"] == 1.5
+    assert shown["worlds"][0]["judges"]["noise"] == 1.5
     assert "help: Revisions help" in (quick_shell.home / "c.html").read_text("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""`runs` with its filters, `runs delete`, `runs prune`, and what takes care of the journal."""
+"""`runs` with its filters, `runs delete` and what takes care of the journal."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_filter_that_cannot_be_used(inside: Inside, options: tuple[str, ...], 
 def test_a_run_is_deleted_only_after_a_yes(several: Inside) -> None:
     refused = several("runs", "delete", "last")
     assert refused.status == 2
-    assert "1 run would be deleted for good; add --yes" in refused.err
+    assert "1 run would be gone for good; add --yes" in refused.err
     assert several("runs", "delete", "last", "--dry-run").status == 0
     assert listed(several) == [SINGLE, HAIKU, FIRST]
     done = several("runs", "delete", "last", "@2", "last", "--yes", "--json")
@@ -89,8 +89,8 @@ def test_a_run_is_deleted_only_after_a_yes(several: Inside) -> None:
     assert "no run 'gone'" in several("runs", "delete", "gone", "--yes").err
 
 
-def test_old_runs_are_pruned_and_live_ones_never(several: Inside) -> None:
-    assert "0 runs deleted" in several("runs", "prune", "--older-than", "1d", "--yes").err
+def test_old_runs_are_deleted_and_live_ones_never(several: Inside) -> None:
+    assert "0 runs deleted" in several("runs", "delete", "--older-than", "1d", "--yes").err
     with closing(sqlite3.connect(several.folder / "journal.db")) as connection, connection:
         connection.execute("UPDATE runs SET updated = '2020-01-01T00:00:00.000+00:00'")
     with Journal.open(str(several.folder / "journal.db"), create=False) as journal:
@@ -99,7 +99,7 @@ def test_old_runs_are_pruned_and_live_ones_never(several: Inside) -> None:
             named = several("runs", "delete", live, "--yes")
             assert named.status == 2
             assert f"{live} is live; end it first" in named.err
-            pruned = several("runs", "prune", "--older-than", "1d", "--yes", "--json")
+            pruned = several("runs", "delete", "--older-than", "1d", "--yes", "--json")
             assert len(json.loads(pruned.out)["runs"]) == 2
             assert several("runs", "compact").status == 2
     assert listed(several) == [SINGLE]

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autoreason.cli import options
-from autoreason.cli.command import RECORDED, Command, open_journal, print_message, shared
+from autoreason.cli import arguments, options
+from autoreason.cli.command import RECORDED, Command, open_journal
 from autoreason.cli.lookup import complete_run
 from autoreason.cli.options import FILE, field_option, group, option
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
+from autoreason.run import studies
 from autoreason.settings import PANEL_JUDGES
 from autoreason.studies.lab_suite import SuiteMatch
+from autoreason.task import Task, read_task, read_texts
 
 if TYPE_CHECKING:
     from autoreason.report.report import Report
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
 def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
     """Should a brief be run at all, and how?
 
-    Measures it on the brief itself, for at most a third of the calls that the run takes: can the judge
-    tell a planted defect, and do fresh judges prefer rewrites of 3 to 6 drafts? It ends in `run it`,
+    Measures it on the brief itself, for at most a third of the calls that the run takes: does the judge
+    see planted defects, and do fresh judges prefer rewrites of 3 to 6 drafts? It ends in `run it`,
     `one draft`, `another judge`, `research` or `undecided`, with how often such advice is wrong, the
     price, and the command that goes on from the best text so far.
 
@@ -44,25 +46,16 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
       autoreason advise brief.md -m {local} --dry-run
       autoreason advise --from amber-fox quiet-owl
     """
-    from autoreason.cli import arguments
-    from autoreason.run.studies import advise, advise_from, command_for
-    from autoreason.studies.advice_job import describe_limit, ends_by_rule
-    from autoreason.task import Task
-
     if values["recorded"]:
         with open_journal(values["journal"]) as journal:
-            return advise_from([*values["recorded"], *briefs], journal=journal)
+            return studies.advise_from([*values["recorded"], *briefs], journal=journal)
     if len(briefs) != 1:
         raise InvalidInput("give one brief, or runs with --from")
     (brief,) = briefs
-    instead = command_for(brief)
+    instead = studies.command_for(brief)
     chosen = arguments.run_options("advise", values)
     task = Task(brief=brief) if instead else arguments.task_of(brief, values)
-    prepared = advise.prepare(task, **chosen, instead=instead, source=brief)
-    silent = shared("progress") == "none" or values["dry_run"]
-    if not (silent or ends_by_rule(prepared.task, prepared.settings)):
-        print_message(f"autoreason: {describe_limit(prepared.settings)}")
-    return prepared
+    return studies.advise.prepare(task, **chosen, instead=instead, source=brief)
 
 
 @click.command(cls=Command, shares=RECORDED)
@@ -98,21 +91,17 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> PreparedRun[Any
       autoreason judge brief.md a.md b.md --judges 15 --equal-length
       autoreason judge amber-fox --judges 15 --set style=holistic
     """
-    from autoreason.cli import arguments
-    from autoreason.run.studies import judge, rejudge
-    from autoreason.task import read_task, read_texts
-
     chosen = arguments.run_options("judge", values)
     if texts or Path(brief).is_file():
         task = read_task(brief, facts=values["facts"])
-        return judge.prepare(task, read_texts(texts), **chosen)
+        return studies.judge.prepare(task, read_texts(texts), **chosen)
     for name in ("pairwise", "equal_length", "facts"):
         if values[name]:
             raise InvalidInput(f"`{name}` is for texts, and {brief} is not a file; leave it out")
         chosen.pop(name, None)
     with open_journal(values["journal"]) as journal:
         found = journal.find(brief).id
-    return rejudge.prepare(found, **chosen)
+    return studies.rejudge.prepare(found, **chosen)
 
 
 @click.command(cls=Command, shares=RECORDED)
@@ -141,14 +130,11 @@ def compare(brief: str, **values: Any) -> PreparedRun[Any]:
       autoreason compare brief.md --strategies improve,best_of_n --repeats 10
       autoreason compare brief.md --match cost -m {cheap} --cost-limit 5
     """
-    from autoreason.cli import arguments
-    from autoreason.run.studies import compare
-
     chosen = arguments.run_options("compare", values)
     task = arguments.task_of(brief, values)
     if values["strategies"]:
         chosen["strategies"] = [*map(str.strip, values["strategies"].split(","))]
-    return compare.prepare(task, **chosen)
+    return studies.compare.prepare(task, **chosen)
 
 
 @click.command(cls=Command, shares=RECORDED)
@@ -173,7 +159,4 @@ def certify(model: str, **values: Any) -> PreparedRun[Any]:
       autoreason certify {local}
       autoreason certify {cheap} --cost-limit 1
     """
-    from autoreason.cli import arguments
-    from autoreason.run.studies import certify
-
-    return certify.prepare(model, **arguments.run_options("certify", values))
+    return studies.certify.prepare(model, **arguments.run_options("certify", values))

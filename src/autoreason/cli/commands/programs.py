@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from autoreason.cli import options
+from autoreason.cli import arguments, options
 from autoreason.cli.command import (
     EXIT_STATUSES,
     RECORDED,
@@ -18,16 +19,31 @@ from autoreason.cli.command import (
     print_message,
     shared,
 )
+from autoreason.cli.console import ProgressLine
 from autoreason.cli.options import FILE, field_option, group, option
+from autoreason.cli.outcome import preview, print_json
+from autoreason.cli.runner import Rows, announce_run, start_run
 from autoreason.errors import InvalidInput
+from autoreason.files import check_output, write
 from autoreason.job_types import Solve
 from autoreason.models.examples import fill_examples
+from autoreason.programs.problems.formats import read_problems, read_program
+from autoreason.programs.problems.problem import encode_set
 from autoreason.report import numbers
+from autoreason.run.solve import (
+    ProgramReport,
+    SetReport,
+    check_solutions,
+    describe_set,
+    open_problems,
+    prepare_solve,
+    read_problem,
+)
+from autoreason.studies.lab_suite import suite_of
 
 if TYPE_CHECKING:
     from autoreason.report.report import Report
     from autoreason.run.prepared import PreparedRun
-    from autoreason.run.solve import ProgramReport
     from autoreason.run.verbs import RunHooks
 
 NOT_RUN = 6
@@ -36,7 +52,7 @@ _SHOWN_RECORDS = 10
 _EXAMPLES = fill_examples("""\
 autoreason solve problem.json -m {model} > solution.py
 autoreason solve problems.jsonl --difficulty hard --limit 20 --dry-run
-autoreason solve problems.jsonl --strategy all --repeats 3 --report out/
+autoreason solve problems.jsonl --strategy all --repeats 3
 """)
 _DETAILS = fill_examples("""\
 Strategies, all with the same number of calls a problem:
@@ -79,11 +95,7 @@ A set ends with 0 where one program or more passes a public test.
 @options.models_options
 @options.limit_options
 @options.asking_judges_options
-@group(
-    "Result",
-    option("--report DIR", "Write pages, numbers, tables, one row per cell and programs there."),
-    option("-o, --output FILE", "Write the program there instead of to standard output."),
-)
+@group("Result", option("-o, --output FILE", "Write the program there."))
 @options.dry_run_option
 def solve(problems: Path, **values: Any) -> int:
     """Write programs for problems with tests, and score them.
@@ -93,23 +105,14 @@ def solve(problems: Path, **values: Any) -> int:
     run once, at the end. Programs are in Python and run in a sandbox, or not at all.
 
     Of one problem the program goes to standard output; a set is a suite, whose `show --evidence` has
-    shares of problems passed with intervals, paired tests between strategies, and what was left out.
+    shares of problems passed with intervals, paired tests between strategies, and what was left out;
+    `show --report DIR` writes that and the programs into files.
     """
-    import asyncio
-
-    from autoreason.cli import arguments
-    from autoreason.cli.outcome import preview
-    from autoreason.cli.runner import Rows, announce_run, start_run
-    from autoreason.files import check_output
-    from autoreason.report.report import check_folder
-    from autoreason.run.solve import open_problems, prepare_solve
-
     notes: list[str] = []
     rows: Rows = []
     chosen = arguments.run_options("solve", values)
     prepared = prepare_solve(**chosen)
     check_output(values["output"])
-    check_folder(values["report"], create=not values["dry_run"])
     assigned = open_problems(prepared, problems, **chosen)
 
     async def read() -> PreparedRun[Any]:
@@ -133,11 +136,9 @@ def solve(problems: Path, **values: Any) -> int:
 
 def _left_out(run: PreparedRun[Any], values: dict[str, Any]) -> list[str]:
     """Records of the file that cannot be used, the first of them; refuses one file for several programs."""
-    from autoreason.studies.lab_suite import suite_of
-
     suite = suite_of(run.task)
     if suite and values["output"]:
-        raise InvalidInput("--output is for one program; use --report DIR for several")
+        raise InvalidInput("--output is for one program; `show --report DIR` writes several")
     broken = suite.broken if suite else run.settings.job_as(Solve).broken
     return [f"left out, {record}" for record in broken[:_SHOWN_RECORDS]]
 
@@ -172,8 +173,6 @@ def show(source: str, name: str | None) -> Report:
     Of one problem, or a file with only one: what is wanted, its limits, how answers are compared,
     and its public tests.
     """
-    from autoreason.run.solve import describe_set
-
     return describe_set(source, name, as_set=shared("as_json"))
 
 
@@ -186,12 +185,6 @@ def convert(source: str, target: Path | None) -> None:
     What cannot be used is left out and named, line by line; so are examples of HumanEval's docstrings
     that no program could pass.
     """
-    from autoreason.cli.outcome import print_json
-    from autoreason.files import check_output, write
-    from autoreason.programs.problems.formats import read_problems
-    from autoreason.programs.problems.problem import encode_set
-    from autoreason.run.solve import SetReport
-
     if shared("as_json") and target is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with --to")
     check_output(target, "--to")
@@ -241,37 +234,22 @@ def check(source: str, program: str | None, unsafe: bool, **tests: Any) -> tuple
       2    something given cannot be used
       6    a test could not be run, which says nothing about the program
     """
-    if program is not None:
-        return _check_program(source, program, unsafe=unsafe, **tests)
-    if any(tests.values()):
-        raise InvalidInput("options for tests go with a program; name it behind the problem")
-    import asyncio
-
-    from autoreason.cli.console import ProgressLine
-    from autoreason.run.solve import check_solutions
-
-    with ProgressLine("solutions") as progress:
-        found = asyncio.run(check_solutions(source, unsafe=unsafe, on_done=progress))
-    return found, 1 if found.failed or found.found.broken else 0
-
-
-def _check_program(problem: str, solution: str, **given: Any) -> tuple[ProgramReport, int]:
-    import asyncio
-
-    from autoreason.cli.console import ProgressLine
     from autoreason.programs.examiner.examiner import select_tests, try_program
-    from autoreason.programs.problems.formats import read_program
-    from autoreason.run.solve import ProgramReport, read_problem
 
-    if Path(solution).suffix in (".json", ".jsonl") or Path(problem).suffix == ".py":
+    if program is None:
+        if any(tests.values()):
+            raise InvalidInput("options for tests go with a program; name it behind the problem")
+        with ProgressLine("solutions") as progress:
+            found = asyncio.run(check_solutions(source, unsafe=unsafe, on_done=progress))
+        return found, 1 if found.failed or found.found.broken else 0
+    if Path(program).suffix in (".json", ".jsonl") or Path(source).suffix == ".py":
         raise InvalidInput("the problem comes first: autoreason problems check SOURCE PROGRAM.py")
-    limits = (given["test_time_limit"], given["test_memory_limit"])
-    found = read_problem(problem, given["name"], *limits)
-    tests = select_tests(found, public_only=given["public_only"])
-    program = read_program(solution)
+    limits = (tests["test_time_limit"], tests["test_memory_limit"])
+    problem = read_problem(source, tests["name"], *limits)
+    chosen = select_tests(problem, public_only=tests["public_only"])
     with ProgressLine("tests") as progress:
-        how: dict[str, Any] = {name: given[name] for name in ("every", "unsafe")}
-        how["emit"] = lambda trial: progress(trial.number, len(tests))
-        result = asyncio.run(try_program(found, program, tests, **how))
-    status_of = {"accepted": 0, "sandbox_error": NOT_RUN}
-    return ProgramReport(found, result), status_of.get(result.verdict, 1)
+        how: dict[str, Any] = {"every": tests["every"], "unsafe": unsafe}
+        how["emit"] = lambda trial: progress(trial.number, len(chosen))
+        result = asyncio.run(try_program(problem, read_program(program), chosen, **how))
+    status = {"accepted": 0, "sandbox_error": NOT_RUN}.get(result.verdict, 1)
+    return ProgramReport(problem, result), status

@@ -11,7 +11,10 @@ import click
 from autoreason.cli.command import REPORT, Group, print_message
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput
+from autoreason.parsing.documents import find_leaks
 from autoreason.report import numbers
+from autoreason.studies import rating_packet as packets
+from autoreason.studies import ratings
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal
@@ -56,17 +59,16 @@ def new(
     """
     import secrets
 
-    from autoreason.parsing.documents import find_leaks
-    from autoreason.studies.rating_packet import build_packet, from_files, from_pairing, from_run
-
     if bool(texts) != bool(brief):
         missing = "the texts to rate" if brief else "the task of these texts with --brief"
         raise InvalidInput(f"name {missing}, as in --brief brief.md one.md two.md")
-    tasks = [from_files(brief, texts)] if brief else []
-    tasks += [from_pairing(pairing) for pairing in pairings]
+    tasks = [packets.from_files(brief, texts)] if brief else []
+    tasks += [packets.from_pairing(pairing) for pairing in pairings]
     for row in map(book.find, runs):
-        tasks.append(from_run(row.id, book.story(row.id)))
-    packet = build_packet(folder, tasks, seed=secrets.randbits(32) if seed is None else seed)
+        tasks.append(packets.from_run(row.id, book.story(row.id)))
+    packet = packets.build_packet(
+        folder, tasks, seed=secrets.randbits(32) if seed is None else seed
+    )
     number = numbers.count(sum(len(task.codes) for task in packet.tasks), "text")
     leaks = [
         f"note: {entry.name} may give itself away to raters: “{leak}”"
@@ -94,11 +96,10 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     """
     import asyncio
 
-    from autoreason.studies.rating_packet import lock_packet, read_packet, read_sheets
     from autoreason.studies.rating_server import serve_packet
 
-    packet = read_packet(folder)
-    with lock_packet(folder) as announce:
+    packet = packets.read_packet(folder)
+    with packets.lock_packet(folder) as announce:
 
         def ready(url: str) -> None:
             announce(url)
@@ -111,7 +112,7 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
         asyncio.run(
             serve_packet(folder, port=port, rater=rater, ready=ready, on_message=print_message)
         )
-        sheets = read_sheets(folder, packet)
+        sheets = packets.read_sheets(folder, packet)
     done = sum(sheet.finished for sheet in sheets)
     people = numbers.count(len(sheets), "person has", "people have")
     print_message(f"{people} rated, {done} finished; next: autoreason rate report {folder}")
@@ -135,13 +136,10 @@ def report(folder: Path, yes: bool, panels: tuple[str, ...], book: Journal) -> R
 
     In place of a folder, a file of votes saved on the page of a run is compared with its judges.
     """
-    from autoreason.studies import ratings
-    from autoreason.studies.rating_packet import opening, read_packet
-
     if folder.is_file():
         votes = ratings.read_votes(folder)
         return ratings.votes_report(votes, book.story(book.find(votes.run).id))
-    read_packet(folder)
+    packets.read_packet(folder)
     rankings = []
     for name in panels:
         if name.endswith(".json") or Path(name).is_file():
@@ -149,7 +147,7 @@ def report(folder: Path, yes: bool, panels: tuple[str, ...], book: Journal) -> R
         else:
             run = book.find(name).id
             rankings.append(ratings.panel_of(run, book.story(run)))
-    if not (opening(folder) or yes):
+    if not (packets.opening(folder) or yes):
         if not sys.stdin.isatty():
             raise InvalidInput(
                 f"the key of {folder} is sealed; opening it ends the rating: give --yes"

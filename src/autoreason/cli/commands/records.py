@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli.command import RECORDED, Command, print_message, shared
+from autoreason.cli.console import ProgressLine
 from autoreason.cli.lookup import (
     complete_run,
     find_run,
@@ -17,10 +18,13 @@ from autoreason.cli.lookup import (
     warn_left_out,
 )
 from autoreason.cli.options import group, option
+from autoreason.cli.outcome import print_json, show_report, show_text, write_page
+from autoreason.cli.transcript import print_changes, print_evidence, print_overview, print_round
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Lab
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
+from autoreason.run.prepared import reported_result, store_verdict
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
@@ -59,8 +63,6 @@ def show(
       autoreason show amber-fox --diff
       autoreason show amber-fox --round 2
     """
-    from autoreason.cli.outcome import show_report
-    from autoreason.cli.transcript import print_round
     from autoreason.run.cells import lab_status
     from autoreason.run.record import recorded_result, task_and_settings
 
@@ -92,10 +94,6 @@ def show(
 
 
 def _show_whole(book: Journal, row: RunRow, result: Result) -> None:
-    from autoreason.cli.console import stdout_console
-    from autoreason.cli.outcome import print_json, print_report, write_page
-    from autoreason.cli.transcript import print_evidence, print_overview
-    from autoreason.run.prepared import reported_result, store_verdict
 
     story, html = result.story, shared("html")
     reported = story.writes != "text" and (
@@ -109,9 +107,6 @@ def _show_whole(book: Journal, row: RunRow, result: Result) -> None:
         print_json(result.to_dict() if reported else as_object(row, result))
     elif shared("evidence"):
         print_evidence(book, row, result)
-        if reported:
-            click.echo()
-            print_report(result, stdout_console())
     elif html is None:
         print_overview(row, result)
     # Last, so that a page that cannot be written takes nothing else with it.
@@ -121,20 +116,18 @@ def _show_whole(book: Journal, row: RunRow, result: Result) -> None:
 def _write_report(book: Journal, result: Result, folder: Path) -> None:
     from autoreason.report.report import check_folder, write_folder
     from autoreason.run.cells import report_of
-    from autoreason.run.prepared import reported_result
 
     if isinstance(result.story.job, Lab):
-        files = report_of(result.run, journal=book).files()
+        found = report_of(result.run, journal=book)
+        files, runs = found.files(), found.runs
     else:
-        files = reported_result(result, book).to_files()
-    check_folder(folder)
-    write_folder(folder, files)
+        files, runs = reported_result(result, book).to_files(), ()
+    check_folder(folder, runs)
+    write_folder(folder, files, runs)
     print_message(f"written to {folder}")
 
 
 def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
-    from autoreason.cli.outcome import show_text
-
     if story.writes == "files":
         from autoreason.artifacts.artifact import as_text, make_patch
         from autoreason.artifacts.research_history import deliverable
@@ -155,8 +148,6 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
     elif story.draft is None:
         raise InvalidInput(f"run {row.id} has no first draft to compare with; see --text")
     else:
-        from autoreason.cli.transcript import print_changes
-
         print_changes(story.draft.text, story.text)
 
 
@@ -272,7 +263,6 @@ def export(
 
 
 def _write_site(book: Journal, runs: tuple[str, ...], folder: Path, *, every: bool) -> None:
-    from autoreason.cli.console import ProgressLine
     from autoreason.run.site import write_site
 
     if every == bool(runs):
@@ -288,7 +278,6 @@ def _write_site(book: Journal, runs: tuple[str, ...], folder: Path, *, every: bo
 def _write_pairs(book: Journal, runs: tuple[str, ...], values: dict[str, Any]) -> None:
     import msgspec
 
-    from autoreason.cli.outcome import print_json
     from autoreason.files import check_output, write
     from autoreason.studies.pairs import find_pairs
 

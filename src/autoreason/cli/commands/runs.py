@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from functools import reduce
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,32 +12,35 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli.command import REPORT, Answer, Group, open_journal, shared
+from autoreason.cli.commands.view import forget_page
+from autoreason.cli.console import ProgressLine
 from autoreason.cli.lookup import complete_run, is_contest, run_argument, when, writes_programs
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput, JournalError, RunLocked
+from autoreason.exchange import Spent
 from autoreason.jobs.context import spending
+from autoreason.journal import maintenance
+from autoreason.journal.journal import continued_error, locate, open_store
+from autoreason.journal.listing import readable_story, select_runs
+from autoreason.journal.run_names import owning_run, suite_name
+from autoreason.pages.listed import OUTCOMES, describe_length, describe_run
 from autoreason.programs.events import solved_in
 from autoreason.report import numbers
+from autoreason.report.table import Column, Table
 from autoreason.wording import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from autoreason.cli.console import ProgressLine
     from autoreason.files import Place
     from autoreason.journal import Journal, RunRow
-    from autoreason.journal.maintenance import Damage
     from autoreason.report.report import Report
-    from autoreason.report.table import Table
     from autoreason.story import Story
 
 
 _LEAST_TITLE = 20
 _SHOWN = 8
-_deleting = group(
-    "How", option("--yes", "Do not ask."), option("--dry-run", "Only say what would be deleted.")
-)
 
 
 @click.group(cls=Group, default="list")
@@ -48,7 +53,7 @@ def runs() -> None:
 
     \b
       autoreason runs --since 7d --search wedding
-      autoreason runs prune --older-than 90d --dry-run
+      autoreason runs delete --older-than 90d --dry-run
       autoreason runs backup ~/backups/journal.db
       autoreason runs copy ~/journal.db postgresql://ada@db.lab/runs
     """
@@ -80,8 +85,6 @@ def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
     programs say what they solved of what there is to solve, problems times strategies times repeats.
     An interrupted run can be resumed. `autoreason view` shows the same in a browser.
     """
-    from autoreason.journal.listing import select_runs
-
     rows = list(islice(select_runs(book, **wanted), limit + 1))
     found = [(row, _story(book, row)) for row in rows[:limit]]
     value = [_as_object(row, story) for row, story in found]
@@ -95,18 +98,12 @@ def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
 
 def _story(book: Journal, row: RunRow) -> Story | None:
     """What a list shows of a run; of a set of problems with what came of each."""
-    from autoreason.journal.listing import readable_story
-
     story = readable_story(book, row.id)
     return book.story(row.id) if story and row.has_cells and writes_programs(story) else story
 
 
 def _total(rows: list[RunRow], *, more: bool) -> str:
     """What those that are shown have cost; adding up all others would read the whole journal."""
-    from functools import reduce
-
-    from autoreason.exchange import Spent
-    from autoreason.journal.run_names import suite_name
 
     # What a suite has spent contains its cells.
     shown = {row.id for row in rows}
@@ -118,75 +115,60 @@ def _total(rows: list[RunRow], *, more: bool) -> str:
 
 
 @runs.command(shares="as_json book")
-@click.argument("named", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_run)
-@_deleting
-def delete(named: tuple[str, ...], book: Journal, **how: bool) -> Answer:
-    """Take runs out of the journal for good.
-
-    RUN is a run's name or a part of it, last, or @2. A live run is never deleted, nor a suite
-    without the one that `lab run --more` made of it. `autoreason runs compact` gives the space back.
-    """
-    rows = {row.id: row for row in map(book.find, named)}
-    return _delete(book, list(rows.values()), **how)
-
-
-@runs.command(shares="as_json book")
+@click.argument("named", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
 @group(
     "Which runs",
-    option("--older-than WHEN", "Not worked on since, such as 30d or 2026-01-31.", required=True),
-    option("--status STATUS...", "Only these.", name="states"),
+    option("--older-than WHEN", "Not worked on since, such as 30d or 2026-01-31."),
+    option("--status STATUS...", "Of those, only these.", name="states"),
 )
-@_deleting
-def prune(older_than: datetime, states: tuple[str, ...], book: Journal, **how: bool) -> Answer:
-    """Delete runs that were not worked on for a while, for good.
+@group("How", option("--yes", "Do not ask."), option("--dry-run", "Only say what would go."))
+def delete(
+    named: tuple[str, ...],
+    older_than: datetime | None,
+    states: tuple[str, ...],
+    yes: bool,
+    dry_run: bool,
+    book: Journal,
+) -> Answer:
+    """Take runs out of the journal for good: those named, or old ones.
 
     A live run is never deleted, nor a suite without the one that `lab run --more` made of it.
     `autoreason runs compact` gives the space back.
     """
-    from autoreason.journal.listing import select_runs
-
-    rows: dict[str, RunRow] = {}
-    # The newest first, so that a suite comes after the one that was made of it.
-    for row in select_runs(book, states=states):
-        if row.updated < older_than and not (row.live or _needed_by(book, row, rows)):
-            rows[row.id] = row
-    return _delete(book, list(rows.values()), **how)
+    if bool(named) == bool(older_than):
+        raise InvalidInput("name runs, or say which with --older-than")
+    rows = {row.id: row for row in map(book.find, named)}
+    for row in rows.values():
+        if row.live:
+            owner = owning_run(row.id)
+            raise RunLocked(f"{row.id} is live; end it first with `autoreason tell {owner} stop`")
+        if later := _needed_by(book, row, rows):
+            raise continued_error(row.id, later)
+    if older_than:
+        # The newest first, so that a suite comes after the one that was made of it.
+        for row in select_runs(book, states=states):
+            if row.updated < older_than and not (row.live or _needed_by(book, row, rows)):
+                rows[row.id] = row
+    as_json, number = shared("as_json"), numbers.count(len(rows), "run")
+    if not as_json:
+        for row in rows.values():
+            click.echo(f"{row.id}  {when(row.created)}  {row.state}  {row.title}", err=True)
+    if rows and not (dry_run or yes):
+        if as_json or not sys.stdin.isatty():
+            raise InvalidInput(f"{number} would be gone for good; add --yes, or --dry-run to look")
+        click.confirm(f"Delete {number} for good?", abort=True, err=True)
+    if not dry_run:
+        for row in sorted(rows.values(), key=lambda row: row.created, reverse=True):
+            book.delete_run(row.id)
+            forget_page(row.id)
+    done = f"{number} {'would be deleted' if dry_run else 'deleted'}"
+    return Answer({"deleted": not dry_run, "runs": [*rows]}, notes=[done])
 
 
 def _needed_by(book: Journal, row: RunRow, beside: Collection[str]) -> str | None:
     """A suite that adds to this one and is not deleted with it; None where there is none."""
     later = book.continuation(row.id) if row.has_cells else None
     return None if later in beside else later
-
-
-def _delete(book: Journal, rows: list[RunRow], *, yes: bool, dry_run: bool) -> Answer:
-    from autoreason.cli.commands.view import forget_page
-    from autoreason.journal.journal import continued_error
-    from autoreason.journal.run_names import owning_run
-
-    ids = {row.id for row in rows}
-    for row in rows:
-        if row.live:
-            owner = owning_run(row.id)
-            raise RunLocked(f"{row.id} is live; end it first with `autoreason tell {owner} stop`")
-        if later := _needed_by(book, row, ids):
-            raise continued_error(row.id, later)
-    as_json, number = shared("as_json"), numbers.count(len(rows), "run")
-    if not as_json:
-        for row in rows:
-            click.echo(f"{row.id}  {when(row.created)}  {row.state}  {row.title}", err=True)
-    if rows and not (dry_run or yes):
-        if as_json or not sys.stdin.isatty():
-            raise InvalidInput(
-                f"{number} would be deleted for good; add --yes, or --dry-run to look"
-            )
-        click.confirm(f"Delete {number} for good?", abort=True, err=True)
-    if not dry_run:
-        for row in sorted(rows, key=lambda row: row.created, reverse=True):
-            book.delete_run(row.id)
-            forget_page(row.id)
-    done = f"{number} {'would be deleted' if dry_run else 'deleted'}"
-    return Answer({"deleted": not dry_run, "runs": [row.id for row in rows]}, notes=[done])
 
 
 @runs.command(shares=f"{REPORT} journal")
@@ -204,32 +186,22 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
         with open_journal(journal) as book:
             result = replay(book.find(run).id, journal=book)
         return result, 0 if result.same else 1
-    path, number, damages = examine(journal)
-    value = {"journal": str(path), "runs": number, "damages": [each._asdict() for each in damages]}
+    place, number = _existing(journal), 0
+    with open_journal(journal) as book, ProgressLine() as progress:
+        damages = maintenance.check(book, progress.show)
+        with suppress(JournalError):
+            number = book.count()
+    value = {"journal": str(place), "runs": number, "damages": [each._asdict() for each in damages]}
     state = numbers.count(len(damages), "damage") if damages else "sound"
-    summary = f"{path}, {numbers.count(number, 'run')}: {state}"
+    summary = f"{place}, {numbers.count(number, 'run')}: {state}"
     if not damages:
         return Answer(value, lines=[summary])
     named = [f"{damage.run or 'the file'}: {damage.what}" for damage in damages]
     return Answer(value, named, [summary], status=1)
 
 
-def examine(url: str | None) -> tuple[Place, int, list[Damage]]:
-    from autoreason.journal import maintenance
-
-    place = _existing(url)
-    with open_journal(url) as book, _progress_line() as progress:
-        damages = maintenance.check(book, progress.show)
-        try:
-            return place, book.count(), damages
-        except JournalError:
-            return place, 0, damages
-
-
 def _existing(url: str | None) -> Place:
     """Where a journal is; one that is not there may be a typing error."""
-    from autoreason.journal.journal import locate, open_store
-
     place = locate(url)
     if not open_store(place).exists():
         raise InvalidInput(
@@ -245,11 +217,8 @@ def backup(file: Path, journal: str | None) -> Answer:
 
     FILE must not exist. The copy is a journal: use it with --journal FILE.
     """
-    from autoreason.journal import maintenance
-    from autoreason.journal.journal import locate
-
     path = locate(journal)
-    with _progress_line("copying"):
+    with ProgressLine("copying"):
         maintenance.back_up(path, file.absolute())
     size = file.stat().st_size
     copied = f"{path} is copied to {file}, {numbers.megabytes(size)}"
@@ -264,11 +233,8 @@ def compact(journal: str | None) -> Answer:
     for each run and compressed, with or without this. No run may be live; as much free space as the
     journal takes is needed meanwhile.
     """
-    from autoreason.journal import maintenance
-    from autoreason.journal.journal import locate
-
     path = locate(journal)
-    with _progress_line() as progress:
+    with ProgressLine() as progress:
         before, after = maintenance.compact(path, progress.show)
     sizes = f"{numbers.megabytes(before)} before, {numbers.megabytes(after)} after"
     value = {"journal": str(path), "bytes_before": before, "bytes_after": after}
@@ -282,16 +248,11 @@ def compact(journal: str | None) -> Answer:
 def copy(source: str, target: str, no_check: bool) -> Answer:
     """Copy every run of the journal FROM to the journal TO.
 
-    Both are files or PostgreSQL databases. Runs keep their names; one that TO has already is
-    left as it is, and named where the two differ. What has arrived is compared with
-    what was sent, record by record, and each finished run is replayed from TO, offline, unless
-    --no-check is given. Interrupted, it goes on with the next run when it is repeated.
-
-    A run that is damaged, or live, is named and left out, and the others are copied; a live suite
-    with all its cells. Exit status 0 where all were copied and every replay gives the events of
-    the record, 1 otherwise.
+    Both are files or PostgreSQL databases. A run that TO has already is left as it is, and named
+    where the two differ; one that is damaged or live is named and left out. What has arrived is
+    compared record by record, and each finished run is replayed from TO, offline. Interrupted, it
+    goes on when it is repeated. Exit status 0 where all is there and the same, 1 otherwise.
     """
-    from autoreason.journal.run_names import suite_name
     from autoreason.run.record import use_journal
     from autoreason.run.recorded import copy_journal
 
@@ -299,7 +260,7 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
     with (
         open_journal(source) as book,
         use_journal(target, create=True) as other,
-        _progress_line() as progress,
+        ProgressLine() as progress,
     ):
         result = copy_journal(book, other, progress.show, check=not no_check)
         destination = other.place
@@ -317,65 +278,41 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
     return Answer(value, list(wrong.values()), [summary], status=1 if wrong else 0)
 
 
-def _progress_line(what: str = "") -> ProgressLine:
-    from autoreason.cli.console import ProgressLine
-
-    return ProgressLine(what)
-
-
 def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
-    from autoreason.pages.listed import describe_run
-
-    solved, kept = _score(story)
-    text = story if solved is None and kept is None else None
-    listed = describe_run(row, story, "")
-    fresh = story.delivered.evidence.preference if story and story.delivered else None
+    score, listed = _score(story), describe_run(row, story, "")
+    text = None if score else story
+    described = ("cost_limit", "title", "outcome", "words_before", "words", "limits")
     return {
         "run": row.id,
-        "created": row.created,
-        "updated": row.updated,
+        **{name: getattr(row, name) for name in ("created", "updated", "forked_from")},
         "status": row.state if story else "damaged",
         "strategy": story.job.name if story and story.job else None,
         "passes": len(text.trajectory) if text else None,
         "trajectory": text.trajectory if text else None,
-        "solved": solved and solved[0],
-        "to_solve": solved and solved[1],
-        "kept": kept and kept[0],
-        "trials": kept and kept[1],
-        "calls": row.spent.calls,
-        "tokens": row.spent.tokens,
-        "cost": row.spent.cost,
-        "cost_limit": listed.cost_limit,
-        "title": listed.title,
-        "outcome": listed.outcome,
-        "fresh_judges": fresh,
-        "words_before": listed.words_before,
-        "words": listed.words,
-        "limits": listed.limits,
-        "forked_from": row.forked_from,
+        **dict.fromkeys(("solved", "to_solve", "kept", "trials")) | score,
+        **{name: getattr(row.spent, name) for name in ("calls", "tokens", "cost")},
+        **{name: getattr(listed, name) for name in described},
+        "fresh_judges": story.delivered.evidence.preference if story and story.delivered else None,
     }
 
 
-def _score(story: Story | None) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-    """What was solved of all problems, and kept of all proposals; None of any other run."""
+def _score(story: Story | None) -> dict[str, int]:
+    """What was solved of all problems, or kept of all proposals; empty of any other run."""
     if story is None or not (writes_programs(story) or story.writes == "files"):
-        return None, None
+        return {}
     from autoreason.artifacts.research_history import TrialDecided
     from autoreason.studies.lab_suite import CellFinished, count_cells, suite_of
 
     if story.writes == "files":
         trials = story.of(TrialDecided)
-        return None, (sum(trial.status == "kept" for trial in trials), len(trials))
-    if suite := suite_of(story.task):
-        solved = (each.result.solved for each in story.of(CellFinished))
-        return (sum(bool(each and each.passed) for each in solved), count_cells(suite)), None
-    return (sum(bool(each.passed) for each in solved_in(story)), 1), None
+        return {"kept": sum(each.status == "kept" for each in trials), "trials": len(trials)}
+    suite = suite_of(story.task)
+    ended = [each.result.solved for each in story.of(CellFinished)] if suite else solved_in(story)
+    solved = sum(bool(each and each.passed) for each in ended)
+    return {"solved": solved, "to_solve": count_cells(suite) if suite else 1}
 
 
 def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
-    from autoreason.pages.listed import OUTCOMES
-    from autoreason.report.table import Column, Table
-
     columns = [
         Column("run", figures=False),
         Column("when", figures=False, spare=2, least=11),
@@ -390,18 +327,14 @@ def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
 
 
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
-    from autoreason.pages.listed import OUTCOMES, describe_length, describe_run
-
-    listed, (solved, kept) = describe_run(row, story, ""), _score(story)
-    if solved is not None:
-        progress = f"solved {solved[0]} of {solved[1]}"
-    elif kept is not None:
-        progress = f"kept {kept[0]} of {kept[1]}"
-    else:
-        marks = [KINDS[kind].mark if kind else "?" for kind in listed.rounds]
-        progress = f"{'…' if marks[_SHOWN:] else ''}{''.join(marks[-_SHOWN:])}"
+    listed, score = describe_run(row, story, ""), _score(story)
+    marks = [KINDS[kind].mark if kind else "?" for kind in listed.rounds]
+    progress = f"{'…' if marks[_SHOWN:] else ''}{''.join(marks[-_SHOWN:])}"
     title = listed.title
-    if story and story.job and solved is kept is None and not is_contest(story):
+    if score:
+        done, of = score.values()
+        progress = f"{next(iter(score))} {done} of {of}"
+    elif story and story.job and not is_contest(story):
         title = f"{story.job.label}: {title}"
     return (
         row.id,

@@ -11,11 +11,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import click
 
 from autoreason.cli import options
+from autoreason.cli.arguments import KEYS, read_config
 from autoreason.cli.command import Answer, Command, Group, with_flags
+from autoreason.cli.console import stdout_console
+from autoreason.cli.embedded import pull_weights, weights_state
+from autoreason.cli.lookup import when
 from autoreason.cli.options import group, option, setting
 from autoreason.errors import AutoreasonError, InvalidInput
+from autoreason.files import config_file
+from autoreason.journal import Journal, sqlite
+from autoreason.journal.journal import open_store
 from autoreason.models.examples import with_examples
+from autoreason.models.local import local_models, model_file
+from autoreason.models.providers import PROVIDERS, find_key, key_file
 from autoreason.report import numbers
+from autoreason.report.numbers import UNKNOWN
+from autoreason.report.table import Column, Table, Tone, words, wrap
+from autoreason.settings import DEFAULT_MODEL, servers
 
 if TYPE_CHECKING:
     from autoreason.models.providers import Provider
@@ -30,10 +42,8 @@ _ECHO = {
 }
 _LEAST_SERVER = 32
 """Columns that show nearly all of them whole next to the names of keys."""
-_NEEDED = ("aiohttp", "click", "Jinja2", "msgspec", "numpy", "PyYAML", "rich", "scipy")
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 _LEAST_ROOM = 30
-_NARROW = 60
 _SANDBOXES = {
     "landlock": "Landlock and a filter of system calls",
     "seccomp": "a filter of system calls alone",
@@ -85,7 +95,6 @@ def check(
     import asyncio
 
     from autoreason.models.pool import ModelPool
-    from autoreason.settings import servers
 
     pool = ModelPool(servers(base_url, addresses), allow_http=bool(allow_http))
 
@@ -123,22 +132,10 @@ def pull(model: str, sha256: str) -> None:
     hf:owner/repo/file.gguf for a public file of the Hugging Face hub, which names the SHA-256 itself.
     A pull that was interrupted goes on where it ended.
     """
-    from autoreason.cli.embedded import pull_weights
-    from autoreason.models.local import model_file
-
     pull_weights(model_file(model, sha256))
 
 
 def _list() -> Answer:
-    from autoreason.cli.arguments import read_config
-    from autoreason.cli.console import stdout_console
-    from autoreason.cli.embedded import weights_state
-    from autoreason.files import config_file
-    from autoreason.models.local import local_models
-    from autoreason.models.providers import PROVIDERS, key_file
-    from autoreason.report.table import Column, Table, Tone, words, wrap
-    from autoreason.settings import DEFAULT_MODEL
-
     default = read_config().model or DEFAULT_MODEL
     weights, inside = weights_state(), list(local_models())
     remote = PROVIDERS.values()
@@ -178,8 +175,6 @@ def _list() -> Answer:
 
 def _key(provider: Provider) -> dict[str, str]:
     """Whether there is a key, never which."""
-    from autoreason.models.providers import find_key
-
     names = " or ".join(provider.key_variables)
     try:
         found = find_key(provider.name, provider.key_variables, needed=False)
@@ -193,9 +188,6 @@ def _key(provider: Provider) -> dict[str, str]:
 
 
 def _certificates(model: str | None) -> Answer:
-    from autoreason.cli.lookup import when
-    from autoreason.report.numbers import UNKNOWN
-    from autoreason.report.table import Column, Table, words
     from autoreason.studies.certificate import all_certificates
 
     wanted = [one for one in all_certificates() if model in (None, one.certificate.model)]
@@ -249,7 +241,6 @@ def prompts(
       autoreason run brief.md --prompts mine
     """
     from autoreason.prompts import SMALL, load
-    from autoreason.report.table import Table, words
 
     if programs and research:
         raise InvalidInput("--programs and --research are two sets of prompts; name one of them")
@@ -315,21 +306,19 @@ def doctor(journal: str | None) -> Answer:
 
     checks: dict[str, Callable[[], Finding]] = {
         "python": lambda: Finding("ok", f"{platform.python_version()} at {sys.executable}"),
-        "dependencies": _dependencies,
         "sandbox": lambda: sandbox_finding(find_level()),
         "jail": lambda: jail_finding(_jail_problem()),
         "journal": lambda: _journal(journal),
         "keys": _keys,
         "defaults": _defaults,
         "local model": _weights,
-        "terminal": _terminal,
     }
     findings: dict[str, Finding] = {}
     for about, check in checks.items():
         try:
             findings[about] = check()
         except AutoreasonError as problem:
-            findings[about] = Finding("fail", str(problem))
+            findings[about] = Finding("fail", with_flags(str(problem)))
     value = [{"about": about, **found._asdict()} for about, found in findings.items()]
     failed = any(found.level == "fail" for found in findings.values())
     return Answer(value, list(_finding_lines(findings)), status=1 if failed else 0)
@@ -338,24 +327,15 @@ def doctor(journal: str | None) -> Answer:
 def _finding_lines(findings: dict[str, Finding]) -> Iterator[Any]:
     from rich.text import Text
 
-    from autoreason.cli.console import stdout_console
-    from autoreason.report.table import wrap
-
     console = stdout_console()
-    for about, (level, message, fix) in findings.items():
+    for about, (level, *said) in findings.items():
         head = Text.assemble((f"{level:<5}", _STYLES[level]), (f"{about:<13}", "bold"))
-        sentence = f"{message}; {fix}" if fix else message
-        room = max(_LEAST_ROOM, console.width - len(head))
+        sentence = "; ".join(filter(None, said))
         # A file has no columns to keep to.
+        room = max(_LEAST_ROOM, console.width - len(head))
         for line in wrap(sentence, room) if console.is_terminal else [sentence]:
             yield head + Text(line)
             head = Text(" " * len(head))
-
-
-def _dependencies() -> Finding:
-    from importlib.metadata import version
-
-    return Finding("ok", ", ".join(f"{name} {version(name)}" for name in _NEEDED))
 
 
 def sandbox_finding(found: DetectedLevel) -> Finding:
@@ -385,9 +365,6 @@ def jail_finding(problem: str) -> Finding:
 
 
 def _journal(url: str | None) -> Finding:
-    from autoreason.journal import Journal, sqlite
-    from autoreason.journal.journal import open_store
-
     with Journal.open(url, create=False) as book:
         place, runs = book.place, book.count()
     store = open_store(place)
@@ -408,8 +385,6 @@ def _journal(url: str | None) -> Finding:
 
 
 def _keys() -> Finding:
-    from autoreason.models.providers import PROVIDERS, find_key
-
     found = [
         each.name
         for each in PROVIDERS.values()
@@ -421,28 +396,11 @@ def _keys() -> Finding:
 
 
 def _defaults() -> Finding:
-    from autoreason.cli.arguments import KEYS, read_config
-    from autoreason.files import config_file
-
     read_config()
     path = config_file()
     return Finding("ok", str(path) if path.exists() else f"none in {path}; {KEYS}")
 
 
 def _weights() -> Finding:
-    from autoreason.cli.embedded import weights_state
-
     state = weights_state()
     return Finding("ok" if state.ready else "warn", state.status, state.fix)
-
-
-def _terminal() -> Finding:
-    from autoreason.cli.console import stderr_console
-
-    console = stderr_console()
-    if not console.is_terminal or console.is_dumb_terminal:
-        return Finding("ok", "none that can redraw: a line per step")
-    if console.width < _NARROW:
-        return Finding("warn", f"{console.width} columns", f"the live view likes {_NARROW} or more")
-    colour = "without colour" if os.environ.get("NO_COLOR") else "in colour"
-    return Finding("ok", f"{console.width} by {console.height}, {colour}, {sys.stderr.encoding}")

@@ -62,13 +62,7 @@ From a delivered text `autoreason fork` goes on.
         rare=True,
     ),
 )
-@options.models_options
-@options.role_models_options
-@options.contract_options
-@options.limit_options
-@options.passes_option
-@options.run_options
-@options.asking_options
+@options.writing_options
 @group(
     "Metric",
     option("--metric COMMAND", "Gives a text a number; or file.py:function.", rare=True),
@@ -80,7 +74,6 @@ From a delivered text `autoreason fork` goes on.
         rare=True,
     ),
 )
-@options.output_options
 @options.dry_run_option
 def run(brief: str, **values: Any) -> PreparedRun[Any]:
     """Write a text and improve it until no rewrite beats it.
@@ -138,14 +131,7 @@ def resume(run: str | None, book: Journal, **values: Any) -> int:
         name="at_pass",
     ),
 )
-@options.models_options
-@options.role_models_options
-@options.contract_options
-@options.limit_options
-@options.passes_option
-@options.run_options
-@options.asking_options
-@options.output_options
+@options.writing_options
 @with_examples
 def fork(run: str, at_pass: int | None, **values: Any) -> PreparedRun[Any]:
     """Start a new run from a text of an old one.
@@ -185,8 +171,8 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
 
     accept ends the run with the text or the files it has now; research that is accepted makes no
     end test, so nothing is claimed of it. stop ends it cleanly; it can be resumed. After both,
-    replies on their way are still taken in, because they are paid for. What a paused run is told
-    is kept until it is resumed.
+    replies on their way are still taken in, because they are paid for. A message to a paused
+    run is kept until it is resumed.
 
     \b
       autoreason tell "the second paragraph is too long"
@@ -217,22 +203,16 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
     if not accepted:
         # A later command would take the place of one that is not yet read.
         book.command(row.id, kind, guidance)
-    is_research = story.writes == "files"
-    step = "proposal" if is_research else "round"
-    tested = "a change that it kept is tested, which ends it; else " if is_research else ""
-    live = {
-        "guide": f"the {'next proposal' if is_research else 'critic of the next round'} will read it",
+    reader = "next proposal" if story.writes == "files" else "critic of the next round"
+    what = {
+        "guide": f"the {reader} will read it",
         "accept": "it ends with what it has now",
-        "stop": f"it stops once its replies on the way are in; {tested}go on later with {again}",
-    }
-    paused = {
-        "guide": f"it is {row.state}; kept for the first new {step} after {again}",
-        "accept": f"it is {row.state}; {again} will end it as it stands",
-        "stop": f"it was accepted already and ends with {again}",
-    }
-    if accepted and row.live:
-        live["stop"] = "it was accepted already and ends once its replies on the way are in"
-    return Answer(None, notes=[f"{row.id}: {(live if row.live else paused)[kind]}"])
+        "stop": f"it stops once its replies on the way are in; go on later with {again}",
+    }[kind]
+    if accepted:
+        what = "it was accepted already, and ends with what it has"
+    later = "" if row.live else f"; it is {row.state}: that is kept for {again}"
+    return Answer(None, notes=[f"{row.id}: {what}{later}"])
 
 
 def _read_guidance(message: str) -> str:
