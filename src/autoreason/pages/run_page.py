@@ -178,12 +178,9 @@ def _blind_votes(
         shown = []
         for slot in slots:
             same = firsts.count(slot)
-            who = f"{numeral(same)} of {count(len(firsts), 'judge')}"
-            so = (
-                f"So did {'every judge' if same == len(firsts) else who}."
-                if same
-                else "No judge did."
-            )
+            some = f"{numeral(same)} of {count(len(firsts), 'judge')}"
+            who = "every judge" if same == len(firsts) else some
+            so = f"So did {who}." if same else "No judge did."
             chose = "" if slot == one.decided.winner else f" The judges together chose {won}."
             shown.append((slot, f"You put {describe_text(slot, first=first)} first. {so}{chose}"))
         yield one, first, shown
