@@ -1,4 +1,4 @@
-"""What people are told that a text is: the one table of words and marks for terminal, pages and lists."""
+"""What a text is called: the one table of words and marks for terminal, pages and lists."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def asked(prefer: int, judges: int) -> Preference:
     return Preference(judges=judges, prefer=prefer, low=found.low, high=found.high)
 
 
-def told(found: Preference | None = None, **changes: Any) -> Story:
+def ended(found: Preference | None = None, **changes: Any) -> Story:
     """A run that ended with a text."""
     evidence = Evidence(
         survival=None,

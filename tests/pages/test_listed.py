@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.pages.listing import asked, listed, row, told
+from tests.pages.listing import asked, ended, listed, row
 from tests.run.runs import open_journal, start_run
 
 from autoreason.contract import Contract, Violation
@@ -15,7 +15,7 @@ from autoreason.tournament.endings import preference
 
 
 def test_a_run_is_named_after_what_it_wrote_and_counted_as_its_limits_are() -> None:
-    found = describe_run(row(), told(asked(9, 9)))
+    found = describe_run(row(), ended(asked(9, 9)))
     assert (found.title, found.outcome) == ("Sunday opening", "preferred")
     assert found.line == "9 of 9 fresh judges prefer it to the first draft."
     # Neither `#` nor `-` is a word.
@@ -27,7 +27,7 @@ def test_a_run_is_named_after_what_it_wrote_and_counted_as_its_limits_are() -> N
 @pytest.mark.parametrize("judges", range(10))
 def test_the_word_for_what_fresh_judges_said_is_that_of_the_ending(judges: int) -> None:
     for prefer in range(judges + 1):
-        story = told(asked(prefer, judges) if judges else None)
+        story = ended(asked(prefer, judges) if judges else None)
         assert story.delivered
         said = preference(story, story.delivered.evidence.preference)
         of = f"of {judges} fresh judge{'s' if judges != 1 else ''} prefer"
@@ -43,10 +43,10 @@ def test_the_word_for_what_fresh_judges_said_is_that_of_the_ending(judges: int) 
 
 
 def test_what_was_not_judged_is_not_called_preferred() -> None:
-    assert describe_run(row(), told(asked(9, 9), ended_by="person")).outcome == "accepted"
-    assert describe_run(row(), told(origin="draft")).outcome == "draft kept"
+    assert describe_run(row(), ended(asked(9, 9), ended_by="person")).outcome == "accepted"
+    assert describe_run(row(), ended(origin="draft")).outcome == "draft kept"
     assert describe_run(row(), None).outcome == "damaged"
-    story = told()
+    story = ended()
     story.end = None
     states = {"running": "interrupted", "budget": "limit reached"}
     for status, outcome in states.items():
@@ -59,13 +59,13 @@ def test_what_was_not_judged_is_not_called_preferred() -> None:
 
 def test_limits_are_broken_where_one_is() -> None:
     broken = (Violation("max_words", "11 words, at most 5 allowed"),)
-    assert describe_run(row(), told(violations=broken)).limits == "broken"
+    assert describe_run(row(), ended(violations=broken)).limits == "broken"
     assert describe_length(listed(words_before=None, words=1_200)) == "1,200"
     assert describe_length(listed(words=None)) == ""
 
 
 def test_a_check_that_is_gone_hides_no_run() -> None:
-    story = told()
+    story = ended()
     story.task = Task(brief="Open on Sundays?", contract=Contract(checks=("gone.py:check",)))
     story.end, story.status = None, "budget"
     found = describe_run(row(status="budget"), story)

@@ -216,8 +216,8 @@ def test_a_page_has_no_commands_and_no_columns_of_a_terminal() -> None:
             ]
 
     page = Ended(text="").to_html()
-    told = re.findall(r'<p class="lead">(.*?)</p>', page)
-    assert told == [
+    shown = re.findall(r'<p class="lead">(.*?)</p>', page)
+    assert shown == [
         "Check it: it repeats words of the items.",
         "3 parts left out.",
         "It ended early: the budget.",

@@ -56,7 +56,7 @@ async def test_a_run_that_cannot_be_read_takes_no_other_with_it(tmp_path: Path) 
 
 def test_a_page_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<h1>My own site</h1>")
-    with open_journal(tmp_path) as journal, pytest.raises(InvalidInput, match="no list of runs"):
+    with open_journal(tmp_path) as journal, pytest.raises(InvalidInput, match="not a list of runs"):
         write_site(tmp_path, [], journal)
     assert (tmp_path / "index.html").read_text() == "<h1>My own site</h1>"
     (tmp_path / "file").write_text("")

@@ -71,7 +71,7 @@ class ListedRun(NamedTuple):
 
 
 def describe_run(row: RunRow, story: Story | None, line: str | None = None) -> ListedRun:
-    """What a list says; `story` is None where the record is damaged, `line` the ending of what is no text."""
+    """What a list says; `story` is None where the record is damaged, `line` the ending of another job than a text."""
     text = story.text if story and story.writes == "text" else None
     draft = story.draft if story and text is not None else None
     settings = story.settings if story else None

@@ -13,10 +13,15 @@ from typing import Literal, NamedTuple
 
 from autoreason.events import BallotCast
 from autoreason.report.numbers import count
-from autoreason.settings import Settings
 from autoreason.story import RecordedPass, Story
 from autoreason.tournament.rounds import describe_text, is_first_draft, short_name
-from autoreason.tournament.voting import count_votes, from_scores, in_tie_order, pass_size
+from autoreason.tournament.voting import (
+    PanelSize,
+    count_votes,
+    from_scores,
+    in_tie_order,
+    pass_size,
+)
 from autoreason.wording import numeral
 
 TieRule = Literal["confirms nothing", "counts as kept", "goes to the challenger"]
@@ -94,12 +99,14 @@ def recount_all(story: Story) -> WhatIf | None:
     recorded = Choice("", settings.voting, TIES[settings.ties_survive], settings.k)
     rounds = [one for one in story.passes if one.decided]
     votes = [[(judge_of(each, models), each.ranking) for each in one.ballots] for one in rounds]
+    texts = [one.verdict.scores if one.verdict else {} for one in rounds]
+    panels = [(pass_size(settings, each), in_tie_order(each, settings)) for each in texts]
     follow = cache(partial(_follow, story, len(rounds)))
     recounts: dict[Choice, Recount] = {}
 
     @cache
     def decide(at: int, rule: str, cast: int, *rankings: tuple[str, ...]) -> tuple[_Decision, ...]:
-        return _decide(rounds[at], settings, rule, cast, rankings)
+        return _decide(rounds[at], *panels[at], rule, cast, rankings)
 
     for without, rule in product(["", *(name for name, _ in judges)], RULES):
         decisions = []
@@ -120,20 +127,22 @@ class _Decision(NamedTuple):
 
 
 def _decide(
-    one: RecordedPass, settings: Settings, rule: str, cast: int, votes: Sequence[tuple[str, ...]]
+    one: RecordedPass,
+    size: PanelSize,
+    order: Sequence[str],
+    rule: str,
+    cast: int,
+    votes: Sequence[tuple[str, ...]],
 ) -> tuple[_Decision, ...]:
     """Who wins a round, by each rule for ties."""
     decided = one.decided
     assert decided is not None
-    verdict = decided.verdict
-    if verdict is None:
+    if decided.verdict is None:
         # No vote decided it, so that no vote can change it.
         return (_Decision(decided.winner, decided.survived),) * len(TIES)
-    size = pass_size(settings, verdict.scores)
     if len(votes) < size.quorum(cast):
         return (_Decision(None, counts=False),) * len(TIES)
-    order = in_tie_order(verdict.scores, settings)
-    code = (ballot.ranking for ballot in verdict.code.values())
+    code = (ballot.ranking for ballot in decided.verdict.code.values())
     found = count_votes(rule, [*votes, *filter(None, code)], order, size.required_lead)
     counts = found.winner == "A" and not decided.violations
     challenger = found.winner

@@ -74,7 +74,7 @@ def run_page(
     fresh = story.panels.get(CONFIRMATION)
     draft = drafted.text if drafted and drafted.text != story.text else None
     decided = [each.decided for each in story.passes if each.decided]
-    told = {each.number: each for each in rounds_of(story)}
+    over = {each.number: each for each in rounds_of(story)}
     under_way = Round(0, None, "under way", "", None)
     return fill_page(
         Path(__file__).parent / "assets/run.html",
@@ -90,7 +90,7 @@ def run_page(
         draft_name=capital(the_draft(drafted).removeprefix("the ")) if drafted else "",
         little_left=_is_little_left(draft, story.text),
         rounds=[
-            (told.get(one.number, under_way), one, is_first_draft(one, story))
+            (over.get(one.number, under_way), one, is_first_draft(one, story))
             for one in story.passes
         ],
         sampling=is_sampling(story),
@@ -178,12 +178,9 @@ def _blind_votes(
         shown = []
         for slot in slots:
             same = firsts.count(slot)
-            who = f"{numeral(same)} of {count(len(firsts), 'judge')}"
-            so = (
-                f"So did {'every judge' if same == len(firsts) else who}."
-                if same
-                else "No judge did."
-            )
+            some = f"{numeral(same)} of {count(len(firsts), 'judge')}"
+            who = "every judge" if same == len(firsts) else some
+            so = f"So did {who}." if same else "No judge did."
             chose = "" if slot == one.decided.winner else f" The judges together chose {won}."
             shown.append((slot, f"You put {describe_text(slot, first=first)} first. {so}{chose}"))
         yield one, first, shown

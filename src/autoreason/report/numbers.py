@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 UNKNOWN = "–"
 """Shown in a table where nothing is known."""
 _MOST_DIGITS = 4
+_FOLDER = re.compile(r"^.*/(?=[^/]+\.(?:py:|gguf))")
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
@@ -169,7 +170,7 @@ def by_chance(result: str, share: float, who: str = "judges") -> str:
 
 def without_folder(model: str) -> str:
     """A model's name; of one in a file of the user's own without the folder."""
-    return re.sub(r"^.*/(?=[^/]+\.(?:py:|gguf))", "", model)
+    return _FOLDER.sub("", model)
 
 
 def jury(models: Iterable[str]) -> str:

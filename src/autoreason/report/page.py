@@ -25,17 +25,25 @@ _SPELLED_OUT = re.compile(r"<(U\+[0-9A-F]{4})>")
 def fill_page(template: Path, *, title: str, styles: Sequence[Path] = (), **values: object) -> str:
     """The page of a template, with the style and the script that are named like it and stand beside it."""
     sheets = (ASSETS / "base.css", *styles, template.with_suffix(".css"))
-    style = "\n".join(map(read_asset, sheets))
     script = "\n".join(map(read_asset, (ASSETS / "base.js", template.with_suffix(".js"))))
-    page: dict[str, object] = {"style": Markup(style), "script": Markup(script)}
-    return fill(template, title=title, digest=_digest(script), **page, **values)
+    return fill(
+        ASSETS / "page.html",
+        title=title,
+        style=Markup("\n".join(map(read_asset, sheets))),
+        script=Markup(script),
+        digest=b64encode(sha256(script.encode()).digest()).decode(),
+        main=Markup(_render(template, {"title": title, **values})),
+    )
 
 
 def fill(template: Path, **values: object) -> str:
     """HTML from a template; of the values only `Markup` is taken as HTML."""
-    html = _environment(template.parent).get_template(template.name).render(values)
     # Escaping alone would leave signs that reorder a text or steer a terminal.
-    return _SPELLED_OUT.sub(r"&lt;\1&gt;", for_xml(html))
+    return _SPELLED_OUT.sub(r"&lt;\1&gt;", for_xml(_render(template, values)))
+
+
+def _render(template: Path, values: dict[str, object]) -> str:
+    return _environment(template.parent).get_template(template.name).render(values)
 
 
 def link_to(page: str, url: str, name: str) -> str:
@@ -48,11 +56,6 @@ def link_to(page: str, url: str, name: str) -> str:
 def read_asset(path: Path) -> str:
     """A style or a script of ours."""
     return path.read_text("utf-8").strip()
-
-
-@cache
-def _digest(script: str) -> str:
-    return b64encode(sha256(script.encode()).digest()).decode()
 
 
 @cache

@@ -128,17 +128,14 @@ class Table(NamedTuple):
         """
         columns = zip(*self.cells, strict=True) if self.rows else [()] * len(self.columns)
         shown = [
-            _measure(
-                column,
-                [(_lines_of(cell), self._tone(cell)) for cell in cells],
-                self.headings,
-            )
+            _measure(column, [(_lines_of(each), self._tone(each)) for each in cells], self.headings)
             for column, cells in zip(self.columns, columns, strict=True)
         ]
-        kept = shown
+        kept, gone = shown, []
         for spare in sorted({column.spare for column in self.columns if column.spare}):
             if _total([each.narrow for each in kept]) > width:
                 kept = [each for each in kept if each.column.spare != spare]
+                gone.append(spare)
         keys = list(takewhile(lambda each: not each.column.figures, kept))
         blocks = [[*keys]]
         for each in kept[len(keys) :]:
@@ -148,8 +145,8 @@ class Table(NamedTuple):
                 blocks.append([*keys])
             blocks[-1].append(each)
         for block in blocks:
-            yield from _lay_out(block, width)
-        if missing := [each.column.title for each in shown if each not in kept]:
+            yield from _beside(block, width)
+        if missing := [column.title for column in self.columns if column.spare in gone]:
             yield [(f"on a wider terminal also: {', '.join(missing)}", STYLES["muted"])]
 
     def to_text(self, width: int = UNLIMITED) -> str:
@@ -293,12 +290,11 @@ def _measure(column: Column, rows: Sequence[tuple[list[str], str]], headings: bo
     measure = _width if column.figures else _longest_word
     narrow = max([*map(_longest_word, titles), *map(measure, lines)], default=0)
     extra = max(0, min(wide, column.least) - narrow)
-    return _Shown(
-        column, [*((titles, "heading") for _ in titles), *rows], wide, narrow + extra, extra
-    )
+    heading = [(titles, "heading")] if headings else []
+    return _Shown(column, [*heading, *rows], wide, narrow + extra, extra)
 
 
-def _lay_out(block: Sequence[_Shown], room: int) -> Iterator[list[tuple[str, str]]]:
+def _beside(block: Sequence[_Shown], room: int) -> Iterator[list[tuple[str, str]]]:
     """The lines of columns that stand beside each other."""
     widths = [each.narrow for each in block]
     for at, each in enumerate(block):

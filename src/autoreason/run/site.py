@@ -60,12 +60,12 @@ def write_site(
     A temporary one lists these runs alone, and only the user may read it.
 
     Raises:
-        InvalidInput: The folder cannot be written to, or its `index.html` is no list of runs.
+        InvalidInput: The folder cannot be written to, or its `index.html` is not a list of runs.
     """
     index = folder / "index.html"
     with usable(folder):
         if index.exists() and LIST_MARK not in index.read_text("utf-8", "replace"):
-            raise InvalidInput(f"{index} is no list of runs; name a new folder for the site")
+            raise InvalidInput(f"{index} is not a list of runs; name a new folder for the site")
         (folder / _FOLDER).mkdir(parents=True, exist_ok=True)
     wanted = {row.id: row for row in rows}
     listed: list[ListedRun] = []
