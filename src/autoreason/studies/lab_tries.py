@@ -212,7 +212,7 @@ def draw_tree(tree: TrajectoryTree) -> Chart:
         Series(name, shade, [_point(by_way[end.way[:n]]) for n in range(len(end.way) + 1)])
         for (name, shade), end in zip(colours(names).items(), tree.ways, strict=True)
     ]
-    axes = Lines(series, "pass", "drift from the first draft")
+    axes = Lines(series, "pass", heading="drift from the first draft")
     return line_chart(f"Trajectories of {tree.arm} on {tree.task}", Table(columns, rows), axes)
 
 
