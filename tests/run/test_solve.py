@@ -330,8 +330,8 @@ async def test_the_library_solves_some_problems_of_a_file(
     ("chosen", "said"),
     [
         ({"limit": 0}, "`limit` is 0; give a number from 1"),
-        ({"test_time_limit": 61.0}, "`test_time_limit` is up to 60 s"),
-        ({"test_memory_limit": 8}, "`test_memory_limit` 16 to 4096 MB"),
+        ({"test_time_limit": 61.0}, "`test_time_limit` is 61; give up to 60 s"),
+        ({"test_memory_limit": 8}, "`test_memory_limit` is 8; give 16 to 4096 MB"),
     ],
 )
 def test_limits_that_no_problem_may_have_are_refused(chosen: Any, said: str) -> None:

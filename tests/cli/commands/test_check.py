@@ -83,8 +83,8 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
             right,
             "--test-time-limit",
             "99",
-        ): "--test-time-limit is 99; give more than 0 and at most 60",
-        (problem, right, "--test-time-limit", "0"): "--test-time-limit is 0; give more than 0",
+        ): "--test-time-limit is 99; give up to 60 s",
+        (problem, right, "--test-time-limit", "0"): "--test-time-limit is 0; give up to 60 s",
         (
             problem,
             right,

@@ -193,7 +193,7 @@ def test_a_set_that_reached_its_budget_says_how_far_it_is_and_goes_on(inside: In
     [
         (("--difficulty", "odd"), "there are easy, hard"),
         (("--limit", "0"), "--limit is 0; give a number from 1"),
-        (("--test-time-limit", "-1"), "--test-time-limit is -1; give more than 0"),
+        (("--test-time-limit", "-1"), "--test-time-limit is -1; give up to 60 s"),
         (("--repeats", "0"), "repeats is 0"),
         (("--strategy", "harsh"), "harsh writes texts, not programs"),
         (("--strategy", "single,single"), "one or several strategies"),

@@ -264,7 +264,7 @@ async def test_judges_of_finished_texts_read_limits_and_not_that_breaches_are_th
 async def test_a_panel_without_texts_is_refused() -> None:
     for job in (Judge(), JudgePairs(), Rejudge(of="x")):
         chosen = settings("echo/echo", job=job)
-        with pytest.raises(InvalidInput, match="no texts to judge"):
+        with pytest.raises(InvalidInput, match="has no texts; give"):
             await check(Task(brief="x"), chosen, ModelPool(), built_in())
 
 

@@ -267,11 +267,10 @@ def check_problem(problem: Problem) -> Problem:
 def check_test_limits(seconds: float | None, megabytes: int | None) -> None:
     """Refuse limits for all problems that no problem may have either."""
     low, high = MEMORY_RANGE_MB
-    right = megabytes is None or low <= megabytes <= high
-    if not right or not (seconds is None or 0 < seconds <= MAX_SECONDS):
-        raise InvalidInput(
-            f"`test_time_limit` is up to {MAX_SECONDS} s, `test_memory_limit` {low} to {high} MB"
-        )
+    if seconds is not None and not 0 < seconds <= MAX_SECONDS:
+        raise InvalidInput(f"`test_time_limit` is {seconds:g}; give up to {MAX_SECONDS} s")
+    if megabytes is not None and not low <= megabytes <= high:
+        raise InvalidInput(f"`test_memory_limit` is {megabytes}; give {low} to {high} MB")
 
 
 def _faults(problem: Problem) -> Iterator[str]:
