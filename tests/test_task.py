@@ -94,7 +94,7 @@ def test_a_brief_that_cannot_be_used_is_one_clear_sentence(
 
 
 def test_a_file_that_is_not_there_is_no_literal_brief(tmp_path: Path) -> None:
-    for source in ("missing.md", "./missing", "some/where.txt"):
+    for source in ("missing.md", "./missing", "some/where.txt", "brief v2.docx", "x.pdf"):
         with pytest.raises(InvalidInput, match="cannot read brief"):
             read_task(source)
     with pytest.raises(InvalidInput, match="cannot read draft ~nosuchuser/x"):

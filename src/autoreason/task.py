@@ -18,7 +18,9 @@ from autoreason.files import open_input
 from autoreason.knowledge_records import Knowledge
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_LOOKS_LIKE_A_FILE = re.compile(r"\S+\.(md|markdown|txt|rst|text)$|^[~./\\]\S*$|^\S+[/\\]\S+$")
+_LOOKS_LIKE_A_FILE = re.compile(
+    r"\S+\.(md|markdown|txt|rst|text|docx?|odt|rtf|pdf|html?|tex)$|^[~./\\]\S*$|^\S+[/\\]\S+$"
+)
 _UNCLOSED = re.compile(r"\A---[ \t]*\n(\w+)[ \t]*:")
 FRONT_MATTER = (*(name for name in Contract.__struct_fields__ if name != "checks"), "facts")
 """The keys a brief may begin with."""

@@ -71,8 +71,8 @@ def ends(request: pytest.FixtureRequest, inside: Inside, monkeypatch: pytest.Mon
     return run
 
 
-NEXT = ["", "autoreason show --diff    what changed        autoreason view   as a page"]
-PAGE = ["", "autoreason view   as a page"]
+NEXT = ["", "autoreason show --diff    what changed        autoreason view last   as a page"]
+PAGE = ["", "autoreason view last   as a page"]
 ONE_MODEL = ["All judges are model.py:Model/any, asked 9 times: no other model was asked."]
 
 
@@ -88,7 +88,7 @@ def test_fresh_judges_prefer_it(ends: Ends) -> None:
 
 def test_it_cannot_be_told(ends: Ends) -> None:
     first, *others = ends("cannot be told")
-    assert first == "It cannot be told which is preferred: 4 of 9 fresh judges prefer it."
+    assert first == "Too close to call: 4 of 9 fresh judges prefer it to the first draft."
     assert others[-2:] == NEXT
 
 

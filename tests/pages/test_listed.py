@@ -32,9 +32,9 @@ def test_the_word_for_what_fresh_judges_said_is_that_of_the_ending(judges: int) 
         said = preference(story, story.delivered.evidence.preference)
         of = f"of {judges} fresh judge{'s' if judges != 1 else ''} prefer"
         expected = {
-            "preferred": f"{prefer} {of} it to" in said and "cannot" not in said,
+            "preferred": f"{prefer} {of} it to" in said and "Too close" not in said,
             "draft preferred": f"{judges - prefer} {of} the first draft" in said,
-            "cannot be told": "cannot be told" in said,
+            "too close to call": "Too close to call" in said,
             "not asked": "was not asked" in said,
         }
         assert [word for word, true in expected.items() if true] == [
@@ -54,7 +54,7 @@ def test_what_was_not_judged_is_not_called_preferred() -> None:
         found = describe_run(row(status=status), story)
         assert (found.outcome, found.words) == (outcome, 6)
     assert describe_run(row(status="running", live=True), story).line == "In round 1."
-    assert {name for name, _ in OUTCOMES.values()} >= {"Preferred", "Cannot be told"}
+    assert {name for name, _ in OUTCOMES.values()} >= {"Preferred", "Too close to call"}
 
 
 def test_limits_are_broken_where_one_is() -> None:

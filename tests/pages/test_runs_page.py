@@ -20,7 +20,7 @@ HOSTILE = (
 )
 RUNS = [
     listed(),
-    listed(run="20261116-calm-wren", title="Tides", outcome="cannot be told", words_before=None),
+    listed(run="20261116-calm-wren", title="Tides", outcome="too close to call", words_before=None),
     listed(run="20261115-dim-mole", title=HOSTILE, line=HOSTILE, cost=None),
     listed(run="20261114-red-mole", title="Packing", kind="research", outcome="done", rounds=()),
     listed(run="20261113-deep-ibis", title="Harbour", outcome="running", rounds=("kept",) * 40),
@@ -73,7 +73,7 @@ def test_typing_a_kind_and_an_outcome_choose(page: Page) -> None:
     page.get_by_role("button", name="Research").click()
     assert titles(page) == ["Packing"]
     page.get_by_role("button", name="All", exact=True).click()
-    page.get_by_label("Outcome").select_option("Cannot be told")
+    page.get_by_label("Outcome").select_option("Too close to call")
     assert titles(page) == ["Tides"]
 
 

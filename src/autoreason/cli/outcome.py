@@ -51,7 +51,7 @@ USABLE = (0, 3)
 _LEAD = re.compile(r"\s*(?:(?:[-*+>]|\d{1,3}[.)])\s+)?")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _NARROWEST = 20
-_PAGE = "autoreason view   as a page"
+_PAGE = "autoreason view last   as a page"
 _BEHIND = "shows no gain, and the result did worse in it than the start, perhaps by chance"
 
 
@@ -143,7 +143,7 @@ def wrap_parts(line: str, width: int) -> list[str]:
 
 def _summary(result: Result, where: str = "") -> list[str]:
     """With the command that opens it as a page."""
-    page = " · autoreason view" if result.finished else ""
+    page = " · autoreason view last" if result.finished else ""
     return result.summary(f"{result.took}{where}{page}")
 
 
@@ -297,7 +297,14 @@ def _end_text(result: Result, options: OutputOptions) -> Ending:
         remedy = f"change that, or the model, in `autoreason fork {result.run}`"
         problem = f"the text breaks a limit ({broken}); {remedy}"
         status = CONTRACT_BROKEN if options.fail_on_contract else status
-    return Ending(status, text, problem)
+    return Ending(status, text, problem, _later(result, options))
+
+
+def _later(result: Result, options: OutputOptions) -> list[str]:
+    """How a run that is not over writes its file."""
+    if result.finished or not options.output:
+        return []
+    return [f"autoreason resume {result.run} -o {options.output}   writes the result there"]
 
 
 def _end_program(solution: Solution, options: OutputOptions) -> Ending:
@@ -305,8 +312,7 @@ def _end_program(solution: Solution, options: OutputOptions) -> Ending:
     if not solution.finished:
         again = f" -o {options.output}" if options.output else ""
         problem = f"{solution.conclusion}; {_how_to_go_on(solution, again)}"
-        later = f"once it is finished: autoreason resume {solution.run}{again}"
-        notes = [later] if options.output else []
+        notes = _later(solution, options)
     elif program is None:
         problem = solution.solved[-1].reason if solution.solved else solution.reason
         if options.output:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 OUTCOMES: dict[str, tuple[str, Tone]] = {
     "preferred": ("Preferred", "good"),
-    "cannot be told": ("Cannot be told", "muted"),
+    "too close to call": ("Too close to call", "muted"),
     "draft preferred": ("Draft preferred", "warning"),
     "draft kept": ("Draft kept", "muted"),
     "not asked": ("Done, not asked", "muted"),
@@ -123,7 +123,7 @@ def _outcome(row: RunRow, story: Story | None) -> str:
         return "not asked"
     if found.low > 0.5:
         return "preferred"
-    return "draft preferred" if found.high < 0.5 else "cannot be told"
+    return "draft preferred" if found.high < 0.5 else "too close to call"
 
 
 def _line(row: RunRow, story: Story | None) -> str:

@@ -158,8 +158,8 @@ class Asker:
         if key.part is None and key.head == "pass" and not self._calls_by_pass:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and "
-                f"what comes after the last one {query.after}, and {shortage}; "
-                "a new run with fewer judges of playoff and confirmation takes fewer",
+                f"what comes after the last one {query.after}, and {shortage}. "
+                "A new run with fewer judges of playoff and confirmation takes fewer",
                 shortage.limit,
             )
         after = count(query.after, "call")

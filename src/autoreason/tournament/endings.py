@@ -14,6 +14,7 @@ from autoreason.exchange import Spent
 from autoreason.report.numbers import count, money, percent, roughly, without_folder
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
+from autoreason.tournament.rounds import NO_FAULT, found_nothing
 from autoreason.tournament.statements import first_draft, violations
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
     if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
     rounds = count(len(story.trajectory), "round")
-    kept = f"You have {draft}: {_nothing_beat(story)} it in {rounds}."
+    kept = f"You have {draft}: {_nothing_beat(story)} in {rounds}."
     return [kept, *([] if delivered.ended_by == "survivals" else [stopped])]
 
 
@@ -87,13 +88,21 @@ def preference(story: Story, found: events.Preference | None) -> str:
         return f"{found.prefer} of {judges} prefer it to {draft}."
     if found.high < 0.5:
         return f"{found.judges - found.prefer} of {judges} prefer {draft} to it."
-    return f"It cannot be told which is preferred: {found.prefer} of {judges} prefer it."
+    return f"Too close to call: {found.prefer} of {judges} prefer it to {draft}."
 
 
-def _nothing_beat(story: Story) -> str:
-    slots = {slot for one in story.passes for slot in one.candidates}
-    opposed = {"no rewrite": slots - {"AB"}, "no merge": slots & {"AB"}}
-    return f"{' and '.join(name for name in opposed if opposed[name]) or 'nothing'} beat"
+def _nothing_beat(story: Story, last: int = 0, it: str = "it") -> str:
+    """That nothing beat a text in the last rounds it was kept in, or why nothing could."""
+    kept = [one for one in story.passes if one.decided and one.decided.winner == "A"][-last:]
+    opposed = [one for one in kept if one.decided and one.decided.outcome != "unopposed"]
+    if kept and not opposed:
+        return NO_FAULT if all(map(found_nothing, kept)) else f"there was no rival for {it}"
+    slots = {slot for one in opposed for slot in one.candidates}
+    rivals = {"no rewrite": slots - {"AB"}, "no merge": slots & {"AB"}}
+    without = len(kept) - len(opposed)
+    some = f", {without} of them without a rival" if last and without else ""
+    names = " and ".join(name for name in rivals if rivals[name])
+    return f"{names or 'nothing'} beat {it}{some}"
 
 
 def _stopped(story: Story, delivered: events.Delivered) -> str:
@@ -103,7 +112,9 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
     row = f"{k} times in a row" if k > 1 else "once"
     match delivered.ended_by:
         case "survivals" if k:
-            return f"{after}: {row} {_nothing_beat(story)} it."
+            is_last = story.incumbent is None or story.incumbent.text == delivered.text
+            it = "it" if is_last else "the text so far"
+            return f"{after}: {row} {_nothing_beat(story, k, it)}."
         case "passes":
             return f"{after}, the most allowed{f'; it was not yet kept {row}' if k else ''}."
         case "budget" | "allowance":

@@ -37,7 +37,7 @@ class Round(NamedTuple):
     outcome: str
     """`the rewrite won`, `a new draft won`, `kept`, `kept, does not count: …`."""
     votes: str
-    """`3 of 5 judges`, `split 3 to 3`; empty where none voted."""
+    """`3 of 5 judges`, `first places split 3 to 3`; empty where none voted."""
     reason: Reason | None
 
     @property
@@ -80,9 +80,18 @@ def _kept(decided: events.PassDecided, one: RecordedPass) -> str:
         return "kept, does not count: no text was ahead"
     if decided.outcome == "unopposed":
         reasons = dict.fromkeys(DROPPED[each.reason] for each in one.dropped)
-        why = "; ".join(reasons) or decided.reason or "no rewrite"
-        return f"kept: nothing to compare it with ({why})"
+        if found_nothing(one):
+            return f"kept: {NO_FAULT}"
+        return f"kept: no rewrite could stand ({'; '.join(reasons) or decided.reason})"
     return "kept"
+
+
+NO_FAULT = "critics found nothing to fix"
+
+
+def found_nothing(one: RecordedPass) -> bool:
+    """Whether a round has no rewrite because its critics named no fault that stood."""
+    return bool(one.critiques) and not any(each.problems or each.prose for each in one.critiques)
 
 
 def count_votes(one: RecordedPass) -> str:
@@ -93,7 +102,7 @@ def count_votes(one: RecordedPass) -> str:
         return ""
     if 2 * firsts[winner] > firsts.total():
         return f"{firsts[winner]} of {count(firsts.total(), 'judge')}"
-    return f"split {' to '.join(str(number) for _, number in firsts.most_common())}"
+    return f"first places split {' to '.join(str(number) for _, number in firsts.most_common())}"
 
 
 def reason_for(one: RecordedPass, *, first: bool) -> Reason | None:

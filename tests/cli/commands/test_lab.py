@@ -22,7 +22,7 @@ def test_a_suite_is_run_to_its_report(inside: Inside) -> None:
     assert first == "Nothing is shown in 3 planned tests."
     assert [line.endswith("  not shown") for line in tests] == [True] * 3
     assert last.startswith("2 tasks, 20 tries · ")
-    assert last.endswith(" · autoreason view")
+    assert last.endswith(" · autoreason view last")
     assert "Does revising help?" in inside("show", "--evidence").out
     assert "20 of 20 cells" in said.err or "tides, single 1: " in said.err
 

@@ -122,7 +122,7 @@ def test_a_run_that_paused_says_how_its_program_reaches_the_file(
     shown = inside(*asked)
     assert shown.status == 3
     (run,) = inside.runs()
-    assert f"once it is finished: autoreason resume {run} -o s.py" in shown.err
+    assert f"autoreason resume {run} -o s.py   writes the result there" in shown.err
     assert "resume" in (quiet := inside(*asked, "-q")).sentence
     assert "-o s.py" in quiet.sentence
 
@@ -135,7 +135,7 @@ def test_a_set_ends_with_its_conclusion_and_has_tables(inside: Inside, writes: S
     said = inside("solve", some(inside, 12), *MODEL, "--strategy", "single,tournament")
     assert said.status == 0
     assert said.out.startswith("tournament wins on 12 problems: tournament passes the tests of a")
-    assert said.out.endswith(" · autoreason view\n")
+    assert said.out.endswith(" · autoreason view last\n")
     shown = inside("show", "--evidence").out
     for title in ("Answers", "Comparisons", "Arms", "By difficulty", "Verdicts"):
         assert f"\n{title}\n" in shown

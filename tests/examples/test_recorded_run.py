@@ -1,0 +1,29 @@
+"""The run that the README shows is the one in examples/, as it is described today."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from autoreason.journal import Journal
+from autoreason.run.record import recorded_result
+from autoreason.tournament.rounds import rounds_of
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_readme_shows_how_the_recorded_run_ended(tmp_path: Path) -> None:
+    # Opening a journal writes beside it.
+    copy = shutil.copy(ROOT / "examples" / "bicycle-shop.db", tmp_path)
+    with Journal.open(copy, create=False) as journal:
+        row = journal.find("last")
+        story = journal.story(row.id)
+        ending = recorded_result(row, story, journal).summary()
+    shown = [line.strip() for line in (ROOT / "README.md").read_text("utf-8").splitlines()]
+    assert {*ending[:3]} <= {*shown}
+    # Where nothing was compared, nothing is said to have been beaten.
+    assert ending[1].endswith("3 times in a row critics found nothing to fix.")
+    assert [one.sentence for one in rounds_of(story)][1:4] == [
+        "a new draft won, 4 of 5 judges",
+        *["kept: critics found nothing to fix"] * 2,
+    ]
