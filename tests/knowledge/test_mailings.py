@@ -79,7 +79,7 @@ def test_lists_that_run_side_by_side_are_tested_by_month(
     assert (tested.right.value or 0) > 0.75
     assert tested.groups > 20
     shown = one_line(checked)
-    assert 'kb.toml can say so: group = ["List", "month"]' in shown
+    assert 'kb.toml can say so, under [columns]: group = ["List", "month"]' in shown
 
 
 def test_check_counts_the_pairs_that_the_test_uses(
@@ -117,7 +117,7 @@ def test_two_metrics_are_never_on_one_list(tmp_path: Path) -> None:
     write_export(tmp_path / EXPORT, subjects=60)
     write_german(tmp_path / GERMAN, opens=False)
     checked = check_knowledge(tmp_path)
-    warning = f"{GERMAN} measures clicks, the others opens; not compared"
+    warning = f"{GERMAN} measures clicks, most records opens; they are not compared"
     assert warning in one_line(checked)
     assert list(checked.lists)[-1] == f"{GERMAN}: click rate of 12 texts"
     with Index.open(tmp_path) as index:

@@ -98,7 +98,9 @@ class FolderReport(Report):
     def page_sections(self) -> list[Section]:
         """Which texts did best and worst, what can be tested, what to put right; how it was read is folded."""
         charts = [self._chart(title) for title in islice(self.lists, _MAX_NAMED)]
-        hint = "Nobody decided by lot who gets which text, so these are hints until tested."
+        hint = "Unless readers were assigned by lot, as in a test, these are hints until tested."
+        if len(self.lists) > _MAX_NAMED:
+            hint += f" The first {_MAX_NAMED} of {len(self.lists)} lists are shown."
         best = [Section("Best and worst", [("", hint)], charts=charts)] if charts else []
         groups = count(self.paired_groups, "group")
         pairs = f"{count(self.pairs, 'pair')} of texts from {groups} differ beyond their error"
@@ -200,7 +202,7 @@ class FolderReport(Report):
         divided = max((each.divided for each in self.files), key=len, default=())
         stated = ", ".join(f'"{part}"' for part in divided)
         why = f"by {' and '.join(divided)}, so that something is known before they begin"
-        return f"{why}; kb.toml can say so: group = [{stated}]" if divided else ""
+        return f"{why}; kb.toml can say so, under [columns]: group = [{stated}]" if divided else ""
 
     def _power(self) -> str:
         if self.pairs < MIN_PAIRS:
@@ -361,7 +363,7 @@ def _other_metrics(records: Sequence[Record]) -> tuple[str, ...]:
             files.setdefault(metric, Counter())[_file(record)] += 1
     main, *others = sorted(files, key=lambda each: -files[each].total()) or [""]
     return tuple(
-        f"{file} measures {metric}, the others {main}; not compared"
+        f"{file} measures {metric}, most records {main}; they are not compared"
         for metric in others
         for file in files[metric]
     )

@@ -381,7 +381,7 @@ def _contest(found: LabReport) -> str:
 def summarize_panel(panel: PanelReport) -> list[str]:
     """The strategy in the lead against every other."""
     first = panel.standings[0].name
-    ahead, others = [], []
+    ahead, others, votes = [], [], []
     for each in duels_with(panel, first):
         shown = each.behind == each.second and (each.p_value_adjusted or 1.0) <= BEYOND_CHANCE
         share = UNKNOWN if each.preferred.value is None else percent(each.preferred.value)
@@ -389,12 +389,13 @@ def summarize_panel(panel: PanelReport) -> list[str]:
             ahead.append(f"{each.second}, {percent_interval(each.preferred)}")
         else:
             others.append(f"{each.second} ({share})")
+            votes.append(f"{share} of votes against {each.second}")
     if ahead:
         rest = [f"Against {listed(others)} nothing is shown."] if others else []
         return [f"Judges prefer {first} to {listed(ahead)}.", *rest]
     if panel.leaders[1:]:
         return [f"Nothing is shown: {listed(panel.leaders)} are equal."]
-    return [f"Nothing is shown: {first} leads, preferred to {listed(others)}."]
+    return [f"Nothing is shown: {first} leads, with {listed(votes)}."]
 
 
 def _pair_lines(pairs: Sequence[ArmPair]) -> list[str]:

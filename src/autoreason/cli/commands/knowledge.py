@@ -202,8 +202,8 @@ def import_file(folder: Path, file: Path) -> Answer:
 @group(
     "Test",
     option("--arms N", "How many texts.", type=click.IntRange(2), default=3),
-    option("--base SHARE", "What the first draft is expected to reach.", default=0.2),
-    option("--lift SHARE", "The smallest rise worth finding, as a share of that.", default=0.1),
+    option("--base NUMBER", "What the first draft is expected to reach.", default=0.2),
+    option("--lift NUMBER", "The smallest rise worth finding, as a share of that.", default=0.1),
 )
 @group("Output", option("--to FOLDER", "Write the texts and a table there.", name="target"))
 def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report:
