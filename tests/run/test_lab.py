@@ -344,7 +344,7 @@ async def test_a_cell_that_is_not_in_the_journal_is_not_done(
     journal.delete_run(f"{result.run}.0002")
     status = lab_status(result.run, journal=journal)
     assert (status.progress.done, status.progress.missing, status.progress.left) == (3, 1, 0)
-    assert "3 of 4 tries done, 1 not in this journal, 0 running, 0 left" in status.conclusion
+    assert "3 of 4 parts done, 1 not in this journal, 0 running, 0 left" in status.conclusion
 
 
 async def test_what_a_suite_spent_that_was_added_to_counts_in_its_status(

@@ -91,9 +91,7 @@ class LazyGroup(click.Group):
                 formatter.write_dl([(f"{name:<9}", text) for name, text in commands.items()])
         formatter.write_paragraph()
         formatter.write_text(f"Others: {', '.join(OTHERS)}")
-        formatter.write_text(
-            "Of each: autoreason COMMAND --help, and --help-all for the rest of it"
-        )
+        formatter.write_text("Of each: autoreason COMMAND --help; where there is more, --help-all")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Those that most commands share are listed by each of them."""

@@ -24,7 +24,7 @@ from autoreason.keys import Key
 from autoreason.models.batch_interface import BatchNote
 from autoreason.plugins import is_own, short
 from autoreason.prompts import PromptSet
-from autoreason.run.result import Result
+from autoreason.run.result import UNDER_WAY, Result
 from autoreason.run.verbs import JournalPlace, RecordedRun
 from autoreason.settings import Settings
 from autoreason.story import Story
@@ -105,7 +105,7 @@ def recorded_result(row: RunRow, story: Story, journal: Journal) -> Result:
     return Result(
         run=row.id,
         status=story.status,
-        reason=story.reason or ("under way" if row.live else "killed before it ended"),
+        reason=story.reason or (UNDER_WAY if row.live else "killed before it ended"),
         spent=row.spent,
         story=story,
         seconds=working_time(row.id, journal=journal).seconds,

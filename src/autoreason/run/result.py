@@ -130,7 +130,9 @@ class Result(Report):
 
     def summary(self, took: str = "") -> list[str]:  # noqa: ARG002
         """Whether fresh judges prefer it, why it stopped and what it took; then what to check, and what went wrong."""
-        resume = "" if self.finished else resume_command(endings.short_run(self.run), self.story)
+        resume = ""
+        if not self.finished and self.reason != UNDER_WAY:
+            resume = resume_command(endings.short_run(self.run), self.story)
         return endings.summarize(
             self.story, run=self.run, spent=self.spent, seconds=self.seconds, resume=resume
         )
@@ -259,6 +261,10 @@ class Result(Report):
         if self.story.text is not None:
             steps.append(("More", f"autoreason show {self.run} --text"))
         return steps
+
+
+UNDER_WAY = "under way"
+"""The reason of a run that a process works on."""
 
 
 def ending(result: Result) -> str:

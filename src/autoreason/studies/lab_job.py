@@ -66,7 +66,7 @@ class LabJob(Job):
         finished = self.story.of(CellFinished)
         failed = sum(not each.result.finished for each in finished)
         left_out = f"; {failed} of them left out" if failed else ""
-        return self.finish(f"{count(len(finished), 'try', 'tries')}{left_out}")
+        return self.finish(f"{count(len(finished), 'part')}{left_out}")
 
     @classmethod
     def check(cls, settings: Settings) -> None:
@@ -194,12 +194,12 @@ class LabProgress(NamedTuple):
 
     @property
     def so_far(self) -> str:
-        """`12 of 40 tries done, 1 of them left out, 3 running, 25 left`."""
-        tries = count(self.total, "try", "tries")
+        """`12 of 40 parts done, 1 of them left out, 3 running, 25 left`."""
+        parts = count(self.total, "part")
         failed = f", {self.left_out} of them left out" if self.left_out else ""
         missing = f", {self.missing} not in this journal" if self.missing else ""
         rest = f"{self.running} running, {self.left:,} left"
-        return f"{self.done:,} of {tries} done{failed}{missing}, {rest}"
+        return f"{self.done:,} of {parts} done{failed}{missing}, {rest}"
 
     @property
     def seconds_left(self) -> float | None:

@@ -152,15 +152,15 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         """Who wins, or how many questions have an answer; nothing before all cells have ended."""
         ended, tests = self.cells, count(len(self.pairs), "planned test")
         if ended < self.planned:
-            so_far = f"unfinished: {ended:,} of {count(self.planned, 'try', 'tries')} have ended"
+            so_far = f"unfinished: {ended:,} of {count(self.planned, 'part')} have ended"
             return f"{so_far}, and nothing is concluded before all have"
         if self.form == "strategies":
             return self.panel.conclusion if self.panel else "no winner: there was nothing to judge"
         if self.form != "suite":
             return _contest(self)
         if not self.pairs:
-            tries = count(ended, "try", "tries")
-            return f"the suite {self.suite} is done, with {tries} and no comparisons to answer"
+            parts = count(ended, "part")
+            return f"the suite {self.suite} is done, with {parts} and no comparisons to answer"
         if not (shown := sum(each.shown for each in self.pairs)):
             return f"nothing is shown beyond chance in {tests}"
         return f"{shown} of {tests} {'shows' if shown == 1 else 'show'} a difference beyond chance"
@@ -173,13 +173,13 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     def summary(self, took: str = "") -> list[str]:
         """What is shown, what is not, and on what it rests."""
         lines = [self.sentence]
-        basis = f"{count(self.tasks, 'task')}, {count(self.cells, 'try', 'tries')}"
+        basis = f"{count(self.tasks, 'task')}, {count(self.cells, 'part')}"
         if self.cells == self.planned:
             if panel := self.panel:
                 one = "; one says nothing of strategies" if self.judged == 1 else ""
                 rankings = f"{count(panel.ballots, 'ranking')}{one}"
                 lines = summarize_panel(panel)
-                basis = f"{count(self.judged, 'try', 'tries')}, {rankings}"
+                basis = f"{count(self.judged, 'repeat')}, {rankings}"
             elif self.form == "suite" and self.pairs:
                 lines = [self.sentence.replace(" beyond chance", ""), *_pair_lines(self.pairs)]
             elif self.form == "problems":

@@ -147,7 +147,8 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
     if story.status == "stopped":
         return [f"Stopped{within.removeprefix(',')}, as you asked.", *last]
     if story.status == "running":
-        return [f"Not finished{within}: its process ended before it did.", *last]
+        ended = f"Not finished{within}: its process ended before it did."
+        return [ended if resume else f"Under way{within}.", *last]
     after = f" after {roughly(seconds)}" if seconds else ""
     at = f" {where[:1].upper()}{where[1:]}." if where else ""
     goes_on = [f"{resume} goes on"] if resume else []

@@ -13,9 +13,9 @@ TWO = ("--strategies", "improve,single")
 def test_a_comparison_ends_with_what_is_shown_and_has_tables(inside: Inside) -> None:
     said = inside("compare", BRIEF, *SMALL, *TWO)
     assert said.status == 0
-    first, last = said.out.splitlines()
+    first, last, *_ = said.out.splitlines()
     assert first == "Nothing is shown: improve and single are equal."
-    assert last.startswith("2 tries, 4 rankings · 8 calls, ")
+    assert last.startswith("2 repeats, 4 rankings · 8 calls, ")
     shown = inside("show", "--evidence").out
     assert "improve against" in shown
     assert "No winner" in shown

@@ -21,7 +21,7 @@ def test_a_suite_is_run_to_its_report(inside: Inside) -> None:
     first, *tests, last = said.out.splitlines()
     assert first == "Nothing is shown in 3 planned tests."
     assert [line.endswith("  not shown") for line in tests] == [True] * 3
-    assert last.startswith("2 tasks, 20 tries · ")
+    assert last.startswith("2 tasks, 20 parts · ")
     assert last.endswith(" · autoreason view last")
     assert "Does revising help?" in inside("show", "--evidence").out
     assert "20 of 20 cells" in said.err or "tides, single 1: " in said.err
@@ -106,7 +106,7 @@ def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
     assert (stopped.status, "is a cell" in stopped.err) == (2, True)
     ended = inside("resume", "last", "--call-limit", "900")
     assert ended.status == 0
-    assert "2 tasks, 20 tries" in ended.out
+    assert "2 tasks, 20 parts" in ended.out
 
 
 def test_repeats_are_added(inside: Inside) -> None:

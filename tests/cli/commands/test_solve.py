@@ -176,8 +176,8 @@ def test_a_set_that_reached_its_budget_says_how_far_it_is_and_goes_on(inside: In
     paused = inside(*asked)
     assert paused.status == 3
     assert "autoreason resume" in paused.err
-    assert "2 of 4 tries done" in inside("show").out
-    assert "unfinished: 2 of 4 tries" in " ".join(inside("lab", "report").out.lower().split())
+    assert "2 of 4 parts done" in inside("show").out
+    assert "unfinished: 2 of 4 parts" in " ".join(inside("lab", "report").out.lower().split())
     resumed = inside("resume", "--call-limit", "9")
     assert resumed.status == 0
     assert "single passes the tests of 100 % (40 to 100) of 4 problems" in resumed.out
