@@ -29,7 +29,7 @@ def test_a_panel_ends_with_three_lines_and_its_tables_are_evidence(
     assert said.status == 0
     assert re.match(r"Judges prefer \w+\.md: |No text is shown to be preferred: ", said.out)
     assert "All judges are echo/echo, asked " in said.out
-    assert said.out.endswith("autoreason view\n")
+    assert said.out.endswith("autoreason view last\n")
     assert "judge 1: " in said.err
     shown = inside("show", "--evidence").out
     assert all(name in shown for name in TEXTS)
