@@ -217,9 +217,9 @@ def advice_of(story: Story) -> AdviceReport:
         return AdviceReport(advice="one draft", reason=reason)
     if is_too_dear(story.settings):
         calls, whole = calls_for(story.settings, measures.MIN_PILOTS), run_calls(story.settings)
-        dear = f"pilots that can decide take {calls} calls, and the run itself about {whole}"
+        too_costly = f"pilots that can decide take {calls} calls, and the run itself about {whole}"
         confirmed = "its confirmation says whether fresh judges prefer the result"
-        return AdviceReport(advice="undecided", reason=f"{dear}; run it, and {confirmed}")
+        return AdviceReport(advice="undecided", reason=f"{too_costly}; run it, and {confirmed}")
     (checked,) = story.of(measures.JudgeChecked)
     judge, pilots = measures.judge_findings(checked.right, checked.read), pilots_of(story)
     ending, reason = conclude(judge, pilots)
