@@ -170,6 +170,16 @@ class Matched(Struct, frozen=True):
     amount: Decimal
 
 
+class SuiteMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What all arms may spend equally much of; a pass that would not fit is not begun."""
+
+    by: Annotated[Unit, "What all may spend equally much of."] = "calls"
+    amount: Annotated[
+        Decimal | None,
+        "What each may spend, its draft not counted, instead of what the first takes for the same task and repeat.",
+    ] = None
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """What a run does, and how; the help of the command line quotes these sentences."""
 

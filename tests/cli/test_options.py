@@ -21,9 +21,10 @@ from autoreason.settings import (
     Budget,
     Models,
     Settings,
+    SuiteMatch,
     make_settings,
 )
-from autoreason.studies.lab_suite import STRATEGIES, SuiteMatch
+from autoreason.studies.lab_suite import STRATEGIES
 
 
 def options_of(name: str) -> dict[str, click.Option]:

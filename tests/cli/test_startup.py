@@ -45,8 +45,25 @@ def test_help_loads_nothing_heavy() -> None:
     assert imported("--help").isdisjoint(HEAVY)
 
 
-def test_the_help_of_run_loads_little_that_is_heavy() -> None:
-    assert imported("run", "--help").isdisjoint({*HEAVY} - {"msgspec"})
+def test_the_help_of_no_command_loads_what_only_its_work_needs() -> None:
+    every = "[cli.get_command(None, name) for name in cli.list_commands(None)]"
+    code = f"import sys; from autoreason.cli.group import cli; {every}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {*done.stdout.split()}
+    assert "autoreason.cli.commands.writing" in loaded
+    assert loaded.isdisjoint({*HEAVY} - {"msgspec"})
+    ours = {name.split(".")[1] for name in loaded if name.startswith("autoreason.")}
+    rooms = {
+        "artifacts",
+        "jobs",
+        "journal",
+        "knowledge",
+        "programs",
+        "run",
+        "studies",
+        "tournament",
+    }
+    assert ours.isdisjoint(rooms)
 
 
 def test_a_run_into_a_file_loads_nothing_that_only_others_need() -> None:

@@ -25,12 +25,11 @@ from autoreason.run.estimate import (
     share_paid,
 )
 from autoreason.run.prepared import choose_prompts
-from autoreason.settings import Settings
+from autoreason.settings import Settings, SuiteMatch
 from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.studies.lab_suite import (
     CellKind,
     Suite,
-    SuiteMatch,
     draft_settings,
     groups,
     job_settings,

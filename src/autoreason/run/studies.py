@@ -33,7 +33,7 @@ from autoreason.run.verbs import (
     checked,
     door,
 )
-from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES, Settings
+from autoreason.settings import DEFAULT_MODEL, PANEL_JUDGES, Settings, SuiteMatch
 from autoreason.story import Story
 from autoreason.studies.advice_job import (
     AdviceReport,
@@ -46,7 +46,7 @@ from autoreason.studies.advice_job import (
 from autoreason.studies.advice_measures import Pilot, read_pilot
 from autoreason.studies.certificate import Certificate, Certification
 from autoreason.studies.certificate_questions import SUITE
-from autoreason.studies.lab_suite import STRATEGIES, SuiteMatch, compare_strategies, few_repeats
+from autoreason.studies.lab_suite import STRATEGIES, compare_strategies, few_repeats
 from autoreason.studies.lab_suite import compare_rules as rules_suite
 from autoreason.studies.panel_jobs import RejudgeReport, make_entries, panel_job, recorded_panels
 from autoreason.studies.panel_report import PanelReport

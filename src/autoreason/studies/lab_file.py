@@ -27,6 +27,7 @@ from autoreason.settings import (
     Budget,
     Models,
     Settings,
+    SuiteMatch,
     Unit,
     limit_remedy,
     make_settings,
@@ -152,7 +153,7 @@ class SuiteKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     measures: tuple[lab_suite.Measure, ...] = ()
     comparisons: tuple[lab_suite.SuiteComparison, ...] = ()
     budget: WholeBudget = WholeBudget()
-    match: Unit | lab_suite.SuiteMatch | None = None
+    match: Unit | SuiteMatch | None = None
     add: lab_suite.AddRule | None = None
 
 
@@ -251,9 +252,7 @@ class _SuiteReading:
             comparisons=keys.comparisons,
             measures=keys.measures,
             panel=panel,
-            match=lab_suite.SuiteMatch(by=keys.match)
-            if isinstance(keys.match, str)
-            else keys.match,
+            match=SuiteMatch(by=keys.match) if isinstance(keys.match, str) else keys.match,
             add=keys.add,
         )
         with self.document.at("match"):

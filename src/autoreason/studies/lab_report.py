@@ -17,6 +17,7 @@ from autoreason.programs.events import describe_level, program_files
 from autoreason.report.numbers import UNKNOWN, count, listed, percent, percent_interval
 from autoreason.report.report import NOTHING_KNOWN, Report, Section
 from autoreason.report.table import Table, figures, words
+from autoreason.settings import SuiteMatch
 from autoreason.stats import BEYOND_CHANCE
 from autoreason.story import Story
 from autoreason.studies.lab_arms import (
@@ -52,7 +53,6 @@ from autoreason.studies.lab_suite import (
     CellFinished,
     Form,
     Suite,
-    SuiteMatch,
     count_cells,
     suite_of,
 )

@@ -24,7 +24,15 @@ from autoreason.plugins import absolute, short
 from autoreason.programs.assignment import Assignment, Assignments, assignments_of
 from autoreason.programs.events import Solved, describe_solved
 from autoreason.report.numbers import count
-from autoreason.settings import MAX_JUDGES, MAX_PASSES, Budget, Matched, Models, Settings, Unit
+from autoreason.settings import (
+    MAX_JUDGES,
+    MAX_PASSES,
+    Budget,
+    Matched,
+    Models,
+    Settings,
+    SuiteMatch,
+)
 from autoreason.stats.shares import enough_repeats
 from autoreason.strategies import find_strategy
 from autoreason.studies.panel_jobs import cut_to_equal_length, distinct, panel_job
@@ -78,16 +86,6 @@ class SuiteComparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     question: str
     arms: tuple[str, ...]
     measure: Measure = "preferred"
-
-
-class SuiteMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What all arms may spend equally much of; a pass that would not fit is not begun."""
-
-    by: Annotated[Unit, "What all may spend equally much of."] = "calls"
-    amount: Annotated[
-        Decimal | None,
-        "What each may spend, its draft not counted, instead of what the first takes for the same task and repeat.",
-    ] = None
 
 
 class AddRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,13 +6,8 @@ import json
 
 import pytest
 from tests.cli.conftest import Shell
-from tests.cli.test_startup import imported
 
 QUICK = ("simulate", "--runs", "2", "--world", "help")
-
-
-def test_help_and_suites_load_no_numpy_which_only_a_simulation_needs() -> None:
-    assert imported("lab", "--help").isdisjoint({"numpy", "scipy", "aiohttp", "xllamacpp"})
 
 
 def test_the_table_has_a_line_for_every_protocol(quick_shell: Shell) -> None:

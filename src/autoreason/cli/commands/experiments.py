@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autoreason.cli import arguments, options
+from autoreason.cli import options
 from autoreason.cli.command import (
     RECORDED,
     REPORT,
@@ -18,21 +18,10 @@ from autoreason.cli.command import (
     print_message,
     shared,
 )
-from autoreason.cli.console import ProgressLine, stderr_console
-from autoreason.cli.live import Live
 from autoreason.cli.lookup import complete_run, find_runs, run_argument, warn_left_out
 from autoreason.cli.options import FILE, group, option, setting
-from autoreason.cli.outcome import show_report
-from autoreason.cli.runner import start_run
 from autoreason.errors import InvalidInput, JournalError
 from autoreason.models.examples import with_examples
-from autoreason.run.cells import find_suite_run, report_of, time_worked
-from autoreason.run.lab import NothingToAdd, prepare_add
-from autoreason.run.lab import lab as suites
-from autoreason.run.prepared import reported_result
-from autoreason.run.record import recorded_result
-from autoreason.studies.audit import audit_runs
-from autoreason.studies.audit_findings import NotAudited, read_run
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal
@@ -57,6 +46,11 @@ def audit(runs: tuple[str, ...], every: bool, book: Journal) -> Report:
       autoreason audit amber-fox
       autoreason audit --all
     """
+
+    from autoreason.cli.console import stderr_console
+    from autoreason.studies.audit import audit_runs
+    from autoreason.studies.audit_findings import read_run
+
     if every and runs:
         raise InvalidInput("--all takes every run; name runs or give --all, not both")
     with stderr_console().status("reading") as status:
@@ -70,6 +64,9 @@ def audit(runs: tuple[str, ...], every: bool, book: Journal) -> Report:
 
 def read_every(book: Journal, note: Callable[[str], None]) -> Iterator[AuditedRun]:
     """Every run in the journal, oldest first; one that cannot be read must not hide the others."""
+
+    from autoreason.studies.audit_findings import NotAudited, read_run
+
     runs = book.stamps()
     for number, run in enumerate(runs, 1):
         note(f"reading run {number:,} of {len(runs):,}")
@@ -106,6 +103,7 @@ def simulate(**values: Any) -> Report:
       autoreason simulate --world my-judges.yaml --runs 1000 --budget 100
     """
     # They load numpy and scipy, which nothing else here needs.
+    from autoreason.cli.console import ProgressLine
     from autoreason.studies.simulation import Plan, choose_protocols, run_study
     from autoreason.studies.world import load_worlds
 
@@ -173,6 +171,9 @@ def run(suite: str | None, more: bool, **values: Any) -> PreparedRun[Any] | int:
       autoreason lab run tiers.yaml -m strong={other} -m weak=echo/echo
       autoreason lab run --more amber-fox
     """
+
+    from autoreason.run.lab import lab as suites
+
     if more:
         return _run_more(suite, values)
     if suite is None:
@@ -192,6 +193,10 @@ def plan(suite: Path, **values: Any) -> None:
     repeat by both methods), that must favour one for the test to show it four times out of five.
     What `lab run` would refuse is refused after the plan, with the same sentence and exit status.
     """
+
+    from autoreason.cli.outcome import show_report
+    from autoreason.run.lab import lab as suites
+
     prepared = suites.prepare(suite, **_options(values))
     found = prepared.plan()
     show_report(found)
@@ -207,10 +212,21 @@ def report(run: str | None, book: Journal) -> Report:
     RUN is the name of a suite's run or a part of it; without one, the newest suite. `autoreason show
     RUN --report DIR` writes it into files.
     """
+
+    from autoreason.run.cells import report_of
+
     return report_of(run, journal=book).report
 
 
 def _run_more(run: str | None, values: dict[str, Any]) -> int:
+    from autoreason.cli.live import Live
+    from autoreason.cli.outcome import show_report
+    from autoreason.cli.runner import start_run
+    from autoreason.run.cells import find_suite_run, time_worked
+    from autoreason.run.lab import NothingToAdd, prepare_add
+    from autoreason.run.prepared import reported_result
+    from autoreason.run.record import recorded_result
+
     settled = ("repeats", "parallel", "workers", "ray", "anyway", "seed", "given_models")
     if any(values[name] for name in (*settled, "base_url")):
         raise InvalidInput("--more goes with limits alone: all else is as the suite has it")
@@ -230,6 +246,8 @@ def _run_more(run: str | None, values: dict[str, Any]) -> int:
 
 
 def _options(values: dict[str, Any]) -> dict[str, Any]:
+    from autoreason.cli import arguments
+
     chosen = arguments.run_options("lab", values)
     named: dict[str, str] = {}
     for given in values.get("given_models") or ():

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autoreason.cli import arguments, options
+from autoreason.cli import options
 from autoreason.cli.command import RECORDED, Command, open_journal
 from autoreason.cli.lookup import complete_run
 from autoreason.cli.options import FILE, field_option, group, option
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import with_examples
-from autoreason.run import studies
-from autoreason.settings import PANEL_JUDGES
-from autoreason.studies.lab_suite import SuiteMatch
-from autoreason.task import Task, read_task, read_texts
+from autoreason.settings import PANEL_JUDGES, SuiteMatch
 
 if TYPE_CHECKING:
     from autoreason.report.report import Report
@@ -46,6 +43,11 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
       autoreason advise brief.md -m {local} --dry-run
       autoreason advise --from amber-fox quiet-owl
     """
+
+    from autoreason.cli import arguments
+    from autoreason.run import studies
+    from autoreason.task import Task
+
     if values["recorded"]:
         with open_journal(values["journal"]) as journal:
             return studies.advise_from([*values["recorded"], *briefs], journal=journal)
@@ -91,6 +93,11 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> PreparedRun[Any
       autoreason judge brief.md a.md b.md --judges 15 --equal-length
       autoreason judge amber-fox --judges 15 --set style=holistic
     """
+
+    from autoreason.cli import arguments
+    from autoreason.run import studies
+    from autoreason.task import read_task, read_texts
+
     chosen = arguments.run_options("judge", values)
     if texts or Path(brief).is_file():
         task = read_task(brief, facts=values["facts"])
@@ -130,6 +137,10 @@ def compare(brief: str, **values: Any) -> PreparedRun[Any]:
       autoreason compare brief.md --strategies improve,best_of_n --repeats 10
       autoreason compare brief.md --match cost -m {cheap} --cost-limit 5
     """
+
+    from autoreason.cli import arguments
+    from autoreason.run import studies
+
     chosen = arguments.run_options("compare", values)
     task = arguments.task_of(brief, values)
     if values["strategies"]:
@@ -159,4 +170,8 @@ def certify(model: str, **values: Any) -> PreparedRun[Any]:
       autoreason certify {local}
       autoreason certify {cheap} --cost-limit 1
     """
+
+    from autoreason.cli import arguments
+    from autoreason.run import studies
+
     return studies.certify.prepare(model, **arguments.run_options("certify", values))

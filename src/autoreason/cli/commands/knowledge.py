@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autoreason.cli import arguments, options
+from autoreason.cli import options
 from autoreason.cli.command import (
     RECORDED,
     REPORT,
@@ -17,16 +17,11 @@ from autoreason.cli.command import (
     Group,
     print_message,
 )
-from autoreason.cli.console import ProgressLine
 from autoreason.cli.lookup import run_argument
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
-from autoreason.knowledge.folder import append_outcomes, encode_records, read_folder, read_outcomes
-from autoreason.knowledge.folder_report import check_knowledge, search_knowledge
-from autoreason.knowledge.holdout import evaluate_predictor
 from autoreason.report import numbers
-from autoreason.run.knowledge import add_outcome, measure_knowledge, plan_ab, report_ab
 
 if TYPE_CHECKING:
     from autoreason.report.report import Report
@@ -66,6 +61,9 @@ def check(folder: str) -> tuple[Report, int]:
 
     docs/knowledge.md has what kb.toml may say and which columns there are.
     """
+
+    from autoreason.knowledge.folder_report import check_knowledge
+
     report = check_knowledge(folder)
     return report, 0 if report.kinds else 1
 
@@ -76,6 +74,9 @@ def check(folder: str) -> tuple[Report, int]:
 @group("Options", option("-n, --limit N", "How many.", type=click.IntRange(1), default=10))
 def search(folder: str, words: tuple[str, ...], limit: int) -> Report:
     """Find the records nearest to some words; case and diacritics do not matter."""
+
+    from autoreason.knowledge.folder_report import search_knowledge
+
     return search_knowledge(folder, " ".join(words), limit=limit)
 
 
@@ -87,6 +88,9 @@ def export(folder: str, target: Path | None) -> None:
 
     What is written is read again as the same records, from any folder.
     """
+
+    from autoreason.knowledge.folder import encode_records, read_folder
+
     if target == Path("-"):
         target = None
     check_output(target, "--to")
@@ -137,6 +141,12 @@ def test(folder: str, **values: Any) -> PreparedRun[Any] | tuple[Report, int]:
 
     Exit status of predictors: 0 where it helps, else 1.
     """
+
+    from autoreason.cli import arguments
+    from autoreason.cli.console import ProgressLine
+    from autoreason.knowledge.holdout import evaluate_predictor
+    from autoreason.run.knowledge import measure_knowledge
+
     if values["model"]:
         if values["predictor"]:
             raise InvalidInput("--predictor answers without a model; leave it or -m out")
@@ -171,6 +181,9 @@ def add(folder: str, run: str, value: float, **given: Any) -> Answer:
     say --chosen ab where it was one arm of a randomised test. What else is known of it (its standard
     error, its audience, a note) goes into a table for `knowledge import`.
     """
+
+    from autoreason.run.knowledge import add_outcome
+
     added = add_outcome(run, value, folder, **given)
     written = f"{added} appended to" if added else "this is already in"
     return Answer({"added": added}, notes=[f"{written} {Path(folder) / 'outcomes.jsonl'}"])
@@ -185,6 +198,9 @@ def import_file(folder: Path, file: Path) -> Answer:
     Columns are guessed, or as kb.toml of the folder names them; lines that cannot be used are named. A
     file that is imported again adds only what is new.
     """
+
+    from autoreason.knowledge.folder import append_outcomes, read_outcomes
+
     records, columns, problems, dates = read_outcomes(file, folder)
     new = append_outcomes(folder, records)
     known = len(records) - len(new)
@@ -212,6 +228,9 @@ def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report
     Every text gets a code that says nothing, and is to be sent to equally many readers drawn at random.
     From three texts on some are drawn at random, so that not only winners are ever tried.
     """
+
+    from autoreason.run.knowledge import plan_ab
+
     found = plan_ab(run, arms, **values)
     if target:
         files = found.write(target)
@@ -238,5 +257,8 @@ def report_test(results: Path, planned: Path | None, **values: Any) -> tuple[Rep
     often you look. Exit status 1 where readers were not split equally, for then
     something chose among them and no rate can be compared; nothing is handed on.
     """
+
+    from autoreason.run.knowledge import report_ab
+
     found = report_ab(results, planned, **values)
     return found, 1 if found.is_unequal else 0

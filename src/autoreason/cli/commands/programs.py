@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from autoreason.cli import arguments, options
+from autoreason.cli import options
 from autoreason.cli.command import (
     EXIT_STATUSES,
     RECORDED,
@@ -19,29 +18,15 @@ from autoreason.cli.command import (
     print_message,
     shared,
 )
-from autoreason.cli.console import ProgressLine
 from autoreason.cli.options import FILE, field_option, group, option
-from autoreason.cli.outcome import preview, print_json
-from autoreason.cli.runner import Rows, announce_run, start_run
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
 from autoreason.job_types import Solve
 from autoreason.models.examples import fill_examples
-from autoreason.programs.problems.formats import read_problems, read_program
-from autoreason.programs.problems.problem import encode_set
 from autoreason.report import numbers
-from autoreason.run.solve import (
-    ProgramReport,
-    SetReport,
-    check_solutions,
-    describe_set,
-    open_problems,
-    prepare_solve,
-    read_problem,
-)
-from autoreason.studies.lab_suite import suite_of
 
 if TYPE_CHECKING:
+    from autoreason.cli.runner import Rows
     from autoreason.report.report import Report
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.verbs import RunHooks
@@ -108,6 +93,14 @@ def solve(problems: Path, **values: Any) -> int:
     shares of problems passed with intervals, paired tests between strategies, and what was left out;
     `show --report DIR` writes that and the programs into files.
     """
+
+    import asyncio
+
+    from autoreason.cli import arguments
+    from autoreason.cli.outcome import preview
+    from autoreason.cli.runner import announce_run, start_run
+    from autoreason.run.solve import open_problems, prepare_solve
+
     notes: list[str] = []
     rows: Rows = []
     chosen = arguments.run_options("solve", values)
@@ -136,6 +129,9 @@ def solve(problems: Path, **values: Any) -> int:
 
 def _left_out(run: PreparedRun[Any], values: dict[str, Any]) -> list[str]:
     """Records of the file that cannot be used, the first of them; refuses one file for several programs."""
+
+    from autoreason.studies.lab_suite import suite_of
+
     suite = suite_of(run.task)
     if suite and values["output"]:
         raise InvalidInput("--output is for one program; `show --report DIR` writes several")
@@ -173,6 +169,9 @@ def show(source: str, name: str | None) -> Report:
     Of one problem, or a file with only one: what is wanted, its limits, how answers are compared,
     and its public tests.
     """
+
+    from autoreason.run.solve import describe_set
+
     return describe_set(source, name, as_set=shared("as_json"))
 
 
@@ -185,6 +184,12 @@ def convert(source: str, target: Path | None) -> None:
     What cannot be used is left out and named, line by line; so are examples of HumanEval's docstrings
     that no program could pass.
     """
+
+    from autoreason.cli.outcome import print_json
+    from autoreason.programs.problems.formats import read_problems
+    from autoreason.programs.problems.problem import encode_set
+    from autoreason.run.solve import SetReport
+
     if shared("as_json") and target is None:
         raise InvalidInput("--json is the summary of a file that is written; name it with --to")
     check_output(target, "--to")
@@ -234,7 +239,12 @@ def check(source: str, program: str | None, unsafe: bool, **tests: Any) -> tuple
       2    something given cannot be used
       6    a test could not be run, which says nothing about the program
     """
+    import asyncio
+
+    from autoreason.cli.console import ProgressLine
     from autoreason.programs.examiner.examiner import select_tests, try_program
+    from autoreason.programs.problems.formats import read_program
+    from autoreason.run.solve import ProgramReport, check_solutions, read_problem
 
     if program is None:
         if any(tests.values()):

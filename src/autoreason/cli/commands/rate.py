@@ -11,10 +11,7 @@ import click
 from autoreason.cli.command import REPORT, Group, print_message
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput
-from autoreason.parsing.documents import find_leaks
 from autoreason.report import numbers
-from autoreason.studies import rating_packet as packets
-from autoreason.studies import ratings
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal
@@ -59,6 +56,9 @@ def new(
     """
     import secrets
 
+    from autoreason.parsing.documents import find_leaks
+    from autoreason.studies import rating_packet as packets
+
     if bool(texts) != bool(brief):
         missing = "the texts to rate" if brief else "the task of these texts with --brief"
         raise InvalidInput(f"name {missing}, as in --brief brief.md one.md two.md")
@@ -96,6 +96,7 @@ def serve(folder: Path, port: int | None, rater: str | None, no_open: bool) -> N
     """
     import asyncio
 
+    from autoreason.studies import rating_packet as packets
     from autoreason.studies.rating_server import serve_packet
 
     packet = packets.read_packet(folder)
@@ -136,6 +137,10 @@ def report(folder: Path, yes: bool, panels: tuple[str, ...], book: Journal) -> R
 
     In place of a folder, a file of votes saved on the page of a run is compared with its judges.
     """
+
+    from autoreason.studies import rating_packet as packets
+    from autoreason.studies import ratings
+
     if folder.is_file():
         votes = ratings.read_votes(folder)
         return ratings.votes_report(votes, book.story(book.find(votes.run).id))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli.command import RECORDED, Command, print_message, shared
-from autoreason.cli.console import ProgressLine
 from autoreason.cli.lookup import (
     complete_run,
     find_run,
@@ -18,13 +17,9 @@ from autoreason.cli.lookup import (
     warn_left_out,
 )
 from autoreason.cli.options import group, option
-from autoreason.cli.outcome import print_json, show_report, show_text, write_page
-from autoreason.cli.transcript import print_changes, print_evidence, print_overview, print_round
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Lab
-from autoreason.programs.events import solved_in
 from autoreason.report import numbers
-from autoreason.run.prepared import reported_result, store_verdict
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
@@ -63,6 +58,8 @@ def show(
       autoreason show amber-fox --diff
       autoreason show amber-fox --round 2
     """
+    from autoreason.cli.outcome import show_report
+    from autoreason.cli.transcript import print_round
     from autoreason.run.cells import lab_status
     from autoreason.run.record import recorded_result, task_and_settings
 
@@ -95,6 +92,11 @@ def show(
 
 def _show_whole(book: Journal, row: RunRow, result: Result) -> None:
 
+    from autoreason.cli.outcome import print_json, write_page
+    from autoreason.cli.transcript import print_evidence, print_overview
+    from autoreason.programs.events import solved_in
+    from autoreason.run.prepared import reported_result, store_verdict
+
     story, html = result.story, shared("html")
     reported = story.writes != "text" and (
         story.end is not None or bool(solved_in(story)) or story.writes == "files"
@@ -116,6 +118,7 @@ def _show_whole(book: Journal, row: RunRow, result: Result) -> None:
 def _write_report(book: Journal, result: Result, folder: Path) -> None:
     from autoreason.report.report import check_folder, write_folder
     from autoreason.run.cells import report_of
+    from autoreason.run.prepared import reported_result
 
     if isinstance(result.story.job, Lab):
         found = report_of(result.run, journal=book)
@@ -128,6 +131,9 @@ def _write_report(book: Journal, result: Result, folder: Path) -> None:
 
 
 def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
+    from autoreason.cli.outcome import show_text
+    from autoreason.cli.transcript import print_changes
+
     if story.writes == "files":
         from autoreason.artifacts.artifact import as_text, make_patch
         from autoreason.artifacts.research_history import deliverable
@@ -263,6 +269,7 @@ def export(
 
 
 def _write_site(book: Journal, runs: tuple[str, ...], folder: Path, *, every: bool) -> None:
+    from autoreason.cli.console import ProgressLine
     from autoreason.run.site import write_site
 
     if every == bool(runs):
@@ -278,6 +285,7 @@ def _write_site(book: Journal, runs: tuple[str, ...], folder: Path, *, every: bo
 def _write_pairs(book: Journal, runs: tuple[str, ...], values: dict[str, Any]) -> None:
     import msgspec
 
+    from autoreason.cli.outcome import print_json
     from autoreason.files import check_output, write
     from autoreason.studies.pairs import find_pairs
 

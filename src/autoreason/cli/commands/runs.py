@@ -12,21 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli.command import REPORT, Answer, Group, open_journal, shared
-from autoreason.cli.commands.view import forget_page
-from autoreason.cli.console import ProgressLine
 from autoreason.cli.lookup import complete_run, is_contest, run_argument, when, writes_programs
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput, JournalError, RunLocked
-from autoreason.exchange import Spent
-from autoreason.jobs.context import spending
-from autoreason.journal import maintenance
-from autoreason.journal.journal import continued_error, locate, open_store
-from autoreason.journal.listing import readable_story, select_runs
-from autoreason.journal.run_names import owning_run, suite_name
-from autoreason.pages.listed import OUTCOMES, describe_length, describe_run
-from autoreason.programs.events import solved_in
 from autoreason.report import numbers
-from autoreason.report.table import Column, Table
 from autoreason.wording import KINDS
 
 if TYPE_CHECKING:
@@ -36,6 +25,7 @@ if TYPE_CHECKING:
     from autoreason.files import Place
     from autoreason.journal import Journal, RunRow
     from autoreason.report.report import Report
+    from autoreason.report.table import Table
     from autoreason.story import Story
 
 
@@ -85,6 +75,9 @@ def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
     programs say what they solved of what there is to solve, problems times strategies times repeats.
     An interrupted run can be resumed. `autoreason view` shows the same in a browser.
     """
+
+    from autoreason.journal.listing import select_runs
+
     rows = list(islice(select_runs(book, **wanted), limit + 1))
     found = [(row, _story(book, row)) for row in rows[:limit]]
     value = [_as_object(row, story) for row, story in found]
@@ -98,12 +91,19 @@ def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
 
 def _story(book: Journal, row: RunRow) -> Story | None:
     """What a list shows of a run; of a set of problems with what came of each."""
+
+    from autoreason.journal.listing import readable_story
+
     story = readable_story(book, row.id)
     return book.story(row.id) if story and row.has_cells and writes_programs(story) else story
 
 
 def _total(rows: list[RunRow], *, more: bool) -> str:
     """What those that are shown have cost; adding up all others would read the whole journal."""
+
+    from autoreason.exchange import Spent
+    from autoreason.jobs.context import spending
+    from autoreason.journal.run_names import suite_name
 
     # What a suite has spent contains its cells.
     shown = {row.id for row in rows}
@@ -135,6 +135,12 @@ def delete(
     A live run is never deleted, nor a suite without the one that `lab run --more` made of it.
     `autoreason runs compact` gives the space back.
     """
+
+    from autoreason.cli.commands.view import forget_page
+    from autoreason.journal.journal import continued_error
+    from autoreason.journal.listing import select_runs
+    from autoreason.journal.run_names import owning_run
+
     if bool(named) == bool(older_than):
         raise InvalidInput("name runs, or say which with --older-than")
     rows = {row.id: row for row in map(book.find, named)}
@@ -180,6 +186,10 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
 
     Nothing is written. Exit status 0 where everything is sound or the same, 1 otherwise.
     """
+
+    from autoreason.cli.console import ProgressLine
+    from autoreason.journal import maintenance
+
     if run is not None:
         from autoreason.run.recorded import replay
 
@@ -202,6 +212,9 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
 
 def _existing(url: str | None) -> Place:
     """Where a journal is; one that is not there may be a typing error."""
+
+    from autoreason.journal.journal import locate, open_store
+
     place = locate(url)
     if not open_store(place).exists():
         raise InvalidInput(
@@ -217,6 +230,11 @@ def backup(file: Path, journal: str | None) -> Answer:
 
     FILE must not exist. The copy is a journal: use it with --journal FILE.
     """
+
+    from autoreason.cli.console import ProgressLine
+    from autoreason.journal import maintenance
+    from autoreason.journal.journal import locate
+
     path = locate(journal)
     with ProgressLine("copying"):
         maintenance.back_up(path, file.absolute())
@@ -233,6 +251,11 @@ def compact(journal: str | None) -> Answer:
     for each run and compressed, with or without this. No run may be live; as much free space as the
     journal takes is needed meanwhile.
     """
+
+    from autoreason.cli.console import ProgressLine
+    from autoreason.journal import maintenance
+    from autoreason.journal.journal import locate
+
     path = locate(journal)
     with ProgressLine() as progress:
         before, after = maintenance.compact(path, progress.show)
@@ -253,6 +276,8 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
     compared record by record, and each finished run is replayed from TO, offline. Interrupted, it
     goes on when it is repeated. Exit status 0 where all is there and the same, 1 otherwise.
     """
+    from autoreason.cli.console import ProgressLine
+    from autoreason.journal.run_names import suite_name
     from autoreason.run.record import use_journal
     from autoreason.run.recorded import copy_journal
 
@@ -279,6 +304,8 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
 
 
 def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
+    from autoreason.pages.listed import describe_run
+
     score, listed = _score(story), describe_run(row, story, "")
     text = None if score else story
     described = ("cost_limit", "title", "outcome", "words_before", "words", "limits")
@@ -298,6 +325,9 @@ def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
 
 def _score(story: Story | None) -> dict[str, int]:
     """What was solved of all problems, or kept of all proposals; empty of any other run."""
+
+    from autoreason.programs.events import solved_in
+
     if story is None or not (writes_programs(story) or story.writes == "files"):
         return {}
     from autoreason.artifacts.research_history import TrialDecided
@@ -313,6 +343,9 @@ def _score(story: Story | None) -> dict[str, int]:
 
 
 def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
+    from autoreason.pages.listed import OUTCOMES
+    from autoreason.report.table import Column, Table
+
     columns = [
         Column("run", figures=False),
         Column("when", figures=False, spare=2, least=11),
@@ -327,6 +360,8 @@ def _table(found: list[tuple[RunRow, Story | None]]) -> Table:
 
 
 def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
+    from autoreason.pages.listed import OUTCOMES, describe_length, describe_run
+
     listed, score = describe_run(row, story, ""), _score(story)
     marks = [KINDS[kind].mark if kind else "?" for kind in listed.rounds]
     progress = f"{'…' if marks[_SHOWN:] else ''}{''.join(marks[-_SHOWN:])}"

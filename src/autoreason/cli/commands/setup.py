@@ -11,28 +11,22 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import click
 
 from autoreason.cli import options
-from autoreason.cli.arguments import KEYS, read_config
 from autoreason.cli.command import Answer, Command, Group, with_flags
-from autoreason.cli.console import stdout_console
 from autoreason.cli.embedded import pull_weights, weights_state
 from autoreason.cli.lookup import when
 from autoreason.cli.options import group, option, setting
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import config_file
-from autoreason.journal import Journal, sqlite
-from autoreason.journal.journal import open_store
 from autoreason.models.examples import with_examples
-from autoreason.models.local import local_models, model_file
-from autoreason.models.providers import PROVIDERS, find_key, key_file
 from autoreason.report import numbers
 from autoreason.report.numbers import UNKNOWN
-from autoreason.report.table import Column, Table, Tone, words, wrap
 from autoreason.settings import DEFAULT_MODEL, servers
 
 if TYPE_CHECKING:
     from autoreason.models.providers import Provider
     from autoreason.models.wire import Check
     from autoreason.programs.sandbox.levels import DetectedLevel
+    from autoreason.report.table import Tone
 
 _INSIDE = "in this process"
 _ECHO = {
@@ -132,10 +126,19 @@ def pull(model: str, sha256: str) -> None:
     hf:owner/repo/file.gguf for a public file of the Hugging Face hub, which names the SHA-256 itself.
     A pull that was interrupted goes on where it ended.
     """
+
+    from autoreason.models.local import model_file
+
     pull_weights(model_file(model, sha256))
 
 
 def _list() -> Answer:
+    from autoreason.cli.arguments import read_config
+    from autoreason.cli.console import stdout_console
+    from autoreason.models.local import local_models
+    from autoreason.models.providers import PROVIDERS, key_file
+    from autoreason.report.table import Column, Table, words, wrap
+
     default = read_config().model or DEFAULT_MODEL
     weights, inside = weights_state(), list(local_models())
     remote = PROVIDERS.values()
@@ -175,6 +178,9 @@ def _list() -> Answer:
 
 def _key(provider: Provider) -> dict[str, str]:
     """Whether there is a key, never which."""
+
+    from autoreason.models.providers import find_key
+
     names = " or ".join(provider.key_variables)
     try:
         found = find_key(provider.name, provider.key_variables, needed=False)
@@ -188,6 +194,7 @@ def _key(provider: Provider) -> dict[str, str]:
 
 
 def _certificates(model: str | None) -> Answer:
+    from autoreason.report.table import Column, Table, words
     from autoreason.studies.certificate import all_certificates
 
     wanted = [one for one in all_certificates() if model in (None, one.certificate.model)]
@@ -241,6 +248,7 @@ def prompts(
       autoreason run brief.md --prompts mine
     """
     from autoreason.prompts import SMALL, load
+    from autoreason.report.table import Table, words
 
     if programs and research:
         raise InvalidInput("--programs and --research are two sets of prompts; name one of them")
@@ -327,6 +335,9 @@ def doctor(journal: str | None) -> Answer:
 def _finding_lines(findings: dict[str, Finding]) -> Iterator[Any]:
     from rich.text import Text
 
+    from autoreason.cli.console import stdout_console
+    from autoreason.report.table import wrap
+
     console = stdout_console()
     for about, (level, *said) in findings.items():
         head = Text.assemble((f"{level:<5}", _STYLES[level]), (f"{about:<13}", "bold"))
@@ -365,6 +376,9 @@ def jail_finding(problem: str) -> Finding:
 
 
 def _journal(url: str | None) -> Finding:
+    from autoreason.journal import Journal, sqlite
+    from autoreason.journal.journal import open_store
+
     with Journal.open(url, create=False) as book:
         place, runs = book.place, book.count()
     store = open_store(place)
@@ -385,6 +399,8 @@ def _journal(url: str | None) -> Finding:
 
 
 def _keys() -> Finding:
+    from autoreason.models.providers import PROVIDERS, find_key
+
     found = [
         each.name
         for each in PROVIDERS.values()
@@ -396,6 +412,8 @@ def _keys() -> Finding:
 
 
 def _defaults() -> Finding:
+    from autoreason.cli.arguments import KEYS, read_config
+
     read_config()
     path = config_file()
     return Finding("ok", str(path) if path.exists() else f"none in {path}; {KEYS}")
