@@ -13,11 +13,11 @@ from scipy.stats import binom, permutation_test, skewnorm
 from autoreason.stats import sums
 from autoreason.stats.sums import (
     Part,
+    as_part,
     centred,
     flips,
     moments,
     more_than_chance,
-    part,
     resampled_mean,
     unlike_chance,
 )
@@ -28,7 +28,9 @@ VALUES = st.dictionaries(st.integers(-4, 4), st.integers(1, 5), min_size=1, max_
 @st.composite
 def some_parts(draw: st.DrawFn) -> list[Part]:
     weights = draw(st.lists(VALUES, min_size=1, max_size=5))
-    return [part({value: w / sum(each.values()) for value, w in each.items()}) for each in weights]
+    return [
+        as_part({value: w / sum(each.values()) for value, w in each.items()}) for each in weights
+    ]
 
 
 @given(some_parts(), st.integers(-20, 20))
@@ -64,7 +66,7 @@ def test_many_coins_are_a_binomial(size: int, chance: float) -> None:
 
 
 def test_a_skewed_sum_too_large_to_count_keeps_its_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    skewed = part({0: 0.9, 1: 0.1})
+    skewed = as_part({0: 0.9, 1: 0.1})
     exact = more_than_chance([skewed] * 150, 26)
     monkeypatch.setattr(sums, "_WORK", 0)
     close = more_than_chance([skewed] * 150, 25.5)
@@ -104,7 +106,7 @@ def test_a_mean_is_resampled_by_clusters() -> None:
 
 
 def test_two_numbers_are_summed_as_one_complex_number() -> None:
-    step = part({1: 0.5, 1j: 0.5})
+    step = as_part({1: 0.5, 1j: 0.5})
     found = sums.distribution([step] * 6)
     assert found is not None
     assert found[complex(2, 4)] == pytest.approx(comb(6, 2) / 64)

@@ -27,7 +27,7 @@ class Moments(NamedTuple):
     third: float
 
 
-def part(chances: Mapping[complex, float]) -> Part:
+def as_part(chances: Mapping[complex, float]) -> Part:
     """A part by its values; the order in which they were found makes no difference."""
     return tuple(sorted(chances.items(), key=lambda item: (item[0].real, item[0].imag)))
 
@@ -49,7 +49,7 @@ def more_than_chance(parts: Sequence[Part], observed: float) -> float:
 
 def unlike_chance(parts: Sequence[Part], observed: float) -> float:
     """Two-sided: twice the chance of as much or more, or of as little or less, whichever is smaller."""
-    mirrored = [part({-value: p for value, p in each}) for each in parts]
+    mirrored = [as_part({-value: p for value, p in each}) for each in parts]
     more, less = more_than_chance(parts, observed), more_than_chance(mirrored, -observed)
     return min(1.0, 2 * min(more, less))
 
@@ -110,7 +110,7 @@ def centred(values: Sequence[float], mean: float, variance: float) -> Part:
     middle = fmean(values)
     scale = sqrt(variance / fmean((value - middle) ** 2 for value in values))
     counts = Counter(_rounded(mean + (value - middle) * scale) for value in values)
-    return part({value: times / len(values) for value, times in counts.items()})
+    return as_part({value: times / len(values) for value, times in counts.items()})
 
 
 def _approximate(of: Moments, observed: float) -> float:

@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 from autoreason.stats.ranks import agreement
 from autoreason.stats.sums import moments
-from autoreason.studies.audit_chance import (
+from autoreason.studies.audit_panels import (
     Course,
     mean_tau,
     pairs_by_chance,
