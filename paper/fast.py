@@ -6,8 +6,6 @@ What depends on the votes comes from `voting.next_wave`, orders come from `order
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from typing import NamedTuple
@@ -43,8 +41,8 @@ SCHEDULES = 1024
 """Orders are drawn from this many schedules, each built as a run builds its own."""
 _FEW = 6
 """Up to so many texts, comparing every pair is quicker than sorting."""
-PLAYOFF, CONFIRMATION = 0, MAX_PASSES + 1
-"""Used as pass numbers when orders of the last two panels are drawn."""
+CONFIRMATION, _REVIEW = MAX_PASSES + 1, MAX_PASSES + 2
+"""Used as pass numbers when orders of the confirmation and of reviews are drawn."""
 
 
 def enter_texts(table: Texts, columns: Counts, texts: Texts) -> None:
@@ -166,50 +164,6 @@ def _ends(texts: int, seats: int, balanced: bool) -> tuple[Counts, Counts]:
     return np.array(first), np.array(last)
 
 
-@dataclass(frozen=True)
-class Playoffs:
-    """How playoffs are run."""
-
-    sizes: Sequence[int]
-    """Judges, 0 for none; the smaller panels are the first judges of the largest."""
-    texts: int
-    balanced: bool
-
-    def run(
-        self, world: World, luck: RandomDraws, incumbents: Texts, incumbent: Counts, last: Counts
-    ) -> dict[int, Counts]:
-        """For every size, the column of each run's text to deliver.
-
-        `incumbent` is the column of the last incumbent, `last` the pass after which the run ended.
-        """
-        delivered = {size: incumbent.copy() for size in self.sizes}
-        counts, table = _finalist_table(int(incumbent.max()), self.texts)
-        for count in range(2, self.texts + 1):
-            rows = np.flatnonzero(counts[incumbent] == count)
-            if len(rows):
-                columns = table[incumbent[rows], :count]
-                worth = pick_texts(incumbents, rows, columns).worth(world, last[rows, None])
-                for size, winner in self._vote(world, luck, rows, worth).items():
-                    delivered[size][rows] = columns[np.arange(len(rows)), winner]
-        return delivered
-
-    def _vote(
-        self, world: World, luck: RandomDraws, rows: Counts, worth: Numbers
-    ) -> dict[int, Counts]:
-        count, seats = worth.shape[1], max(self.sizes)
-        places = position_bonus(world.judges, count, seats, self.balanced)
-        schedules = luck.orders(PLAYOFF, SCHEDULES)[rows]
-        scores = np.zeros(worth.shape, dtype=np.int64)
-        winners = {}
-        for seat in range(seats):
-            errors = luck.finalist_judge(seat)[rows, :count]
-            scores += borda_points(worth + world.judges.noise * errors + places[schedules, seat])
-            if seat + 1 in self.sizes:
-                # Ties go to the last incumbent.
-                winners[seat + 1] = count - 1 - scores[:, ::-1].argmax(axis=1)
-        return winners
-
-
 def confirm(
     world: World,
     luck: RandomDraws,
@@ -253,100 +207,6 @@ def finalists(incumbents: int, max_texts: int) -> tuple[int, ...]:
     return tuple(int(incumbent.name) for incumbent in choose_finalists(candidates, max_texts))
 
 
-@dataclass(frozen=True)
-class Courses:
-    """Runs without a stop rule, one row each; column n is after pass n."""
-
-    incumbents: Texts
-    """Every text that was incumbent, by run and column; column 0 is the first draft."""
-    incumbent: Counts
-    """The index of the incumbent among the run's texts: also how often A was displaced so far."""
-    calls: Counts
-    """Calls so far, the first draft included."""
-    small_changes: Counts
-    """How many of the latest displacements in a row changed little, as a plateau counts them."""
-    survivals: Counts
-    """Survivals in a row, as k counts them."""
-
-
-def play_fast(
-    world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
-) -> Outcomes:
-    """The outcomes of this many runs, equal to those of `play_all`."""
-    luck = RandomDraws(seed, runs)
-    courses = run_courses(world, settings, luck)
-    return finish(world, settings, luck, courses, last_passes(courses, settings, budget))
-
-
-def check_fast(settings: Settings) -> None:
-    """Refuse what only the tournament's own loop can do."""
-    plain = settings.voting == "borda" and settings.candidates == "B+AB"
-    if not plain or settings.models.revisers or settings.drafts > 1:
-        raise InvalidInput(
-            "side by side, runs have one draft, B and AB, one reviser and borda; "
-            "play others with `autoreason simulate`"
-        )
-
-
-def run_courses(world: World, settings: Settings, luck: RandomDraws) -> Courses:
-    """Run every pass up to the cap."""
-    check_fast(settings)
-    panels = Panels(settings)
-    text = first_draft(world, luck.draft_taste())
-    incumbent = np.zeros((luck.runs, settings.passes + 1), dtype=np.int64)
-    quality, length, taste = np.zeros((3, *incumbent.shape))
-    incumbents = Texts(quality, length, taste, np.zeros_like(incumbent))
-    enter_texts(incumbents, text.born, text)
-    calls = np.ones_like(incumbent)
-    small_changes, survivals = np.zeros_like(incumbent), np.zeros_like(incumbent)
-    for number in range(1, settings.passes + 1):
-        pass_luck = luck.of_pass(number)
-        critics, has_problems = _criticise(world, settings, pass_luck, text)
-        revision = revise(world, pass_luck, number, text, blind=settings.blind_revision)
-        synthesis = synthesize(
-            world,
-            pass_luck,
-            number,
-            text,
-            revision,
-            subtractive=settings.subtractive_synthesis,
-        )
-        ballot = (text, revision, synthesis)
-        worth = np.stack([one.worth(world, number) for one in ballot], axis=1)
-        winner, judged, leads = panels.judge(world, luck, number, worth)
-        winner = np.where(has_problems, winner, 0)
-        before, text = text, _chosen(ballot, winner)
-        small = share_changed(world, before.quality, text.quality) <= settings.plateau_change
-        streak = np.where(small, small_changes[:, number - 1] + (winner > 0), 0)
-        small_changes[:, number] = streak
-        # Where critics find nothing there is no vote.
-        counts = leads | ~has_problems | settings.ties_survive
-        survivals[:, number] = np.where(winner > 0, 0, survivals[:, number - 1] + counts)
-        incumbent[:, number] = incumbent[:, number - 1] + (winner > 0)
-        calls[:, number] = calls[:, number - 1] + critics + np.where(has_problems, 2 + judged, 0)
-        enter_texts(incumbents, incumbent[:, number], text)
-    return Courses(incumbents, incumbent, calls, small_changes, survivals)
-
-
-def last_passes(courses: Courses, settings: Settings, budget: int | None = None) -> Counts:
-    """The pass after which each run ends: at its k-th survival in a row, a plateau, the cap, or out of calls."""
-    last = np.full(len(courses.calls), settings.passes)
-    for counted, most in (
-        (courses.survivals, settings.k),
-        (courses.small_changes, settings.plateau),
-    ):
-        reached = counted >= most
-        if most:
-            np.minimum(last, reached.argmax(axis=1), out=last, where=reached.any(axis=1))
-    if budget is None:
-        return last
-    after = settings.playoff + settings.confirmation
-    whole = courses.calls + np.where(courses.incumbent > 0, after, 0)
-    within: Counts = np.count_nonzero(whole[:, 1:] <= budget, axis=1)
-    np.minimum(last, np.maximum(within, 1), out=last)
-    return last
-
-
 def claiming_votes(judges: int) -> int:
     """How many judges of a confirmation must prefer the delivered text for their share to be over a half."""
     return next(
@@ -354,29 +214,185 @@ def claiming_votes(judges: int) -> int:
     )
 
 
-def finish(
-    world: World, settings: Settings, luck: RandomDraws, courses: Courses, last: Counts
+class _Runs:
+    """Runs of one protocol in one world, side by side, one row each."""
+
+    def __init__(
+        self, world: World, settings: Settings, luck: RandomDraws, most_passes: Counts
+    ) -> None:
+        self.world, self.settings, self.luck = world, settings, luck
+        self.most_passes = most_passes
+        """The pass after which each run ends at the latest."""
+        self._panels = Panels(settings) if settings.judges else None
+        shape = (luck.runs, settings.passes + 1)
+        self.calls = np.ones(shape, dtype=np.int64)
+        """Calls so far, the first draft included; column n is after pass n."""
+        self.displaced = np.zeros(shape, dtype=bool)
+        """Whether any text had taken A's place by then."""
+        quality, length, taste = np.zeros((3, *shape))
+        self._line = Texts(quality, length, taste, np.zeros(shape, dtype=np.int64))
+        """The texts from the first draft to the incumbent, by column; what is behind it was given up."""
+        self._at, self._streak, self._small, self.last, self._delivered = np.zeros(
+            (5, luck.runs), dtype=np.int64
+        )
+        self._text = first_draft(world, luck.draft_taste())
+        enter_texts(self._line, self._at, self._text)
+        self._reviews = np.zeros(luck.runs, dtype=np.int64)
+        self._trends = np.zeros((luck.runs, 2))
+        """Of the last two reviews, the last one last."""
+        self._open = np.ones(luck.runs, dtype=bool)
+
+    def play(self) -> Outcomes:
+        for number in range(1, self.settings.passes + 1):
+            if not self._open.any():
+                break
+            self._run_pass(number)
+            self._end_pass(number)
+        return self._outcomes()
+
+    def _run_pass(self, number: int) -> None:
+        world, settings, luck, text = self.world, self.settings, self.luck, self._text
+        drawn = luck.of_pass(number)
+        critics, has_problems = _criticise(world, settings, drawn, text)
+        revision = revise(world, drawn, number, text, blind=settings.blind_revision)
+        ballot: tuple[Texts, ...] = (text, revision)
+        if self._panels:
+            cuts = settings.subtractive_synthesis
+            joined = synthesize(world, drawn, number, text, revision, subtractive=cuts)
+            ballot = (*ballot, joined)
+            worth = np.stack([one.worth(world, number) for one in ballot], axis=1)
+            winner, judged, leads = self._panels.judge(world, luck, number, worth)
+            written, counts = len(ballot) - 1, leads | settings.ties_survive
+        else:
+            most = np.inf if settings.max_growth is None else settings.max_growth
+            winner = (revision.length <= np.maximum(most, text.length)).astype(np.int64)
+            # A revision that was too long says nothing about A.
+            judged, written = np.zeros_like(winner), 1
+            counts = np.zeros_like(winner, dtype=bool)
+        winner = np.where(has_problems & self._open, winner, 0)
+        self._text = chosen = _chosen(ballot, winner)
+        small = share_changed(world, text.quality, chosen.quality) <= settings.plateau_change
+        self._small = np.where(small, self._small + (winner > 0), 0)
+        # Where critics find nothing there is no vote.
+        self._streak = np.where(winner > 0, 0, self._streak + (counts | ~has_problems))
+        self._at = self._at + (winner > 0)
+        self.displaced[:, number] = self.displaced[:, number - 1] | (winner > 0)
+        spent = np.where(self._open, critics + np.where(has_problems, written + judged, 0), 0)
+        self.calls[:, number] = self.calls[:, number - 1] + spent
+        enter_texts(self._line, self._at, chosen)
+
+    def _end_pass(self, number: int) -> None:
+        settings = self.settings
+        ended = self._streak >= settings.k
+        if settings.plateau:
+            ended |= self._small >= settings.plateau
+        ended |= number >= self.most_passes
+        several = settings.review_every > 0
+        due = np.full_like(ended, several and not number % settings.review_every)
+        due = (due | ended) & self._open
+        if settings.playoff:
+            self._review(number, due & (self._at > 0), back=several)
+        else:
+            self._delivered = np.where(due, self._at, self._delivered)
+        ended |= due & self._has_no_trend()
+        self.last[self._open] = number
+        self._open &= ~ended
+
+    def _review(self, number: int, due: NDArray[np.bool_], *, back: bool) -> None:
+        """Rank the line of each run that is due; go on from the first if it leads by enough."""
+        settings, world = self.settings, self.world
+        after = number if back else 0
+        self._delivered = np.where(self._open & ~due, self._at, self._delivered)
+        counts, table = _finalist_table(int(self._at.max()), settings.playoff_texts)
+        for count in range(2, settings.playoff_texts + 1):
+            rows = np.flatnonzero(due & (counts[self._at] == count))
+            if not len(rows):
+                continue
+            columns = table[self._at[rows], :count]
+            worth = pick_texts(self._line, rows, columns).worth(world, number)
+            scores = self._score(after, rows, worth)
+            # Ties go to the latest.
+            best = count - 1 - scores[:, ::-1].argmax(axis=1)
+            first = columns[np.arange(len(rows)), best]
+            self._trends[rows, 0] = self._trends[rows, 1]
+            self._trends[rows, 1] = _trend(scores, settings.playoff)
+            leads = scores.max(axis=1) - scores[:, -1] >= settings.review_lead
+            self._at[rows] = np.where(leads & back, first, self._at[rows])
+            self._delivered[rows] = first
+        self._reviews += due
+        if back:
+            self.calls[:, number] += np.where(due, settings.playoff, 0)
+        line, at = self._line, (np.arange(self.luck.runs), self._at)
+        self._text = Texts(line.quality[at], line.length[at], line.taste[at], line.born[at])
+
+    def _score(self, after: int, rows: Counts, worth: Numbers) -> Counts:
+        """What judges of a review give each text: how many it beats."""
+        seats, judges = self.settings.playoff, self.world.judges
+        places = position_bonus(judges, worth.shape[1], seats, self.settings.balanced_orders)
+        schedules = self.luck.orders(_REVIEW + after, SCHEDULES)[rows]
+        scores = np.zeros(worth.shape, dtype=np.int64)
+        for seat in range(seats):
+            errors = self.luck.review_judge(after, seat)[rows, : worth.shape[1]]
+            scores += borda_points(worth + judges.noise * errors + places[schedules, seat]) - 1
+        return scores
+
+    def _has_no_trend(self) -> NDArray[np.bool_]:
+        settings = self.settings
+        enough = (self._reviews >= settings.min_reviews) & (settings.review_every > 0)
+        means = np.where(self._reviews > 1, self._trends.mean(axis=1), self._trends[:, 1])
+        return np.asarray(enough & (means < settings.min_trend))
+
+    def _outcomes(self) -> Outcomes:
+        settings, rows = self.settings, np.arange(self.luck.runs)
+        calls, delivered = self.calls[rows, self.last], self._delivered
+        if settings.playoff and not settings.review_every:
+            calls = calls + np.where(self._at > 0, settings.playoff, 0)
+        claimed = np.zeros(self.luck.runs, dtype=bool)
+        if settings.confirmation:
+            calls = calls + np.where(delivered > 0, settings.confirmation, 0)
+            prefer = confirm(self.world, self.luck, self._line, delivered, self.last, settings)
+            claimed = prefer >= claiming_votes(settings.confirmation)
+        quality = self._line.quality
+        falls = np.diff(quality, axis=1) < 0
+        in_line = np.arange(1, quality.shape[1]) <= self._at[:, None]
+        worse = (falls & in_line).sum(axis=1)
+        return Outcomes(quality[rows, delivered], self.last, calls, self._at, worse, claimed)
+
+
+def _trend(scores: Counts, judges: int) -> Numbers:
+    """As `voting.trend`, of texts from the oldest on."""
+    middle = (scores.shape[1] - 1) / 2
+    ages = np.linspace(-1, 1, scores.shape[1])
+    return np.asarray((scores / judges - middle) / middle @ ages / (ages @ ages))
+
+
+def play_fast(
+    world: World, settings: Settings, runs: int, seed: int, budget: int | None = None
 ) -> Outcomes:
-    """End the runs after these passes, with playoff and confirmation, and deliver."""
-    rows = np.arange(luck.runs)
-    incumbent, calls = courses.incumbent[rows, last], courses.calls[rows, last]
-    delivered = incumbent
-    if settings.playoff:
-        calls = calls + np.where(incumbent > 0, settings.playoff, 0)
-        playoffs = Playoffs((settings.playoff,), settings.playoff_texts, settings.balanced_orders)
-        winners = playoffs.run(world, luck, courses.incumbents, incumbent, last)
-        delivered = winners[settings.playoff]
-    claimed = np.zeros(luck.runs, dtype=bool)
-    if settings.confirmation:
-        calls = calls + np.where(delivered > 0, settings.confirmation, 0)
-        prefer = confirm(world, luck, courses.incumbents, delivered, last, settings)
-        claimed = prefer >= claiming_votes(settings.confirmation)
-    quality = courses.incumbents.quality
-    worse = np.zeros_like(courses.incumbent)
-    np.cumsum(np.diff(quality, axis=1) < 0, axis=1, out=worse[:, 1:])
-    return Outcomes(
-        quality[rows, delivered], last, calls, incumbent, worse[rows, incumbent], claimed
-    )
+    """The outcomes of this many runs, equal to those of `play_all`."""
+    check_fast(settings)
+    luck = RandomDraws(seed, runs)
+    whole = _Runs(world, settings, luck, np.full(runs, settings.passes))
+    outcomes = whole.play()
+    if budget is None or (outcomes.calls <= budget).all():
+        return outcomes
+    after = settings.playoff + settings.confirmation
+    fits = whole.calls + np.where(whole.displaced, after, 0) <= budget
+    numbers = np.arange(settings.passes + 1)
+    within = np.where(fits & (numbers <= outcomes.passes[:, None]), numbers, 1).max(axis=1)
+    within = np.where(outcomes.calls <= budget, settings.passes, within)
+    return _Runs(world, settings, luck, within).play()
+
+
+def check_fast(settings: Settings) -> None:
+    """Refuse what only the tournament's own loop can do."""
+    plain = settings.candidates == "B+AB" and settings.max_growth is None
+    unseen = settings.candidates == "B" and not settings.judges
+    if not (plain or unseen) or (settings.voting, settings.drafts) != ("borda", 1):
+        raise InvalidInput(
+            "side by side, runs have one draft, borda, and B and AB, or B without judges; "
+            "play others with `autoreason simulate`"
+        )
 
 
 def _criticise(
@@ -389,5 +405,5 @@ def _criticise(
     return 1 + first.astype(np.int64), ~(first & second)
 
 
-def _chosen(ballot: tuple[Texts, Texts, Texts], winner: Counts) -> Texts:
+def _chosen(ballot: tuple[Texts, ...], winner: Counts) -> Texts:
     return Texts(*(np.choose(winner, each) for each in zip(*ballot, strict=True)))

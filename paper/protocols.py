@@ -41,7 +41,7 @@ from autoreason.studies.simulation import (
 )
 from autoreason.studies.world import Counts, Numbers, RandomDraws, World, load_worlds
 from paper.command import add_output, add_runs, make_parser, show
-from paper.fast import Courses, Playoffs, finish, last_passes, play_fast, run_courses
+from paper.fast import play_fast
 
 
 class PanelSetup(NamedTuple):

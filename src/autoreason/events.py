@@ -22,15 +22,18 @@ Paused = Literal["budget", "stopped", "panel_failed", "provider_failed", "metric
 Status = Literal["running", Finished, Paused]
 _Limit = Literal["passes", "budget", "allowance"]
 _Judged = Literal["survivals", "plateau", "contract", "tests"]
-EndedBy = Literal[_Limit, _Judged, "drafts", "author", "person", "strategy"]
+EndedBy = Literal[_Limit, _Judged, "trend", "drafts", "author", "person", "strategy"]
 """What ended a run with a text: k survivals, the limit of passes, what is left of the budget or of a part's allowance,
-a plateau, a contract that no text keeps, a rule of the user's, drafts that were asked for and no more, an author with
-nothing left to improve, tests that all pass, a person who accepts, or the strategy's own decision."""
+a plateau, reviews that no longer put later texts before earlier ones, a contract that no text keeps, a rule of the
+user's, drafts that were asked for and no more, an author with nothing left to improve, tests that all pass, a person
+who accepts, or the strategy's own decision."""
 FINISHED: frozenset[str] = frozenset(get_args(Finished))
 """A text was delivered; `done` ends what has no passes. Everything else that is not running can be resumed."""
 NoText = Literal["truncated", "refused", "empty"]
 """Why an author gave no text."""
-DropReason = Literal[NoText, "clone", "contract", "tests", "metric", "number", "added", "unlisted"]
+DropReason = Literal[
+    NoText, "clone", "contract", "tests", "metric", "number", "added", "longer", "unlisted"
+]
 
 
 class Event(Struct, frozen=True, tag_field="type", tag=True):
@@ -338,7 +341,7 @@ class Incumbent(Struct, frozen=True, kw_only=True):
 
 
 class PlayoffDecided(Event, frozen=True, kw_only=True):
-    """The final panel over former incumbents chose what is delivered."""
+    """A review: a panel ranked texts from the first draft to the latest; the last one chooses what is delivered."""
 
     texts: tuple[Incumbent, ...]
     winner: str | None
@@ -350,6 +353,12 @@ class PlayoffDecided(Event, frozen=True, kw_only=True):
     weights: dict[str, float] = {}
     """How much a ballot of each judge counted, in the scores and in their chance; empty where all counted the same.
     Scores are then sums of quarters."""
+    after: int = 0
+    """The pass after which it was held."""
+    trend: float | None = None
+    """How far judges put younger texts before older ones: 1 always, 0 as often as not, -1 never."""
+    back: bool = False
+    """Whether the run goes on from its winner and not from the latest text."""
 
 
 class Survival(Struct, frozen=True, kw_only=True):

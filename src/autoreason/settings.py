@@ -58,6 +58,7 @@ ROLE_MODELS = {
     "reviser_models": "revisers",
 }
 """Options that give a role of `Models` a model of its own."""
+Growth = Annotated[float, Meta(ge=0, le=100)]
 Temperature = Annotated[float, Meta(ge=0, le=2)]
 Kind = TypeVar("Kind", bound=JobType)
 
@@ -226,7 +227,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         "Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one.",
     ] = 3
     passes: Annotated[int, Meta(ge=1, le=MAX_PASSES), "The most passes."] = 15
-    judges: Annotated[int, Meta(ge=1, le=MAX_JUDGES), "Judges a panel starts with."] = 3
+    judges: Annotated[
+        int,
+        Meta(ge=0, le=MAX_JUDGES),
+        "Judges a panel starts with; with 0 a revision takes A's place unseen, up to the next review.",
+    ] = 3
     single_judge: Annotated[
         bool, "One judge decides each pass; one vote is not a panel, and proves nothing."
     ] = False
@@ -279,11 +284,32 @@ class Settings(Struct, frozen=True, kw_only=True):
     playoff: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
-        "Judges of the final panel over former incumbents; 0 is none.",
+        "Judges of a review, who rank texts from the first draft to the latest; 0 is none.",
     ] = 5
-    playoff_texts: Annotated[
-        int, Meta(ge=2, le=10), "The most texts that the final panel ranks."
+    playoff_texts: Annotated[int, Meta(ge=2, le=10), "The most texts that a review ranks."] = 5
+    review_every: Annotated[
+        int,
+        Meta(ge=0, le=MAX_PASSES),
+        "Passes from one review to the next; with 0 there is one, at the end.",
+    ] = 0
+    review_lead: Annotated[
+        int,
+        Meta(ge=1, le=1000),
+        "Points by which a text must lead the latest in a review for the run to go back to it.",
+    ] = 3
+    min_reviews: Annotated[
+        int, Meta(ge=1, le=MAX_PASSES), "Reviews before the trend of reviews may end the run."
     ] = 5
+    min_trend: Annotated[
+        float,
+        Meta(ge=-1, le=1),
+        "The run ends where younger texts are put before older ones less than this, in the last two reviews: 1 is "
+        "always, 0 as often as not.",
+    ] = 0.3
+    max_growth: Annotated[
+        Growth | None,
+        "The share of the first draft's words by which a text may be longer, unless critics miss something in A.",
+    ] = None
     confirmation: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
@@ -363,8 +389,10 @@ class Settings(Struct, frozen=True, kw_only=True):
                 raise InvalidInput(f"`budget.{name}` is {value}; {remedy} or leave it out")
 
     def _check_single_judge(self) -> None:
-        if self.judges > 1:
+        if self.judges > 1 or (self.judges == 0 and self.candidates == "B"):
             return
+        if self.judges == 0:
+            raise InvalidInput("without `judges`, `candidates` can only be B; give one of them")
         if not self.single_judge:
             by_name = ", or ask for one by name with `single_judge`" if self.models.author else ""
             raise InvalidInput(f"`judges` is 1; one vote is not a panel: give 2 or more{by_name}")

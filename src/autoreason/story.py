@@ -17,6 +17,9 @@ from autoreason.task import Task, find_title
 CONFIRMATION = "confirmation"
 """The stage of the panel that compares what is delivered with the first draft."""
 
+PLAYOFF = "playoff"
+"""The stage of a review, or what the stages of several begin with."""
+
 DRAFTS = "drafts"
 """The stage of the panel that chooses among several drafts."""
 
@@ -60,6 +63,14 @@ class RecordedPanel:
         return self.decided.verdict if self.decided else None
 
 
+@dataclass
+class RecordedReview:
+    """A review so far."""
+
+    ballots: list[events.BallotCast] = field(default_factory=list)
+    decided: events.PlayoffDecided | None = None
+
+
 class Confirmation(NamedTuple):
     """How judges who chose nothing compare the delivered text with the first draft."""
 
@@ -89,8 +100,7 @@ class Story:
     draft: events.DraftReady | None = None
     shortened: events.PromptsShortened | None = None
     passes: list[RecordedPass] = field(default_factory=list)
-    playoff_ballots: list[events.BallotCast] = field(default_factory=list)
-    playoff: events.PlayoffDecided | None = None
+    reviews: list[RecordedReview] = field(default_factory=list)
     end: events.Delivered | events.JobFinished | None = None
     """None where it has not ended yet."""
     panels: dict[str, RecordedPanel] = field(default_factory=dict)
@@ -98,7 +108,7 @@ class Story:
     others: list[events.AnyEvent] = field(default_factory=list)
     """Events that only their own room understands, in order."""
     incumbents: list[events.Incumbent] = field(default_factory=list)
-    """Every incumbent, the first draft first."""
+    """Every incumbent, the first draft first; without those that a review went back behind."""
 
     @property
     def job(self) -> AnyJob | None:
@@ -114,6 +124,23 @@ class Story:
     def incumbent(self) -> events.Incumbent | None:
         """The current text."""
         return self.incumbents[-1] if self.incumbents else None
+
+    @property
+    def playoff(self) -> events.PlayoffDecided | None:
+        """The review that chose what is delivered: the last one, where no pass followed it."""
+        last = self.reviews[-1].decided if self.reviews else None
+        followed = last and last.after and self.passes and self.passes[-1].number > last.after
+        return None if followed else last
+
+    @property
+    def playoff_ballots(self) -> list[events.BallotCast]:
+        """Those of that review, or of one under way."""
+        last = self.reviews[-1] if self.reviews else None
+        return last.ballots if last and (last.decided is None or self.playoff) else []
+
+    @property
+    def review_ballots(self) -> list[events.BallotCast]:
+        return [ballot for review in self.reviews for ballot in review.ballots]
 
     @property
     def chosen(self) -> events.Incumbent | None:
@@ -199,7 +226,10 @@ class Story:
             case events.PromptsShortened():
                 self.shortened = event
             case events.PlayoffDecided():
-                self.playoff = event
+                self._review().decided = event
+                if event.back:
+                    names = [each.name for each in self.incumbents]
+                    del self.incumbents[names.index(event.winner or "") + 1 :]
             case events.Delivered() | events.JobFinished():
                 self.end, self.status, self.reason = event, event.status, event.reason
             case events.BallotCast() | events.PanelDecided() if not is_in_pass(event.stage):
@@ -212,14 +242,20 @@ class Story:
         return [event for event in self.others if isinstance(event, kind)]
 
     def _apply_panel(self, event: events.BallotCast | events.PanelDecided) -> None:
-        if isinstance(event, events.BallotCast) and event.stage.startswith("playoff"):
-            self.playoff_ballots.append(event)
+        if isinstance(event, events.BallotCast) and event.stage.startswith(PLAYOFF):
+            self._review().ballots.append(event)
             return
         panel = self.panels.setdefault(event.stage, RecordedPanel(event.stage))
         if isinstance(event, events.PanelDecided):
             panel.decided = event
         else:
             panel.ballots.append(event)
+
+    def _review(self) -> RecordedReview:
+        """The review under way; a new one where the last is decided."""
+        if not self.reviews or self.reviews[-1].decided:
+            self.reviews.append(RecordedReview())
+        return self.reviews[-1]
 
     def _apply_pass(self, event: events.AnyEvent) -> None:
         match event:

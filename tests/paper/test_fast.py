@@ -25,6 +25,12 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("robust", {"judges": 5, "extra_judges": 2, "max_judges": 8, "playoff_texts": 2}),
     ("robust", {"playoff": 0, "k": 4, "quoted_critique": False}),
     ("robust", {"required_lead": 3, "k": 2}),
+    ("robust", {"review_every": 3, "min_reviews": 2, "playoff": 3, "k": 6}),
+    (
+        "robust",
+        {"judges": 0, "extra_judges": 0, "candidates": "B", "review_every": 4, "review_lead": 2}
+        | {"passes": 18, "min_reviews": 2, "min_trend": 0.4, "playoff_texts": 9, "max_growth": 0.6},
+    ),
     ("paper", {"single_judge": True, "k": 2}),
     ("paper", {"blind_revision": True, "passes": 6}),
     ("paper", {"subtractive_synthesis": True, "plateau": 2, "plateau_change": 0.5, "passes": 8}),

@@ -412,7 +412,7 @@ class LocalExecutor(NamedTuple):
 def measure_cell(result: Result) -> CellResult:
     """The result of a cell's run; without a text and a value where it did not finish within its limit."""
     story = result.story
-    cast = [each for one in story.passes for each in one.ballots] + story.playoff_ballots
+    cast = [each for one in story.passes for each in one.ballots] + story.review_ballots
     decided = [each.decided for each in story.passes if each.decided]
     drops = [one for each in story.passes for one in each.dropped if one.reason != "unlisted"]
     # A tournament that its limit cuts off still delivers; no other strategy does, and limits are the same for all.

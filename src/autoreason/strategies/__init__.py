@@ -15,15 +15,15 @@ from autoreason.exchange import Message, Outcome
 from autoreason.job_types import AnyJob, Refine
 from autoreason.jobs.context import repeat_request, use_in_order
 from autoreason.jobs.job import Job, Plan, own_options, panel_attempts
-from autoreason.keys import pass_key, try_key
+from autoreason.keys import attempt_stage, pass_key, try_key
 from autoreason.plugins import load
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_DRAFTS, ROLE_MODELS, SETTING_DOCS, Settings
-from autoreason.story import Story
+from autoreason.story import PLAYOFF, Story
 from autoreason.tournament.challengers import write_draft
 from autoreason.tournament.judges import JUDGE_PROMPTS, JUDGE_SETTINGS, seat_calls
 from autoreason.tournament.loop import MAX_CALLS_PER_TEXT, TRIES
-from autoreason.tournament.panel import confirm, run_playoff
+from autoreason.tournament.panel import confirm, review
 from autoreason.tournament.strategy import Ending, Strategy
 from autoreason.tournament.writing import (
     CRITIC_SETTINGS,
@@ -55,6 +55,10 @@ _ALWAYS_USED = (
 _NEEDS = {
     "plateau_change": "plateau",
     "playoff_texts": "playoff",
+    "review_every": "playoff",
+    "review_lead": "review_every",
+    "min_reviews": "review_every",
+    "min_trend": "review_every",
     "max_judges": "extra_judges",
     "close_margin": "extra_judges",
 }
@@ -230,7 +234,8 @@ class BestOfN(Strategy):
             await self._write_at_once()
         drafts = self.story.incumbents
         for attempt in panel_attempts(self.context):
-            winner = await run_playoff(self.context, drafts, MAX_DRAFTS, attempt)
+            stage = attempt_stage(PLAYOFF, attempt)
+            winner = await review(self.context, drafts, MAX_DRAFTS, stage)
             if self.story.playoff is None or self.story.playoff.verdict:
                 await confirm(self.context, drafts[0], winner)
                 chosen = Ending("drafts", f"the best of {count(len(drafts), 'draft')}")

@@ -171,6 +171,9 @@ class Cast:
         first, second = self._texts[one].quality, self._texts[other].quality
         return float(share_changed(self.world, first, second)[0])
 
+    def growth(self, first: str, text: str) -> float:
+        return float((self._texts[text].length - self._texts[first].length)[0])
+
     async def ask(self, request: Request | Query[Any]) -> Any:
         if isinstance(request, Query):
             # There is no guidance, and the budget is enough for everything.
@@ -178,7 +181,8 @@ class Cast:
         key = Key.parse(request.key)
         stage = key.head
         self._number = key.number("pass") or self._number
-        self.calls[stage if stage in _LAST_STAGES else self._number] += 1
+        is_last = stage in _LAST_STAGES and key.number(stage) is None
+        self.calls[stage if is_last else self._number] += 1
         shown = request.messages[-1].text.split()
         match request.role:
             case "author":
@@ -207,7 +211,7 @@ class Cast:
                     synthesize(*self._writing, one, other, subtractive=self._subtractive)
                 )
             case _:
-                text = self._vote(shown, stage, key.number("judge") or 0)
+                text = self._vote(shown, key, key.number("judge") or 0)
         return Reply(outcome=Outcome.OK, text=text, model=request.model)
 
     @property
@@ -219,11 +223,11 @@ class Cast:
         self._texts[name] = text
         return name
 
-    def _vote(self, shown: list[str], stage: str, seat: int) -> str:
-        judges, luck = self.world.judges, self._luck
+    def _vote(self, shown: list[str], key: Key, seat: int) -> str:
+        judges, luck, stage = self.world.judges, self._luck, key.head
         labels, texts = shown[0::2], shown[1::2]
-        judge_of = {"drafts": luck.draft_judge, "playoff": luck.finalist_judge}
-        judge_of["confirmation"] = luck.confirming_judge
+        judge_of = {"drafts": luck.draft_judge, "confirmation": luck.confirming_judge}
+        judge_of["playoff"] = partial(luck.review_judge, key.number("playoff") or 0)
         errors = judge_of[stage](seat) if stage in judge_of else luck.judge(self._number, seat)
         if len(texts) > errors.shape[1]:
             errors = np.hstack((errors, luck.further_errors(self._number, seat)))
@@ -287,7 +291,7 @@ def tournament_of(
     # No word of a simulated text is another's, so code would take every cut for an addition.
     settings = replace(settings, seed=luck.seed * 1_000_003 + row, subtractive_synthesis=False)
     tournament = Tournament(JobContext(_TASK, settings, PROMPTS, cast.ask, lambda _: None))
-    tournament.share_changed = cast.share_changed
+    tournament.share_changed, tournament.growth = cast.share_changed, cast.growth
     asyncio.run(tournament.run())
     return cast, tournament
 
@@ -298,6 +302,7 @@ SETTINGS = (
     *("close_margin", "early_stop", "balanced_orders", "voting", "required_lead", "tie_order"),
     *("quoted_critique", "playoff", "playoff_texts", "confirmation", "candidates", "revisers"),
     *("blind_revision", "subtractive_synthesis", "plateau", "plateau_change"),
+    *("review_every", "review_lead", "min_reviews", "min_trend", "max_growth"),
 )
 """What makes a difference to a simulated run; `revisers` is how many there are."""
 _ADDRESS = "simulated/cast"

@@ -158,7 +158,7 @@ class RandomDraws:
         luck = RandomDraws(self.seed, self.runs)
         for name in (
             *("draft_taste", "further_draft", "draft_judge", "of_pass", "judge"),
-            *("finalist_judge", "confirming_judge", "further_revision", "further_errors"),
+            *("review_judge", "confirming_judge", "further_revision", "further_errors"),
         ):
             setattr(luck, name, cache(getattr(self, name)))
         return luck
@@ -197,9 +197,9 @@ class RandomDraws:
         """The own error of one judge of a pass about A, B and AB."""
         return self._errors(3, _JUDGE, number, seat)
 
-    def finalist_judge(self, seat: int) -> Numbers:
-        """The own error of one judge of the playoff about the finalists, oldest first."""
-        return self._errors(MAX_FINALISTS, _PLAYOFF, seat)
+    def review_judge(self, after: int, seat: int) -> Numbers:
+        """The own error of one judge of a review about its texts, oldest first; 0 is the only one, at the end."""
+        return self._errors(MAX_FINALISTS, _PLAYOFF, seat, *([after] if after else []))
 
     def confirming_judge(self, seat: int) -> Numbers:
         """The own error of one judge of the confirmation about the first draft and the delivered text."""

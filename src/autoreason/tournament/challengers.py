@@ -41,8 +41,11 @@ _TAIL = 0.025
 class WorseText(NamedTuple):
     text: str
     detail: str
-    reason: Literal["metric", "number", "added"] = "metric"
-    """Its number is worse, or it has none; or it says more than the texts it may only cut."""
+    reason: Literal["metric", "number", "added", "longer"] = "metric"
+    """Its number is worse, or it has none; it says more than the texts it may only cut; or it is too long."""
+
+
+_Checked = WrittenText | MissingText | WorseText
 
 
 class MetricGuard:
@@ -255,8 +258,13 @@ MAX_RIVALS = 4
 
 
 async def challenge(
-    context: JobContext, number: int, incumbent: str, problems: str
+    context: JobContext,
+    number: int,
+    incumbent: str,
+    problems: str,
+    too_long: Callable[[str], str] = lambda _: "",
 ) -> dict[events.Slot, str]:
+    """The texts of a pass that may take the incumbent's place; `too_long` says why one grew too much."""
     settings = context.settings
     challengers: dict[events.Slot, str] = {}
     guard = MetricGuard(context, pass_key(number, "metric"), incumbent)
@@ -270,8 +278,14 @@ async def challenge(
     ]
     await use_in_order(work, written.append)
     revisions = dict(zip(revisers, written, strict=True))
+
+    async def check(slot: events.Slot, written: WrittenText | MissingText) -> _Checked:
+        if isinstance(written, WrittenText) and (detail := too_long(written.text)):
+            return WorseText(written.text, detail, "longer")
+        return await guard.check(slot, written)
+
     for slot, revision in revisions.items():
-        checked = await guard.check(slot, revision) if listed else revision
+        checked = await check(slot, revision) if listed else revision
         others = (incumbent, *challengers.values())
         if admit(context, number, slot, checked, others, listed=listed):
             challengers[slot] = _text(revision)
@@ -285,7 +299,7 @@ async def challenge(
         return challengers
     revised = texts[turn(number, len(texts))]
     synthesis = await _synthesize(context, number, incumbent, revised)
-    checked = synthesis if isinstance(synthesis, WorseText) else await guard.check("AB", synthesis)
+    checked = synthesis if isinstance(synthesis, WorseText) else await check("AB", synthesis)
     if admit(context, number, "AB", checked, (incumbent, *texts)):
         challengers["AB"] = _text(synthesis)
     return challengers

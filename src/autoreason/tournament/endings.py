@@ -115,6 +115,8 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
             is_last = story.incumbent is None or story.incumbent.text == delivered.text
             it = "it" if is_last else "the text so far"
             return f"{after}: {row} {_nothing_beat(story, k, it)}."
+        case "trend":
+            return f"{after}: {delivered.reason}."
         case "passes":
             return f"{after}, the most allowed{f'; it was not yet kept {row}' if k else ''}."
         case "budget" | "allowance":

@@ -303,9 +303,10 @@ def gather_evidence(story: Story) -> Evidence:
     verdicts = [d.verdict for d in decided if d.verdict]
     others = [story.panels[stage] for stage in (DRAFTS, CONFIRMATION) if stage in story.panels]
     among_drafts = story.panels.get(DRAFTS)
-    verdicts += [each.verdict for each in (story.playoff, among_drafts) if each and each.verdict]
+    reviews = [each.decided for each in story.reviews]
+    verdicts += [each.verdict for each in (*reviews, among_drafts) if each and each.verdict]
     agreements = [v.agreement for v in verdicts if v.agreement is not None]
-    ballots = [b for p in story.passes for b in p.ballots] + story.playoff_ballots
+    ballots = [b for p in story.passes for b in p.ballots] + story.review_ballots
     ballots += [ballot for panel in others for ballot in panel.ballots]
     preference = None
     if confirmed := story.confirmation:
@@ -338,8 +339,9 @@ def gather_evidence(story: Story) -> Evidence:
 def longer_preferred_in(story: Story) -> Estimate:
     """How often the judges of a run preferred the longer of two texts, over all its ballots."""
     named: dict[str, int] = {f"draft {each.number}": each.words for each in story.drafts}
-    named |= {each.name: count_words(each.text) for each in story.incumbents}
-    cast = [(named, each) for each in story.playoff_ballots]
+    ranked = [each for review in story.reviews if review.decided for each in review.decided.texts]
+    named |= {each.name: count_words(each.text) for each in (*story.incumbents, *ranked)}
+    cast = [(named, each) for review in story.reviews if review.decided for each in review.ballots]
     cast += [(named, each) for panel in story.panels.values() for each in panel.ballots]
     for one in story.passes:
         slots: dict[str, int] = {name: each.words for name, each in one.candidates.items()}

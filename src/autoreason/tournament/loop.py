@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from math import inf
 
 from msgspec.structs import replace
 
+from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Plan, Plans
 from autoreason.keys import sub_key
 from autoreason.parsing.documents import share_changed
+from autoreason.report.numbers import percent
 from autoreason.settings import Settings
-from autoreason.story import DRAFTS
+from autoreason.story import DRAFTS, PLAYOFF
 from autoreason.task import Task
 from autoreason.tournament.challengers import MAX_RIVALS, challenge, choose_draft, write_rival
 from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
-from autoreason.tournament.panel import CodeJudges, Metric, confirm, run_playoff
+from autoreason.tournament.panel import CodeJudges, Metric, confirm, review
 from autoreason.tournament.strategy import (
     Ending,
     ShareChanged,
@@ -54,7 +57,7 @@ def min_plan(settings: Settings) -> Plan:
         "critic": CRITICS * min(settings.k, settings.passes),
         "judge": 0,
     }
-    if not 0 < settings.plateau <= settings.passes:
+    if not 0 < settings.plateau <= settings.passes or not settings.judges:
         return found_nothing
     judges, playoff = (
         number // 2 + 1 if settings.early_stop and number else number
@@ -81,6 +84,21 @@ def broken_plan(settings: Settings, *, given: bool) -> Plan:
 
 def likely_plan(settings: Settings) -> Plan:
     """As many passes as chance alone would take until A survives k times in a row, ties aside."""
+    passes = round(min(settings.passes, _passes_by_chance(settings)))
+    return {
+        "author": settings.drafts,
+        "critic": passes,
+        "reviser": passes * len(revisers_by_slot(settings)),
+        "synthesizer": passes * writes_synthesis(settings),
+        "judge": (passes * settings.judges + _other_judges(settings, passes))
+        * seat_calls(settings).usual,
+    }
+
+
+def _passes_by_chance(settings: Settings) -> float:
+    """Passes until A survives k times in a row; with reviews, half way from the first that may end it to the last."""
+    if settings.review_every:
+        return (settings.min_reviews * settings.review_every + settings.passes) / 2
     panel = dataclasses.replace(whole_size(settings), required_lead=settings.required_lead)
     survival, tie = survival_chances(panel, ballot_size(settings), settings.voting)
     expected = 0.0
@@ -88,14 +106,7 @@ def likely_plan(settings: Settings) -> Plan:
         # A streak of one more: those before it and one pass, as often as it takes until A survives that;
         # after a tie it takes one more pass and not the streak again.
         expected = (expected * (1 - tie) + 1) / survival if survival else inf
-    passes = round(min(settings.passes, expected))
-    return {
-        "author": settings.drafts,
-        "critic": passes,
-        "reviser": passes * len(revisers_by_slot(settings)),
-        "synthesizer": passes * writes_synthesis(settings),
-        "judge": (passes * settings.judges + _other_judges(settings)) * seat_calls(settings).usual,
-    }
+    return expected
 
 
 def max_plan(settings: Settings) -> Plan:
@@ -108,7 +119,8 @@ def max_plan(settings: Settings) -> Plan:
         "critic": settings.passes * CRITICS * TRIES,
         "reviser": texts * len(revisers_by_slot(settings)),
         "synthesizer": texts * writes_synthesis(settings),
-        "judge": (settings.passes * seats + _other_judges(settings)) * seat_calls(settings).most,
+        "judge": (settings.passes * seats + _other_judges(settings, settings.passes))
+        * seat_calls(settings).most,
     }
 
 
@@ -120,9 +132,15 @@ def without_drafts(plans: Plans, drafts: int) -> Plans:
     return low, likely, high
 
 
-def _other_judges(settings: Settings) -> int:
+def _other_judges(settings: Settings, passes: int) -> int:
     among_drafts = settings.judges if settings.drafts > 1 else 0
-    return among_drafts + settings.playoff + settings.confirmation
+    reviews = -(-passes // settings.review_every) if settings.review_every else 1
+    return among_drafts + reviews * settings.playoff + settings.confirmation
+
+
+def growth(first: str, text: str) -> float:
+    """The share of a text's words by which another is longer."""
+    return count_words(text) / max(1, count_words(first)) - 1
 
 
 class Tournament(Strategy):
@@ -137,6 +155,7 @@ class Tournament(Strategy):
     )
     fewer_calls = "lower `playoff`, `confirmation` or `max_judges`"
     share_changed: ShareChanged = staticmethod(share_changed)
+    growth: ShareChanged = staticmethod(growth)
 
     def __init__(self, context: JobContext) -> None:
         super().__init__(context)
@@ -154,14 +173,27 @@ class Tournament(Strategy):
         ):
             number += 1
             await self._run_pass(number)
+            if self.settings.review_every and not number % self.settings.review_every:
+                await self._review(number)
         status: Status = "capped"
         if self.story.streak >= self.settings.k:
             status = "converged"
             survived = f"{describe_survivals(self.story.streak)}{self._describe_streak()}"
             ending = Ending("survivals", survived)
-        winner = await run_playoff(self.context, self.story.incumbents, code=self._code)
+        elif ending and ending.ended_by == "trend":
+            status = "done"
+        winner = await self._review(number)
         await confirm(self.context, self.story.incumbents[0], winner)
         return self.deliver(status, ending or self.why_capped(number), winner)
+
+    async def _review(self, number: int) -> Incumbent:
+        """The text to deliver if the run ended after this pass."""
+        if self.story.reviews and self.story.playoff and self.story.chosen:
+            return self.story.chosen
+        several = self.settings.review_every > 0
+        stage, after = (sub_key(PLAYOFF, number), number) if several else (PLAYOFF, 0)
+        line = self.story.incumbents
+        return await review(self.context, line, stage=stage, code=self._code, after=after)
 
     @classmethod
     def check(cls, settings: Settings) -> None:
@@ -243,7 +275,10 @@ class Tournament(Strategy):
             return self.end_pass(number, "inconclusive", None, reason="no critic could be read")
         challengers: dict[Slot, str] = {}
         if findings.outcome != "none":
-            challengers = await challenge(self.context, number, incumbent.text, findings.problems)
+            too_long = partial(self._too_long, incumbent.text, missing=findings.missing)
+            challengers = await challenge(
+                self.context, number, incumbent.text, findings.problems, too_long
+            )
         if not challengers:
             if not incumbent.keeps_contract:
                 self._weakness = self._weakness or "it cannot put right what breaks the contract"
@@ -262,17 +297,34 @@ class Tournament(Strategy):
         if len(ballot) == 1:
             winner = next(iter(ballot))
             reason = "no challenger was left"
+            if winner == "A" and "longer" in dropped:
+                streak = self.story.streak
+                return self.end_pass(number, "unopposed", "A", streak=streak, reason=reason)
             if winner != "A":
                 reason = "it keeps more of the contract than the others"
             return self.decide(number, winner, reason=reason)
+        if not self.settings.judges:
+            return self.end_pass(number, "unjudged", "B")
         return await self.vote(number, ballot, pass_size(self.settings, ballot), code=self._code)
+
+    def _too_long(self, incumbent: str, text: str, *, missing: bool) -> str:
+        """Why a text grew too much, which judges do not see: they like what is long."""
+        most, contract = self.settings.max_growth, self.context.task.contract
+        if most is None or missing or contract.max_words:
+            return ""
+        first = self.story.incumbents[0].text
+        share = self.growth(first, text)
+        if share <= max(most, self.growth(first, incumbent)):
+            return ""
+        return f"{percent(share)} longer than the first draft"
 
     def _wants_rival(self, findings: CritiqueResult) -> bool:
         """Whether a fresh draft is to stand in place of the challengers that are not there.
 
         What a strong author's critics do not find speaks for A; what a weak one's do not find says little.
         """
-        if not self.settings.rivals or not judges_revisions(self.settings):
+        settings = self.settings
+        if not settings.rivals or not judges_revisions(settings) or not settings.judges:
             # It would be on the ballot as B.
             return False
         return findings.outcome != "none" or bool(self._weakness)

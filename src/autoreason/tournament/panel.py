@@ -14,14 +14,14 @@ from msgspec import Struct
 from autoreason import events
 from autoreason.exchange import Query
 from autoreason.jobs.context import JobContext, draw, use_in_order
-from autoreason.keys import attempt_stage, sub_key
+from autoreason.keys import sub_key
 from autoreason.parsing.documents import same_text
 from autoreason.stats.ranks import agreement
-from autoreason.story import CONFIRMATION
+from autoreason.story import CONFIRMATION, PLAYOFF
 from autoreason.task import Task, Work
 from autoreason.tournament.evidence import SurvivalChances, chance_of_margin, survival_chances
 from autoreason.tournament.judges import balanced_orders, cast_ballot, random_orders
-from autoreason.tournament.voting import QUARTERS, PanelSize, count_votes
+from autoreason.tournament.voting import QUARTERS, PanelSize, count_votes, trend
 
 MetricRole = Literal["guard", "judge"]
 """A guard keeps worse texts off the ballot; a judge ranks the texts on it."""
@@ -227,26 +227,28 @@ def verdict_of(
     )
 
 
-async def run_playoff(
+async def review(
     context: JobContext,
     incumbents: Sequence[events.Incumbent],
     max_texts: int | None = None,
-    attempt: int = 0,
+    stage: str = PLAYOFF,
     code: CodeJudges | None = None,
+    after: int = 0,
 ) -> events.Incumbent:
-    """The text to deliver; the last incumbent where there is nothing to decide, or nothing was decided."""
-    finalists = choose_finalists(incumbents, max_texts or context.settings.playoff_texts)
-    if not context.settings.playoff or len(finalists) < 2:
+    """The text to deliver if the run ends now; the last where there is nothing to decide, or nothing was decided."""
+    settings = context.settings
+    finalists = choose_finalists(incumbents, max_texts or settings.playoff_texts)
+    if not settings.playoff or len(finalists) < 2:
         return incumbents[-1]
     by_name = {incumbent.name: incumbent for incumbent in finalists}
-    weights, judges = playoff_weights(context), context.settings.models.judges
+    weights, judges = playoff_weights(context), settings.models.judges
     # Every judge counts towards the evidence, so none is left out. Ties go to the latest incumbent.
     panel = Panel(
         context,
-        attempt_stage("playoff", attempt),
+        stage,
         {name: by_name[name].text for name in reversed(by_name)},
         PanelSize(
-            start=context.settings.playoff,
+            start=settings.playoff,
             weights=tuple(round(QUARTERS * weights[each]) for each in judges) if weights else (),
         ),
         code=code,
@@ -257,6 +259,11 @@ async def run_playoff(
     first, preferred = incumbents[0].name, None
     if verdict and first in by_name and winner.name != first:
         preferred = sum(each.index(winner.name) < each.index(first) for each in panel.rankings)
+    back = False
+    if after and verdict and winner.name != incumbents[-1].name:
+        latest = verdict.scores.get(incumbents[-1].name)
+        lead = settings.review_lead * (QUARTERS if weights else 1)
+        back = latest is None or verdict.scores[winner.name] - latest >= lead
     context.emit(
         events.PlayoffDecided(
             texts=tuple(finalists),
@@ -264,6 +271,9 @@ async def run_playoff(
             verdict=verdict,
             preferred=preferred,
             weights=weights,
+            after=after,
+            trend=trend(panel.rankings, tuple(by_name)) if verdict else None,
+            back=back,
         )
     )
     return winner

@@ -181,6 +181,7 @@ DROPPED = {
     "metric": "the metric calls it worse than the text so far",
     "number": "the metric gives it no number",
     "added": "it says more than the two texts it is made of",
+    "longer": "it is much longer, and nothing was missing",
     "unlisted": "it was written for the merge alone",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from statistics import fmean
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace as changed
@@ -45,15 +46,27 @@ def describe_survivals(streak: int) -> str:
 def find_ending(
     story: Story, settings: Settings, changed: ShareChanged = share_changed
 ) -> Ending | None:
-    """What ends a run before A has survived k times: a contract that no text keeps, or a plateau.
+    """What ends a run before A has survived k times: a contract that no text keeps, a plateau, or its reviews.
 
     The paper's runs go on whatever their texts break.
     """
     may_end = settings.protocol != "paper" and not settings.anyway
     if may_end and (why := _contract_never_kept(story, settings)):
         return Ending("contract", why)
-    why = _plateau(story, settings, changed)
-    return Ending("plateau", why) if why else None
+    if why := _plateau(story, settings, changed):
+        return Ending("plateau", why)
+    return Ending("trend", NO_TREND) if _has_no_trend(story, settings) else None
+
+
+NO_TREND = "later texts were no longer ranked above earlier ones"
+
+
+def _has_no_trend(story: Story, settings: Settings) -> bool:
+    """Whether the last two reviews, of enough, put younger texts too seldom before older ones."""
+    decided = [each.decided.trend for each in story.reviews if each.decided]
+    trends = [trend for trend in decided if trend is not None]
+    enough = settings.review_every and len(trends) >= settings.min_reviews
+    return bool(enough) and fmean(trends[-2:]) < settings.min_trend
 
 
 def _plateau(story: Story, settings: Settings, changed: ShareChanged) -> str:

@@ -52,6 +52,18 @@ def _with_lead(
     return {**scores, tie_order[0]: scores[tie_order[0]] + required_lead - 1}
 
 
+def trend(rankings: Sequence[Ranking], names: Sequence[str]) -> float:
+    """How far rankings follow `names`: 1 where a later one always comes first, 0 without order, -1 never."""
+    last = len(names) - 1
+    ages = {name: 2 * place / last - 1 for place, name in enumerate(names)}
+    followed = sum(
+        ages[name] * (1 - 2 * place / last)
+        for ranking in rankings
+        for place, name in enumerate(ranking)
+    )
+    return followed / (len(rankings) * sum(age * age for age in ages.values()))
+
+
 def max_lead(rule: str, candidates: int, judges: int) -> int:
     """The most by which a candidate can lead another: where all judges put it first and that one last."""
     first, *others = names = [str(number) for number in range(candidates)]

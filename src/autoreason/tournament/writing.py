@@ -203,6 +203,8 @@ class CritiqueResult(NamedTuple):
     outcome: Literal["problems", "none", "unreadable"]
     problems: str = ""
     """As the reviser reads them."""
+    missing: bool = False
+    """Whether something is to be added."""
 
 
 async def criticise(context: JobContext, number: int, text: str, guidance: str) -> CritiqueResult:
@@ -228,7 +230,8 @@ async def criticise(context: JobContext, number: int, text: str, guidance: str) 
         critiques.append(critique)
         if critique.prose or critique.problems:
             described = critique.prose or describe(critique.problems)
-            return CritiqueResult("problems", f"{breaches}\n{described}".strip())
+            missing = any(each.kind == "missing" for each in critique.problems)
+            return CritiqueResult("problems", f"{breaches}\n{described}".strip(), missing)
     if breaches:
         return CritiqueResult("problems", breaches)
     all_readable = all(critique.readable for critique in critiques)

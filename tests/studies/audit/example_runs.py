@@ -22,7 +22,7 @@ from autoreason.events import (
     Verdict,
 )
 from autoreason.settings import Models, make_settings
-from autoreason.story import CONFIRMATION, RecordedPanel, RecordedPass, Story
+from autoreason.story import CONFIRMATION, RecordedPanel, RecordedPass, RecordedReview, Story
 from autoreason.studies.audit_findings import AuditedRun, AuditFinding, Question, find
 from autoreason.task import Task
 from autoreason.tournament.voting import count_votes
@@ -139,7 +139,8 @@ def run(
         story.panels[CONFIRMATION] = RecordedPanel(CONFIRMATION, ballots, decided)
     if preferred:
         whole = verdict_of([vote("A", "B", order=("A", "B"))] * preferred[1])
-        story.playoff = PlayoffDecided(texts=(), winner=None, verdict=whole, preferred=preferred[0])
+        chosen = PlayoffDecided(texts=(), winner=None, verdict=whole, preferred=preferred[0])
+        story.reviews.append(RecordedReview(decided=chosen))
     settings = make_settings(Models.everywhere(author), 1, "paper")
     return AuditedRun(
         name=name,
