@@ -284,10 +284,9 @@ def test_judges_who_rank_at_random_prefer_the_longer_text_half_of_the_time() -> 
 def test_hardly_anything_is_said_of_judges_who_rank_at_random(models: int) -> None:
     findings = 0
     for story in of_any_length():
-        for one in story.passes:
-            one.ballots = [
-                replace(each, model=f"random/{each.seat % models}") for each in one.ballots
-            ]
+        panels = [each.ballots for each in story.passes] + [story.playoff_ballots]
+        for ballots in panels + [each.ballots for each in story.panels.values()]:
+            ballots[:] = [replace(each, model=f"random/{each.seat % models}") for each in ballots]
         found = map_judges(story)
         findings += bool(found and found.findings)
     assert at_most(findings, len(of_any_length()), 0.05)

@@ -10,7 +10,7 @@ from autoreason.contract import count_words
 from autoreason.job_types import Lab
 from autoreason.report.numbers import capital
 from autoreason.tournament.endings import summarize
-from autoreason.wording import TextKind, kind_of
+from autoreason.wording import TextKind
 
 if TYPE_CHECKING:
     from autoreason.journal import RunRow
@@ -142,9 +142,9 @@ def _rounds(story: Story) -> tuple[TextKind | None, ...]:
     if story.writes != "text" or not (story.job and story.job.is_tournament):
         return ()
     return tuple(
-        None if each.outcome == "inconclusive" else kind_of(each.winner or "A", first=False)
-        for each in (one.decided for one in story.passes)
-        if each
+        None if each.outcome == "inconclusive" else one.kind(each.winner or "A", first=False)
+        for one in story.passes
+        if (each := one.decided)
     )
 
 

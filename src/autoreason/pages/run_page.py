@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +29,9 @@ from autoreason.tournament.endings import short_run, spending, the_draft, took
 from autoreason.tournament.rounds import (
     Round,
     describe_text,
+    explain_win,
     is_first_draft,
+    is_new_draft,
     judges_named,
     rounds_of,
     short_name,
@@ -39,15 +42,14 @@ from autoreason.wording import KINDS, SEVERITIES, kind_of, numeral
 _LITTLE_LEFT = 0.4
 """Of the draft's words in the result, below which a comparison word by word is hard to read."""
 _ROLES = {
-    "author": "First draft",
+    "author": "Drafts",
     "critic": "Critics",
     "reviser": "Rewrites",
     "synthesizer": "Merges",
     "judge": "Judges",
 }
 _FUNCTIONS: dict[str, Any] = {
-    each.__name__: each
-    for each in (describe_text, draw, kind_of, money, name_text, short_name, unblind)
+    each.__name__: each for each in (describe_text, draw, money, name_text, short_name, unblind)
 }
 """Those by which the template names things."""
 
@@ -95,6 +97,7 @@ def run_page(
         ],
         sampling=is_sampling(story),
         firsts=Counter(each.ranking[0] for each in story.playoff_ballots if each.ranking),
+        won=_won_last(story),
         film=moments(story),
         votes=[*_blind_votes(story, run)],
         river=trace(story),
@@ -160,6 +163,16 @@ def _is_little_left(draft: str | None, result: str | None) -> bool:
     return share_left(draft, result) < _LITTLE_LEFT
 
 
+def _won_last(story: Story) -> str:
+    """`draft 3 won on points, …`, where more judges of the last vote put another text first."""
+    last, rule = story.playoff, story.settings.voting if story.settings else ""
+    if last is None or last.weights:
+        return ""
+    name = partial(name_text, story=story)
+    how = explain_win(last.verdict, story.playoff_ballots, rule, name)
+    return f"{name(last.winner or '')} {how}" if how else ""
+
+
 # ---- the rounds ---------------------------------------------------------------------------------
 
 
@@ -174,7 +187,8 @@ def _blind_votes(
         slots = sorted(verdict.scores)
         random.Random(f"{run} {one.number}").shuffle(slots)
         firsts = [ballot.ranking[0] for ballot in one.ballots if ballot.ranking]
-        won = describe_text(str(one.decided.winner), first=first)
+        describe = partial(describe_text, first=first, one=one)
+        won = describe(str(one.decided.winner))
         shown = []
         for slot in slots:
             same = firsts.count(slot)
@@ -182,21 +196,21 @@ def _blind_votes(
             who = "every judge" if same == len(firsts) else some
             so = f"So did {who}." if same else "No judge did."
             chose = "" if slot == one.decided.winner else f" The judges together chose {won}."
-            shown.append((slot, f"You put {describe_text(slot, first=first)} first. {so}{chose}"))
+            shown.append((slot, f"You put {describe(slot)} first. {so}{chose}"))
         yield one, first, shown
 
 
 def _left_out(one: RecordedPass, first: bool) -> Iterator[str]:
     """What else happened to the texts of a round."""
     for slot, ready in one.candidates.items():
-        name = describe_text(slot, first=first)
+        name = describe_text(slot, first=first, one=one)
         if ready.repaired:
             yield f"{name} broke a limit and was sent back once before judges saw it"
         if ready.fresh:
-            yield f"{name} is a new draft, written without a look at the text so far"
+            yield f"{name} was written without a look at the text so far"
     left_out = Counter(
         (
-            describe_text(each.slot, first=first),
+            KINDS[kind_of(each.slot, first=first, fresh=is_new_draft(each, one))].the,
             statements.violations(each.violations) or statements.DROPPED[each.reason],
         )
         for each in one.dropped

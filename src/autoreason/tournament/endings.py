@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
-from autoreason.report.numbers import count, money, percent, roughly, without_folder
+from autoreason.report.numbers import count, listed, money, percent, roughly, without_folder
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.rounds import NO_FAULT, found_nothing
 from autoreason.tournament.statements import first_draft, violations
+from autoreason.wording import KINDS
 
 if TYPE_CHECKING:
     from autoreason import events
@@ -97,12 +98,11 @@ def _nothing_beat(story: Story, last: int = 0, it: str = "it") -> str:
     opposed = [one for one in kept if one.decided and one.decided.outcome != "unopposed"]
     if kept and not opposed:
         return NO_FAULT if all(map(found_nothing, kept)) else f"there was no rival for {it}"
-    slots = {slot for one in opposed for slot in one.candidates}
-    rivals = {"no rewrite": slots - {"AB"}, "no merge": slots & {"AB"}}
+    kinds = {one.kind(slot, first=False) for one in opposed for slot in one.candidates}
     without = len(kept) - len(opposed)
     some = f", {without} of them without a rival" if last and without else ""
-    names = " and ".join(name for name in rivals if rivals[name])
-    return f"{names or 'nothing'} beat {it}{some}"
+    names = [f"no {KINDS[kind].name}" for kind in KINDS if kind in kinds]
+    return f"{listed(names or ['nothing'])} beat {it}{some}"
 
 
 def _stopped(story: Story, delivered: events.Delivered) -> str:
