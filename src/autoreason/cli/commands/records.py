@@ -137,6 +137,8 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
         files = make_patch(delivered.start, delivered.files) if diff else as_text(delivered.files)
         if files:
             show_text(files, bare=True)
+        elif diff:
+            print_message("nothing changed: the files are those it began with")
         return
     if not story.text:
         yet = "" if story.end else " yet"
