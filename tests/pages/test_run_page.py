@@ -176,7 +176,7 @@ def test_a_new_draft_is_called_one_wherever_a_page_names_it() -> None:
     for said in (
         "Round 1: a new draft won, 5 of 5 judges",
         "What the new draft changed",
-        "The new draft was left out: the reply was empty.",
+        "A new draft was left out: the reply was empty.",
         "The new draft was written without a look at the text so far.",
         "You put the new draft first. So did every judge.",
         "round 1, the new draft",

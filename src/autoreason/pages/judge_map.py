@@ -77,7 +77,8 @@ class JudgeMap(NamedTuple):
                 label = f"{name}, {count(ballots, 'ranking')}"
                 shown: Verdict = "shown" if _is_beyond(shares[at], each.chance) else ""
                 rows.append(Interval(label, shares[at], percent_interval(shares[at]), shown))
-            yield interval_chart(each.title, rows, middle=each.chance)
+            if any(row.found.value is not None for row in rows):
+                yield interval_chart(each.title, rows, middle=each.chance)
 
 
 def _is_beyond(share: Estimate, chance: float) -> bool:

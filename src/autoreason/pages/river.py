@@ -147,7 +147,7 @@ def _sentences(text: str) -> list[Sentence]:
 
 # ---- drawn --------------------------------------------------------------------------------------
 
-_WIDE, _LEAST, _MOST = 900, 132, 420
+_WIDE, _LEAST, _MOST = 900, 132, 220
 """Of the drawing, and of a column with its bands at least and at most."""
 _TOP, _BAR, _GAP = 26, 56, 2
 """Of the names above, of a bar, and between two bars."""

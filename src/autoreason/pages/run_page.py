@@ -37,7 +37,7 @@ from autoreason.tournament.rounds import (
     short_name,
     unblind,
 )
-from autoreason.wording import KINDS, SEVERITIES, kind_of, numeral
+from autoreason.wording import KINDS, SEVERITIES, numeral
 
 _LITTLE_LEFT = 0.4
 """Of the draft's words in the result, below which a comparison word by word is hard to read."""
@@ -146,10 +146,9 @@ def describe_fresh_judges(story: Story) -> str:
     panel = story.panels.get(CONFIRMATION)
     if panel is None or not panel.ballots:
         return ""
-    said = (
-        "Fresh judges were not asked before and do not know which text is the draft. "
-        f"Here: {judges_named(panel.ballots)}."
-    )
+    said = "Fresh judges were not asked before and do not know which text is the draft."
+    if len({each.model for each in panel.ballots}) > 1:
+        said += f" Here: {judges_named(panel.ballots)}."
     found = story.delivered.evidence.preference if story.delivered else None
     if found and (found.low > 0.5 or found.high < 0.5):
         chance = sign_test(found.prefer, found.judges - found.prefer).p_value or 1
@@ -210,7 +209,9 @@ def _left_out(one: RecordedPass, first: bool) -> Iterator[str]:
             yield f"{name} was written without a look at the text so far"
     left_out = Counter(
         (
-            KINDS[kind_of(each.slot, first=first, fresh=is_new_draft(each, one))].the,
+            "a new draft"
+            if is_new_draft(each, one)
+            else describe_text(each.slot, first=first, one=one),
             statements.violations(each.violations) or statements.DROPPED[each.reason],
         )
         for each in one.dropped
