@@ -43,16 +43,14 @@ def test_what_sways_every_ranking_is_said(
     assert any(said in each for each in found.findings)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_of_judges_of_one_model_it_says_what_the_evidence_says(seed: int) -> None:
-    story = random_story(seed)
-    found = map_judges(story)
-    if found is None or len(found.rows) > 1:
-        return
-    (_, _, (agrees, _, longer)) = found.rows[0]
-    tau = gather_evidence(story).agreement
-    assert agrees.value == (None if tau is None else pytest.approx((1 + tau) / 2))
-    assert longer.value == longer_preferred_in(story).value
+def test_of_judges_of_one_model_it_says_what_the_evidence_says() -> None:
+    for story in map(random_story, SEEDS):
+        found = map_judges(story)
+        if found and len(found.rows) == 1:
+            (_, _, (agrees, _, longer)) = found.rows[0]
+            tau = gather_evidence(story).agreement
+            assert agrees.value == (None if tau is None else pytest.approx((1 + tau) / 2))
+            assert longer.value == longer_preferred_in(story).value
 
 
 @pytest.mark.parametrize("seed", SEEDS)

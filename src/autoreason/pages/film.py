@@ -160,5 +160,5 @@ def _last_panels(story: Story) -> Iterator[Moment]:
         yield Moment(sentence, "kept", chosen.text, first.text)
     if story.delivered:
         kind: TextKind = "draft" if story.delivered.origin == "draft" else "kept"
-        result = Moment("This is the result.", kind, story.delivered.text, first.text)
-        yield result._replace(called="result")
+        text = story.delivered.text
+        yield Moment("This is the result.", kind, text, first.text, called="result")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from statistics import fmean
 from typing import NamedTuple
 
@@ -105,10 +105,7 @@ def map_judges(story: Story) -> JudgeMap | None:
 
 
 def _asked_in_any_case(story: Story) -> Iterator[Sequence[BallotCast]]:
-    """Of each panel whose agreement is in the evidence, those whom it asked whatever the others said.
-
-    Who is asked because a vote is close agrees less than chance.
-    """
+    """Of each panel of the evidence: who is asked because a vote is close agrees less than chance."""
     assert story.settings is not None
     for one in story.passes:
         if names := list(one.verdict.scores if one.verdict else ()):
@@ -129,17 +126,13 @@ def _agreed(model: str, panels: Sequence[Sequence[BallotCast]]) -> Sequence[Sequ
     found: list[list[float]] = []
     for panel in panels:
         ranked = [(each, set(combinations(each.ranking, 2))) for each in panel if each.ranking]
-        values = [
-            float(pair in theirs)
-            for ballot, mine in ranked
-            for other, theirs in ranked
+        found.append([])
+        for (ballot, mine), (other, theirs) in permutations(ranked, 2):
             # Two answers of one model are compared once.
-            if ballot.model == model and (other.model != model or other.seat > ballot.seat)
-            for pair in mine
-        ]
-        found += [values] if values else []
-    least = min(map(len, found), default=0)
-    return [[fmean(values)] * least for values in found]
+            if ballot.model == model and (other.model != model or other.seat > ballot.seat):
+                found[-1] += (float(pair in theirs) for pair in mine)
+    least = min(map(len, filter(None, found)), default=0)
+    return [[fmean(values)] * least for values in found if values]
 
 
 def _first_shown(own: Cast) -> Iterator[tuple[Hashable, float]]:

@@ -339,8 +339,9 @@ def all_ballots(story: Story) -> list[tuple[Mapping[str, int], BallotCast]]:
     """Every ballot of a run, with how many words the texts have that it names."""
     named: dict[str, int] = {f"draft {each.number}": each.words for each in story.drafts}
     named |= {each.name: count_words(each.text) for each in story.incumbents}
-    cast: list[tuple[Mapping[str, int], BallotCast]]
-    cast = [(named, each) for each in story.playoff_ballots]
+    cast: list[tuple[Mapping[str, int], BallotCast]] = [
+        (named, each) for each in story.playoff_ballots
+    ]
     cast += [(named, each) for panel in story.panels.values() for each in panel.ballots]
     for one in story.passes:
         slots: dict[str, int] = {name: each.words for name, each in one.candidates.items()}

@@ -104,12 +104,12 @@ def found_nothing(one: RecordedPass) -> bool:
 
 def is_new_draft(event: CandidateReady | events.CandidateDropped, one: RecordedPass) -> bool:
     """Whether a text of a round was written without a look at the text so far, because no rewrite could stand."""
-    if isinstance(event, CandidateReady) or event.slot != "B":
-        return isinstance(event, CandidateReady) and event.fresh
+    if isinstance(event, CandidateReady):
+        return event.fresh
     # Those that were left out do not say so; a rewrite, where there was one, is tried before them.
     rewritten = not found_nothing(one) and all(each.slot != "B1" for each in one.dropped)
-    left_out = [each for each in one.dropped if each.slot == "B"]
-    return not (rewritten and left_out[0] is event)
+    first = next((each for each in one.dropped if each.slot == "B"), None)
+    return event.slot == "B" and not (rewritten and first is event)
 
 
 _WON = {"borda": "on points", "copeland": "head to head", "instant_runoff": "in the runoff"}
@@ -129,11 +129,9 @@ def explain_win(
     most = max(firsts, key=firsts.__getitem__)
     if firsts[verdict.winner] == firsts[most]:
         return ""
-    points = why = ""
-    if rule == "borda":
-        points = f", {verdict.scores[verdict.winner]} to {verdict.scores[most]}"
-        why = ": every place counts"
-    return f"won {_WON[rule]}{points}, though more judges put {describe(most)} first{why}."
+    points = f", {verdict.scores[verdict.winner]} to {verdict.scores[most]}: every place counts"
+    how = f"{_WON[rule]}{points if rule == 'borda' else ''}"
+    return f"won {how}, though more judges put {describe(most)} first."
 
 
 def _votes(one: RecordedPass) -> str:
