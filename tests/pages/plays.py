@@ -141,10 +141,7 @@ def play_events(
         played = pool.submit(asyncio.run, run).result()
     assert played.settings is not None
     started = RunStarted(
-        task=Task(brief=brief, contract=contract),
-        settings=played.settings,
-        prompts={},
-        version="0",
+        task=Task(brief=brief, contract=contract), settings=played.settings, prompts={}, version="0"
     )
     return [started, *played.events]
 
