@@ -156,7 +156,7 @@ def test_the_view_is_a_line_for_each_round_and_the_steps_of_the_present_one() ->
         "",
         "○ first draft     11 words",
         "◆ round 1         the merge won, 2 of 3 judges",
-        "■ round 2         kept, first places split 2 to 1",
+        "■ round 2         kept on points, first places split 2 to 1",
         "  round 3",
         "    ✓ critic      2 faults, 1 serious: “build a library”",
         "    ✓ rewrite     9 words; put right once, to keep the limits",
@@ -262,7 +262,7 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
         "0:00 round 1: the merge won, 2 of 3 judges",
     ]
     assert lines[-2:] == [
-        "0:00 round 3: kept, first places split 2 to 1",
+        "0:00 round 3: kept on points, first places split 2 to 1",
         "0:00 last vote: the merge of round 1 is chosen among 2 texts",
     ]
     words = re.findall(r"\w+", out.getvalue())

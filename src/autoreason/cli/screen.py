@@ -132,7 +132,7 @@ def list_rounds(story: Story, rounds: Iterable[Round]) -> list[RoundLine]:
         words = each.reason.words if each.reason else ""
         if each.kind and each.kind != "kept":
             # The line says already which text it is about.
-            words = words.removeprefix(f"T{KINDS[each.kind].the[1:]} ")
+            words = words.removeprefix(f"[T{KINDS[each.kind].the[1:]}] ")
         found.append(RoundLine(each.kind, f"round {each.number}", sentence, words))
     return found
 

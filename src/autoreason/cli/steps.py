@@ -10,7 +10,7 @@ from autoreason.cli.lookup import is_sampled
 from autoreason.keys import judge_of
 from autoreason.report.numbers import count, lines
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
-from autoreason.tournament.rounds import describe_faults, rounds_of
+from autoreason.tournament.rounds import describe_faults, is_new_draft, rounds_of
 from autoreason.tournament.statements import DROPPED, violations
 from autoreason.wording import KINDS, kind_of, numeral
 
@@ -78,10 +78,8 @@ def _name_text(event: events.CandidateReady | events.CandidateDropped, story: St
     """`: rewrite`, `: merge`; `: new draft` where one takes the place of a rewrite that came to no vote."""
     if is_sampled(story):
         return ""
-    one, fresh = story.passes[-1], getattr(event, "fresh", False)
-    if event.slot == "B" and "B" not in one.candidates:
-        fresh = [each.slot for each in one.dropped].count("B") > 1
-    return f": {'new draft' if fresh else name_slot(event.slot)}"
+    new = is_new_draft(event, story.passes[-1])
+    return f": {KINDS['new'].name if new else name_slot(event.slot)}"
 
 
 def name_slot(slot: str) -> str:

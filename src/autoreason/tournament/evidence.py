@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from autoreason.contract import count_words
-from autoreason.events import Evidence, Preference, Survival
+from autoreason.events import BallotCast, Evidence, Preference, Survival
 from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share, longer_preferred
 from autoreason.story import CONFIRMATION, DRAFTS, Story
@@ -335,19 +335,26 @@ def gather_evidence(story: Story) -> Evidence:
     )
 
 
-def longer_preferred_in(story: Story) -> Estimate:
-    """How often the judges of a run preferred the longer of two texts, over all its ballots."""
+def all_ballots(story: Story) -> list[tuple[Mapping[str, int], BallotCast]]:
+    """Every ballot of a run, with how many words the texts have that it names."""
     named: dict[str, int] = {f"draft {each.number}": each.words for each in story.drafts}
     named |= {each.name: count_words(each.text) for each in story.incumbents}
-    cast = [(named, each) for each in story.playoff_ballots]
+    cast: list[tuple[Mapping[str, int], BallotCast]] = [
+        (named, each) for each in story.playoff_ballots
+    ]
     cast += [(named, each) for panel in story.panels.values() for each in panel.ballots]
     for one in story.passes:
         slots: dict[str, int] = {name: each.words for name, each in one.candidates.items()}
         slots["A"] = count_words(one.incumbent)
         cast += [(slots, each) for each in one.ballots]
+    return cast
+
+
+def longer_preferred_in(story: Story) -> Estimate:
+    """How often the judges of a run preferred the longer of two texts, over all its ballots."""
     return longer_preferred(
         (at, 1.0, words[better] - words[worse])
-        for at, (words, ballot) in enumerate(cast)
+        for at, (words, ballot) in enumerate(all_ballots(story))
         for better, worse in combinations(ballot.ranking or (), 2)
     )
 
