@@ -18,7 +18,7 @@ from autoreason.cli.lookup import complete_run, is_contest, run_argument, when, 
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.exchange import Spent
-from autoreason.jobs.context import spending
+from autoreason.jobs import spending
 from autoreason.journal import maintenance
 from autoreason.journal.journal import continued_error, locate, open_store
 from autoreason.journal.listing import readable_story, select_runs
