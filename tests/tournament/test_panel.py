@@ -21,12 +21,12 @@ from autoreason.run.recorded import replay, resume
 from autoreason.run.refine import refine
 from autoreason.settings import Budget, Models
 from autoreason.studies.audit_findings import read_run
+from autoreason.task import Metric
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
 from autoreason.tournament.evidence import chance_of_margin, survival_chances
 from autoreason.tournament.panel import (
     EVALUATIONS,
-    Metric,
     Prediction,
     PredictionQuery,
     rank,

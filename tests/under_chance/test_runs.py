@@ -25,11 +25,11 @@ from autoreason.settings import Models, Protocol, Settings, make_settings
 from autoreason.story import CONFIRMATION, Story
 from autoreason.studies.simulation import PROMPTS, Cast, named_protocol, tournament_of
 from autoreason.studies.world import Judges, RandomDraws, Revision, Synthesis, World
-from autoreason.task import Task
+from autoreason.task import Metric, Task
 from autoreason.tournament import statements
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.loop import Tournament
-from autoreason.tournament.panel import Metric, Prediction, PredictionQuery
+from autoreason.tournament.panel import Prediction, PredictionQuery
 
 # Hundreds of whole runs take their time on a busy machine.
 pytestmark = pytest.mark.timeout(600)

@@ -32,12 +32,18 @@ from autoreason.artifacts.artifact import (
     path_fault,
     read_bytes,
 )
-from autoreason.artifacts.proposals import check_knobs
 from autoreason.errors import InvalidInput, plainly
 from autoreason.exchange import Query
 from autoreason.fields import check_known
-from autoreason.task import Task, Work, check_task, read_source, split_front_matter
-from autoreason.tournament.panel import Metric, MetricRole
+from autoreason.task import (
+    Metric,
+    MetricRole,
+    Task,
+    Work,
+    check_task,
+    read_source,
+    split_front_matter,
+)
 
 Better = Literal["higher", "lower"]
 
@@ -277,6 +283,9 @@ class _Reading:
         self.folder = folder
 
     def read(self, brief: str, task_name: str, caller_measures: bool) -> ResearchFile:
+        # It reads replies of models, of which the evaluator's process knows nothing.
+        from autoreason.artifacts.proposals import check_knobs
+
         keys = self.keys
         if not keys.artifact:
             raise InvalidInput("there is no `artifact`; name the files that may be changed")

@@ -14,7 +14,7 @@ from autoreason.cli.steps import name_role
 from autoreason.events import LIFECYCLE, AnyEvent, RunStarted
 from autoreason.exchange import BatchWaiting, CallRetried, Signal
 from autoreason.job_types import Judge, JudgePairs, Solve
-from autoreason.jobs.context import count_within, show_cost, show_tokens
+from autoreason.jobs import count_within, show_cost, show_tokens
 from autoreason.keys import Key, order_by_number
 from autoreason.report.numbers import count, duration, percent, roughly
 from autoreason.report.table import lay_out, wrap

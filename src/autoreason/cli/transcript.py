@@ -20,8 +20,8 @@ from autoreason.job_types import Lab
 from autoreason.report import numbers
 from autoreason.report.changes import compare_texts
 from autoreason.report.table import WIDEST, wrap
+from autoreason.task import Metric
 from autoreason.tournament.endings import short_run
-from autoreason.tournament.panel import Metric
 from autoreason.tournament.rounds import rounds_of
 from autoreason.tournament.statements import predictor_seat
 

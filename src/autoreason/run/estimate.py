@@ -27,10 +27,9 @@ from autoreason.run.record import first_requests
 from autoreason.run.verbs import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.strategies import job_class
-from autoreason.task import Task
+from autoreason.task import Metric, Task
 from autoreason.tournament.endings import describe_limit
 from autoreason.tournament.loop import without_drafts
-from autoreason.tournament.panel import Metric
 from autoreason.tournament.statements import ONE_VOTE, predictor_seat
 from autoreason.tournament.voting import ballot_size, pass_size
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import comb, isfinite, sqrt
+from math import comb, isfinite, lgamma, sqrt
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, gammaln
 
 from autoreason.stats import Estimate, Test, counted
 from autoreason.stats.shares import sign_test, student_t
@@ -129,15 +128,20 @@ def equal_shares(counts: Sequence[int]) -> Test:
         # The table at hand counts as one more (Phipson and Smyth 2010).
         as_far = len(drawn) - int(np.searchsorted(drawn, statistic * (1 - 1e-9)))
         return Test((as_far + 1) / (len(drawn) + 1), statistic=statistic, n=n)
+    # A quarter of a second to load, and only this needs it.
+    from scipy.special import chdtrc
+
     return Test(float(chdtrc(cells - 1, statistic)), statistic=statistic, n=n)
 
 
 @lru_cache(1024)
 def _multinomial(counts: tuple[int, ...]) -> float:
-    observed, n, cells = np.array(counts, dtype=float), sum(counts), len(counts)
-    tables = np.array(_all_tables(n, cells), dtype=float)
-    weights = gammaln(n + 1) - gammaln(tables + 1).sum(axis=1) - n * np.log(cells)
-    mine = gammaln(n + 1) - gammaln(observed + 1).sum() - n * np.log(cells)
+    n, cells = sum(counts), len(counts)
+    factorials = np.array([lgamma(each + 1) for each in range(n + 1)])
+    weights, mine = (
+        factorials[n] - factorials[np.array(tables)].sum(axis=-1) - n * np.log(cells)
+        for tables in (_all_tables(n, cells), counts)
+    )
     # Tables as likely as this one must not drop out by rounding.
     return min(1.0, float(np.exp(weights[weights <= mine + 1e-9]).sum()))
 

@@ -15,11 +15,11 @@ from autoreason.keys import sub_key
 from autoreason.parsing.documents import share_changed
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS
-from autoreason.task import Task
+from autoreason.task import Metric, Task
 from autoreason.tournament.challengers import MAX_RIVALS, challenge, choose_draft, write_rival
 from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
-from autoreason.tournament.panel import CodeJudges, Metric, confirm, run_playoff
+from autoreason.tournament.panel import CodeJudges, confirm, run_playoff
 from autoreason.tournament.strategy import (
     Ending,
     ShareChanged,

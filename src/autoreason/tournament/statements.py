@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from autoreason.knowledge_records import Knowledge
     from autoreason.settings import Settings
     from autoreason.story import Story
-    from autoreason.task import Task
-    from autoreason.tournament.panel import Metric
+    from autoreason.task import Metric, Task
 
 ONE_VOTE = "one judge in each pass; one vote carries no evidence, so the passes prove nothing"
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
