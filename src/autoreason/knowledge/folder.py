@@ -6,12 +6,12 @@ import fcntl
 import hashlib
 import os
 import tomllib
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatch
-from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -20,14 +20,16 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput, plainly
 from autoreason.files import named, write_atomically
 from autoreason.knowledge.columns import (
+    PERIODS,
     Columns,
     NumberFormat,
     decode_text,
     guess_number_format,
     plain_name,
     read_date,
+    read_period,
 )
-from autoreason.knowledge.standing import choose_period, divide, one_line
+from autoreason.knowledge.standing import add_period, choose_period, divide, one_line
 from autoreason.knowledge.tables import (
     MAX_TEXT,
     TOO_LONG,
@@ -86,6 +88,8 @@ class FileReading(Struct, frozen=True, kw_only=True):
     """Of a table whose dates could be read otherwise: one of them, and what it was read as."""
     divided: tuple[str, ...] = ()
     """Of a table whose groups run side by side: what its groups are made of instead."""
+    unread: tuple[str, ...] = ()
+    """Columns of a table that were not used."""
 
     @property
     def is_table(self) -> bool:
@@ -106,21 +110,35 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
     root = _check_root(path)
     config = _read_config(root)
     readings: list[tuple[FileReading, list[Record]]] = []
+    origins: Mapping[str, str] = {}
     problems = [f"{CONFIG}: {name!r} matches no file here" for name in _unmatched(root, config)]
     digest = hashlib.sha256()
     for name, data in _contents(root, problems, digest):
         if name == CONFIG:
             continue
         try:
-            found, columns, dates = _read_file(name, data, config, problems)
-            if _matches(name, config.allow):
-                found = [replace(record, allowed=True) for record in found]
+            found = _read_file(name, data, config)
         except InvalidInput as error:
             problems.append(f"{name}: {str(error).removeprefix(f'{name}: ')}")
             continue
-        reading = FileReading(file=name, records=len(found), columns=columns, dates=dates)
-        readings.append((reading, found))
-    _divide_groups(readings, config)
+        problems += found.problems
+        allowed = _matches(name, config.allow)
+        records = [replace(each, allowed=True) if allowed else each for each in found.records]
+        if name == FILE:
+            origins = found.origins
+            records = _add_period(records, origins, config)
+        # What kb.toml says of columns means nothing to a file that has none.
+        is_own = bool(records and found.origins)
+        columns = {} if is_own and "text" not in found.columns.named() else found.columns.shown()
+        reading = FileReading(
+            file=name,
+            records=len(records),
+            columns=columns,
+            dates=found.dates,
+            unread=found.unread,
+        )
+        readings.append((reading, records))
+    _divide_groups(readings, origins, config)
     return KnowledgeFolder(
         path=str(path),
         digest=digest.hexdigest(),
@@ -130,24 +148,59 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
     )
 
 
-def _divide_groups(readings: list[tuple[FileReading, list[Record]]], config: FolderConfig) -> None:
-    """Group tables by the time as well where their group is a guess that leaves hardly anything to test."""
+def _add_period(
+    records: list[Record], origins: Mapping[str, str], config: FolderConfig
+) -> list[Record]:
+    """Imported records grouped by the month or week, too, where kb.toml says so and their table was not."""
+    for period in {*PERIODS}.intersection(config.columns_of(FILE).group_parts):
+        records = [
+            add_period(each, period)
+            if each.source in origins and not each.group.endswith(read_period(each.when, period))
+            else each
+            for each in records
+        ]
+    return records
+
+
+def _divide_groups(
+    readings: list[tuple[FileReading, list[Record]]],
+    origins: Mapping[str, str],
+    config: FolderConfig,
+) -> None:
+    """Group tables by the time as well where their group is a guess that leaves hardly anything to test.
+
+    Records that were imported belong to their tables.
+    """
     tables: dict[str, list[int]] = {}
+    guessed: set[str] = set()
+    """Sources of records whose group nobody named."""
+    files = {reading.file for reading, _ in readings if "text" in reading.columns}
+    named = {each for each in (*files, *origins.values()) if config.columns_of(each).group}
     for at, (reading, found) in enumerate(readings):
-        guessed = "text" in reading.columns and not config.columns_of(reading.file).group
-        if guessed and any(record.when for record in found):
-            tables.setdefault(plain_name(reading.columns.get("group", "")), []).append(at)
+        is_table = reading.file in files
+        own = [
+            each
+            for each in found
+            if is_table or each.source in origins
+            if origins.get(each.source, reading.file) not in named
+        ]
+        guessed |= {each.source for each in own}
+        if any(each.when for each in own):
+            key = plain_name(reading.columns.get("group", "")) if is_table else reading.file
+            tables.setdefault(key, []).append(at)
     for places in tables.values():
-        own = [record for at in places for record in readings[at][1]]
-        apart = [found for at, (_, found) in enumerate(readings) if at not in places]
-        period = choose_period(own, list(chain.from_iterable(apart)))
+        own = [each for at in places for each in readings[at][1] if each.source in guessed]
+        sources = {each.source for each in own}
+        apart = [each for _, found in readings for each in found if each.source not in sources]
+        period = choose_period(own, apart)
         divided = iter(divide(own, period) if period else own)
         for at in places if period else ():
             reading, found = readings[at]
             parts = tuple(filter(None, (reading.columns.get("group"), period)))
             columns = {**reading.columns, "group": " and ".join(parts)}
             reading = replace(reading, columns=columns, divided=parts)
-            readings[at] = reading, list(islice(divided, len(found)))
+            records = [next(divided) if each.source in guessed else each for each in found]
+            readings[at] = reading, records
 
 
 def spread_private(records: Sequence[Record]) -> list[Record]:
@@ -263,15 +316,11 @@ def _contents(root: Path, problems: list[str], digest: Any) -> Iterator[tuple[st
         yield name, data
 
 
-def _read_file(
-    name: str, data: bytes, config: FolderConfig, problems: list[str]
-) -> tuple[list[Record], dict[str, str], str]:
+def _read_file(name: str, data: bytes, config: FolderConfig) -> TableReading:
     private = _matches(name, config.private)
     ending = Path(name).suffix.lower()
     if ending in _TABLES:
-        found = read_table(name, data, config.columns_of(name), config.better, private=private)
-        problems += found.problems
-        return found.records, found.columns.shown(), found.dates
+        return read_table(name, data, config.columns_of(name), config.better, private=private)
     folder, _, rest = name.partition("/")
     if ending not in _TEXTS or not rest or folder.casefold() not in _FOLDERS:
         raise InvalidInput(
@@ -283,6 +332,7 @@ def _read_file(
     if len(text) > MAX_TEXT:
         raise InvalidInput(TOO_LONG)
     keys, body = split_front_matter(name, text.replace("\r\n", "\n"), _KEYS)
+    problems = []
     if unknown := [str(key) for key in keys if key not in _KEYS]:
         # One of them may be `private`, mistyped.
         private = True
@@ -312,7 +362,7 @@ def _read_file(
         )
     except (ValueError, ArithmeticError) as error:
         raise InvalidInput(str(error)) from None
-    return [record], {"encoding": encoding} if encoding else {}, ""
+    return TableReading([record], Columns(encoding=encoding), problems)
 
 
 def _read_result(keys: dict[str, Any], config: FolderConfig) -> RecordedOutcome | None:
@@ -379,14 +429,43 @@ def replace_outcomes(
     return new, len(lines) - len(kept)
 
 
-def read_outcomes(file: str | Path, folder: str | Path) -> TableReading:
-    """The records of a table by what the folder's `kb.toml` says of columns, and lines that cannot be used."""
-    path = Path(file).expanduser()
-    config = _read_config(_check_root(folder))
+class Imported(NamedTuple):
+    found: TableReading
+    added: int
+    replaced: int
+    """How many that were imported before are in another group now, as kb.toml names it."""
+    known: Counter[str]
+    """How many were there, by the file that has them."""
+
+
+def import_table(file: str | Path, folder: str | Path) -> Imported:
+    """Append the records of a table, by what `kb.toml` says of columns; none that a file of the folder has."""
+    path, root = Path(file).expanduser(), _check_root(folder)
+    config = _read_config(root)
     found = read_table_file(path, config.columns_of(path.name), config.better)
     if not found.records:
         raise InvalidInput(
             f"no line of {file} says how a text did ({'; '.join(found.problems[:2]) or 'it is empty'}); "
             "name its columns in kb.toml"
         )
-    return found
+    tables: dict[Hashable, list[str]] = {}
+    for name, data in _contents(root, [], hashlib.sha256()):
+        if name != FILE and name.lower().endswith(_TABLES):
+            with suppress(InvalidInput):
+                for each in _read_file(name, data, config).records:
+                    tables.setdefault(_said(each), []).append(name)
+    known: Counter[str] = Counter()
+    records = []
+    for each in found.records:
+        if there := tables.get(_said(each)):
+            known[there.pop()] += 1
+        else:
+            records.append(each)
+    new, old = replace_outcomes(folder, records, lambda each: (each.source, _said(each)))
+    known[FILE] = len(records) - len(new)
+    return Imported(found, len(new), old, +known)
+
+
+def _said(record: Record) -> Hashable:
+    """What a record says, in whatever group."""
+    return replace(record, group="", source="", audience="", note="", chosen="unknown").id

@@ -200,9 +200,14 @@ class FolderReport(Report):
     def _divided(self) -> str:
         """What groups that run side by side are divided by, and how kb.toml says the same."""
         divided = max((each.divided for each in self.files), key=len, default=())
-        stated = ", ".join(f'"{part}"' for part in divided)
+        if not divided:
+            return ""
         why = f"by {' and '.join(divided)}, so that something is known before they begin"
-        return f"{why}; kb.toml can say so, under [columns]: group = [{stated}]" if divided else ""
+        if not any(each.divided == divided and "text" in each.columns for each in self.files):
+            # What was imported has a group already, and its column is not here.
+            return why
+        stated = ", ".join(f'"{part}"' for part in divided)
+        return f"{why}; kb.toml can say so, under [columns]: group = [{stated}]"
 
     def _power(self) -> str:
         if self.pairs < MIN_PAIRS:
@@ -405,6 +410,8 @@ def _describe_columns(reading: FileReading) -> str:
     columns = [name if name == its else f"{name}: {its}" for name, its in reading.columns.items()]
     if reading.dates:
         columns.append(f"dates such as {reading.dates}")
+    if reading.unread:
+        columns.append(f"not read: {listed(reading.unread)}")
     return ", ".join(columns) or ("records as they are" if reading.records else "nothing")
 
 

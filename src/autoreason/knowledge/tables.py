@@ -21,7 +21,7 @@ from autoreason.knowledge.columns import (
     Columns,
     decode_text,
     find_metric,
-    guess_date_format,
+    guess_day_first,
     guess_number_format,
     is_measurable,
     is_missing,
@@ -50,6 +50,10 @@ class TableReading(NamedTuple):
     """One sentence for every line that could not be used."""
     dates: str = ""
     """One date and what it was read as, where it is not written as YYYY-MM-DD."""
+    unread: tuple[str, ...] = ()
+    """Columns that were not used."""
+    origins: Mapping[str, str] = {}
+    """Of records as `import` writes them: the table that each comes from, by its source."""
 
 
 class _Row(NamedTuple):
@@ -74,7 +78,9 @@ def read_table(
         found = _read_csv(name, text, delimiter, problems)
     sample = list(islice(found, _SAMPLE))
     others = [row for row in sample if not _is_own(row.cells)]
-    columns = ColumnGuess([row.cells for row in others], given).columns()
+    guess = ColumnGuess([row.cells for row in others], given)
+    # What kb.toml says of columns means nothing to records that are written as ours.
+    columns = guess.columns() if guess.headers else Columns(encoding=encoding)
     reader = _RowReader(name, columns, sample, better=better, commas=commas, private=private)
     records = []
     for row in chain(sample, found):
@@ -82,7 +88,10 @@ def read_table(
             records.append(reader.read(row))
         except (ValueError, ArithmeticError) as error:
             problems.append(f"{name}, line {row.line}: {error}")
-    return TableReading(records, columns, problems, reader.show_date(sample))
+    used = {*columns.named().values(), *columns.group_parts}
+    unread = tuple(header for header in guess.headers if header and header not in used)
+    dates = reader.show_date(sample)
+    return TableReading(records, columns, problems, dates, unread, reader.origins)
 
 
 def read_table_file(path: Path, given: Columns, better: str = "") -> TableReading:
@@ -224,16 +233,16 @@ class _RowReader:
             column: guess_number_format(column, values(column), commas=commas)
             for column in (columns.value, columns.count, columns.n, columns.se, columns.score)
         }
-        self._dates = guess_date_format(values(columns.when), day_first=commas)
-        own = [row.cells.get("when") for row in sample if _is_own(row.cells)]
-        self._own_dates = guess_date_format(own, day_first=commas)
+        self._day_first = guess_day_first(values(columns.when), likely=commas)
+        self.origins: dict[str, str] = {}
 
     def show_date(self, sample: Sequence[_Row]) -> str:
-        """How the first date was read, where that had to be guessed."""
-        for row in sample if self._dates else ():
-            value = row.cells.get(self._columns.when)
+        """How a date was read that is not written as YYYY-MM-DD; one whose order was guessed first."""
+        values = (str(row.cells.get(self._columns.when, "")) for row in sample)
+        for value in sorted(values, key=lambda each: each.find("/") not in (1, 2)):
             with suppress(ValueError):
-                if found := read_date(value, self._dates):
+                found = read_date(value, self._day_first)
+                if found[:10] not in value:
                     return f"{value}, read as {found}"
         return ""
 
@@ -249,7 +258,7 @@ class _RowReader:
             raise ValueError("there is no text")
         if _SUMS.fullmatch(plain_name(text)):
             raise ValueError("this is a sum, not a text")
-        when = read_date(cells.get(columns.when), self._dates)
+        when = read_date(cells.get(columns.when), self._day_first)
         # What columns say, the time, or a word that is not a column's name.
         parts = [
             self._text(part, cells)
@@ -263,7 +272,10 @@ class _RowReader:
         verdict = read_verdict(cells.get(columns.verdict, ""))
         score = self._number(columns.score, cells)
         if result is None and verdict is None and score is None:
-            raise ValueError("nothing says how the text did")
+            named = (columns.count, columns.n, columns.value, columns.verdict, columns.score)
+            missing = [name for name in named if name and not self._text(name, cells)]
+            why = f": {' and '.join(missing)} missing" if missing else ""
+            raise ValueError(f"nothing says how the text did{why}")
         chosen = self._constant("chosen", cells).casefold()
         said = self._text(columns.private, cells)
         return Record(
@@ -294,27 +306,36 @@ class _RowReader:
             check_outcome(record.result)
         if record.score is not None and not is_measurable(record.score):
             raise ValueError(f"{record.score:g} is not a score")
+        if record.source:
+            self.origins[source] = record.source.rpartition(":")[0]
         return msgspec.structs.replace(
             record,
             source=source,
-            when=read_date(record.when, self._own_dates),
+            when=read_date(record.when),
             private=record.private or self._private,
         )
 
     def _read_result(self, cells: Mapping[str, Any]) -> RecordedOutcome | None:
         columns = self._columns
         n = self._count(columns.n, cells)
-        hits = self._count(columns.count, cells)
-        value = self._number(columns.value, cells)
         measure = columns.count or columns.value
         name = f"{measure}/{columns.n}" if columns.count else measure
         is_share = columns.count or is_rate(measure) or self._formats[measure].percent
         called = find_metric(measure) if is_share else ""
         metric = self._constant("metric", cells) or called or name
+        try:
+            hits = self._count(columns.count, cells)
+        except ValueError:
+            # Where the count is a remark, the rate beside it still says how the text did.
+            hits = None
+            if self._number(columns.value, cells) is None:
+                raise
         if hits is not None and n:
-            value = hits / n
-            if value > 1:
+            value: float | None = hits / n
+            if hits > n:
                 raise ValueError(f"{columns.count} is {hits:,} of {n:,}, which is impossible")
+        else:
+            value = self._number(columns.value, cells)
         if value is None:
             return None
         return check_outcome(

@@ -144,13 +144,19 @@ def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:
     assert inside(*there, "--value", "many").status == 2
 
 
-def test_a_table_is_imported_once(inside: Inside) -> None:
+def test_a_table_is_imported_once_and_what_is_not_read_is_named(inside: Inside) -> None:
     (inside.folder / "kb").mkdir()
-    inside.write("march.csv", "subject,opens,sent\nA,10,100\nB,20,100\n,1,1\n")
+    inside.write("march.csv", "subject,opens,sent,Winner\nA,10,100,\nB,20,100,x\n,1,1,\n")
     done = inside("knowledge", "import", "kb", "march.csv")
     assert done.status == 0
-    assert "2 records added (text: subject, count: opens, n: sent)" in done.err
+    read = "(text: subject, count: opens, n: sent)"
+    assert f"2 records added; 1 line left out {read}" in done.err
+    assert "not read: Winner (kb.toml can name columns)" in done.err
     assert "left out: march.csv, line 4: there is no text" in done.err
     again = inside("knowledge", "import", "kb", "march.csv", "--json").json
-    assert (again["added"], again["known"]) == (0, 2)
+    assert (again["added"], again["known"], again["unread"]) == (0, 2, ["Winner"])
     assert len(read_folder(inside.folder / "kb").records) == 2
+    inside.write("kb/copy.csv", "subject,opens,sent\nB,20,100\nC,30,100\n")
+    inside.write("april.csv", "subject,opens,sent\nB,20,100\nC,30,100\nD,1,100\n")
+    more = inside("knowledge", "import", "kb", "april.csv").err
+    assert "1 record added; 2 were there, in copy.csv (" in more

@@ -22,7 +22,7 @@ from autoreason.cli.lookup import run_argument
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
-from autoreason.knowledge.folder import append_outcomes, encode_records, read_folder, read_outcomes
+from autoreason.knowledge.folder import encode_records, import_table, read_folder
 from autoreason.knowledge.folder_report import check_knowledge, search_knowledge
 from autoreason.knowledge.holdout import evaluate_predictor
 from autoreason.report import numbers
@@ -182,19 +182,28 @@ def add(folder: str, run: str, value: float, **given: Any) -> Answer:
 def import_file(folder: Path, file: Path) -> Answer:
     """Append the results of a CSV or JSONL file, each once.
 
-    Columns are guessed, or as kb.toml of the folder names them; lines that cannot be used are named. A
-    file that is imported again adds only what is new.
+    Columns are guessed, or as kb.toml of the folder names them; lines and columns that are not used are
+    named. A file that is imported again adds only what is new, and what kb.toml puts into another group.
     """
-    records, columns, problems, dates = read_outcomes(file, folder)
-    new = append_outcomes(folder, records)
-    known = len(records) - len(new)
-    read_as = ", ".join(f"{role}: {column}" for role, column in columns.shown().items())
-    read_as += f", dates such as {dates}" if dates else ""
-    before = f"; {known:,} were there" if known else ""
-    added = f"{numbers.count(len(new), 'record')} added{before} ({read_as})"
-    counts = {"added": len(new), "known": known, "problems": problems}
-    notes = [added, *(f"left out: {problem}" for problem in problems)]
-    return Answer({**counts, "columns": columns.shown()}, notes=notes)
+    found, added, replaced, known = import_table(file, folder)
+    columns = found.columns.shown()
+    read_as = [f"{role}: {column}" for role, column in columns.items()]
+    read_as += [f"dates such as {found.dates}"] if found.dates else []
+    renewed = (
+        f"; {replaced:,} of them in place of earlier ones, in another group" if replaced else ""
+    )
+    before = "".join(f"; {number:,} were there, in {name}" for name, number in known.items())
+    left = numbers.count(len(found.problems), "line") if found.problems else ""
+    before += f"; {left} left out" if left else ""
+    notes = [f"{numbers.count(added, 'record')} added{renewed}{before} ({', '.join(read_as)})"]
+    if found.unread:
+        notes.append(f"not read: {', '.join(found.unread)} (kb.toml can name columns)")
+    counts = {"added": added, "replaced": replaced, "known": known.total()}
+    notes += (f"left out: {problem}" for problem in found.problems)
+    return Answer(
+        {**counts, "problems": found.problems, "columns": columns, "unread": found.unread},
+        notes=notes,
+    )
 
 
 @knowledge.command("ab-plan", shares=f"{REPORT} journal")
