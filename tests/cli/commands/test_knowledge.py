@@ -118,6 +118,15 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     assert (second.chosen, second.result) == ("ab", RecordedOutcome(metric="result", value=3.0))
 
 
+def test_a_run_says_at_its_end_how_many_records_it_was_shown(inside: Inside, folder: Path) -> None:
+    run = ("run", "Write a toast.", "-m", "echo/echo", "--rounds", "1", "--knowledge", folder.name)
+    said = "Written with 2 records of kb; judges were shown no outcomes."
+    assert said in inside(*run, "--html", "page.html").err
+    assert said in inside("show").out
+    assert said in (inside.folder / "page.html").read_text("utf-8")
+    assert "Written with" not in inside(*run[:-2]).err
+
+
 def test_a_value_may_be_written_as_in_a_table(inside: Inside) -> None:
     inside("run", "Write a toast.", "-m", "echo/echo", "--rounds", "1", "-q")
     (inside.folder / "kb").mkdir()
