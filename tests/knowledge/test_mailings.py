@@ -123,7 +123,7 @@ def test_two_metrics_are_never_on_one_list(tmp_path: Path) -> None:
     write_export(tmp_path / EXPORT, subjects=60)
     write_german(tmp_path / GERMAN, opens=False)
     checked = check_knowledge(tmp_path)
-    warning = f"{GERMAN} measures clicks, most records opens; they are not compared"
+    warning = f"{GERMAN} measures click rate, most records open rate; they are not compared ("
     assert warning in one_line(checked)
     assert list(checked.lists)[-1] == f"{GERMAN}: click rate of 12 texts"
     with Index.open(tmp_path) as index:

@@ -30,12 +30,16 @@ from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share
 
 _MAX_NAMED = 5
-"""Lists, texts at either end of one, problems and lines that are shown on a terminal."""
+"""Lists, texts at either end of one, and what to put right on a page."""
+_MAX_LISTED = 100
+"""Problems and lines that are shown where all are asked for."""
 _MAX_SHOWN = 120
 _COLUMN, _MAX_TEXT, _MAX_LINES = 40, 28, 3
 """Of a summary: columns for the best texts, letters of a text, texts at either end."""
 _DIFFER = 0.3
 """The share of pairs on which judges with and without knowledge usually differ."""
+_MOST = 50
+"""Points that can be gained over a coin."""
 _RANKING = [*words("", "text"), *figures("result", "adjusted"), *words("when")]
 _KINDS: dict[RecordKind, tuple[str, str]] = {
     "outcome": ("outcome", ""),
@@ -145,11 +149,11 @@ class FolderReport(Report):
             pairs = zip(*(side[:_MAX_LINES] for side in sides), strict=True)
             lines += [f"{one:<{_COLUMN}}{other}" for one, other in pairs]
         wrong = [*self.metrics, *self.problems]
-        if self.to_models:
-            wrong.append(f"{count(len(self.to_models), 'line')} that may address a model")
-        if wrong:
-            more = f" · {len(wrong) - 1:,} more: --evidence" if wrong[1:] else ""
-            lines.append(f"To put right: {shorten(wrong[0], _MAX_SHOWN)}{more}")
+        to_models = f"{count(len(self.to_models), 'line')} that may address a model"
+        if wrong or self.to_models:
+            rest = len(wrong) - 1 + len(self.to_models) if wrong else 0
+            more = f" · {rest:,} more: --evidence" if rest else ""
+            lines.append(f"To put right: {shorten((*wrong, to_models)[0], _MAX_SHOWN)}{more}")
         return lines
 
     def sections(self) -> list[Section]:
@@ -215,11 +219,15 @@ class FolderReport(Report):
         if self.paired_groups < MIN_GROUPS:
             return few_groups(self.paired_groups)
         best, worst = (
-            f"{SHOWN * sqrt(_DIFFER / pairs) * 100:.0f}"
-            for pairs in (self.pairs, self.independent_pairs)
+            SHOWN * sqrt(_DIFFER / pairs) * 100 for pairs in (self.pairs, self.independent_pairs)
         )
-        reach = best if best == worst else f"between {best} and {worst}"
-        return f"the smallest gain that a test shows four times out of five is {reach} points"
+        shows = "the smallest gain that a test shows four times out of five is"
+        if worst > _MOST:
+            return f"{shows} {best:.0f} points at best; most pairs are of few groups, which may show nothing"
+        reach = (
+            f"{best:.0f}" if round(best) == round(worst) else f"between {best:.0f} and {worst:.0f}"
+        )
+        return f"{shows} {reach} points"
 
 
 @dataclass(frozen=True, repr=False)
@@ -363,12 +371,11 @@ def _other_metrics(records: Sequence[Record]) -> tuple[str, ...]:
     files: dict[str, Counter[str]] = {}
     for record in records:
         if record.result:
-            # The open rate measures opens.
-            metric = record.result.metric.replace(" rate", "s")
-            files.setdefault(metric, Counter())[_file(record)] += 1
+            files.setdefault(record.result.metric, Counter())[_file(record)] += 1
     main, *others = sorted(files, key=lambda each: -files[each].total()) or [""]
     return tuple(
-        f"{file} measures {metric}, most records {main}; they are not compared"
+        f"{file} measures {metric}, most records {main}; they are not compared (if they are the same, "
+        "give them one name: `metric` in kb.toml)"
         for metric in others
         for file in files[metric]
     )
@@ -418,8 +425,8 @@ def _describe_columns(reading: FileReading) -> str:
 def _named(title: str, lines: Sequence[str]) -> list[Section]:
     if not lines:
         return []
-    more = len(lines) - _MAX_NAMED
-    shown = [*lines[:_MAX_NAMED], *([f"and {more:,} more; --json names all"] if more > 0 else [])]
+    more = len(lines) - _MAX_LISTED
+    shown = [*lines[:_MAX_LISTED], *([f"and {more:,} more; --json names all"] if more > 0 else [])]
     return [Section(title=f"{title}: {len(lines):,}", sentences=[("", line) for line in shown])]
 
 

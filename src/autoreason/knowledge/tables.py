@@ -73,7 +73,7 @@ def read_table(
     if name.lower().endswith((".jsonl", ".ndjson")):
         found = _read_json_lines(name, text, problems)
     else:
-        delimiter = _find_delimiter(text)
+        delimiter = find_delimiter(text)
         commas = delimiter == ";"
         found = _read_csv(name, text, delimiter, problems)
     sample = list(islice(found, _SAMPLE))
@@ -105,7 +105,7 @@ def read_table_file(path: Path, given: Columns, better: str = "") -> TableReadin
         raise InvalidInput(f"{path}: {error}") from None
 
 
-def _find_delimiter(text: str) -> str:
+def find_delimiter(text: str) -> str:
     first = text[:20_000]
     if stated := re.match(r"sep=(.)\r?\n", first):
         return stated[1]

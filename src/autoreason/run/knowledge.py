@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace as changed
 from datetime import UTC, datetime
 from pathlib import Path
@@ -156,7 +157,7 @@ def report_ab(
     """Read the counts of an A/B test, and hand its outcomes to a folder of records.
 
     Args:
-        results: A table with the columns `code`, `n` and `count`.
+        results: A table with the columns `code`, `n` and `count`, or an export with a column of codes.
         plan: The folder of the plan; without it, that of the results.
         group: What the outcomes are filed under; the run's name where it is empty.
         metric: What was counted.
@@ -177,14 +178,16 @@ def report_ab(
         False
     """
     file = Path(results)
+    planned = read_plan(Path(plan) if plan else file.parent)
     found = report_of(
-        read_plan(Path(plan) if plan else file.parent),
-        read_results(file),
+        planned,
+        read_results(file, [arm.code for arm in planned.arms]),
         group=group,
         metric=metric,
         known=read_folder(knowledge).records if knowledge else (),
     )
     if knowledge and not found.is_unequal:
+        unlike = find_other_metric(knowledge, found.records[0])
         today = datetime.now(UTC).date().isoformat()
         dated = [replace(record, when=today) for record in found.records]
         # Two readings of one arm of a test share all but the numbers.
@@ -193,7 +196,7 @@ def report_ab(
             dated,
             lambda each: (each.text, each.group, each.result and each.result.metric, each.note),
         )
-        found = changed(found, appended=len(new), replaced=old)
+        found = changed(found, appended=len(new), replaced=old, unlike=unlike)
     return found
 
 
@@ -259,4 +262,21 @@ def add_outcome(
         private=options.get("private") or False,
         note=options.get("note") or f"run {name}",
     )
-    return record.id if append_outcomes(knowledge, [record]) else None
+    if not append_outcomes(knowledge, [record]):
+        return None
+    if unlike := find_other_metric(knowledge, record):
+        warnings.warn(unlike, stacklevel=3)
+    return record.id
+
+
+def find_other_metric(knowledge: str | Path, record: Record) -> str:
+    """That most outcomes of a folder are by another metric than a record, and the remedy; else empty."""
+    with Index.open(knowledge) as index:
+        most = next(iter(index.metrics), "")
+    own = record.result.metric if record.result else ""
+    if not most or own == most:
+        return ""
+    return (
+        f"this outcome is called {own!r} and most of {knowledge} are called {most!r}: they are never compared; "
+        f"if it is the same, give the metric {most!r}"
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, fsum
 from pathlib import Path
@@ -17,7 +18,15 @@ from msgspec.structs import replace
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, plainly
 from autoreason.files import open_input, write
+from autoreason.knowledge.columns import (
+    ColumnGuess,
+    Columns,
+    NumberFormat,
+    decode_text,
+    plain_name,
+)
 from autoreason.knowledge.standing import find_standings
+from autoreason.knowledge.tables import find_delimiter
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 from autoreason.parsing.documents import same_text
 from autoreason.report.charts import Interval, interval_chart
@@ -249,6 +258,8 @@ class AbReport(Report):
     appended: int = 0
     replaced: int = 0
     """How many of an earlier report on this test they replace."""
+    unlike: str = ""
+    """That the folder's other outcomes are by another metric, and the remedy."""
 
     @property
     def is_unequal(self) -> bool:
@@ -266,20 +277,21 @@ class AbReport(Report):
         better, worse = (
             [arm for arm in self.arms if arm.verdict == verdict] for verdict in ("better", "worse")
         )
+        least = min(arm.n for arm in self.arms)
+        early = f"; read early, at {least:,} of {self.planned:,} planned readers of each text"
+        early = early if least < self.planned else ""
         if better:
             best = max(better, key=lambda arm: arm.count / arm.n)
             expected = "" if best.shrunken is None else f"; expect {best.expected}"
             return (
                 f"{best.name} ({best.origin}) does better than {control}: "
-                f"{points(best.difference or best.rate)} points{expected}"
+                f"{points(best.difference or best.rate)} points{expected}{early}"
             )
         if worse:
             does = "does" if len(worse) == 1 else "do"
             names = listed([arm.name for arm in worse])
-            return f"none is shown to do better than {control}; {names} {does} worse"
-        missing = max(self.planned - min(arm.n for arm in self.arms), 0)
-        more = f"; {missing:,} more in each arm were planned" if missing else ""
-        return f"no text is shown to do better than {control}{more}"
+            return f"none is shown to do better than {control}; {names} {does} worse{early}"
+        return f"no text is shown to do better than {control}{early}"
 
     def sections(self) -> list[Section]:
         if self.is_unequal:
@@ -327,6 +339,8 @@ class AbReport(Report):
         if self.appended:
             again = f"; {self.replaced:,} of an earlier report replaced" if self.replaced else ""
             sentences.append(("Records", f"{self.appended:,} appended to the folder{again}"))
+        if self.unlike:
+            sentences.append(("Metric", self.unlike))
         return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
 
     def page_sections(self) -> list[Section]:
@@ -419,30 +433,40 @@ def report_of(
     )
 
 
-def read_results(path: Path) -> dict[str, tuple[int, int]]:
-    """Counts by code from the plan's table with the columns `code`, `n` and `count`."""
+def read_results(path: Path, codes: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Counts by code, from the plan's table or an export with a column of codes, read as `import` reads one."""
+    how = "give a table with the columns code, n and count, and every code of the plan once"
     try:
         with open_input(path) as file:
-            text = file.read().decode("utf-8-sig", "replace")
+            text, _ = decode_text(file.read())
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
-    how = "give a table with the columns code, n and count, and every code of the plan once"
-    head, *lines = text.splitlines() or [""]
-    delimiter = ";" if ";" in head else ","
-    if [cell.strip(' "').lower() for cell in head.split(delimiter)] != ["code", "n", "count"]:
+    reader = csv.reader(io.StringIO(text, ""), delimiter=find_delimiter(text))
+    names, rows = [name.strip() for name in next(reader, [])], []
+    for row in reader:
+        if any(cell.strip() for cell in row):
+            rows.append((reader.line_num, [cell.strip() for cell in row]))
+    sample = [dict(zip(names, cells, strict=False)) for _, cells in rows]
+    plain = {plain_name(name): name for name in names}
+    coded = (name for name in names if any(row.get(name, "").upper() in codes for row in sample))
+    code = plain.get("code") or next(coded, "")
+    guess = ColumnGuess(sample, Columns(text=code, count=plain.get("count", ""))).columns()
+    columns = [code, plain.get("n") or guess.n, guess.count]
+    if not all(columns):
         raise InvalidInput(f"{path}: a column is missing; {how}")
+    at_code, at_n, at_count = map(names.index, columns)
     counts: dict[str, tuple[int, int]] = {}
-    for number, row in enumerate(csv.reader(lines, delimiter=delimiter), 2):
-        cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        code, *numbers = cells
-        is_whole = len(numbers) == 2 and all(each.isdecimal() for each in numbers)
-        n, found = map(int, numbers) if is_whole else (0, 1)
-        if found > n or code.upper() in counts:
+    for number, cells in rows:
+        try:
+            if len(cells) != len(names) or cells[at_code].upper() in counts:
+                raise ValueError
+            n, found = (NumberFormat().read_count(cells[at]) for at in (at_n, at_count))
+            if n is None or found is None or found > n:
+                raise ValueError
+        except ValueError:
             raise InvalidInput(
                 f"{path}, line {number}: “{', '.join(cells)}” is not a code that stands once, "
                 f"with whole numbers for n and a count of at most n; {how}"
-            )
-        counts[code.upper()] = (found, n)
+            ) from None
+        counts[cells[at_code].upper()] = (found, n)
     return counts

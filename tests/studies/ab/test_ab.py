@@ -89,8 +89,12 @@ def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_pa
     assert len(records) == 3
     assert {record.chosen for record in records} == {"ab", "random"}
     assert len({record.group for record in records}) == 1
-    report_ab(tmp_path / "test" / "results.csv", knowledge=kb, metric="opens")
-    assert len(read_folder(kb).records) == 3
+    same = report_ab(tmp_path / "test" / "results.csv", knowledge=kb, metric="opens")
+    assert (same.unlike, len(read_folder(kb).records)) == ("", 3)
+    earlier_tests(tmp_path / "other", 2)
+    unlike = str(report_ab(tmp_path / "test" / "results.csv", knowledge=tmp_path / "other"))
+    assert "is called 'rate' and most of" in (said := " ".join(unlike.split()))
+    assert "are called 'Opens': they are never compared; if it is the same, give the metric" in said
     more = {code: (count + 20, n + 20) for code, (count, n) in counts.items()}
     again = report_ab(fill_in(tmp_path / "test", more), knowledge=kb, metric="opens")
     assert (again.appended, again.replaced) == (3, 3)
@@ -177,6 +181,22 @@ def test_semicolons_small_letters_and_a_mark_of_a_spreadsheet_are_read(
     lines = ["code;n;count", *(f"{arm.code.lower()};5900;1422" for arm in plan.arms), ";;"]
     file.write_text("\r\n".join(lines), "utf-8-sig")
     assert {(arm.count, arm.n) for arm in report_ab(file).arms} == {(1422, 5900)}
+    lines = [f"{arm.code};{at};5.900;1.422" for at, arm in enumerate(plan.arms)]
+    head = "Variante;Betreff;Zugestellt;Öffnungen (eindeutig)"
+    file.write_text("\n".join([head, *lines]), "cp1252")
+    assert {(arm.count, arm.n) for arm in report_ab(file).arms} == {(1422, 5900)}
+
+
+def test_a_test_that_is_read_before_its_plan_is_reached_says_so(
+    plan: AbPlan, tmp_path: Path
+) -> None:
+    for counts in ((200, 300, 200), (200, 200, 200), (300, 200, 200)):
+        first = [plan.control, *(a.code for a in plan.arms if a.code != plan.control)]
+        found = {code: (number, 1000) for code, number in zip(first, counts, strict=True)}
+        said = report_ab(fill_in(tmp_path / "test", found)).conclusion
+        assert said.endswith(
+            f"; read early, at 1,000 of {plan.sample:,} planned readers of each text"
+        )
 
 
 def test_an_unequal_split_is_named_and_nothing_is_handed_on(plan: AbPlan, tmp_path: Path) -> None:
@@ -204,7 +224,7 @@ SHARES = ("24.1 %", "0.241", '"0,241"', "1,422", "-3")
         ("code,n,count\nAAAA,10,2\nAAAA,10,2\n", "line 3"),
         ("code,n,count\nAAAA,10,12\n", "a count of at most n"),
         *((f"code,n,count\nAAAA,5900,{share}\n", "with whole numbers for n") for share in SHARES),
-        ("Code,Sent,Opens\nAAAA,10,2\n", "give a table with the columns code, n and count"),
+        ("Code,Seen,Liked\nAAAA,10,2\n", "give a table with the columns code, n and count"),
     ],
 )
 def test_results_that_do_not_fit_are_one_sentence(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,9 +172,11 @@ def add(folder: str, run: str, value: float, **given: Any) -> Answer:
     say --chosen ab where it was one arm of a randomised test. What else is known of it (its standard
     error, its audience, a note) goes into a table for `knowledge import`.
     """
-    added = add_outcome(run, value, folder, **given)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        added = add_outcome(run, value, folder, **given)
     written = f"{added} appended to" if added else "this is already in"
-    return Answer({"added": added}, notes=[f"{written} {Path(folder) / 'outcomes.jsonl'}"])
+    notes = [f"{written} {Path(folder) / 'outcomes.jsonl'}", *(str(e.message) for e in caught)]
+    return Answer({"added": added}, notes=notes)
 
 
 @knowledge.command("import", shares="as_json")
@@ -243,8 +246,8 @@ def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report
 def report_test(results: Path, planned: Path | None, **values: Any) -> tuple[Report, int]:
     """Read the counts of an A/B test.
 
-    RESULTS has the columns code, n and count. Intervals hold however
-    often you look. Exit status 1 where readers were not split equally, for then
+    RESULTS has the columns code, n and count, or is an export with a column of codes. Intervals hold
+    however often you look. Exit status 1 where readers were not split equally, for then
     something chose among them and no rate can be compared; nothing is handed on.
     """
     found = report_ab(results, planned, **values)
