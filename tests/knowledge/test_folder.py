@@ -212,7 +212,7 @@ def test_a_table_is_read_by_the_rules_of_the_folder_it_goes_to(tmp_path: Path) -
     table.write_text("A,B,value\na,b,1\nc,d,2\ne,,3\n")
     (tmp_path / "kb").mkdir()
     (tmp_path / "kb.toml").rename(tmp_path / "kb" / "kb.toml")
-    found = import_table(table, tmp_path / "kb").found
+    found = import_table(table, tmp_path / "kb")[0]
     assert [record.text for record in found.records] == ["b", "d"]
     assert found.records[0].result == RecordedOutcome(metric="value", value=1.0, better="lower")
     assert found.problems == ["t.csv, line 4: there is no text"]

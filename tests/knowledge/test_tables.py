@@ -64,12 +64,15 @@ def test_encodings_and_separators_do_not_matter(encoding: str, sign: str) -> Non
 
 
 def test_lines_that_cannot_be_used_are_named_and_the_rest_works() -> None:
-    found = read("subject,opens,sent\nA,10,100\n,5,100\nB,many,100\nC,,100\nD,7,0\nE,7,100\n")
+    found = read(
+        "subject,opens,sent\nA,10,100\n,5,100\nB,many,100\nC,,100\nD,7,0\nE,7,100\nF,1,234,900\n"
+    )
     assert [record.text for record in found.records] == ["A", "E"]
     assert found.problems == [
+        "mails.csv, line 8: it has more cells than columns; quote what has a ',' in it",
         "mails.csv, line 3: there is no text",
         "mails.csv, line 4: 'many' is not a number",
-        "mails.csv, line 5: nothing says how the text did: opens missing",
+        "mails.csv, line 5: nothing says how the text did: no opens",
         "mails.csv, line 6: nothing says how the text did",
     ]
 
@@ -152,7 +155,7 @@ def test_a_rate_without_a_name_is_used_if_it_is_the_count_over_n(
     assert [each.text for each in found.records] == kept
     assert [each.result and each.result.n for each in found.records] == [100] * len(kept)
     assert found.unread == (() if kept[2:] else ("rate",))
-    assert any("line 4: nothing says how the text did: opens" in each for each in found.problems)
+    assert any("line 4: nothing says how the text did: no opens" in each for each in found.problems)
 
 
 @pytest.mark.parametrize(

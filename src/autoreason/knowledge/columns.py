@@ -84,20 +84,7 @@ def _recognise(data: bytes) -> str:
 
 
 _MISSING = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "null", "none", "#n/a", "#div/0!"})
-_MISSING |= {
-    "k. a.",
-    "k.a.",
-    "n. v.",
-    "n.a.",
-    "n. a.",
-    "n/d",
-    "s/d",
-    "--",
-    "?",
-    "#ref!",
-    "#wert!",
-    "unknown",
-}
+_MISSING |= {"k. a.", "k.a.", "n. v.", "n.a.", "n. a.", "n/d", "s/d", "--", "?", "#ref!", "#wert!"}
 _EXPONENT = r"(?:[eE][+-]?\d+)"
 _NUMBER = re.compile(rf"[+-]?(?:\d+|\d{{1,3}}(?:,\d{{2,3}})*,\d{{3}})(?:\.\d*)?{_EXPONENT}?")
 """With a point before decimals; thousands may be grouped, as in India also hundreds of them."""
@@ -214,16 +201,14 @@ def is_rate(name: str) -> bool:
 
 
 def guess_day_first(values: Sequence[object], *, likely: bool) -> bool | None:
-    """Whether dates such as 3/1/2024 begin with the day, as their column shows, or `likely`; None where it is open.
-
-    A column that is written in several ways has several authors, of whom none is likelier than another.
-    """
+    """Whether dates such as 3/1/2024 begin with the day, as their column shows, or `likely`; None where it is open."""
     texts = [str(value).strip() for value in values if not is_missing(value)]
     orders = {_DAY_FIRST, _MONTH_FIRST}
     forms = [orders & {form[:3] for form in _find_formats(text)} for text in texts]
     day, month = {_DAY_FIRST} in forms, {_MONTH_FIRST} in forms
     if day or month:
         return None if day and month else day
+    # A column that is written in several ways has several authors.
     return likely if all(forms) else None
 
 
@@ -507,10 +492,8 @@ class ColumnGuess:
         form, agree = guess_number_format(header, self._known(header), commas=False), []
         for cells in self._sample:
             with suppress(ValueError):
-                hits, n = (
-                    form.read_count(cells.get(self._chosen[role])) for role in ("count", "n")
-                )
-                rate = form.read(cells.get(header))
+                counts = (cells.get(self._chosen[role]) for role in ("count", "n"))
+                (hits, n), rate = map(form.read_count, counts), form.read(cells.get(header))
                 if hits is not None and n and rate is not None:
                     agree.append(abs(hits / n - rate) < _ROUNDED)
         return sum(agree) * 2 > len(agree)

@@ -7,11 +7,12 @@ import hashlib
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatch
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -27,7 +28,6 @@ from autoreason.knowledge.columns import (
     guess_number_format,
     plain_name,
     read_date,
-    read_period,
 )
 from autoreason.knowledge.standing import add_period, choose_period, divide, one_line
 from autoreason.knowledge.tables import (
@@ -36,8 +36,8 @@ from autoreason.knowledge.tables import (
     TableReading,
     check_outcome,
     read_better,
+    read_named,
     read_table,
-    read_table_file,
 )
 from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
 from autoreason.task import split_front_matter
@@ -90,6 +90,8 @@ class FileReading(Struct, frozen=True, kw_only=True):
     """Of a table whose groups run side by side: what its groups are made of instead."""
     unread: tuple[str, ...] = ()
     """Columns of a table that were not used."""
+    imported: bool = False
+    """Whether these are records of tables that are not in the folder."""
 
     @property
     def is_table(self) -> bool:
@@ -110,7 +112,6 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
     root = _check_root(path)
     config = _read_config(root)
     readings: list[tuple[FileReading, list[Record]]] = []
-    origins: Mapping[str, str] = {}
     problems = [f"{CONFIG}: {name!r} matches no file here" for name in _unmatched(root, config)]
     digest = hashlib.sha256()
     for name, data in _contents(root, problems, digest):
@@ -124,21 +125,20 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
         problems += found.problems
         allowed = _matches(name, config.allow)
         records = [replace(each, allowed=True) if allowed else each for each in found.records]
-        if name == FILE:
-            origins = found.origins
-            records = _add_period(records, origins, config)
-        # What kb.toml says of columns means nothing to a file that has none.
-        is_own = bool(records and found.origins)
-        columns = {} if is_own and "text" not in found.columns.named() else found.columns.shown()
-        reading = FileReading(
-            file=name,
-            records=len(records),
-            columns=columns,
-            dates=found.dates,
-            unread=found.unread,
-        )
-        readings.append((reading, records))
-    _divide_groups(readings, origins, config)
+        imported = found.imported if name == FILE else frozenset()
+        for is_imported in (False, True):
+            own = [each for each in records if (each.source in imported) is is_imported]
+            reading = FileReading(
+                file=name,
+                records=len(own),
+                columns=found.columns.shown(),
+                dates=found.dates,
+                unread=found.unread,
+                imported=is_imported,
+            )
+            if own or not (records or is_imported):
+                readings.append((reading, own))
+    _divide_groups(readings, config)
     return KnowledgeFolder(
         path=str(path),
         digest=digest.hexdigest(),
@@ -148,59 +148,30 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
     )
 
 
-def _add_period(
-    records: list[Record], origins: Mapping[str, str], config: FolderConfig
-) -> list[Record]:
-    """Imported records grouped by the month or week, too, where kb.toml says so and their table was not."""
-    for period in {*PERIODS}.intersection(config.columns_of(FILE).group_parts):
-        records = [
-            add_period(each, period)
-            if each.source in origins and not each.group.endswith(read_period(each.when, period))
-            else each
-            for each in records
-        ]
-    return records
-
-
-def _divide_groups(
-    readings: list[tuple[FileReading, list[Record]]],
-    origins: Mapping[str, str],
-    config: FolderConfig,
-) -> None:
-    """Group tables by the time as well where their group is a guess that leaves hardly anything to test.
-
-    Records that were imported belong to their tables.
-    """
+def _divide_groups(readings: list[tuple[FileReading, list[Record]]], config: FolderConfig) -> None:
+    """Group tables by the time as well where their group is a guess that leaves hardly anything to test."""
     tables: dict[str, list[int]] = {}
-    guessed: set[str] = set()
-    """Sources of records whose group nobody named."""
-    files = {reading.file for reading, _ in readings if "text" in reading.columns}
-    named = {each for each in (*files, *origins.values()) if config.columns_of(each).group}
     for at, (reading, found) in enumerate(readings):
-        is_table = reading.file in files
-        own = [
-            each
-            for each in found
-            if is_table or each.source in origins
-            if origins.get(each.source, reading.file) not in named
-        ]
-        guessed |= {each.source for each in own}
-        if any(each.when for each in own):
-            key = plain_name(reading.columns.get("group", "")) if is_table else reading.file
-            tables.setdefault(key, []).append(at)
+        group = config.columns_of(reading.file).group_parts
+        guessed = ("text" in reading.columns or reading.imported) and not group
+        if reading.imported:
+            guessed &= not any(each.group for each in config.tables.values())
+            for period in {*PERIODS}.intersection(group):
+                readings[at] = reading, [add_period(each, period) for each in found]
+        if guessed and any(record.when for record in found):
+            key = reading.file if reading.imported else reading.columns.get("group", "")
+            tables.setdefault(plain_name(key), []).append(at)
     for places in tables.values():
-        own = [each for at in places for each in readings[at][1] if each.source in guessed]
-        sources = {each.source for each in own}
-        apart = [each for _, found in readings for each in found if each.source not in sources]
-        period = choose_period(own, apart)
+        own = [record for at in places for record in readings[at][1]]
+        apart = [found for at, (_, found) in enumerate(readings) if at not in places]
+        period = choose_period(own, list(chain.from_iterable(apart)))
         divided = iter(divide(own, period) if period else own)
         for at in places if period else ():
             reading, found = readings[at]
             parts = tuple(filter(None, (reading.columns.get("group"), period)))
             columns = {**reading.columns, "group": " and ".join(parts)}
             reading = replace(reading, columns=columns, divided=parts)
-            records = [next(divided) if each.source in guessed else each for each in found]
-            readings[at] = reading, records
+            readings[at] = reading, list(islice(divided, len(found)))
 
 
 def spread_private(records: Sequence[Record]) -> list[Record]:
@@ -429,43 +400,36 @@ def replace_outcomes(
     return new, len(lines) - len(kept)
 
 
-class Imported(NamedTuple):
-    found: TableReading
-    added: int
-    replaced: int
-    """How many that were imported before are in another group now, as kb.toml names it."""
-    known: Counter[str]
-    """How many were there, by the file that has them."""
+def import_table(
+    file: str | Path, folder: str | Path
+) -> tuple[TableReading, int, int, Counter[str]]:
+    """Append the records of a table, read by `kb.toml` of the folder, that no file of it has.
 
-
-def import_table(file: str | Path, folder: str | Path) -> Imported:
-    """Append the records of a table, by what `kb.toml` says of columns; none that a file of the folder has."""
+    Returns the table, how many are new, how many of these replace one that was imported into another group, and how
+    many were there, by file.
+    """
     path, root = Path(file).expanduser(), _check_root(folder)
     config = _read_config(root)
-    found = read_table_file(path, config.columns_of(path.name), config.better)
+    columns = config.columns_of(path.name)
+    found = read_named(path, lambda data: read_table(path.name, data, columns, config.better))
     if not found.records:
         raise InvalidInput(
             f"no line of {file} says how a text did ({'; '.join(found.problems[:2]) or 'it is empty'}); "
             "name its columns in kb.toml"
         )
+
+    def say(record: Record) -> Hashable:
+        """What a record says, in whatever group."""
+        return replace(record, group="").id
+
     tables: dict[Hashable, list[str]] = {}
     for name, data in _contents(root, [], hashlib.sha256()):
         if name != FILE and name.lower().endswith(_TABLES):
             with suppress(InvalidInput):
                 for each in _read_file(name, data, config).records:
-                    tables.setdefault(_said(each), []).append(name)
-    known: Counter[str] = Counter()
-    records = []
-    for each in found.records:
-        if there := tables.get(_said(each)):
-            known[there.pop()] += 1
-        else:
-            records.append(each)
-    new, old = replace_outcomes(folder, records, lambda each: (each.source, _said(each)))
-    known[FILE] = len(records) - len(new)
-    return Imported(found, len(new), old, +known)
-
-
-def _said(record: Record) -> Hashable:
-    """What a record says, in whatever group."""
-    return replace(record, group="", source="", audience="", note="", chosen="unknown").id
+                    tables.setdefault(say(each), []).append(name)
+    there = [(tables.get(say(each)) or [""]).pop() for each in found.records]
+    missing = [each for each, name in zip(found.records, there, strict=True) if not name]
+    new, old = replace_outcomes(folder, missing, lambda each: (each.source, say(each)))
+    known = Counter(filter(None, there)) + Counter({FILE: len(missing) - len(new)})
+    return found, len(new), old, known

@@ -31,8 +31,6 @@ from autoreason.stats.shares import exact_share
 
 _MAX_NAMED = 5
 """Lists, texts at either end of one, and what to put right on a page."""
-_MAX_LISTED = 100
-"""Problems and lines that are shown where all are asked for."""
 _MAX_SHOWN = 120
 _COLUMN, _MAX_TEXT, _MAX_LINES = 40, 28, 3
 """Of a summary: columns for the best texts, letters of a text, texts at either end."""
@@ -203,15 +201,12 @@ class FolderReport(Report):
 
     def _divided(self) -> str:
         """What groups that run side by side are divided by, and how kb.toml says the same."""
-        divided = max((each.divided for each in self.files), key=len, default=())
-        if not divided:
-            return ""
-        why = f"by {' and '.join(divided)}, so that something is known before they begin"
-        if not any(each.divided == divided and "text" in each.columns for each in self.files):
-            # What was imported has a group already, and its column is not here.
-            return why
+        # What was imported has its group already, and its columns are not here.
+        tables = (each.divided for each in self.files if not each.imported)
+        divided = max(tables, key=len, default=())
         stated = ", ".join(f'"{part}"' for part in divided)
-        return f"{why}; kb.toml can say so, under [columns]: group = [{stated}]"
+        why = f"by {' and '.join(divided)}, so that something is known before they begin"
+        return f"{why}; kb.toml can say so, under [columns]: group = [{stated}]" if divided else ""
 
     def _power(self) -> str:
         if self.pairs < MIN_PAIRS:
@@ -219,15 +214,13 @@ class FolderReport(Report):
         if self.paired_groups < MIN_GROUPS:
             return few_groups(self.paired_groups)
         best, worst = (
-            SHOWN * sqrt(_DIFFER / pairs) * 100 for pairs in (self.pairs, self.independent_pairs)
+            round(SHOWN * sqrt(_DIFFER / pairs) * 100)
+            for pairs in (self.pairs, self.independent_pairs)
         )
         shows = "the smallest gain that a test shows four times out of five is"
         if worst > _MOST:
-            return f"{shows} {best:.0f} points at best; most pairs are of few groups, which may show nothing"
-        reach = (
-            f"{best:.0f}" if round(best) == round(worst) else f"between {best:.0f} and {worst:.0f}"
-        )
-        return f"{shows} {reach} points"
+            return f"{shows} {best} points at best; most pairs are of few groups, which may show nothing"
+        return f"{shows} {best if best == worst else f'between {best} and {worst}'} points"
 
 
 @dataclass(frozen=True, repr=False)
@@ -423,11 +416,8 @@ def _describe_columns(reading: FileReading) -> str:
 
 
 def _named(title: str, lines: Sequence[str]) -> list[Section]:
-    if not lines:
-        return []
-    more = len(lines) - _MAX_LISTED
-    shown = [*lines[:_MAX_LISTED], *([f"and {more:,} more; --json names all"] if more > 0 else [])]
-    return [Section(title=f"{title}: {len(lines):,}", sentences=[("", line) for line in shown])]
+    sentences = [("", line) for line in lines]
+    return [Section(title=f"{title}: {len(lines):,}", sentences=sentences)] if lines else []
 
 
 def _figure(found: IndexedRecord) -> str:

@@ -195,8 +195,7 @@ class PredictorTest(Report):
         if self.verdict == "worse":
             return f"{self.predictor} is worse than counting characters: {seen}, {rival}"
         if self.verdict == "not shown":
-            share = f"{(self.could_show or 0) * 100:.0f} % or more"
-            least = NOT_LIKELY if self.could_show is None else f"only {share} was likely to show"
+            least = likely_to_show(self.could_show, "{:.0f} %")
             return f"not shown to help: {self.predictor} is {seen}, {rival}; {least}"
         return f"{self.predictor} {self.verdict}: {seen}, {rival}"
 
@@ -484,14 +483,11 @@ def over_time(by_time: tuple[Estimate, Estimate] | None, *, declines: bool) -> s
     return f"{first} in the first two thirds, {last} in the last{warning if declines else ''}"
 
 
-NOT_LIKELY = "groups so few or so uneven were not likely to show anything"
-
-
-def likely_to_show(least: float | None) -> str:
+def likely_to_show(least: float | None, what: str = "a gain of {:.0f} points") -> str:
     """What would have been shown four times out of five, where nothing was."""
     if least is None:
-        return NOT_LIKELY
-    return f"only a gain of {least * 100:.0f} points or more was likely to show"
+        return "groups so few or so uneven were not likely to show anything"
+    return f"only {what.format(least * 100)} or more was likely to show"
 
 
 def _mean_and_error(groups: Sequence[Sequence[float]]) -> tuple[float, float]:

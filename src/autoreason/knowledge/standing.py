@@ -373,8 +373,11 @@ def divide(records: Sequence[Record], period: str) -> list[Record]:
 
 
 def add_period(record: Record, period: str) -> Record:
-    """The record grouped by the time as well; what was its group is its audience then."""
-    group = ", ".join(filter(None, (record.group, read_period(record.when, period))))
+    """The record grouped by the time as well, once; what was its group is its audience then."""
+    time = read_period(record.when, period)
+    if time and record.group.endswith(time):
+        return record
+    group = ", ".join(filter(None, (record.group, time)))
     return replace(record, group=group, audience=record.audience or record.group)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import msgspec
 
@@ -35,11 +35,13 @@ from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, Record
 
 _SAMPLE = 500
 MAX_TEXT = 1_000_000
+_NOTHING = "nothing says how the text did"
 TOO_LONG = f"a text is over {MAX_TEXT:,} characters; shorten or split it"
 _KINDS = get_args(RecordKind)
 _PAIRS = (("winner", "loser"), ("chosen", "rejected"))
 """Names of the two texts where a line says which of two was preferred."""
 _SUMS = re.compile("sum|summe|gesamt|insgesamt|totals?|totale|somme|suma|soma")
+_Read = TypeVar("_Read")
 _NOT_PRIVATE = frozenset(["no", "n", "false", "0", "nao", "nein", "non", "public"])
 
 
@@ -52,11 +54,11 @@ class TableReading(NamedTuple):
     """One date and what it was read as, where it is not written as YYYY-MM-DD."""
     unread: tuple[str, ...] = ()
     """Columns that were not used."""
-    origins: Mapping[str, str] = {}
-    """Of records as `import` writes them: the table that each comes from, by its source."""
+    imported: frozenset[str] = frozenset()
+    """Sources of records of ours that come from another table."""
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     line: int
     cells: Mapping[str, Any]
 
@@ -73,7 +75,7 @@ def read_table(
     if name.lower().endswith((".jsonl", ".ndjson")):
         found = _read_json_lines(name, text, problems)
     else:
-        delimiter = find_delimiter(text)
+        delimiter = _find_delimiter(text)
         commas = delimiter == ";"
         found = _read_csv(name, text, delimiter, problems)
     sample = list(islice(found, _SAMPLE))
@@ -91,21 +93,30 @@ def read_table(
     used = {*columns.named().values(), *columns.group_parts}
     unread = tuple(header for header in guess.headers if header and header not in used)
     dates = reader.show_date(sample)
-    return TableReading(records, columns, problems, dates, unread, reader.origins)
+    return TableReading(records, columns, problems, dates, unread, frozenset(reader.imported))
 
 
-def read_table_file(path: Path, given: Columns, better: str = "") -> TableReading:
-    """The records of a table that a person names; refused by its name where it cannot be read."""
+def read_named(path: Path, read: Callable[[bytes], _Read]) -> _Read:
+    """What is made of a table that a person names; refused by its name where it cannot be read."""
     try:
         with open_input(path) as file:
-            return read_table(path.name, file.read(), given, better)
+            return read(file.read())
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from None
 
 
-def find_delimiter(text: str) -> str:
+def read_rows(data: bytes) -> list[Row]:
+    """The lines of a CSV table, which must all be whole."""
+    text, problems = decode_text(data)[0], list[str]()
+    rows = list(_read_csv("", text, _find_delimiter(text), problems))
+    if problems:
+        raise InvalidInput(problems[0].removeprefix(", "))
+    return rows
+
+
+def _find_delimiter(text: str) -> str:
     first = text[:20_000]
     if stated := re.match(r"sep=(.)\r?\n", first):
         return stated[1]
@@ -118,7 +129,7 @@ def find_delimiter(text: str) -> str:
     return max(",;\t|", key=fit)
 
 
-def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iterator[_Row]:
+def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iterator[Row]:
     # What is too long is named later, with its line.
     csv.field_size_limit(1 << 30)
     stream = io.StringIO(text, "")
@@ -142,12 +153,15 @@ def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iter
             and stream.tell() == len(text)
         ):
             problems.append(f"{name}, line {line}: a quotation mark is not closed; close it")
+        elif any(cell.strip() for cell in cells[len(header) :]):
+            more = f"it has more cells than columns; quote what has a {delimiter!r} in it"
+            problems.append(f"{name}, line {line}: {more}")
         elif any(cell.strip() for cell in cells):
-            yield _Row(line, dict(zip(header, cells, strict=False)))
+            yield Row(line, dict(zip(header, cells, strict=False)))
         line = reader.line_num + 1
 
 
-def _read_json_lines(name: str, text: str, problems: list[str]) -> Iterator[_Row]:
+def _read_json_lines(name: str, text: str, problems: list[str]) -> Iterator[Row]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -157,7 +171,7 @@ def _read_json_lines(name: str, text: str, problems: list[str]) -> Iterator[_Row
             problems.append(f"{name}, line {number}: this is not valid JSON")
             continue
         if isinstance(value, dict):
-            yield from (_Row(number, cells) for cells in _spread(value, f"{name}:{number}"))
+            yield from (Row(number, cells) for cells in _spread(value, f"{name}:{number}"))
         else:
             problems.append(f"{name}, line {number}: this is not a JSON object")
 
@@ -216,7 +230,7 @@ class _RowReader:
         self,
         name: str,
         columns: Columns,
-        sample: Sequence[_Row],
+        sample: Sequence[Row],
         *,
         better: str,
         commas: bool,
@@ -234,9 +248,9 @@ class _RowReader:
             for column in (columns.value, columns.count, columns.n, columns.se, columns.score)
         }
         self._day_first = guess_day_first(values(columns.when), likely=commas)
-        self.origins: dict[str, str] = {}
+        self.imported: set[str] = set()
 
-    def show_date(self, sample: Sequence[_Row]) -> str:
+    def show_date(self, sample: Sequence[Row]) -> str:
         """How a date was read that is not written as YYYY-MM-DD; one whose order was guessed first."""
         values = (str(row.cells.get(self._columns.when, "")) for row in sample)
         for value in sorted(values, key=lambda each: each.find("/") not in (1, 2)):
@@ -246,7 +260,7 @@ class _RowReader:
                     return f"{value}, read as {found}"
         return ""
 
-    def read(self, row: _Row) -> Record:
+    def read(self, row: Row) -> Record:
         cells, columns = row.cells, self._columns
         source = f"{self._name}:{row.line}"
         if any(isinstance(cell, str) and len(cell) > MAX_TEXT for cell in cells.values()):
@@ -273,9 +287,8 @@ class _RowReader:
         score = self._number(columns.score, cells)
         if result is None and verdict is None and score is None:
             named = (columns.count, columns.n, columns.value, columns.verdict, columns.score)
-            missing = [name for name in named if name and not self._text(name, cells)]
-            why = f": {' and '.join(missing)} missing" if missing else ""
-            raise ValueError(f"nothing says how the text did{why}")
+            missing = [f"no {name}" for name in named if name and not self._text(name, cells)]
+            raise ValueError(": ".join(filter(None, [_NOTHING, " and ".join(missing)])))
         chosen = self._constant("chosen", cells).casefold()
         said = self._text(columns.private, cells)
         return Record(
@@ -307,7 +320,7 @@ class _RowReader:
         if record.score is not None and not is_measurable(record.score):
             raise ValueError(f"{record.score:g} is not a score")
         if record.source:
-            self.origins[source] = record.source.rpartition(":")[0]
+            self.imported.add(source)
         return msgspec.structs.replace(
             record,
             source=source,

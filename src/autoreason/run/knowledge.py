@@ -187,7 +187,7 @@ def report_ab(
         known=read_folder(knowledge).records if knowledge else (),
     )
     if knowledge and not found.is_unequal:
-        unlike = find_other_metric(knowledge, found.records[0])
+        unlike = find_other_metric(knowledge, metric.casefold())
         today = datetime.now(UTC).date().isoformat()
         dated = [replace(record, when=today) for record in found.records]
         # Two readings of one arm of a test share all but the numbers.
@@ -245,11 +245,12 @@ def add_outcome(
         when = read_date(options.get("when") or datetime.now(UTC).date().isoformat())
     except ValueError as error:
         raise InvalidInput(f"{error}; give `when` as YYYY-MM-DD") from None
+    metric = (options.get("metric") or "result").casefold()
     record = Record(
         text=story.text,
         kind="outcome",
         result=RecordedOutcome(
-            metric=(options.get("metric") or "result").casefold(),
+            metric=metric,
             value=float(value),
             n=n,
             se=se,
@@ -262,21 +263,21 @@ def add_outcome(
         private=options.get("private") or False,
         note=options.get("note") or f"run {name}",
     )
-    if not append_outcomes(knowledge, [record]):
-        return None
-    if unlike := find_other_metric(knowledge, record):
+    added = append_outcomes(knowledge, [record])
+    if unlike := find_other_metric(knowledge, metric):
         warnings.warn(unlike, stacklevel=3)
-    return record.id
+    return record.id if added else None
 
 
-def find_other_metric(knowledge: str | Path, record: Record) -> str:
-    """That most outcomes of a folder are by another metric than a record, and the remedy; else empty."""
+def find_other_metric(knowledge: str | Path, own: str) -> str:
+    """That most outcomes of a folder are by another metric, and the remedy; else empty."""
     with Index.open(knowledge) as index:
-        most = next(iter(index.metrics), "")
-    own = record.result.metric if record.result else ""
-    if not most or own == most:
-        return ""
+        most = next(iter(index.metrics), own)
     return (
-        f"this outcome is called {own!r} and most of {knowledge} are called {most!r}: they are never compared; "
-        f"if it is the same, give the metric {most!r}"
+        ""
+        if own == most
+        else (
+            f"most outcomes of {knowledge} are called {most!r} and this one {own!r}, so they are never compared; "
+            f"if it is the same, give the metric {most!r}"
+        )
     )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, fsum
 from pathlib import Path
@@ -17,16 +15,10 @@ from msgspec.structs import replace
 
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, plainly
-from autoreason.files import open_input, write
-from autoreason.knowledge.columns import (
-    ColumnGuess,
-    Columns,
-    NumberFormat,
-    decode_text,
-    plain_name,
-)
+from autoreason.files import write
+from autoreason.knowledge.columns import ColumnGuess, Columns, NumberFormat, plain_name
 from autoreason.knowledge.standing import find_standings
-from autoreason.knowledge.tables import find_delimiter
+from autoreason.knowledge.tables import read_named, read_rows
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 from autoreason.parsing.documents import same_text
 from autoreason.report.charts import Interval, interval_chart
@@ -433,40 +425,30 @@ def report_of(
     )
 
 
-def read_results(path: Path, codes: Sequence[str]) -> dict[str, tuple[int, int]]:
+def read_results(path: Path, codes: Collection[str]) -> dict[str, tuple[int, int]]:
     """Counts by code, from the plan's table or an export with a column of codes, read as `import` reads one."""
+    rows = read_named(path, read_rows)
     how = "give a table with the columns code, n and count, and every code of the plan once"
-    try:
-        with open_input(path) as file:
-            text, _ = decode_text(file.read())
-    except OSError as error:
-        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
-    reader = csv.reader(io.StringIO(text, ""), delimiter=find_delimiter(text))
-    names, rows = [name.strip() for name in next(reader, [])], []
-    for row in reader:
-        if any(cell.strip() for cell in row):
-            rows.append((reader.line_num, [cell.strip() for cell in row]))
-    sample = [dict(zip(names, cells, strict=False)) for _, cells in rows]
-    plain = {plain_name(name): name for name in names}
-    coded = (name for name in names if any(row.get(name, "").upper() in codes for row in sample))
-    code = plain.get("code") or next(coded, "")
-    guess = ColumnGuess(sample, Columns(text=code, count=plain.get("count", ""))).columns()
-    columns = [code, plain.get("n") or guess.n, guess.count]
-    if not all(columns):
+    names = {plain_name(name): name for row in rows for name in row.cells}
+    coded = (each for row in rows for each in row.cells if row.cells[each].strip().upper() in codes)
+    code = names.get("code") or next(coded, "")
+    given = Columns(text=code, count=names.get("count", ""), n=names.get("n", ""))
+    found = ColumnGuess([row.cells for row in rows], given).columns()
+    if rows and not (code and found.n and found.count):
         raise InvalidInput(f"{path}: a column is missing; {how}")
-    at_code, at_n, at_count = map(names.index, columns)
     counts: dict[str, tuple[int, int]] = {}
     for number, cells in rows:
         try:
-            if len(cells) != len(names) or cells[at_code].upper() in counts:
-                raise ValueError
-            n, found = (NumberFormat().read_count(cells[at]) for at in (at_n, at_count))
-            if n is None or found is None or found > n:
+            n, hits = (
+                NumberFormat().read_count(cells.get(each)) for each in (found.n, found.count)
+            )
+            name = cells[code].strip().upper()
+            if n is None or hits is None or hits > n or name in counts:
                 raise ValueError
         except ValueError:
             raise InvalidInput(
-                f"{path}, line {number}: “{', '.join(cells)}” is not a code that stands once, "
+                f"{path}, line {number}: “{', '.join(cells.values())}” is not a code that stands once, "
                 f"with whole numbers for n and a count of at most n; {how}"
             ) from None
-        counts[cells[at_code].upper()] = (found, n)
+        counts[name] = (hits, n)
     return counts

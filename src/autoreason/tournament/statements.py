@@ -165,9 +165,11 @@ def written_with(story: Story) -> list[str]:
     known = story.task.knowledge if story.task else None
     if known is None or not known.digest:
         return []
-    cast = _code_ballots("predictor", story)
-    is_silent = cast and not any(each.ranking for each in cast)
-    silent = f"; the predictor did not vote{_abstained('predictor', cast)}" if is_silent else ""
+    cast, silent = _code_ballots("predictor", story), ""
+    if cast and not any(each.ranking for each in cast):
+        reasons = dict.fromkeys(_why_no_vote(each, "predictor") for each in cast)
+        panels = count(len(cast), "panel")
+        silent = f"; the predictor voted on none of {panels}: {' or '.join(reasons)}"
     return [f"Written with {knowledge(known)}{silent}."]
 
 
@@ -238,8 +240,10 @@ def predictor(story: Story) -> str:
 def _code_votes(seat: str, story: Story) -> str:
     cast = _code_ballots(seat, story)
     voted = sum(each.ranking is not None for each in cast)
+    reasons = Counter(_why_no_vote(each, seat) for each in cast if not each.ranking)
+    abstained = "".join(f", on {number} not: {why}" for why, number in reasons.items())
     return (
-        f"voted on {voted} of {count(len(cast), 'panel')}{_abstained(seat, cast)}; its votes choose "
+        f"voted on {voted} of {count(len(cast), 'panel')}{abstained}; its votes choose "
         "and are not evidence, and chance is that of judges ranking at random next to it"
     )
 
@@ -249,11 +253,6 @@ def _code_ballots(seat: str, story: Story) -> list[events.CodeBallot]:
     verdicts = [each.verdict for each in story.passes]
     verdicts += [playoff, *(each.verdict for each in story.panels.values())]
     return [each.code[seat] for each in verdicts if each and seat in each.code]
-
-
-def _abstained(seat: str, cast: Iterable[events.CodeBallot]) -> str:
-    reasons = Counter(_why_no_vote(each, seat) for each in cast if not each.ranking)
-    return "".join(f", on {number} not: {why}" for why, number in reasons.items())
 
 
 def _why_no_vote(event: events.CodeBallot, seat: str) -> str:

@@ -123,7 +123,9 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     assert (first, second.id) == (record, added["added"])
     assert (second.chosen, second.result) == ("ab", RecordedOutcome(metric="result", value=3.0))
     inside.write("kb/mails.csv", "subject,opens,sent\nA,10,100\nB,20,100\nC,20,100\n")
-    never = "is called 'result' and most of kb are called 'open rate': they are never compared; if"
+    never = (
+        "outcomes of kb are called 'open rate' and this one 'result', so they are never compared;"
+    )
     assert never in inside(*add).err
     assert "never compared" not in inside(*add, "--metric", "Open rate").err
 

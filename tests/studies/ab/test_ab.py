@@ -93,8 +93,8 @@ def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_pa
     assert (same.unlike, len(read_folder(kb).records)) == ("", 3)
     earlier_tests(tmp_path / "other", 2)
     unlike = str(report_ab(tmp_path / "test" / "results.csv", knowledge=tmp_path / "other"))
-    assert "is called 'rate' and most of" in (said := " ".join(unlike.split()))
-    assert "are called 'Opens': they are never compared; if it is the same, give the metric" in said
+    never = "are called 'Opens' and this one 'rate', so they are never compared; if it is the same, give"
+    assert never in " ".join(unlike.split())
     more = {code: (count + 20, n + 20) for code, (count, n) in counts.items()}
     again = report_ab(fill_in(tmp_path / "test", more), knowledge=kb, metric="opens")
     assert (again.appended, again.replaced) == (3, 3)
@@ -212,7 +212,7 @@ def test_an_unequal_split_is_named_and_nothing_is_handed_on(plan: AbPlan, tmp_pa
     assert list(kb.iterdir()) == []
 
 
-SHARES = ("24.1 %", "0.241", '"0,241"', "1,422", "-3")
+SHARES = ("24.1 %", "0.241", '"0,241"', "-3")
 
 
 @pytest.mark.parametrize(
@@ -224,6 +224,7 @@ SHARES = ("24.1 %", "0.241", '"0,241"', "1,422", "-3")
         ("code,n,count\nAAAA,10,2\nAAAA,10,2\n", "line 3"),
         ("code,n,count\nAAAA,10,12\n", "a count of at most n"),
         *((f"code,n,count\nAAAA,5900,{share}\n", "with whole numbers for n") for share in SHARES),
+        ("code,n,count\nAAAA,5900,1,422\n", "csv: line 2: it has more cells than columns; quote"),
         ("Code,Seen,Liked\nAAAA,10,2\n", "give a table with the columns code, n and count"),
     ],
 )

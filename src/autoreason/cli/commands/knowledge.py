@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import arguments, options
-from autoreason.cli.command import (
-    RECORDED,
-    REPORT,
-    SUMMARY,
-    Answer,
-    Group,
-    print_message,
-)
+from autoreason.cli.command import RECORDED, REPORT, SUMMARY, Answer, Group, print_message
 from autoreason.cli.console import ProgressLine
 from autoreason.cli.lookup import run_argument
 from autoreason.cli.options import FILE, group, option
@@ -189,24 +182,20 @@ def import_file(folder: Path, file: Path) -> Answer:
     named. A file that is imported again adds only what is new, and what kb.toml puts into another group.
     """
     found, added, replaced, known = import_table(file, folder)
-    columns = found.columns.shown()
+    columns, left = found.columns.shown(), len(found.problems)
     read_as = [f"{role}: {column}" for role, column in columns.items()]
     read_as += [f"dates such as {found.dates}"] if found.dates else []
-    renewed = (
-        f"; {replaced:,} of them in place of earlier ones, in another group" if replaced else ""
+    done = [f"{numbers.count(added, 'record')} added"]
+    done += [f"{replaced:,} of them replaced, since kb.toml groups them otherwise"] * bool(replaced)
+    done += [f"{number:,} were there, in {name}" for name, number in known.items()]
+    done += [f"{numbers.count(left, 'line')} left out"] * bool(left)
+    notes = [f"{'; '.join(done)} ({', '.join(read_as)})"]
+    notes += [f"not read: {', '.join(found.unread)} (kb.toml can name columns)"] * bool(
+        found.unread
     )
-    before = "".join(f"; {number:,} were there, in {name}" for name, number in known.items())
-    left = numbers.count(len(found.problems), "line") if found.problems else ""
-    before += f"; {left} left out" if left else ""
-    notes = [f"{numbers.count(added, 'record')} added{renewed}{before} ({', '.join(read_as)})"]
-    if found.unread:
-        notes.append(f"not read: {', '.join(found.unread)} (kb.toml can name columns)")
-    counts = {"added": added, "replaced": replaced, "known": known.total()}
     notes += (f"left out: {problem}" for problem in found.problems)
-    return Answer(
-        {**counts, "problems": found.problems, "columns": columns, "unread": found.unread},
-        notes=notes,
-    )
+    fields = {"added": added, "replaced": replaced, "known": known.total(), "columns": columns}
+    return Answer({**fields, "unread": found.unread, "problems": found.problems}, notes=notes)
 
 
 @knowledge.command("ab-plan", shares=f"{REPORT} journal")
