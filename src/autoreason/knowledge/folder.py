@@ -126,18 +126,12 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
         allowed = _matches(name, config.allow)
         records = [replace(each, allowed=True) if allowed else each for each in found.records]
         imported = found.imported if name == FILE else frozenset()
-        for is_imported in (False, True):
-            own = [each for each in records if (each.source in imported) is is_imported]
-            reading = FileReading(
-                file=name,
-                records=len(own),
-                columns=found.columns.shown(),
-                dates=found.dates,
-                unread=found.unread,
-                imported=is_imported,
-            )
-            if own or not (records or is_imported):
-                readings.append((reading, own))
+        about: dict[str, Any] = {"columns": found.columns.shown(), "dates": found.dates}
+        for apart in (False, True):
+            own = [each for each in records if (each.source in imported) is apart]
+            about |= {"file": name, "records": len(own), "unread": found.unread, "imported": apart}
+            if own or not (records or apart):
+                readings.append((FileReading(**about), own))
     _divide_groups(readings, config)
     return KnowledgeFolder(
         path=str(path),
@@ -403,11 +397,7 @@ def replace_outcomes(
 def import_table(
     file: str | Path, folder: str | Path
 ) -> tuple[TableReading, int, int, Counter[str]]:
-    """Append the records of a table, read by `kb.toml` of the folder, that no file of it has.
-
-    Returns the table, how many are new, how many of these replace one that was imported into another group, and how
-    many were there, by file.
-    """
+    """Append what is new in a table; returns it, how much is new, how much that replaces, and what was there, by file."""
     path, root = Path(file).expanduser(), _check_root(folder)
     config = _read_config(root)
     columns = config.columns_of(path.name)

@@ -246,16 +246,9 @@ class SearchReport(Report):
             Column("source", figures=False, spare=3),
         ]
         rows = [
-            (
-                record.id,
-                shorten(record.text, _MAX_SHOWN),
-                _figure(each),
-                record.group,
-                record.when,
-                record.source,
-            )
+            (r.id, shorten(r.text, _MAX_SHOWN), _figure(each), r.group, r.when, r.source)
             for each in self.found
-            for record in [each.record]
+            for r in [each.record]
         ]
         return [Section(tables=[Table(columns, rows)])] if rows else []
 
@@ -345,18 +338,16 @@ def _rank(content: KnowledgeFolder) -> dict[str, tuple[tuple[tuple[str, ...], ..
             texts=n,
             mean=fmean(standing.value for _, _, standing in texts),
             is_share=shares[key],
-            results=tuple(_estimate(standing, shares[key], n) for _, (_, _, standing) in ends),
+            results=tuple(
+                exact_share(round(at.value * at.n), at.n, 1 - BEYOND_CHANCE / n)
+                if shares[key] and at.n
+                else Estimate(at.value, reason="the number of readers is not known")
+                for _, (_, _, at) in ends
+            ),
         )
         title = f"{key[0]}: {key[1]} of {count(n, 'text')}"
         found[title] = tuple((end, *row) for end, (_, row, _) in ends), numbers
     return found
-
-
-def _estimate(standing: Standing, is_share: bool, texts: int) -> Estimate:
-    if not (is_share and standing.n):
-        return Estimate(standing.value, reason="the number of readers is not known")
-    seen = round(standing.value * standing.n)
-    return exact_share(seen, standing.n, 1 - BEYOND_CHANCE / texts)
 
 
 def _other_metrics(records: Sequence[Record]) -> tuple[str, ...]:
@@ -408,10 +399,8 @@ def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> Searc
 
 def _describe_columns(reading: FileReading) -> str:
     columns = [name if name == its else f"{name}: {its}" for name, its in reading.columns.items()]
-    if reading.dates:
-        columns.append(f"dates such as {reading.dates}")
-    if reading.unread:
-        columns.append(f"not read: {listed(reading.unread)}")
+    columns += [f"dates such as {reading.dates}"] * bool(reading.dates)
+    columns += [f"not read: {listed(reading.unread)}"] * bool(reading.unread)
     return ", ".join(columns) or ("records as they are" if reading.records else "nothing")
 
 

@@ -321,12 +321,8 @@ class _RowReader:
             raise ValueError(f"{record.score:g} is not a score")
         if record.source:
             self.imported.add(source)
-        return msgspec.structs.replace(
-            record,
-            source=source,
-            when=read_date(record.when),
-            private=record.private or self._private,
-        )
+        when, private = read_date(record.when), record.private or self._private
+        return msgspec.structs.replace(record, source=source, when=when, private=private)
 
     def _read_result(self, cells: Mapping[str, Any]) -> RecordedOutcome | None:
         columns = self._columns

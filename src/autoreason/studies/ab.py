@@ -269,9 +269,9 @@ class AbReport(Report):
         better, worse = (
             [arm for arm in self.arms if arm.verdict == verdict] for verdict in ("better", "worse")
         )
-        least = min(arm.n for arm in self.arms)
-        early = f"; read early, at {least:,} of {self.planned:,} planned readers of each text"
-        early = early if least < self.planned else ""
+        least, planned = min(arm.n for arm in self.arms), f"{self.planned:,} planned readers"
+        is_early = least < self.planned
+        early = f"; read early, at {least:,} of {planned} of each text" if is_early else ""
         if better:
             best = max(better, key=lambda arm: arm.count / arm.n)
             expected = "" if best.shrunken is None else f"; expect {best.expected}"
@@ -331,8 +331,7 @@ class AbReport(Report):
         if self.appended:
             again = f"; {self.replaced:,} of an earlier report replaced" if self.replaced else ""
             sentences.append(("Records", f"{self.appended:,} appended to the folder{again}"))
-        if self.unlike:
-            sentences.append(("Metric", self.unlike))
+        sentences += [("Metric", self.unlike)] * bool(self.unlike)
         return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
 
     def page_sections(self) -> list[Section]:
@@ -370,22 +369,19 @@ def report_of(
         raise InvalidInput(
             f"{wrong[0]} is not in both plan and results; give every code of the plan once"
         )
-    group = group or plan.run
+    group, metric = group or plan.run, metric.casefold()
     records = []
     for arm in plan.arms:
         number, n = counts[arm.code]
         rate = RecordedOutcome(metric=metric, value=number / n if n else 0.0, n=n)
-        note, chosen = f"arm {arm.code}, {arm.origin}", arm.chosen
-        records.append(
-            Record(
-                text=arm.text, kind="outcome", result=rate, group=group, chosen=chosen, note=note
-            )
-        )
+        record = Record(text=arm.text, kind="outcome", result=rate, group=group)
+        note = f"arm {arm.code}, {arm.origin}"
+        records.append(replace(record, chosen=arm.chosen, note=note))
     tests = [
         replace(each, result=replace(each.result, metric=metric), verdict=None, score=None)
         for each in known
         if each.group not in ("", group) and each.chosen != "picked"
-        if each.result and each.result.metric.casefold() == metric.casefold()
+        if each.result and each.result.metric.casefold() == metric
     ]
     standings = find_standings([*records, *tests])
     others = (each for record, each in standings if record.group != group and each.n)

@@ -168,8 +168,8 @@ def written_with(story: Story) -> list[str]:
     cast, silent = _code_ballots("predictor", story), ""
     if cast and not any(each.ranking for each in cast):
         reasons = dict.fromkeys(_why_no_vote(each, "predictor") for each in cast)
-        panels = count(len(cast), "panel")
-        silent = f"; the predictor voted on none of {panels}: {' or '.join(reasons)}"
+        panels, why = count(len(cast), "panel"), " or ".join(reasons)
+        silent = f"; the predictor voted on none of {panels}: {why}"
     return [f"Written with {knowledge(known)}{silent}."]
 
 

@@ -79,7 +79,7 @@ def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_pa
     }
     kb = tmp_path / "kb"
     kb.mkdir()
-    report = report_ab(fill_in(tmp_path / "test", counts), knowledge=kb, metric="opens")
+    report = report_ab(fill_in(tmp_path / "test", counts), knowledge=kb, metric="Opens")
     texts = {arm.code: " ".join(arm.text.split())[:30] for arm in plan.arms}
     assert report.conclusion.startswith(f"{others[0]} “{texts[others[0]]}")
     assert f"does better than {plan.control} “{texts[plan.control]}" in report.conclusion
