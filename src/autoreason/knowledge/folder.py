@@ -397,7 +397,7 @@ def replace_outcomes(
 def import_table(
     file: str | Path, folder: str | Path
 ) -> tuple[TableReading, int, int, Counter[str]]:
-    """Append what is new in a table; returns it, how much is new, how much that replaces, and what was there, by file."""
+    """Append what is new in a table; returns it, how much is new, how much it replaces, and what was there, by file."""
     path, root = Path(file).expanduser(), _check_root(folder)
     config = _read_config(root)
     columns = config.columns_of(path.name)
