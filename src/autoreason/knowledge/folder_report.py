@@ -400,7 +400,7 @@ def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> Searc
 def _describe_columns(reading: FileReading) -> str:
     columns = [name if name == its else f"{name}: {its}" for name, its in reading.columns.items()]
     columns += [f"dates such as {reading.dates}"] * bool(reading.dates)
-    columns += [f"not read: {listed(reading.unread)}"] * bool(reading.unread)
+    columns += [f"not read: {', '.join(reading.unread)}"] * bool(reading.unread)
     return ", ".join(columns) or ("records as they are" if reading.records else "nothing")
 
 
