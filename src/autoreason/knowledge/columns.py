@@ -246,19 +246,16 @@ def _iso(text: str) -> str:
         return ""
 
 
+@lru_cache(10_000)
 def _find_formats(text: str) -> dict[str, str]:
     """The formats by which a text is a date, and what it is by each."""
-    found = {}
-    for form in _formats_with("".join(_SIGNS_OF_DATES.findall(text))):
-        with suppress(ValueError):
-            has_time = "%H" in form or "%I" in form
-            found[form] = _written(datetime.strptime(text, form), has_time)
+    found, signs = {}, _SIGNS_OF_DATES.findall(text)
+    for form in _FORMATS:
+        if _SIGNS_OF_DATES.findall(form) == signs:
+            with suppress(ValueError):
+                moment = datetime.strptime(text, form)
+                found[form] = _written(moment, "%H" in form or "%I" in form)
     return found
-
-
-@lru_cache(100)
-def _formats_with(signs: str) -> list[str]:
-    return [form for form in _FORMATS if "".join(_SIGNS_OF_DATES.findall(form)) == signs]
 
 
 def _week(text: str) -> str:
