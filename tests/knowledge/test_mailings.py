@@ -15,12 +15,7 @@ from tests.knowledge.mailings import (
     write_mailings,
 )
 
-from autoreason.knowledge.folder import (
-    KnowledgeFolder,
-    append_outcomes,
-    import_table,
-    read_folder,
-)
+from autoreason.knowledge.folder import KnowledgeFolder, append_outcomes, import_table, read_folder
 from autoreason.knowledge.folder_report import FolderReport, check_knowledge
 from autoreason.knowledge.holdout import PredictorTest, evaluate_predictor
 from autoreason.knowledge.index import Index, Query, retrieve

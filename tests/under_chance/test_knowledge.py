@@ -26,12 +26,7 @@ from autoreason.knowledge.holdout import (
 )
 from autoreason.knowledge.standing import FoundPairs, Pair
 from autoreason.knowledge_records import Record, RecordedOutcome
-from autoreason.studies.knowledge_test import (
-    JudgeAnswers,
-    PairAnswers,
-    decide,
-    judge_answers,
-)
+from autoreason.studies.knowledge_test import JudgeAnswers, PairAnswers, decide, judge_answers
 
 TIMES = 80
 

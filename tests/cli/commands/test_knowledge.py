@@ -105,19 +105,7 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     assert (record.group, record.when, record.chosen) == ("spring", "2024-03-05", "picked")
     assert record.note == f"run {run}"
     assert "this is already in" in inside(*add, "--metric", "Opens", *when).err
-    unknown = (
-        "knowledge",
-        "add",
-        "kb",
-        run,
-        "--value",
-        "3",
-        "--group",
-        "x",
-        "--chosen",
-        "ab",
-        "--json",
-    )
+    unknown = (*add[:4], "--value", "3", "--group", "x", "--chosen", "ab", "--json")
     added = inside(*unknown).json
     first, second = read_folder(inside.folder / "kb").records
     assert (first, second.id) == (record, added["added"])

@@ -12,10 +12,7 @@ import pytest
 from autoreason import refine
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.events import (
-    CandidateReady,
-    Incumbent,
-)
+from autoreason.events import CandidateReady, Incumbent
 from autoreason.journal import Journal
 from autoreason.knowledge.folder import read_folder
 from autoreason.run.knowledge import plan_ab, report_ab
