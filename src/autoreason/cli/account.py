@@ -146,7 +146,7 @@ def _ballot(event: events.BallotCast) -> Iterator[Line]:
 def _decision(place: str, text: str, verdict: events.Verdict | None) -> Iterator[Line]:
     """What was decided, after the ballots of seats that code fills, which have no events of their own."""
     for name, ballot in verdict.code.items() if verdict else ():
-        yield Line(place, name, statements.code_ballot(ballot))
+        yield Line(place, name, statements.code_ballot(ballot, name))
     yield Line(place, "verdict", text, "bold")
 
 

@@ -23,7 +23,7 @@ from autoreason.report.table import WIDEST, wrap
 from autoreason.task import Metric
 from autoreason.tournament.endings import short_run
 from autoreason.tournament.rounds import rounds_of
-from autoreason.tournament.statements import predictor_seat
+from autoreason.tournament.statements import predictor_seat, written_with
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
@@ -44,7 +44,9 @@ def print_overview(row: RunRow, result: Result) -> None:
     day = row.created.astimezone()
     title = f"{row.title} · {short_run(row.id)} · {day.day} {day:%b %Y, %H:%M}"
     is_text = story.writes == "text"
-    lines = result.summary()[: 1 if is_text and result.finished else None]
+    lines = result.summary()
+    if is_text and result.finished:
+        lines = [lines[0], *written_with(story)]
     if row.live:
         lines = [f"Under way; to watch it: autoreason show {short_run(row.id)} --follow"]
     outcome.print_summary([title, *lines], console)

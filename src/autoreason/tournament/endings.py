@@ -15,7 +15,7 @@ from autoreason.report.numbers import count, listed, money, percent, roughly, wi
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.rounds import NO_FAULT, found_nothing
-from autoreason.tournament.statements import first_draft, violations
+from autoreason.tournament.statements import first_draft, violations, written_with
 from autoreason.wording import KINDS
 
 if TYPE_CHECKING:
@@ -235,13 +235,13 @@ def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
             asked = f"{without_folder(min(models))}, asked {count(len(fresh.ballots), 'time')}"
             lines.append(f"All judges are {asked}: no other model was asked.")
         lines += _length(story)
+    lines += written_with(story)
     if delivered.violations:
         texts = story.breaches
         none = f"; none of {len(texts)} texts kept them all" if texts[1:] and all(texts) else ""
-        broken = f"It breaks a limit: {violations(delivered.violations)}{none}."
-        # Two lines at most, whatever there is to say.
-        lines = [*([" ".join(lines)] if lines else []), broken]
-    return lines
+        lines.append(f"It breaks a limit: {violations(delivered.violations)}{none}.")
+    # Two lines at most, whatever there is to say.
+    return [" ".join(lines[:-1]), lines[-1]] if lines[2:] else lines
 
 
 def _length(story: Story) -> list[str]:
