@@ -33,9 +33,9 @@ from autoreason.artifacts.artifact import (
     read_bytes,
 )
 from autoreason.artifacts.proposals import check_knobs
-from autoreason.errors import InvalidInput, plainly
+from autoreason.errors import InvalidInput
 from autoreason.exchange import Query
-from autoreason.fields import check_known
+from autoreason.fields import check_known, plainly
 from autoreason.task import Task, Work, check_task, read_source, split_front_matter
 from autoreason.tournament.panel import Metric, MetricRole
 
@@ -262,7 +262,7 @@ def _convert(raw: dict[str, Any]) -> TaskKeys:
         # YAML reads 1e-4 as text.
         keys = msgspec.convert(raw | texts, TaskKeys, strict=False)
     except msgspec.ValidationError as error:
-        raise InvalidInput(plainly(error)) from None
+        raise InvalidInput(plainly(error, TaskKeys)) from None
     if not isfinite(keys.tolerance + (keys.target or 0.0)):
         raise InvalidInput("`target` and `tolerance` must be finite numbers")
     for name, condition in keys.guard.items():
