@@ -164,10 +164,11 @@ def _list() -> Answer:
     )
     lines = ["", *wrap(note, stdout_console().width), "", f"Models that run {_INSIDE}:"]
     for row in inside:
-        fetch = f"not here: autoreason models pull {row.name}"
+        fix = "" if row.here else f"not here: autoreason models pull {row.name}"
+        fix = fix if weights.engine else f"no engine: {weights.fix}"
         memory = f"{row.memory} of memory" if row.memory else ""
         about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
-        lines.append(f"local/{row.name}  {'here' if row.here else fetch}")
+        lines.append(f"local/{row.name}  {fix or 'here'}")
         lines.append(f"  {', '.join(filter(None, about))}")
         lines += [f"  good for {row.good_for}"] if row.good_for else []
     return Answer(value, [table, *lines])

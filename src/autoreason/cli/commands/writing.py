@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from autoreason.run.prepared import PreparedRun
 
 _EXAMPLES = fill_examples("""\
-autoreason run "Explain tides to a ten-year-old" --max-words 200
+autoreason run "Explain tides to a child" -m {cheap} --max-words 200
 autoreason run brief.md -m {model} --cost-limit 3
 autoreason run brief.md -m {local} --draft mine.md
 Goes on after a kill or a limit: autoreason resume. Nothing is paid twice.
