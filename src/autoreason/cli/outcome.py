@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from msgspec import Struct
 
 from autoreason.characters import without_controls
-from autoreason.cli.command import print_message, shared, with_flags
+from autoreason.cli.command import in_journal, print_message, shared, with_flags
 from autoreason.cli.lookup import writes_programs
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import check_folder, write
@@ -122,7 +122,7 @@ def print_summary(lines: Iterable[str], console: Console | None) -> None:
     """Wrapped at words; the first line is the one to read."""
     width = min(WIDEST, console.width if console else shutil.get_terminal_size().columns)
     for at, line in enumerate(lines):
-        for each in wrap_parts(without_controls(line), width) or [""]:
+        for each in wrap_parts(without_controls(in_journal(line)), width) or [""]:
             if console:
                 console.print(each, style="" if at else "bold", soft_wrap=True)
             else:
@@ -265,8 +265,9 @@ def _next_commands(result: Result) -> list[str]:
     if not result.finished or result.story.writes != "text":
         return []
     changed = result.story.draft and result.origin != "draft"
-    diff = "autoreason show --diff    what changed        " if changed else ""
-    return ["", f"{diff}{_PAGE}"]
+    hints = [*(["autoreason show --diff    what changed"] if changed else []), _PAGE]
+    # With the option that names a journal, two do not fit into one line.
+    return ["", *(hints if shared("journal") else ["        ".join(hints)])]
 
 
 @contextmanager
