@@ -95,6 +95,8 @@ class Live:
         """
         self.stopping = False
         """Whether nothing new starts, because a person asked for that."""
+        self.watched = False
+        """Whether another process drives it."""
 
     def on_event(self, event: AnyEvent) -> str:
         """Take in an event; the line that says it."""

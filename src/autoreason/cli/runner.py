@@ -356,7 +356,9 @@ def follow(book: Journal, run: str, progress: str | None) -> int:
     from autoreason.run.record import recorded_result, working_time
 
     console = stderr_console()
-    view = choose_view(recorded_live(run, book), OutputOptions(progress=progress), console)
+    live = recorded_live(run, book)
+    live.watched = True
+    view = choose_view(live, OutputOptions(progress=progress), console)
     times = working_time(run, journal=book)
     seen, last_read = 0, float("-inf")
     try:

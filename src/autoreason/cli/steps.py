@@ -60,7 +60,8 @@ def _round_step(event: events.AnyEvent, story: Story) -> str:
         case events.CritiqueWritten():
             return f"{place}: {'limits' if event.by_code else 'critic'}: {describe_critique(event)}"
         case events.CandidateReady():
-            return f"{place}{_name_text(event, story)}: {_written(event, story)}"
+            said = f"{_written(event, story)}{_unguided(event, story.passes[-1])}"
+            return f"{place}{_name_text(event, story)}: {said}"
         case events.CandidateDropped():
             return f"{place}{_name_text(event, story)}: {describe_dropped(event)}"
         case events.PassDecided():
@@ -173,12 +174,17 @@ def _panel(event: events.PanelDecided) -> str:
     return f"{stage}: {'a tie' if event.verdict.tied else f'{event.verdict.winner} leads'}"
 
 
+def _unguided(event: events.CandidateReady, one: RecordedPass) -> str:
+    """That a new draft, in place of a rewrite that came to nothing, is not from what a person told the critic."""
+    return "; written from the brief, without your message" if event.fresh and one.guidance else ""
+
+
 def describe_challengers(one: RecordedPass, slot: str) -> str:
     """What became of the rewrites or the merge of a round, in few words; empty where nothing did yet."""
     ready = [each for each in one.candidates.values() if each.slot.rstrip("123") == slot]
     dropped = [each for each in one.dropped if each.slot.rstrip("123") == slot]
     dropped = [each for each in dropped if each.slot not in one.candidates]
-    parts = [describe_written(each) for each in ready]
+    parts = [f"{describe_written(each)}{_unguided(each, one)}" for each in ready]
     if dropped:
         several = f"{numeral(len(dropped))} " if len(dropped) > 1 else ""
         parts.append(f"{several}{describe_dropped(dropped[-1])}")
