@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec.structs import replace
@@ -11,12 +12,14 @@ from autoreason.events import FINISHED
 from autoreason.job_types import Lab, Research
 from autoreason.models import examples
 from autoreason.report.numbers import count, money, percent, roughly
+from autoreason.run.estimate import part_of
 from autoreason.settings import DEFAULT_MODEL, Models, Settings
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from autoreason.contract import Contract
+    from autoreason.exchange import Spent
     from autoreason.run.estimate import Span
     from autoreason.run.lab import PreparedLab
     from autoreason.run.prepared import PreparedRun
@@ -44,6 +47,19 @@ def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]
     return [*rows, ("Expect", expected)] if expected else rows
 
 
+def announce_rest(
+    prepared: PreparedRun[Any], spent: Spent, seconds: float
+) -> list[tuple[str, str]]:
+    """The same of a run that goes on, for what is left of it."""
+    settings, whole = prepared.settings, Expected(None, None)
+    # Of a suite the cells are counted, not their calls.
+    if not isinstance(settings.job, Lab):
+        whole = _expect(prepared)
+    pace = seconds / spent.calls if spent.calls >= _PACED_BY else _find_pace(prepared)
+    expected = describe_expected(whole.less(spent.calls), settings, pace, rest=True)
+    return [("Expect", expected)] if expected else []
+
+
 # ---- what to expect ----------------------------------------------------------------------------
 
 
@@ -57,6 +73,16 @@ class Expected(NamedTuple):
     paid: float = 1.0
     """How much of it the limits pay for."""
 
+    def less(self, spent: int) -> Expected:
+        """What is left after so many calls."""
+        if not self.calls or not self.calls.likely:
+            return self
+        left = max(0, self.calls.likely - spent)
+        share = Fraction(left, self.calls.likely)
+        cost = self.cost and self.cost._replace(likely=part_of(self.cost.likely, share))
+        reasoning = self.reasoning and part_of(self.reasoning, share)
+        return Expected(self.calls._replace(likely=left), cost, reasoning, self.paid)
+
 
 def _expect(prepared: PreparedRun[Any]) -> Expected:
     if isinstance(prepared.settings.job, Lab):
@@ -68,13 +94,20 @@ def _expect(prepared: PreparedRun[Any]) -> Expected:
 
 
 def describe_expected(
-    expected: Expected, settings: Settings, seconds_per_call: float | None = None
+    expected: Expected,
+    settings: Settings,
+    seconds_per_call: float | None = None,
+    *,
+    rest: bool = False,
 ) -> str:
-    """One likely figure, and one that is never passed; what is not known is left out."""
+    """One likely figure, and one that is never passed; what is not known is left out.
+
+    Of the `rest` of a run, the limits are still those of all of it.
+    """
     calls, cost = expected.calls, expected.cost
     likely = []
-    if calls:
-        likely.append(count(calls.likely, "call"))
+    if calls and (calls.likely or not rest):
+        likely.append(count(calls.likely, "more call" if rest else "call"))
         if cost and cost.likely:
             likely.append(_dollars(cost.likely))
         if seconds_per_call and (seconds := calls.likely * seconds_per_call) >= 1:
@@ -91,8 +124,9 @@ def describe_expected(
         most.append(count(calls.high, "call"))
     if isinstance(settings.job, Research):
         most.append(count(settings.job.evaluations, "evaluation"))
-    never = f"never more than {' or '.join(most)}" if most else ""
-    short = f"your limit pays for {percent(expected.paid)} of it" if expected.paid < 1 else ""
+    never = f"never more than {' or '.join(most)}{' in all' if rest else ''}" if most else ""
+    paid, what = expected.paid, "the whole run" if rest else "it"
+    short = f"your limit pays for {percent(paid)} of {what}" if paid < 1 else ""
     # Replies under way are waited for, so that a time is not never passed.
     limit = budget.seconds
     late = f"nothing new is begun after {roughly(limit)}" if limit is not None else ""

@@ -337,14 +337,24 @@ def resume_run(book: Journal, run: str, chosen: dict[str, Any], values: dict[str
         check_artifact_folder(task, output)
         notes = [f"the changed files will be written to {output}"]
     settings = resumed_settings(before, chosen | {"journal": book})
-    warn_of_failed_judges(settings, PromptSet(story.prompts))
-    shown = OutputOptions.of({**values, "output": output})
+    prompts = PromptSet(story.prompts)
+    warn_of_failed_judges(settings, prompts)
+    shown, live, rows = OutputOptions.of({**values, "output": output}), recorded_live(run, book), []
+    if not shown.quiet:
+        from autoreason.cli.announcement import announce_rest
+        from autoreason.run.prepared import PreparedRun
+
+        prepared: PreparedRun[Any] = PreparedRun(
+            task=task, settings=settings, prompts=prompts, hooks={"journal": book}
+        )
+        rows = announce_rest(prepared, book.row(run).spent, live.elapsed)
     return drive_run(
         partial(resume.aio, run, **chosen | {"journal": book}),
         shown,
+        rows=rows,
         notes=notes,
         sent=disclosure(task, settings, quiet=shown.quiet),
-        live=recorded_live(run, book),
+        live=live,
         known=sum(not isinstance(each.event, LIFECYCLE) for each in book.events(run)),
     )
 

@@ -411,7 +411,9 @@ def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tupl
     brief = shlex.quote(options.source) if is_short else _NO_BRIEF
     model = _model_options(settings)
     pilot, _, name = (story.origin or "").rpartition(": ")
-    text = f"the {'first draft' if name == 'draft' else 'text'} of {pilot}" if pilot else "your draft"
+    text = (
+        f"the {'first draft' if name == 'draft' else 'text'} of {pilot}" if pilot else "your draft"
+    )
     match ending:
         case "research":
             command = f"autoreason {options.instead} {brief} {model}"

@@ -181,6 +181,9 @@ def hours_later(shell: Shell) -> None:
 def test_times_count_every_process_and_no_pause(paused: Shell) -> None:
     hours_later(paused)
     resumed = paused("resume", "--call-limit", "500")
+    assert re.match(
+        r"Expect +about \d+ more calls.*; never more than 500 calls in\s+all\n", resumed.stderr
+    )
     assert re.search(r"^10:\d\d goes on$", resumed.stderr, re.MULTILINE)
     assert re.search(r", 10 min · ", resumed.stderr)
     shown = paused("show", "--evidence").stdout
