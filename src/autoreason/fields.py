@@ -162,6 +162,8 @@ _PLAIN = {
 
 def plainly(error: Exception, kind: Any) -> str:
     """msgspec's `Expected int, got str - at $.max_words`, of a value of a kind, as a sentence about the key."""
+    if not isinstance(error, msgspec.ValidationError):
+        return str(error)
     what, _, where = str(error).partition(" - at `$")
     key = where.strip(".`")
     named = f"`{key}`" if key else "it"
@@ -185,8 +187,9 @@ def _describe_choices(kind: Any, path: str) -> str:
     for name in _STEP.findall(path):
         kinds = _alternatives(kind)
         if name:
-            structs = (each for each in kinds if name in getattr(each, "__struct_fields__", ()))
-            kind = read_hints(next(structs))[name]
+            kind = next(
+                read_hints(e)[name] for e in kinds if isinstance(e, type) and name in read_hints(e)
+            )
         else:
             inner = [get_args(each) for each in kinds if get_origin(each) in (dict, list, tuple)]
             kind = next(each for each in reversed(inner[0]) if each is not ...)

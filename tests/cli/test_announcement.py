@@ -99,6 +99,10 @@ def test_a_key_without_a_model_is_answered_with_what_a_good_text_costs(
     assert "made-up" not in said
     assert dict(announce(prepared, named=True))["Model"].endswith("nothing is sent or paid.")
     monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv("GEMINI_API_KEY", "made-up")
+    said = dict(announce(prepared, named=False))["Model"]
+    assert said.endswith("GEMINI_API_KEY is set; for a good text add -m gemini/MODEL")
+    monkeypatch.delenv("GEMINI_API_KEY")
     assert examples.LOCAL in dict(announce(prepared, named=False))["Model"]
 
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -256,8 +256,6 @@ def _convert(raw: dict[str, Any]) -> TaskKeys:
     if isinstance(limits := raw.get("limits"), dict):
         fields = EvaluationLimits.__struct_fields__
         check_known(map(str, limits), fields, "`limits`: unknown key")
-    if (better := raw.get("better", "higher")) not in get_args(Better):
-        raise InvalidInput(f"`better` is {better!r}; say higher or lower")
     try:
         # YAML reads 1e-4 as text.
         keys = msgspec.convert(raw | texts, TaskKeys, strict=False)

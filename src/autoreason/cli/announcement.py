@@ -173,7 +173,7 @@ def _suggest(prepared: PreparedRun[Any]) -> str:
     from autoreason.models.providers import PROVIDERS
 
     what = "a good text" if prepared.settings.job.writes == "text" else "good results"
-    for model in _GOOD:
+    for model in (*_GOOD, *(f"{name}/MODEL" for name in PROVIDERS)):
         variables = PROVIDERS[model.partition("/")[0]].key_variables
         if found := next((name for name in variables if os.environ.get(name, "").strip()), ""):
             settings = replace(prepared.settings, models=Models.everywhere(model))

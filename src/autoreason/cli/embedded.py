@@ -24,14 +24,13 @@ class Weights(NamedTuple):
     ready: bool
     status: str
     fix: str = ""
-    engine: bool = True
 
 
 def weights_state() -> Weights:
     from autoreason.models.local import is_pulled, weights_path
 
     if find_spec(_ENGINE) is None:
-        return Weights(False, "no engine", f"pip install {_ENGINE}", engine=False)
+        return Weights(False, "no engine", f"pip install {_ENGINE}")
     if not is_pulled():
         return Weights(False, f"weights not here ({_SIZE})", "autoreason models pull")
     return Weights(True, f"weights ready ({weights_path().stat().st_size // _MEGABYTE} MB)")

@@ -118,20 +118,18 @@ class Live:
             case BatchWaiting():
                 self.batches[signal.batch] = signal
             case CallEnded():
-                self._end(signal)
+                self.calls.pop(signal.key, None)
+                # A call that brought no reply is not paid for.
+                if signal.outcome not in _NO_REPLY:
+                    self.spent = self.spent.plus(signal)
+                    if isinstance(self.story.job, Lab) and not signal.replayed:
+                        part = Key.parse(signal.key).group
+                        before = self.spent_by_cell.get(part, Spent())
+                        self.spent_by_cell[part] = before.plus(signal)
             case QueryStarted():
                 self.calls[signal.key] = Call(signal.key, signal.kind, "", self.clock())
             case QueryEnded():
                 self.calls.pop(signal.key, None)
-
-    def _end(self, signal: CallEnded) -> None:
-        self.calls.pop(signal.key, None)
-        # A call that brought no reply is not paid for.
-        if signal.outcome not in _NO_REPLY:
-            self.spent = self.spent.plus(signal)
-            if isinstance(self.story.job, Lab) and not signal.replayed:
-                part = Key.parse(signal.key).group
-                self.spent_by_cell[part] = self.spent_by_cell.get(part, Spent()).plus(signal)
 
     @property
     def elapsed(self) -> float:

@@ -208,35 +208,32 @@ def drive_run(
     view = choose_view(live or Live(), output, console, known)
     warnings: list[str] = []
 
-    def announce() -> None:
+    def start(run: str) -> None:
+        # Not before it is in the journal: what is refused ends in one sentence.
+        view.live.run = run
         view.print_rows(rows)
         for line in notes:
             view.print_note(line)
         for line in sent:
             (print_message if output.quiet else view.print_note)(line)
 
-    result = asyncio.run(_drive(drive, view, announce, warnings))
+    result = asyncio.run(_drive(drive, view, start, warnings))
     print_message(*(f"autoreason: {line}" for line in warnings))
     return outcome.end_run(result, output, console)
 
 
 async def _drive(
-    drive: Drive, view: View, announce: Callable[[], None], warnings: list[str]
+    drive: Drive, view: View, start: Callable[[str], None], warnings: list[str]
 ) -> Result:
     switch = StopSwitch()
     interrupts = Interrupts(view, switch)
-
-    def ready() -> None:
-        interrupts.begin()
-        announce()
-
     ticking = asyncio.create_task(_tick(view))
     try:
         with interrupts:
             view.open()
             return await drive(
-                on_ready=ready,
-                on_started=lambda run: setattr(view.live, "run", run),
+                on_ready=interrupts.begin,
+                on_started=start,
                 on_event=view.on_event,
                 on_signal=view.on_signal,
                 on_warning=warnings.append,

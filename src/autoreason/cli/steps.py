@@ -50,8 +50,12 @@ def describe_step(event: events.AnyEvent, story: Story) -> str:
 
 
 def _round_step(event: events.AnyEvent, story: Story) -> str:
-    number = getattr(event, "number", None)
-    place = _sample(number, story) if is_sampled(story) else f"round {number}"
+    number, place = getattr(event, "number", None), ""
+    if is_sampled(story):
+        from autoreason.strategies import sampled_draft
+
+        place = sampled_draft(story, number or 0)
+    place = place or f"round {number}"
     match event:
         case events.PromptsShortened():
             return f"{place}: models are asked in fewer words from here on: {event.reason}"
@@ -67,12 +71,6 @@ def _round_step(event: events.AnyEvent, story: Story) -> str:
         case events.PassDecided():
             return "" if is_sampled(story) else f"{place}: {rounds_of(story)[-1].sentence}"
     return in_words(event.line)
-
-
-def _sample(number: int | None, story: Story) -> str:
-    from autoreason.strategies import sampled_draft
-
-    return sampled_draft(story, number or 0)
 
 
 def _name_text(event: events.CandidateReady | events.CandidateDropped, story: Story) -> str:

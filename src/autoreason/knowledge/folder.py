@@ -218,11 +218,7 @@ def _read_config(root: Path) -> FolderConfig:
     try:
         return msgspec.convert(tomllib.loads(file.read_text("utf-8-sig")), FolderConfig)
     except (OSError, ValueError) as error:
-        said = (
-            plainly(error, FolderConfig)
-            if isinstance(error, msgspec.ValidationError)
-            else str(error)
-        )
+        said = plainly(error, FolderConfig)
         raise InvalidInput(f"{file} cannot be used: {said}; correct it") from None
 
 

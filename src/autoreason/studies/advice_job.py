@@ -274,6 +274,14 @@ class Price(Struct, frozen=True, kw_only=True):
     cost: Decimal | None
     """US dollars; None where a price is not known."""
 
+    @property
+    def said(self) -> str:
+        known = self.cost is not None
+        cost = (
+            f", {money(self.cost)} at what calls cost here" if known else ", at a price not known"
+        )
+        return f"About {count(self.calls, 'call')} for such a brief{cost}"
+
 
 class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     """Whether to run a brief, and how."""
@@ -304,9 +312,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     is_summarized: ClassVar[bool] = True
 
     def summary(self, took: str = "") -> list[str]:
-        price = f"About {count(self.price.calls, 'call')} for such a brief" if self.price else ""
-        if self.price and self.price.cost is not None:
-            price = f"{price}, {money(self.price.cost)}"
+        price = self.price.said if self.price else ""
         lines = [self.sentence, f"{self.command_note}: {self.command}", price, took]
         return list(filter(None, lines))
 
@@ -315,13 +321,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
         return {name: getattr(self, name) for name in names} | {"report": self}
 
     def sections(self) -> list[Section]:
-        rows: list[tuple[str, str]] = []
-        if self.price:
-            cost = "no call made here says what they cost"
-            if self.price.cost is not None:
-                cost = f"{money(self.price.cost)} at what calls cost here"
-            calls = count(self.price.calls, "call")
-            rows.append(("Price", f"about {calls} for such a brief; {cost}"))
+        rows = [("Price", self.price.said)] if self.price else []
         rows += [("Note", note) for note in self.notes]
         parts = [
             Section("", rows),

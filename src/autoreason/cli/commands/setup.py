@@ -165,7 +165,7 @@ def _list() -> Answer:
     lines = ["", *wrap(note, stdout_console().width), "", f"Models that run {_INSIDE}:"]
     for row in inside:
         fix = "" if row.here else f"not here: autoreason models pull {row.name}"
-        fix = fix if weights.engine else f"no engine: {weights.fix}"
+        fix = f"no engine: {weights.fix}" if weights.status == "no engine" else fix
         memory = f"{row.memory} of memory" if row.memory else ""
         about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
         lines.append(f"local/{row.name}  {fix or 'here'}")
@@ -305,6 +305,7 @@ def doctor(journal: str | None) -> Answer:
 
     from autoreason.programs.sandbox.levels import find_level
 
+    weights = weights_state()
     checks: dict[str, Callable[[], Finding]] = {
         "python": lambda: Finding("ok", f"{platform.python_version()} at {sys.executable}"),
         "sandbox": lambda: sandbox_finding(find_level()),
@@ -312,7 +313,7 @@ def doctor(journal: str | None) -> Answer:
         "journal": lambda: _journal(journal),
         "keys": _keys,
         "defaults": _defaults,
-        "local model": _weights,
+        "local model": lambda: Finding("ok" if weights.ready else "warn", *weights[1:]),
     }
     findings: dict[str, Finding] = {}
     for about, check in checks.items():
@@ -400,8 +401,3 @@ def _defaults() -> Finding:
     read_config()
     path = config_file()
     return Finding("ok", str(path) if path.exists() else f"none in {path}; {KEYS}")
-
-
-def _weights() -> Finding:
-    state = weights_state()
-    return Finding("ok" if state.ready else "warn", state.status, state.fix)
