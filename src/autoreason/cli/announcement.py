@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from fractions import Fraction
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec.structs import replace
@@ -12,12 +12,9 @@ from autoreason.events import FINISHED
 from autoreason.job_types import Lab, Research
 from autoreason.models import examples
 from autoreason.report.numbers import count, money, percent, roughly
-from autoreason.run.estimate import part_of
 from autoreason.settings import DEFAULT_MODEL, Models, Settings
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from autoreason.contract import Contract
     from autoreason.exchange import Spent
     from autoreason.run.estimate import Span
@@ -56,7 +53,7 @@ def announce_rest(
     if not isinstance(settings.job, Lab):
         whole = _expect(prepared)
     pace = seconds / spent.calls if spent.calls >= _PACED_BY else _find_pace(prepared)
-    expected = describe_expected(whole.less(spent.calls), settings, pace, rest=True)
+    expected = describe_expected(whole.less(spent.calls), settings, pace)
     return [("Expect", expected)] if expected else []
 
 
@@ -72,16 +69,18 @@ class Expected(NamedTuple):
     """What reasoning may cost on top."""
     paid: float = 1.0
     """How much of it the limits pay for."""
+    rest: bool = False
+    """Whether calls and cost are those still to come; limits are always of all of it."""
 
     def less(self, spent: int) -> Expected:
         """What is left after so many calls."""
         if not self.calls or not self.calls.likely:
-            return self
+            return self._replace(rest=True)
         left = max(0, self.calls.likely - spent)
-        share = Fraction(left, self.calls.likely)
-        cost = self.cost and self.cost._replace(likely=part_of(self.cost.likely, share))
-        reasoning = self.reasoning and part_of(self.reasoning, share)
-        return Expected(self.calls._replace(likely=left), cost, reasoning, self.paid)
+        share = Decimal(left) / self.calls.likely
+        cost = self.cost and self.cost._replace(likely=self.cost.likely * share)
+        reasoning = self.reasoning and self.reasoning * share
+        return Expected(self.calls._replace(likely=left), cost, reasoning, self.paid, rest=True)
 
 
 def _expect(prepared: PreparedRun[Any]) -> Expected:
@@ -94,17 +93,10 @@ def _expect(prepared: PreparedRun[Any]) -> Expected:
 
 
 def describe_expected(
-    expected: Expected,
-    settings: Settings,
-    seconds_per_call: float | None = None,
-    *,
-    rest: bool = False,
+    expected: Expected, settings: Settings, seconds_per_call: float | None = None
 ) -> str:
-    """One likely figure, and one that is never passed; what is not known is left out.
-
-    Of the `rest` of a run, the limits are still those of all of it.
-    """
-    calls, cost = expected.calls, expected.cost
+    """One likely figure, and one that is never passed; what is not known is left out."""
+    calls, cost, rest = expected.calls, expected.cost, expected.rest
     likely = []
     if calls and (calls.likely or not rest):
         likely.append(count(calls.likely, "more call" if rest else "call"))

@@ -72,11 +72,7 @@ def start_run(
     live: Live | None = None,
     rows: Rows | None = None,
 ) -> int:
-    """Drive a new run to its end, once there is what its models need, and return the exit status.
-
-    `notes` and `rows` are shown before the first request; `drive` may add to them until then. Without
-    any, `rows` say what is known of the run as it is prepared.
-    """
+    """Drive a new run to its end, with `notes` and `rows` first, to which `drive` may add; the exit status."""
     require_weights(prepared.settings)
     warn_of_failed_judges(prepared.settings, prepared.prompts)
     notes = [] if notes is None else notes
@@ -194,8 +190,7 @@ def drive_run(
 ) -> int:
     """Drive a run from here to its end, show it meanwhile, and return the exit status.
 
-    `rows` and `notes` are shown before the first request; so is `sent`, what leaves this machine, also
-    where all else is quiet. `live` has what was done before, of a run that goes on.
+    `sent`, what leaves this machine, is shown even where all else is quiet.
     """
     console = None
     # What goes to a file needs no console.

@@ -204,7 +204,7 @@ def _cut(whole: RunEstimate, budget: Budget) -> RunEstimate:
         share_paid(budget, {unit: spans[unit][at] for unit in _SPANS[:3] if unit in spans})
         for at in range(3)
     ]
-    within = {name: list(map(part_of, span, paid)) for name, span in spans.items()}
+    within = {name: list(map(_part, span, paid)) for name, span in spans.items()}
     for unit in _SPANS[:3]:
         limit, reasoning = getattr(budget, unit), f"reasoning_{unit}"
         if limit is not None and reasoning in within:
@@ -217,7 +217,7 @@ def _cut(whole: RunEstimate, budget: Budget) -> RunEstimate:
     return dataclasses.replace(whole, paid=Span(*map(float, paid)), **cut)
 
 
-def part_of(amount: Any, share: Fraction) -> Any:
+def _part(amount: Any, share: Fraction) -> Any:
     if isinstance(amount, int):
         return round(amount * share)
     exact = Fraction(amount) * share

@@ -208,10 +208,10 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
     what = {
         "guide": f"the {reader}",
         "accept": "it ends with what it has now",
-        "stop": f"it stops once its replies on the way are in; go on later with {again}",
+        "stop": "it was accepted already, and ends with what it has"
+        if accepted
+        else f"it stops once its replies on the way are in; go on later with {again}",
     }[kind]
-    if accepted:
-        what = "it was accepted already, and ends with what it has"
     later = "" if row.live else f"; it is not under way: that is kept for {again}"
     return Answer(None, notes=[f"{row.id}: {what}{later}"])
 
