@@ -92,23 +92,14 @@ def test_whatever_a_value_is_it_is_accepted_or_refused(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "named", "choices"),
+    ("keys", "said"),
     [
-        ({"match": "x"}, "match", "'calls', 'tokens' or 'cost'"),
-        ({"match": {"by": "x"}}, "match.by", "'calls', 'tokens' or 'cost'"),
-        ({"measures": ["x"]}, "measures[0]", "'preferred', 'words',"),
-        (
-            {"comparisons": [{"name": "n", "question": "q", "arms": [], "measure": "x"}]},
-            *("comparisons[0].measure", "'preferred', 'words',"),
-        ),
+        ({"match": "x"}, "`match` must be 'calls', 'tokens' or 'cost', not 'x'"),
+        ({"match": {"by": "x"}}, "`match.by` must be 'calls', 'tokens' or 'cost', not 'x'"),
+        ({"measures": ["x"]}, "`measures[0]` must be 'preferred', 'words', "),
     ],
 )
-def test_a_choice_in_a_file_is_refused_with_the_choices(
-    keys: dict[str, Any], named: str, choices: str
-) -> None:
-    given = {"name": "s", "tasks": {"t": 1}, "arms": {"a": 1}, **keys}
+def test_a_choice_in_a_file_is_refused_with_the_choices(keys: dict[str, Any], said: str) -> None:
     with pytest.raises(msgspec.ValidationError) as raised:
-        msgspec.convert(given, SuiteKeys)
-    said = plainly(raised.value, SuiteKeys)
-    assert said.startswith(f"`{named}` must be {choices}")
-    assert said.endswith(", not 'x'")
+        msgspec.convert({"name": "s", "tasks": {"t": 1}, "arms": {"a": 1}} | keys, SuiteKeys)
+    assert plainly(raised.value, SuiteKeys).startswith(said)

@@ -187,9 +187,8 @@ def _describe_choices(kind: Any, path: str) -> str:
     for name in _STEP.findall(path):
         kinds = _alternatives(kind)
         if name:
-            kind = next(
-                read_hints(e)[name] for e in kinds if isinstance(e, type) and name in read_hints(e)
-            )
+            hints = [read_hints(each) for each in kinds if isinstance(each, type)]
+            kind = next(each[name] for each in hints if name in each)
         else:
             inner = [get_args(each) for each in kinds if get_origin(each) in (dict, list, tuple)]
             kind = next(each for each in reversed(inner[0]) if each is not ...)

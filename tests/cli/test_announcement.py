@@ -55,13 +55,10 @@ def test_a_limit_that_is_too_small_and_reasoning_are_named() -> None:
 
 
 def test_of_a_run_that_goes_on_the_rest_is_expected_and_limits_are_of_the_whole() -> None:
-    settings = make_settings(MODELS, 1, budget=Budget(cost=3))
-    few = Expected(CALLS, COST, paid=0.4)
-    assert describe_expected(few.less(45), settings, 4.0) == (
-        "about 15 more calls, $0.08, 1 min; your limit pays for 40 % of the whole run; "
-        "never more than $3.00 in all"
-    )
-    assert describe_expected(USUAL.less(61), settings, 4.0) == ("never more than $3.00 in all")
+    whole, never = "your limit pays for 40 % of the whole run", "never more than $3.00 in all"
+    said = expect(Expected(CALLS, COST, paid=0.4).less(45), pace=4.0, cost=3)
+    assert said == f"about 15 more calls, $0.08, 1 min; {whole}; {never}"
+    assert expect(USUAL.less(61), pace=4.0, cost=3) == never
 
 
 def test_evaluations_of_research_are_a_limit_too() -> None:

@@ -131,7 +131,6 @@ def _dollars(amount: Decimal) -> str:
 
 def _find_pace(prepared: PreparedRun[Any]) -> float | None:
     """Seconds for each call in the newest finished run of the same kind with the same models."""
-    from autoreason.errors import AutoreasonError
     from autoreason.run.record import use_journal, working_time
 
     settings = prepared.settings
@@ -139,15 +138,11 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
         # Calls of cells run side by side, as many as there is room for.
         return None
     used = (settings.job.name, *settings.models.all())
-    # A journal that cannot be read is refused by the run itself, with what to do about it.
-    try:
-        with use_journal(prepared.hooks.get("journal")) as journal:
-            for row in journal.iter_runs(FINISHED, uses=used, page=1):
-                if row.spent.calls < _PACED_BY:
-                    return None
-                return working_time(row.id, journal=journal).seconds / row.spent.calls
-    except AutoreasonError:
-        pass
+    with use_journal(prepared.hooks.get("journal")) as journal:
+        for row in journal.iter_runs(FINISHED, uses=used, page=1):
+            if row.spent.calls < _PACED_BY:
+                break
+            return working_time(row.id, journal=journal).seconds / row.spent.calls
     return None
 
 

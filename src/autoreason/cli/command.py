@@ -39,7 +39,6 @@ After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """
 _SETTING = re.compile(r"`([a-z0-9_.]+)`")
 _OF_RUNS = re.compile(r"autoreason (?:audit|export|fork|resume|runs(?! \w)|show|tell|view)\b")
-"""Commands that look for a run in a journal, as sentences name them."""
 _HELP_ALL = "autoreason.help_all"
 """What a context of click has where `--help-all` is given."""
 

@@ -89,14 +89,10 @@ class Live:
         self.worked_on_bases = 0.0
         """Seconds of work on the suites that this one adds repeats to."""
         self.spent_by_cell: dict[str, Spent] = {}
-        """What cells have spent before they ended: by run what is recorded, by part what came since then.
-
-        Of cells that run in other processes nothing comes.
-        """
+        """What cells have spent before they ended: by run what is recorded, by part what came here since then."""
         self.stopping = False
         """Whether nothing new starts, because a person asked for that."""
         self.watched = False
-        """Whether another process drives it."""
 
     def on_event(self, event: AnyEvent) -> str:
         """Take in an event; the line that says it."""

@@ -42,10 +42,8 @@ EXIT = {
 }
 CONTRACT_BROKEN = 6
 """Exit status of a delivered text that breaks its contract, where that was asked for."""
-UNSOLVED = 1
-"""Exit status where the one program there is to be fails its tests, or of a set no public test is passed."""
-NO_GAIN = 1
-"""Exit status of a finished research run that claims no gain."""
+UNSOLVED = NO_GAIN = 1
+"""Exit status where the one program fails its tests, of a set no public one is passed, or research claims no gain."""
 USABLE = (0, 3)
 """Exit statuses that come with a text on standard output."""
 _LEAD = re.compile(r"\s*(?:(?:[-*+>]|\d{1,3}[.)])\s+)?")

@@ -188,10 +188,7 @@ def drive_run(
     live: Live | None = None,
     known: int = 0,
 ) -> int:
-    """Drive a run from here to its end, show it meanwhile, and return the exit status.
-
-    `sent`, what leaves this machine, is shown even where all else is quiet.
-    """
+    """Drive a run to its end and show it; `sent` is shown even where all else is quiet. The exit status."""
     console = None
     # What goes to a file needs no console.
     if not output.quiet and (

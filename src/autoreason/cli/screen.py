@@ -100,7 +100,6 @@ def draw(live: Live, console: Console) -> Group:
 
 
 def _describe_keys(live: Live) -> str:
-    """What a person can do meanwhile."""
     if live.watched:
         return "Ctrl-C end watching; the run goes on"
     guided = live.story.writes in ("text", "files") and not is_sampled(live.story)
@@ -230,7 +229,7 @@ def _present(live: Live, spin: str) -> list[Text]:
         made = _round_steps(live, story.passes[-1], settings)
         drawn = [Text("    ").append_text(each.draw(spin, _STEP)) for each in made]
         return [Text(f"  round {story.passes[-1].number}"), *drawn]
-    made = [_drafting(live, settings)] if story.draft is None else _after_rounds(live, settings)
+    made = _after_rounds(live, settings) if story.draft else [_drafting(live, settings)]
     made = made or [Step(f"round {len(story.passes) + 1}", "under way")]
     return [each.draw(spin, _NAME) for each in made]
 

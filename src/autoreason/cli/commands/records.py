@@ -94,7 +94,6 @@ def show(
 
 
 def _show_whole(book: Journal, row: RunRow, result: Result) -> None:
-
     story, html = result.story, shared("html")
     reported = story.writes != "text" and (
         story.end is not None or bool(solved_in(story)) or story.writes == "files"
