@@ -161,8 +161,5 @@ def test_settings_record_whose_server_a_url_is() -> None:
 
 
 def test_a_limit_in_money_that_no_json_can_carry_is_refused() -> None:
-    for much in (Budget(cost=Decimal("1e999")), Budget(cost=1e13)):
-        with pytest.raises(
-            InvalidInput, match=r"`budget.cost` is 1.*; give at most 1,000,000,000,000"
-        ):
-            make_settings(Models.everywhere("acme/x"), 1, budget=much)
+    with pytest.raises(InvalidInput, match=r"`budget.cost` is 1E\+999; give at most 1,000,000,"):
+        make_settings(Models.everywhere("a/x"), 1, budget=Budget(cost=Decimal("1e999")))

@@ -144,8 +144,8 @@ def test_what_to_type_next_names_the_journal_that_was_named(ends: Ends, inside: 
     assert diff == "autoreason show --journal 'my own.db' --diff    what changed"
     assert page == "autoreason view --journal 'my own.db' last   as a page"
     assert inside(*shlex.split(diff.partition("   ")[0])[1:]).status == 0
-    refused = inside("show", "nothing", "--journal", "my own.db")
-    assert refused.sentence == "no run 'nothing'; see `autoreason runs --journal 'my own.db'`"
+    refused = inside("show", "nothing", "--journal", "my own.db").sentence
+    assert refused == "no run 'nothing'; see `autoreason runs --journal 'my own.db'`"
 
 
 def test_the_provider_fails(ends: Ends) -> None:

@@ -99,9 +99,7 @@ def test_a_missing_engine_is_put_right_by_a_package_that_can_be_had(
 ) -> None:
     monkeypatch.setattr(embedded, "find_spec", lambda _: None)
     assert embedded.weights_state().fix == "pip install xllamacpp"
-    listed = inside("models").out
-    assert "local/smollm2  no engine: pip install xllamacpp" in listed
-    assert "  here" not in listed
+    assert "local/smollm2  no engine: pip install xllamacpp" in inside("models").out
 
 
 def test_local_models_are_listed_with_what_they_need_and_are_good_for(
