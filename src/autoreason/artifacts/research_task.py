@@ -13,7 +13,7 @@ from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -32,9 +32,9 @@ from autoreason.artifacts.artifact import (
     path_fault,
     read_bytes,
 )
-from autoreason.errors import InvalidInput, plainly
+from autoreason.errors import InvalidInput
 from autoreason.exchange import Query
-from autoreason.fields import check_known
+from autoreason.fields import check_known, plainly
 from autoreason.task import (
     Metric,
     MetricRole,
@@ -262,13 +262,11 @@ def _convert(raw: dict[str, Any]) -> TaskKeys:
     if isinstance(limits := raw.get("limits"), dict):
         fields = EvaluationLimits.__struct_fields__
         check_known(map(str, limits), fields, "`limits`: unknown key")
-    if (better := raw.get("better", "higher")) not in get_args(Better):
-        raise InvalidInput(f"`better` is {better!r}; say higher or lower")
     try:
         # YAML reads 1e-4 as text.
         keys = msgspec.convert(raw | texts, TaskKeys, strict=False)
     except msgspec.ValidationError as error:
-        raise InvalidInput(plainly(error)) from None
+        raise InvalidInput(plainly(error, TaskKeys)) from None
     if not isfinite(keys.tolerance + (keys.target or 0.0)):
         raise InvalidInput("`target` and `tolerance` must be finite numbers")
     for name, condition in keys.guard.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec.structs import replace
@@ -14,9 +15,8 @@ from autoreason.report.numbers import count, money, percent, roughly
 from autoreason.settings import DEFAULT_MODEL, Models, Settings
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from autoreason.contract import Contract
+    from autoreason.exchange import Spent
     from autoreason.run.estimate import Span
     from autoreason.run.lab import PreparedLab
     from autoreason.run.prepared import PreparedRun
@@ -44,6 +44,19 @@ def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]
     return [*rows, ("Expect", expected)] if expected else rows
 
 
+def announce_rest(
+    prepared: PreparedRun[Any], spent: Spent, seconds: float
+) -> list[tuple[str, str]]:
+    """The same of a run that goes on, for what is left of it."""
+    settings, whole = prepared.settings, Expected(None, None)
+    # Of a suite the cells are counted, not their calls.
+    if not isinstance(settings.job, Lab):
+        whole = _expect(prepared)
+    pace = seconds / spent.calls if spent.calls >= _PACED_BY else _find_pace(prepared)
+    expected = describe_expected(whole.less(spent.calls), settings, pace)
+    return [("Expect", expected)] if expected else []
+
+
 # ---- what to expect ----------------------------------------------------------------------------
 
 
@@ -56,6 +69,18 @@ class Expected(NamedTuple):
     """What reasoning may cost on top."""
     paid: float = 1.0
     """How much of it the limits pay for."""
+    rest: bool = False
+    """Whether calls and cost are those still to come; limits are always of all of it."""
+
+    def less(self, spent: int) -> Expected:
+        """What is left after so many calls."""
+        if not self.calls or not self.calls.likely:
+            return self._replace(rest=True)
+        left = max(0, self.calls.likely - spent)
+        share = Decimal(left) / self.calls.likely
+        cost = self.cost and self.cost._replace(likely=self.cost.likely * share)
+        reasoning = self.reasoning and self.reasoning * share
+        return Expected(self.calls._replace(likely=left), cost, reasoning, self.paid, rest=True)
 
 
 def _expect(prepared: PreparedRun[Any]) -> Expected:
@@ -71,10 +96,10 @@ def describe_expected(
     expected: Expected, settings: Settings, seconds_per_call: float | None = None
 ) -> str:
     """One likely figure, and one that is never passed; what is not known is left out."""
-    calls, cost = expected.calls, expected.cost
+    calls, cost, rest = expected.calls, expected.cost, expected.rest
     likely = []
-    if calls:
-        likely.append(count(calls.likely, "call"))
+    if calls and (calls.likely or not rest):
+        likely.append(count(calls.likely, "more call" if rest else "call"))
         if cost and cost.likely:
             likely.append(_dollars(cost.likely))
         if seconds_per_call and (seconds := calls.likely * seconds_per_call) >= 1:
@@ -91,8 +116,9 @@ def describe_expected(
         most.append(count(calls.high, "call"))
     if isinstance(settings.job, Research):
         most.append(count(settings.job.evaluations, "evaluation"))
-    never = f"never more than {' or '.join(most)}" if most else ""
-    short = f"your limit pays for {percent(expected.paid)} of it" if expected.paid < 1 else ""
+    never = f"never more than {' or '.join(most)}{' in all' if rest else ''}" if most else ""
+    paid, what = expected.paid, "the whole run" if rest else "it"
+    short = f"your limit pays for {percent(paid)} of {what}" if paid < 1 else ""
     # Replies under way are waited for, so that a time is not never passed.
     limit = budget.seconds
     late = f"nothing new is begun after {roughly(limit)}" if limit is not None else ""
@@ -105,7 +131,6 @@ def _dollars(amount: Decimal) -> str:
 
 def _find_pace(prepared: PreparedRun[Any]) -> float | None:
     """Seconds for each call in the newest finished run of the same kind with the same models."""
-    from autoreason.errors import AutoreasonError
     from autoreason.run.record import use_journal, working_time
 
     settings = prepared.settings
@@ -113,15 +138,11 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
         # Calls of cells run side by side, as many as there is room for.
         return None
     used = (settings.job.name, *settings.models.all())
-    # A journal that cannot be read is refused by the run itself, with what to do about it.
-    try:
-        with use_journal(prepared.hooks.get("journal")) as journal:
-            for row in journal.iter_runs(FINISHED, uses=used, page=1):
-                if row.spent.calls < _PACED_BY:
-                    return None
-                return working_time(row.id, journal=journal).seconds / row.spent.calls
-    except AutoreasonError:
-        pass
+    with use_journal(prepared.hooks.get("journal")) as journal:
+        for row in journal.iter_runs(FINISHED, uses=used, page=1):
+            if row.spent.calls < _PACED_BY:
+                break
+            return working_time(row.id, journal=journal).seconds / row.spent.calls
     return None
 
 
@@ -139,7 +160,7 @@ def _suggest(prepared: PreparedRun[Any]) -> str:
     from autoreason.models.providers import PROVIDERS
 
     what = "a good text" if prepared.settings.job.writes == "text" else "good results"
-    for model in _GOOD:
+    for model in (*_GOOD, *(f"{name}/MODEL" for name in PROVIDERS)):
         variables = PROVIDERS[model.partition("/")[0]].key_variables
         if found := next((name for name in variables if os.environ.get(name, "").strip()), ""):
             settings = replace(prepared.settings, models=Models.everywhere(model))

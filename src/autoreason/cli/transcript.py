@@ -58,7 +58,11 @@ def print_overview(row: RunRow, result: Result) -> None:
         column = max(len(each.name) for each in rounds) + 2
         for line in draw_rounds(rounds, min(console.width, WIDEST), column):
             console.print(line, soft_wrap=True)
-    console.print(f"\n{_more(story)}", soft_wrap=True)
+    more = ["--text"] if story.text or story.writes == "files" else []
+    more += ["--diff"] if story.draft or story.writes == "files" else []
+    more += [f"--round {story.passes[-1].number}"] if story.passes else []
+    more += ["--evidence", "--html run.html"]
+    console.print(f"\n{' · '.join(more)}", soft_wrap=True)
 
 
 def _drafts(story: Story) -> list[RoundLine]:
@@ -69,14 +73,6 @@ def _drafts(story: Story) -> list[RoundLine]:
         size = numbers.count(count_words(each.text), "word")
         found.append(RoundLine("draft", f"draft {number}", f"{size}{chosen}"))
     return found
-
-
-def _more(story: Story) -> str:
-    options = ["--text"] if story.text or story.writes == "files" else []
-    options += ["--diff"] if story.draft or story.writes == "files" else []
-    if story.passes:
-        options.append(f"--round {story.passes[-1].number}")
-    return " · ".join([*options, "--evidence", "--html run.html"])
 
 
 # ---- all of it ---------------------------------------------------------------------------------
@@ -140,7 +136,8 @@ def _print_lines(lines: Iterable[Line], console: Console) -> None:
     for line in lines:
         if line.place != place:
             place = line.place
-            _print_heading(place.capitalize(), console)
+            heading = f"\n{place.capitalize()}" if place else ""
+            console.print(Text(heading, style="bold"), soft_wrap=True)
         if line.kind != "text":
             _print_row(line.about, line.text, console, line.style)
             continue
@@ -150,10 +147,6 @@ def _print_lines(lines: Iterable[Line], console: Console) -> None:
             ("─" * width, "dim"),
         ):
             console.print(Text(text, style), soft_wrap=True)
-
-
-def _print_heading(title: str, console: Console) -> None:
-    console.print(Text(f"\n{title}" if title else "", style="bold"), soft_wrap=True)
 
 
 def _print_row(label: str, text: str, console: Console, style: str = "") -> None:

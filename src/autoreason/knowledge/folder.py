@@ -18,7 +18,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput, plainly
+from autoreason.errors import InvalidInput
+from autoreason.fields import plainly
 from autoreason.files import named, write_atomically
 from autoreason.knowledge.columns import (
     PERIODS,
@@ -235,7 +236,7 @@ def _read_config(root: Path) -> FolderConfig:
     try:
         return msgspec.convert(tomllib.loads(file.read_text("utf-8-sig")), FolderConfig)
     except (OSError, ValueError) as error:
-        said = plainly(error) if isinstance(error, msgspec.ValidationError) else str(error)
+        said = plainly(error, FolderConfig)
         raise InvalidInput(f"{file} cannot be used: {said}; correct it") from None
 
 

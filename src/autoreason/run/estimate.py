@@ -99,8 +99,11 @@ class RunEstimate(Report):
         rows = [
             ("calls", _describe(self.calls)),
             ("tokens", _describe(self.tokens)),
-            ("cost", self._describe_cost()),
+            ("cost", "free" if self._is_free else _describe(self.cost, money)),
         ]
+        if self.cost is None and self.unpriced:
+            why = f"the price of {' and '.join(self.unpriced)} is not known"
+            rows[-1] = ("cost", f"unknown: {why}")
         if extra := self._max_reasoning():
             rows.append(("reasoning", f"up to {extra} more, which is charged as output"))
         if self.paid.likely < 1:
@@ -134,11 +137,6 @@ class RunEstimate(Report):
         tokens = count(self.reasoning_tokens.likely, "token")
         cost = self.reasoning_cost.likely if self.reasoning_cost else None
         return f"{tokens} and {money(cost)}" if cost else tokens
-
-    def _describe_cost(self) -> str:
-        if self.cost is None and self.unpriced:
-            return f"unknown: the price of {' and '.join(self.unpriced)} is not known"
-        return "free" if self._is_free else _describe(self.cost, money)
 
 
 def _describe(span: Span[Any] | None, show: Callable[[Any], str] = "{:,}".format) -> str:

@@ -14,7 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.contract import count_words
-from autoreason.errors import InvalidInput, plainly
+from autoreason.errors import InvalidInput
+from autoreason.fields import plainly
 from autoreason.files import write
 from autoreason.knowledge.columns import ColumnGuess, Columns, NumberFormat, plain_name
 from autoreason.knowledge.standing import find_standings
@@ -172,7 +173,7 @@ def read_plan(folder: Path) -> AbPlan:
             "or make one with `autoreason knowledge ab-plan`"
         ) from None
     except msgspec.MsgspecError as error:
-        raise InvalidInput(f"{folder / FILE} is damaged: {plainly(error)}") from None
+        raise InvalidInput(f"{folder / FILE} is damaged: {plainly(error, AbPlan)}") from None
 
 
 def _texts(story: Story) -> dict[str, str]:
