@@ -20,8 +20,8 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from autoreason.cli import outcome
+from autoreason.cli.announcement import require_weights
 from autoreason.cli.command import print_message, with_flags
-from autoreason.cli.embedded import require_weights
 from autoreason.cli.live import CELL, LAST_WAIT, Call, Live, View
 from autoreason.cli.outcome import OutputOptions
 from autoreason.events import LIFECYCLE

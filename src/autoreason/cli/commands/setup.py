@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import click
 
 from autoreason.cli import options
+from autoreason.cli.announcement import pull_weights, weights_state
 from autoreason.cli.command import Answer, Command, Group, with_flags
-from autoreason.cli.embedded import pull_weights, weights_state
 from autoreason.cli.lookup import when
 from autoreason.cli.options import group, option, setting
 from autoreason.errors import AutoreasonError, InvalidInput
