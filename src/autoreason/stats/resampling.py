@@ -128,7 +128,7 @@ def equal_shares(counts: Sequence[int]) -> Test:
         # The table at hand counts as one more (Phipson and Smyth 2010).
         as_far = len(drawn) - int(np.searchsorted(drawn, statistic * (1 - 1e-9)))
         return Test((as_far + 1) / (len(drawn) + 1), statistic=statistic, n=n)
-    # A quarter of a second to load, and only this needs it.
+    # A third of a second to load, and only this needs it.
     from scipy.special import chdtrc
 
     return Test(float(chdtrc(cells - 1, statistic)), statistic=statistic, n=n)
