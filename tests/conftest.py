@@ -32,6 +32,7 @@ collect_ignore = (
 )
 
 DATA = Path(__file__).parent / "data"
+LONGEST = ("test_lab_ray.py", "test_solve_kills.py", "test_attacks.py", "test_kills.py")
 
 # How long an example takes says more of the machine than of the rule.
 settings.register_profile(
@@ -66,10 +67,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("takes long; --all runs it")
 
 
+def pytest_collectstart() -> None:
+    """Nothing that is collected is garbage."""
+    gc.disable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what waits longest, so that no worker begins it when the others have ended."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector everything that stays until the end."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 class NetworkReached(RuntimeError):

@@ -9,10 +9,10 @@ from tests.cli.conftest import BRIEF, FAST, Shell
 
 
 @pytest.fixture
-def finished(shell: Shell) -> Shell:
-    """A shell with one finished run."""
-    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
-    return shell
+def finished(quick_shell: Shell) -> Shell:
+    """A shell with one finished run; browsers are looked for once in a process, and so by a `shell` of its own."""
+    assert quick_shell("run", BRIEF, *FAST, "-q").returncode == 0
+    return quick_shell
 
 
 def browser(shell: Shell) -> dict[str, str]:
@@ -23,9 +23,11 @@ def browser(shell: Shell) -> dict[str, str]:
     return {"BROWSER": f"{program} %s"}
 
 
-def test_a_run_or_the_list_is_opened_and_where_it_is_is_printed(finished: Shell) -> None:
+def test_a_run_or_the_list_is_opened_and_where_it_is_is_printed(
+    finished: Shell, shell: Shell
+) -> None:
     for arguments, name in ((("view", "last"), "-"), (("view",), "index.html")):
-        done = finished(*arguments, **browser(finished))
+        done = shell(*arguments, **browser(shell))
         page = Path(done.stdout.strip())
         assert (done.returncode, done.stderr) == (0, "")
         assert name in page.name
@@ -36,11 +38,11 @@ def test_a_run_or_the_list_is_opened_and_where_it_is_is_printed(finished: Shell)
     # What is deleted is in no page any more.
     assert finished("runs", "delete", "last", "--yes").returncode == 0
     assert [*page.parent.rglob("*.html")] == []
-    assert "no runs yet" in finished("view").stderr
+    assert "no runs yet" in shell("view").stderr
 
 
-def test_without_a_browser_the_page_is_written_all_the_same(finished: Shell) -> None:
-    done = finished("view", "last")
+def test_without_a_browser_the_page_is_written_all_the_same(finished: Shell, shell: Shell) -> None:
+    done = shell("view", "last")
     assert done.returncode == 0
     assert Path(done.stdout.strip()).is_file()
     assert "no browser could be opened" in done.stderr
