@@ -53,6 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Properties are tried on more examples where everything is tested; all processes share a folder."""
+    gc.disable()  # Until the tests are collected, none of which is garbage.
     if config.getoption("--all"):
         settings.load_profile("all")
     if FOLDER not in os.environ:
@@ -67,18 +68,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("takes long; --all runs it")
 
 
-def pytest_collectstart() -> None:
-    """Nothing that is collected is garbage."""
-    gc.disable()
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what waits longest, so that no worker begins it when the others have ended."""
+    """Begin with what waits longest, and spare the garbage collector everything that stays until the end."""
     items.sort(key=lambda item: item.path.name not in LONGEST)
-
-
-def pytest_collection_finish() -> None:
-    """Spare the garbage collector everything that stays until the end."""
     gc.collect()
     gc.freeze()
     gc.enable()

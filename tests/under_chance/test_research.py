@@ -240,13 +240,8 @@ def test_no_rule_of_a_comparison_is_better_by_chance(guarded: float) -> None:
     for gains in rng.standard_normal((runs, len(cells))):
         # What breaks a guard gains nothing.
         gains[rng.random(gains.shape) < guarded] = 0.0
-        finished = [
-            CellFinished(
-                cell=cell,
-                result=CellResult(run="r", status="done", reason="", value=float(gain)),
-            )
-            for cell, gain in zip(cells, gains, strict=True)
-        ]
+        results = (CellResult(run="r", status="done", reason="", value=float(x)) for x in gains)
+        finished = [CellFinished(cell=c, result=r) for c, r in zip(cells, results, strict=True)]
         pairs = compare_arms(suite, ArmValues(suite, finished))
         shown += any(pair.shown for pair in pairs)
         missed += any(misses(pair.difference, 0.0) for pair in pairs)

@@ -10,7 +10,7 @@ from tests.cli.conftest import BRIEF, FAST, Shell
 
 @pytest.fixture
 def finished(quick_shell: Shell) -> Shell:
-    """A shell with one finished run; browsers are looked for once in a process, and so by a `shell` of its own."""
+    """A shell with one finished run; browsers are looked for once in a process, and so by another shell."""
     assert quick_shell("run", BRIEF, *FAST, "-q").returncode == 0
     return quick_shell
 
@@ -23,11 +23,9 @@ def browser(shell: Shell) -> dict[str, str]:
     return {"BROWSER": f"{program} %s"}
 
 
-def test_a_run_or_the_list_is_opened_and_where_it_is_is_printed(
-    finished: Shell, shell: Shell
-) -> None:
+def test_a_run_or_the_list_is_opened_and_where_it_is_is_printed(finished: Shell) -> None:
     for arguments, name in ((("view", "last"), "-"), (("view",), "index.html")):
-        done = shell(*arguments, **browser(shell))
+        done = Shell(finished.home)(*arguments, **browser(finished))
         page = Path(done.stdout.strip())
         assert (done.returncode, done.stderr) == (0, "")
         assert name in page.name
@@ -38,7 +36,7 @@ def test_a_run_or_the_list_is_opened_and_where_it_is_is_printed(
     # What is deleted is in no page any more.
     assert finished("runs", "delete", "last", "--yes").returncode == 0
     assert [*page.parent.rglob("*.html")] == []
-    assert "no runs yet" in shell("view").stderr
+    assert "no runs yet" in finished("view").stderr
 
 
 def test_without_a_browser_the_page_is_written_all_the_same(finished: Shell, shell: Shell) -> None:
