@@ -92,12 +92,13 @@ def _no_interval(clusters: Sequence[Sequence[float]], *, bounded: bool) -> str:
 def _draws(clusters: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     rng = np.random.default_rng(0)
     chosen = rng.integers(len(clusters), size=(_BOOTSTRAPS, len(clusters)))
-    means = np.zeros(chosen.shape)
+    means = np.asarray([members[0] for members in clusters], dtype=float)[chosen]
+    small = chosen.astype(np.min_scalar_type(len(clusters)))
     for at, members in enumerate(clusters):
-        places = chosen == at
-        values = np.asarray(members, dtype=float)
-        size = (int(places.sum()), len(members))
-        means[places] = values[rng.integers(len(members), size=size)].mean(axis=1)
+        if len(members) > 1:
+            places = np.flatnonzero(small == at)
+            again = rng.integers(len(members), size=(len(places), len(members)))
+            means.flat[places] = np.asarray(members, dtype=float)[again].mean(axis=1)
     drawn: NDArray[np.float64] = means.mean(axis=1)
     return drawn
 

@@ -230,29 +230,31 @@ _SAMPLE = 20_000
 
 def _random_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
     """How many of all possible panels end in which scores."""
-    if rule == "borda":
+    if is_additive(rule):
         # About the number of scores a panel can end in, times the ways to give out one judge's points.
         work = judges ** (candidates - 1) * 2**candidates
         if work <= _COUNTABLE:
-            return _all_panels(judges, candidates)
+            return _all_panels(judges, candidates, rule)
     elif comb(judges + factorial(candidates) - 1, judges) <= _COUNTABLE:
         return _all_elections(judges, candidates, rule)
     return _sampled_panels(judges, candidates, rule)
 
 
 @cache
-def _all_panels(judges: int, candidates: int) -> Mapping[Scores, int]:
-    panels: Mapping[Scores, int] = {tuple(range(1, candidates + 1)): factorial(candidates)}
+def _all_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
+    names = _NAMES[:candidates]
+    points = tuple(count_votes(rule, [names], names).scores.values())
+    panels: Mapping[Scores, int] = {tuple(sorted(points)): factorial(candidates)}
     for _ in range(judges - 1):
-        panels = _one_judge_more(panels, candidates)
+        panels = _one_judge_more(panels, points)
     return panels
 
 
-def _one_judge_more(panels: Mapping[Scores, int], candidates: int) -> Mapping[Scores, int]:
+def _one_judge_more(panels: Mapping[Scores, int], ballot: Scores) -> Mapping[Scores, int]:
     """Every way to add a ballot: the best's points go to someone, then the second's, and so on."""
     partly: dict[tuple[Scores, Scores], int]
     partly = {(scores, ()): count for scores, count in panels.items()}
-    for points in range(candidates, 0, -1):
+    for points in ballot:
         further: defaultdict[tuple[Scores, Scores], int] = defaultdict(int)
         for (waiting, served), count in partly.items():
             for at, score in enumerate(waiting):
