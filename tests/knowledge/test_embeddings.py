@@ -23,13 +23,13 @@ installed = pytest.mark.skipif(
 
 
 def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from autoreason.knowledge import predictor
+    from autoreason.knowledge import embeddings
 
-    predictor._embedder.cache_clear()
+    embeddings._embedder.cache_clear()
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(InvalidInput, match=r"pip install '\.\[embeddings\]'"):
         measure_predictor(make_records(40), "embeddings")
-    predictor._embedder.cache_clear()
+    embeddings._embedder.cache_clear()
 
 
 @installed
@@ -37,7 +37,7 @@ def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.Monkey
 def test_any_text_has_a_finite_vector(text: str) -> None:
     import numpy as np
 
-    from autoreason.knowledge.predictor import embed
+    from autoreason.knowledge.embeddings import embed
 
     vector = embed(text)
     assert vector.shape == (256,)
