@@ -28,9 +28,10 @@ demo: $(READY) ## Fetch the embedded model, refine an example brief with it and 
 	@echo "▸ the embedded model"
 	@$(BIN)/autoreason models pull
 	@echo "▸ a run of examples/demo.md: it ends when neither a rewrite nor a merge wins a round"
-	@$(BIN)/autoreason run examples/demo.md $(SHORT)
+	@rm -rf build/demo.db*
+	@$(BIN)/autoreason run examples/demo.md $(SHORT) --journal build/demo.db
 	@echo "▸ the page of this run"
-	@$(BIN)/autoreason view last
+	@$(BIN)/autoreason view last --journal build/demo.db
 
 test: bytecode lint machine ## Run every check: format, lint, types, tests
 	@echo "▸ tests"

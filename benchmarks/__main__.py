@@ -24,7 +24,7 @@ from benchmarks.sandbox import measure_sandbox
 from benchmarks.scaling import measure_scaling
 from benchmarks.server import ROOT
 from benchmarks.single import measure_idle, measure_startup, measure_streaming
-from benchmarks.site import measure_site
+from benchmarks.site import measure_opening, measure_site
 from benchmarks.solving import PROBLEMS, measure_solving
 
 _KILLS = 1000
@@ -84,6 +84,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "scaling": measure_scaling,
     "leases": measure_leases,
     "site": measure_site,
+    "opening": measure_opening,
 }
 
 

@@ -26,7 +26,7 @@ from autoreason.jobs.context import JobContext, repeat_request
 from autoreason.models.budget import upper_bound
 from autoreason.models.providers import Rates
 from autoreason.programs.examination import ExaminationQuery, ProbeQuery
-from autoreason.programs.search import PolicyQuery
+from autoreason.programs.policy import PolicyQuery
 from autoreason.prompts import load
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,8 @@ from msgspec import Meta
 
 from autoreason import Budget, InvalidInput
 from autoreason.exchange import Model
-from autoreason.fields import check_type
+from autoreason.fields import check_type, plainly
+from autoreason.studies.lab_file import SuiteKeys
 from autoreason.testing import EchoModel
 
 RIGHT: list[tuple[object, Any]] = [
@@ -87,3 +89,17 @@ def test_whatever_a_value_is_it_is_accepted_or_refused(value: object) -> None:
     for _, hint in RIGHT:
         with suppress(InvalidInput):
             check_type("x", value, hint)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"match": "x"}, "`match` must be 'calls', 'tokens' or 'cost', not 'x'"),
+        ({"match": {"by": "x"}}, "`match.by` must be 'calls', 'tokens' or 'cost', not 'x'"),
+        ({"measures": ["x"]}, "`measures[0]` must be 'preferred', 'words', "),
+    ],
+)
+def test_a_choice_in_a_file_is_refused_with_the_choices(keys: dict[str, Any], said: str) -> None:
+    with pytest.raises(msgspec.ValidationError) as raised:
+        msgspec.convert({"name": "s", "tasks": {"t": 1}, "arms": {"a": 1}} | keys, SuiteKeys)
+    assert plainly(raised.value, SuiteKeys).startswith(said)

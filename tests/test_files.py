@@ -9,8 +9,7 @@ import pytest
 
 from autoreason.errors import InvalidInput
 from autoreason.files import open_input
-from autoreason.knowledge.columns import Columns
-from autoreason.knowledge.tables import read_table_file
+from autoreason.knowledge.tables import read_named, read_rows
 from autoreason.programs.problems.formats import read_problems
 from autoreason.task import read_text
 
@@ -21,7 +20,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=f"cannot read suite {pipe}: it is a pipe or a device"):
         read_text(pipe, "suite")
     with pytest.raises(InvalidInput, match="it is a pipe or a device"):
-        read_table_file(pipe, Columns())
+        read_named(pipe, read_rows)
     with pytest.raises(InvalidInput, match="it is a pipe or a device"):
         read_problems(pipe)
 

@@ -27,6 +27,13 @@ def test_every_supported_python_is_tested() -> None:
     assert all(f'"{each}"' in tested for each in listed)
 
 
+def test_the_demo_keeps_to_journals_of_its_own() -> None:
+    target = (ROOT / "Makefile").read_text("utf-8").partition("\ndemo:")[2].partition("\n\n")[0]
+    commands = re.findall(r"autoreason (?:run|view) .*", target)
+    assert len(commands) == 3
+    assert all(" --journal build/" in each for each in commands)
+
+
 def test_the_readme_leads_from_a_package_index_to_the_repository() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     there = with_addresses(text, "https://host/ada/autoreason", "v1.0.0")

@@ -161,5 +161,5 @@ def test_settings_record_whose_server_a_url_is() -> None:
 
 
 def test_a_limit_in_money_that_no_json_can_carry_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="`cost` is too large"):
-        Budget(cost=Decimal("1e999"))
+    with pytest.raises(InvalidInput, match=r"`budget.cost` is 1E\+999; give at most 1,000,000,"):
+        make_settings(Models.everywhere("a/x"), 1, budget=Budget(cost=Decimal("1e999")))

@@ -1,7 +1,7 @@
 """Pictures of pages in a real browser.
 
-Usage: python tools/picture.py                      docs/run-light.png and -dark.png, of the run in examples/
-       python tools/picture.py FOLDER PAGE.html…    each page whole, at two widths, light and dark
+Usage: python -m tools.picture                      docs/run-light.png and -dark.png, of the run in examples/
+       python -m tools.picture FOLDER PAGE.html…    each page whole, at two widths, light and dark
 """
 
 from __future__ import annotations

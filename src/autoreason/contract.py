@@ -20,8 +20,8 @@ HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
 """A heading's marks and the rest of its line; what closes it is removed by `heading_text`."""
 _UNDERLINED = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:={2,}|-{2,})[ \t]*$", re.MULTILINE)
 CODE_BLOCK = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
-_WORD = re.compile(r"^[ \t>#*-]*\d{1,3}[.)](?=\s)|(\S+)", re.MULTILINE)
-"""The number of an item or a heading; or else, as a group, what may be a word."""
+_WORD = re.compile(r"^[ \t>#*-]*\d{1,3}[.)](?=\s)|(?=\S*?[^\W_])(\S+)|\S+", re.MULTILINE)
+"""The number of an item or a heading; or, as a group, a word; or what has neither letter nor digit."""
 _PASSAGE = re.compile(r"[^\n]*?(?:[.!?](?=\s)|(?=\n)|\Z)")
 """A sentence, or a line where that is shorter."""
 _MAX_PASSAGE = 160
@@ -225,13 +225,12 @@ def _refuse_constant(name: str) -> None:
 
 @lru_cache(64)
 def count_words(text: str) -> int:
-    return len(word_starts(text))
+    return sum(map(bool, _WORD.findall(text)))
 
 
 def word_starts(text: str) -> list[int]:
     """Where words begin: what white space divides and has a letter or a digit, without the numbers of lists."""
-    found = ((each.start(1), each[1]) for each in _WORD.finditer(text))
-    return [at for at, word in found if word and any(map(str.isalnum, word))]
+    return [each.start(1) for each in _WORD.finditer(text) if each[1]]
 
 
 def heading_text(rest: str) -> str:

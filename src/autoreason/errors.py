@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import Literal
 
@@ -138,34 +137,3 @@ class Accepted(Interruption):
     """A person accepted the incumbent, which ends the run."""
 
     status = "accepted"
-
-
-def plainly(error: Exception) -> str:
-    """msgspec's `Expected int, got str - at $.max_words` as a sentence about the key."""
-    what, _, where = str(error).partition(" - at `$")
-    key = where.strip(".`")
-    if found := _FIELD.fullmatch(what):
-        inside = f" in `{key}`" if key else ""
-        return f"{'there is no' if found[1] else 'unknown key'} {found[2]}{inside}"
-    if what.startswith("Expected "):
-        plain = re.sub(
-            "`([^`]+?)(?: [|] null)?`",
-            lambda found: " or ".join(_PLAIN.get(each, each) for each in found[1].split(" | ")),
-            what.removeprefix("Expected "),
-        )
-        return f"{f'`{key}`' if key else 'it'} must be {plain.replace(', got ', ', not ')}"
-    return f"`{key}`: {what[0].lower()}{what[1:]}" if key else what
-
-
-_FIELD = re.compile(r"Object (?:(missing required)|contains unknown) field (`.+`)")
-
-
-_PLAIN = {
-    "int": "a whole number",
-    "float": "a number",
-    "decimal": "a number",
-    "str": "text",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "`key: value` pairs",
-}

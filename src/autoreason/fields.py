@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
@@ -25,7 +26,7 @@ from typing import (
 import msgspec
 from msgspec import Meta, Struct
 
-from autoreason.errors import InvalidInput, plainly
+from autoreason.errors import InvalidInput
 
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 _WORDS = {
@@ -142,7 +143,57 @@ def make_struct(
         if isinstance(error.__cause__, InvalidInput):
             raise error.__cause__ from None
         check_ranges(kind, values)
-        raise InvalidInput(f"{what}{plainly(error)}; change it") from None
+        raise InvalidInput(f"{what}{plainly(error, kind)}; change it") from None
+
+
+_FIELD = re.compile(r"Object (?:(missing required)|contains unknown) field (`.+`)")
+_CHOICE = re.compile("Invalid enum value (.+)")
+_STEP = re.compile(r"\.(\w+)|\[")
+_PLAIN = {
+    "int": "a whole number",
+    "float": "a number",
+    "decimal": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "`key: value` pairs",
+}
+
+
+def plainly(error: Exception, kind: Any) -> str:
+    """msgspec's `Expected int, got str - at $.max_words`, of a value of a kind, as a sentence about the key."""
+    if not isinstance(error, msgspec.ValidationError):
+        return str(error)
+    what, _, where = str(error).partition(" - at `$")
+    key = where.strip(".`")
+    named = f"`{key}`" if key else "it"
+    if found := _FIELD.fullmatch(what):
+        inside = f" in `{key}`" if key else ""
+        return f"{'there is no' if found[1] else 'unknown key'} {found[2]}{inside}"
+    if found := _CHOICE.fullmatch(what):
+        return f"{named} must be {_describe_choices(kind, where)}, not {found[1]}"
+    if what.startswith("Expected "):
+        plain = re.sub(
+            "`([^`]+?)(?: [|] null)?`",
+            lambda found: " or ".join(_PLAIN.get(each, each) for each in found[1].split(" | ")),
+            what.removeprefix("Expected "),
+        )
+        return f"{named} must be {plain.replace(', got ', ', not ')}"
+    return f"`{key}`: {what[0].lower()}{what[1:]}" if key else what
+
+
+def _describe_choices(kind: Any, path: str) -> str:
+    """`'calls', 'tokens' or 'cost'`, of the field that a path of msgspec leads to."""
+    for name in _STEP.findall(path):
+        kinds = _alternatives(kind)
+        if name:
+            hints = [read_hints(each) for each in kinds if isinstance(each, type)]
+            kind = next(each[name] for each in hints if name in each)
+        else:
+            inner = [get_args(each) for each in kinds if get_origin(each) in (dict, list, tuple)]
+            kind = next(each for each in reversed(inner[0]) if each is not ...)
+    choices = (each for each in _alternatives(kind) if get_origin(each) is Literal)
+    return describe(Union[*choices])
 
 
 def check_known(given: Iterable[str], known: Sequence[str], what: str) -> None:

@@ -103,10 +103,6 @@ class Models(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(filter(None, addresses)))
 
 
-_MOST_DOLLARS = 10**12
-"""More than JSON can count to the cent in."""
-
-
 class Budget(Struct, frozen=True, kw_only=True):
     """Hard limits over the whole run, resumes included; None is no limit."""
 
@@ -133,8 +129,6 @@ class Budget(Struct, frozen=True, kw_only=True):
         cost: object = self.cost
         if isinstance(cost, int | float):
             msgspec.structs.force_setattr(self, "cost", Decimal(str(cost)))
-        if self.cost is not None and self.cost.is_finite() and self.cost > _MOST_DOLLARS:
-            raise InvalidInput("`cost` is too large; give less")
 
 
 LIMITS = {
@@ -146,13 +140,17 @@ LIMITS = {
 """What the command line calls the fields of a `Budget`."""
 
 
+_MOST = 10**12
+"""More dollars than JSON can count to the cent."""
+
+
 def limit_remedy(value: Decimal | float | None) -> str:
     if value is None:
         return ""
     finite = value.is_finite() if isinstance(value, Decimal) else -math.inf < value < math.inf
     if not finite:
         return "give a finite number"
-    return "give more than 0" if value <= 0 else ""
+    return "give more than 0" if value <= 0 else f"give at most {_MOST:,}" if value > _MOST else ""
 
 
 def read_budget(limits: Budget | Mapping[str, Any]) -> Budget:

@@ -13,6 +13,7 @@ from autoreason.job_types import AnyJob, Product
 from autoreason.keys import is_in_pass, pass_key
 from autoreason.settings import Settings
 from autoreason.task import Task, find_title
+from autoreason.wording import TextKind, kind_of
 
 CONFIRMATION = "confirmation"
 """The stage of the panel that compares what is delivered with the first draft."""
@@ -47,6 +48,11 @@ class RecordedPass:
     def text(self, slot: events.Slot) -> str:
         """The text of a slot."""
         return self.incumbent if slot == "A" else self.candidates[slot].text
+
+    def kind(self, slot: str, *, first: bool) -> TextKind:
+        """What the text of a slot is called."""
+        fresh = any(each.fresh for each in self.candidates.values() if each.slot == slot)
+        return kind_of(slot, first=first, fresh=fresh)
 
 
 @dataclass

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
 from autoreason.characters import without_controls
 from autoreason.contract import CODE_BLOCK, HEADING, Contract, heading_text
 from autoreason.errors import InvalidInput
+from autoreason.exchange import Query
 from autoreason.fields import check_call, check_fields, make_struct
 from autoreason.files import open_input
 from autoreason.knowledge_records import Knowledge
@@ -31,6 +33,10 @@ _MAX_TITLE = 60
 _MAX_FILE_SIZE = 20_000_000
 
 
+MetricRole = Literal["guard", "judge"]
+"""A guard keeps worse texts off the ballot; a judge ranks the texts on it."""
+
+
 class Entry(Struct, frozen=True, kw_only=True):
     """A finished text that is to be judged."""
 
@@ -45,6 +51,27 @@ class Work:
 
     name: ClassVar[str]
     """What it is called in a sentence, in the plural."""
+
+
+class Metric(Work):
+    """What gives a text a number."""
+
+    name = "a metric"
+    evaluate: str
+    """What measures, as the user names it."""
+    role: MetricRole
+
+    @abstractmethod
+    def query(self, key: str, text: str, seed: int) -> Query[Any]:
+        """Asks for one measurement."""
+
+    @abstractmethod
+    def read(self, answer: Any) -> float | None:
+        """The number, higher is better; None where there is none."""
+
+    def fault(self, answer: Any) -> str:  # noqa: ARG002
+        """Why there is no number, in words; empty where that is not known."""
+        return ""
 
 
 class Task(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-TextKind = Literal["draft", "rewrite", "merge", "kept"]
+TextKind = Literal["draft", "rewrite", "new", "merge", "kept"]
 """A text as people meet it: what they began with, what competes with it, and what nothing has beaten."""
 
 
@@ -25,6 +25,8 @@ class KindWords(NamedTuple):
 KINDS: dict[TextKind, KindWords] = {
     "draft": KindWords("first draft", "○", "bright_black"),
     "rewrite": KindWords("rewrite", "▲", "green"),
+    # On a ballot it takes the place of a rewrite, and its mark.
+    "new": KindWords("new draft", "▲", "green"),
     "merge": KindWords("merge", "◆", "magenta"),
     "kept": KindWords("text so far", "■", "blue"),
 }
@@ -33,11 +35,11 @@ SEVERITIES = {"critical": "serious", "major": "serious", "minor": "small"}
 """How bad a fault is that a critic found, in the words people are shown."""
 
 
-def kind_of(slot: str, *, first: bool) -> TextKind:
+def kind_of(slot: str, *, first: bool, fresh: bool = False) -> TextKind:
     """The kind of a candidate; `first` says that the text so far still is the first draft."""
     if slot == "A":
         return "draft" if first else "kept"
-    return "merge" if slot == "AB" else "rewrite"
+    return "merge" if slot == "AB" else "new" if fresh else "rewrite"
 
 
 def numeral(number: int) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.growth import assert_linear
 
 from autoreason.artifacts.proposals import (
     Edit,
@@ -247,29 +248,32 @@ def test_what_is_to_be_replaced_is_read_exactly(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("before", "repeated", "after"),
     [
-        "```" + " " * 50_000 + "x`",
-        "```x\n" * 20_000,
-        "```\n" * 20_000,
-        "pack.py\n```\n" + " " * 50_000 + "x\n```",
-        "*" * 50_000,
-        "a." * 50_000,
-        "a/" * 50_000,
-        "hypothesis " * 20_000,
-        "<<<<<<< SEARCH\n" * 20_000,
-        "pack.py\n" * 20_000,
-        "```\npack.py\n```\n" * 20_000,
-        f"pack.py\n```\n{SEARCH}\n```\n" * 5_000,
-        f"```\n{SEARCH}\n" * 5_000,
-        "HYPOTHESIS: x\n" + "and so on\n" * 30_000,
-        "HYPOTHESIS:\n" + "\n" * 300_000,
-        "HYPOTHESIS: x\n\npack.py\n```\n" + "x = 1\n" * 50_000 + "```\n",
+        ("```", " " * 5, "x`"),
+        ("", "```x\n", ""),
+        ("", "```\n", ""),
+        ("pack.py\n```\n", " " * 5, "x\n```"),
+        ("", "*" * 5, ""),
+        ("", "a." * 5, ""),
+        ("", "a/" * 5, ""),
+        ("", "hypothesis ", ""),
+        ("", "<<<<<<< SEARCH\n", ""),
+        ("", "pack.py\n", ""),
+        ("", "```\npack.py\n```\n", ""),
+        ("", f"pack.py\n```\n{SEARCH}\n```\n", ""),
+        ("", f"```\n{SEARCH}\n", ""),
+        ("HYPOTHESIS: x\n", "and so on\n", ""),
+        ("HYPOTHESIS:\n", "\n" * 10, ""),
+        ("HYPOTHESIS: x\n\npack.py\n```\n", "x = 1\n" * 3, "```\n"),
     ],
 )
-def test_hostile_replies_are_read_in_linear_time(reply: str) -> None:
-    with contextlib.suppress(ProposalError):
-        read_proposal(reply, FILES)
+def test_hostile_replies_are_read_in_linear_time(before: str, repeated: str, after: str) -> None:
+    def read(times: int) -> None:
+        with contextlib.suppress(ProposalError):
+            read_proposal(before + repeated * times + after, FILES)
+
+    assert_linear(read, 2_000)
 
 
 MARKED = {

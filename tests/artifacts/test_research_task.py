@@ -142,7 +142,7 @@ def test_a_callers_own_evaluator_needs_no_evaluate_key(
         ({"evaluate": "no-such-program-here x"}, "there is no program no-such-program-here"),
         ({"evaluate": "python pack.py"}, "pack.py belongs to the task or to its measurement"),
         ({"evaluate": "python 'pack.py"}, "every quotation mark closed"),
-        ({"better": "maximize"}, "say higher or lower"),
+        ({"better": "maximize"}, "`better` must be 'higher' or 'lower', not 'maximize'"),
         ({"items": "lost.jsonl"}, "there is no file lost.jsonl"),
         ({"items": "empty.jsonl"}, "is empty"),
         ({"items": "broken.jsonl"}, "line 2 cannot be read"),

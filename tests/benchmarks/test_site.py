@@ -1,8 +1,12 @@
-"""The measurement of a site measures one."""
+"""The measurements of pages measure them."""
 
 from __future__ import annotations
 
-from benchmarks.site import measure_site
+import shutil
+
+import pytest
+from benchmarks.site import measure_opening, measure_site
+from tools.machine import BROWSERS
 
 
 def test_a_page_is_written_for_every_run() -> None:
@@ -10,3 +14,10 @@ def test_a_page_is_written_for_every_run() -> None:
     assert limit.what.startswith("a site of 20 runs of six rounds")
     assert limit.target == "≤ 50 ms"
     assert "/s; " in rate.measured
+
+
+@pytest.mark.skipif(not any(map(shutil.which, BROWSERS)), reason="needs chromium")
+def test_a_page_of_many_rounds_is_opened() -> None:
+    limit, times = measure_opening(3)
+    assert (limit.target, limit.raw["value"] > 0) == ("≤ 1000 ms", True)
+    assert times.measured.endswith(" MB")

@@ -42,6 +42,7 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def test_a_limit_of_time_is_not_called_one_that_is_never_passed() -> None:
+    assert expect(seconds=0.5).endswith("; nothing new is begun after 0.5 s")
     assert expect(seconds=1800) == (
         "about 60 calls, $0.30; never more than 430 calls; nothing new is begun after 30 min"
     )
@@ -52,6 +53,13 @@ def test_a_limit_that_is_too_small_and_reasoning_are_named() -> None:
     assert "; your limit pays for 40 % of it; never more than $0.10" in expect(few, cost=0.1)
     reasoning = Expected(CALLS, COST, reasoning=Decimal("1.5"))
     assert expect(reasoning).startswith("about 60 calls, $0.30, and up to $1.50 more for reasoning")
+
+
+def test_of_a_run_that_goes_on_the_rest_is_expected_and_limits_are_of_the_whole() -> None:
+    whole, never = "your limit pays for 40 % of the whole run", "never more than $3.00 in all"
+    said = expect(Expected(CALLS, COST, paid=0.4).less(45), pace=4.0, cost=3)
+    assert said == f"about 15 more calls, $0.08, 1 min; {whole}; {never}"
+    assert expect(USUAL.less(61), pace=4.0, cost=3) == never
 
 
 def test_evaluations_of_research_are_a_limit_too() -> None:
@@ -87,6 +95,9 @@ def test_a_key_without_a_model_is_answered_with_what_a_good_text_costs(
     assert "made-up" not in said
     assert dict(announce(prepared, named=True))["Model"].endswith("nothing is sent or paid.")
     monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv("GEMINI_API_KEY", "made-up")
+    assert dict(announce(prepared, named=False))["Model"].endswith(" text add -m gemini/MODEL")
+    monkeypatch.delenv("GEMINI_API_KEY")
     assert examples.LOCAL in dict(announce(prepared, named=False))["Model"]
 
 

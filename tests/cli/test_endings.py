@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 
 import pytest
@@ -66,7 +67,7 @@ def ends(request: pytest.FixtureRequest, inside: Inside, monkeypatch: pytest.Mon
         assert all(len(line) <= 80 for line in lines)
         if request.param == "terminal":
             assert f"\x1b[1m{lines[0]}\x1b[0m" in said.err
-        return [re.sub(r"\b\d+ s\b", "1 s", line) for line in lines]
+        return [re.sub(r"\b[\d.]+ s\b", "1 s", line) for line in lines]
 
     return run
 
@@ -136,6 +137,15 @@ def test_it_is_refined_anyway_and_says_that_it_breaks_a_limit(ends: Ends) -> Non
     assert lines[:2] == [first, "draft it began from breaks its limits."]
     assert " · limits broken · " in lines[3]
     assert lines[4] == "It breaks a limit: no heading “Risks”; none of 12 texts kept them all."
+
+
+def test_what_to_type_next_names_the_journal_that_was_named(ends: Ends, inside: Inside) -> None:
+    *_, diff, page = ends("preferred", "--journal", "my own.db")
+    assert diff == "autoreason show --journal 'my own.db' --diff    what changed"
+    assert page == "autoreason view --journal 'my own.db' last   as a page"
+    assert inside(*shlex.split(diff.partition("   ")[0])[1:]).status == 0
+    refused = inside("show", "nothing", "--journal", "my own.db").sentence
+    assert refused == "no run 'nothing'; see `autoreason runs --journal 'my own.db'`"
 
 
 def test_the_provider_fails(ends: Ends) -> None:

@@ -18,7 +18,7 @@ from autoreason.artifacts.research_history import FinalistsMeasured
 from autoreason.cli.live import Live
 from autoreason.cli.progress import Plain, describe_spending
 from autoreason.cli.screen import Screen, draw
-from autoreason.events import BallotCast, DraftWritten, PassStarted, RunStarted
+from autoreason.events import BallotCast, DraftWritten, GuidanceGiven, PassStarted, RunStarted
 from autoreason.exchange import (
     BatchWaiting,
     CallEnded,
@@ -156,15 +156,18 @@ def test_the_view_is_a_line_for_each_round_and_the_steps_of_the_present_one() ->
         "",
         "○ first draft     11 words",
         "◆ round 1         the merge won, 2 of 3 judges",
-        "■ round 2         kept, first places split 2 to 1",
+        "■ round 2         kept on points, first places split 2 to 1",
         "  round 3",
         "    ✓ critic      2 faults, 1 serious: “build a library”",
         "    ✓ rewrite     9 words; put right once, to keep the limits",
         "    ⠋ merge       6 words …",
         "    ⠋ judges      0 of 6; waiting 4 s: overloaded",
         "",
-        "Kept 1 time in a row; at 2 it stops. Ctrl-C stops it cleanly.",
+        "Kept 1 time in a row; at 2 it stops.",
+        "Ctrl-C stop, resume later · in another terminal, autoreason tell: guide, accept",
     ]
+    live.watched = True
+    assert seen(live, terminal())[-1] == "Ctrl-C end watching; the run goes on"
     live.stopping = True
     assert "Ctrl-C again ends at once" in " ".join(" ".join(seen(live, terminal())).split())
 
@@ -210,6 +213,16 @@ def test_what_was_left_out_and_why_is_said() -> None:
     assert "✓ merge       left out: it breaks a limit (612 words, at most 500 allowed)" in text
     assert "⠋ rewrite     new draft, try 2 of at most 4" in text
     assert "The text so far breaks a limit; until one keeps them, no round counts." in text
+
+
+def test_a_new_draft_is_said_not_to_have_what_the_critic_was_told() -> None:
+    live = Live(clock=Clock())
+    for event in (made_up.STARTED, made_up.DRAFTED, PassStarted(number=1, words=9)):
+        live.on_event(event)
+    live.on_event(GuidanceGiven(number=1, text="Shorter."))
+    said = live.on_event(replace(made_up.challengers(1)[0], repaired=False, fresh=True))
+    assert said == "round 1: new draft: 9 words; written from the brief, without your message"
+    assert f"✓ rewrite     {said.partition('draft: ')[2]}" in "\n".join(seen(live, terminal(100)))
 
 
 def test_after_the_rounds_the_last_vote_and_the_fresh_judges_are_shown() -> None:
@@ -262,7 +275,7 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
         "0:00 round 1: the merge won, 2 of 3 judges",
     ]
     assert lines[-2:] == [
-        "0:00 round 3: kept, first places split 2 to 1",
+        "0:00 round 3: kept on points, first places split 2 to 1",
         "0:00 last vote: the merge of round 1 is chosen among 2 texts",
     ]
     words = re.findall(r"\w+", out.getvalue())

@@ -102,6 +102,8 @@ def test_help_of_a_study_names_its_own_defaults() -> None:
         (("--cost-limit", "much"), "'much' is not a sum of money"),
         (("--time-limit", "soon"), "'soon' is not a time"),
         (("--format", "rtf"), "'rtf' is not one of 'markdown', 'plain', 'json'"),
+        (("--cost-limit", "1e999"), "--cost-limit is 1E+999; give at most 1,000,000,000,000"),
+        (("--seed", "nan"), "'nan' is not a valid integer."),
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused_by_its_option(

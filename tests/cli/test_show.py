@@ -41,7 +41,7 @@ def test_each_round_is_a_line_with_one_judges_words_without_the_names_it_knew(
     assert one == "◆ round 1      the merge won, 2 of 3 judges  “says in its first sentence what …”"
     for number, line in enumerate(others, 2):
         assert line.startswith(f"■ round {number}      kept, 3 of 3 ")
-        assert line.endswith("is politer and slower.”")
+        assert line.endswith("“[The merge] is politer and …”")
     assert all(len(line) <= 80 for line in (one, *others))
     assert more == "--text · --diff · --round 4 · --evidence · --html run.html"
 

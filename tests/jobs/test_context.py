@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 from autoreason.errors import InvalidInput, ProviderFailed, Stopped
 from autoreason.events import AnyEvent, DraftFailed
 from autoreason.exchange import Outcome, Reply, Spent, Usage
+from autoreason.jobs import show_tokens, spending
 from autoreason.jobs.context import (
     Allowance,
     Emit,
     boundary,
     run_in_windows,
-    show_tokens,
     side_by_side,
-    spending,
     use_in_order,
 )
 from autoreason.settings import Unit

@@ -12,7 +12,7 @@ from autoreason.errors import InvalidInput
 from autoreason.knowledge.columns import (
     NumberFormat,
     decode_text,
-    guess_date_format,
+    guess_day_first,
     guess_number_format,
     is_earlier,
     read_date,
@@ -184,10 +184,10 @@ def test_any_count_is_read_again(number: int, sign: str) -> None:
 def test_dates_are_read_as_their_column_writes_them(
     values: list[object], day_first: bool, dates: list[str]
 ) -> None:
-    form = guess_date_format(values, day_first=day_first)
-    assert [read_date(value, form) for value in values] == dates
+    order = guess_day_first(values, likely=day_first)
+    assert [read_date(value, order) for value in values] == dates
     with pytest.raises(ValueError, match="'soon' is not a date"):
-        read_date("soon", form)
+        read_date("soon", order)
 
 
 @pytest.mark.parametrize(

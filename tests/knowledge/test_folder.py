@@ -15,8 +15,8 @@ from autoreason.knowledge.folder import (
     append_outcomes,
     check_private,
     digest_folder,
+    import_table,
     read_folder,
-    read_outcomes,
 )
 from autoreason.knowledge_records import Record, RecordedOutcome
 
@@ -210,13 +210,15 @@ def test_a_table_is_read_by_the_rules_of_the_folder_it_goes_to(tmp_path: Path) -
     (tmp_path / "kb.toml").write_text('better = "lower"\n[tables."t.csv"]\ntext = "B"\n')
     table = tmp_path / "t.csv"
     table.write_text("A,B,value\na,b,1\nc,d,2\ne,,3\n")
-    found = read_outcomes(table, tmp_path)
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb.toml").rename(tmp_path / "kb" / "kb.toml")
+    found = import_table(table, tmp_path / "kb")[0]
     assert [record.text for record in found.records] == ["b", "d"]
     assert found.records[0].result == RecordedOutcome(metric="value", value=1.0, better="lower")
     assert found.problems == ["t.csv, line 4: there is no text"]
     table.write_text("A,B\nx,y\n")
     with pytest.raises(InvalidInput, match="says how a text did"):
-        read_outcomes(table, tmp_path)
+        import_table(table, tmp_path / "kb")
 
 
 def test_records_that_say_the_same_have_one_id_wherever_their_words_come_from() -> None:

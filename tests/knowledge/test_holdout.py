@@ -27,12 +27,7 @@ from autoreason.knowledge.holdout import (
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 
 RESULT = TestResult(
-    judge="a/a",
-    verdict="not shown",
-    pairs=100,
-    when="2026-01-01",
-    weight=2.0,
-    weight_without=1.5,
+    judge="a/a", verdict="not shown", pairs=100, when="2026-01-01", weight=2.0, weight_without=1.5
 )
 shares, groups = st.floats(0, 1), st.integers(0, 5000)
 
@@ -94,12 +89,7 @@ FILLER = [f"{one}{two}" for one in "bcdfghklmn" for two in ("ata", "emo", "ilu",
 
 
 def make_records(
-    groups: int,
-    *,
-    telling: bool = True,
-    dated: bool = True,
-    chosen: Chosen = "ab",
-    seed: int = 0,
+    groups: int, *, telling: bool = True, dated: bool = True, chosen: Chosen = "ab", seed: int = 0
 ) -> list[Record]:
     """Tests of two texts each, of which that with a good word does better, or either."""
     rng = Random(seed)

@@ -271,10 +271,7 @@ def test_figures_say_what_is_known_and_no_more(record: Record, figure: str) -> N
 
 
 def test_long_records_are_cut_and_people_in_them_are_masked() -> None:
-    known = [
-        outcome("tea from ana@example.com " + "word " * 500, 0.4),
-        outcome("茶" * 5000, 0.1),
-    ]
+    known = [outcome("tea from ana@example.com " + "word " * 500, 0.4), outcome("茶" * 5000, 0.1)]
     with index_of(known) as index:
         found = shown(retrieve(index, Query("tea or 茶茶, what to drink")))
     assert len(found) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.knowledge.mailings import (
     EXPORT,
     GERMAN,
@@ -14,7 +15,7 @@ from tests.knowledge.mailings import (
     write_mailings,
 )
 
-from autoreason.knowledge.folder import KnowledgeFolder, read_folder
+from autoreason.knowledge.folder import KnowledgeFolder, append_outcomes, import_table, read_folder
 from autoreason.knowledge.folder_report import FolderReport, check_knowledge
 from autoreason.knowledge.holdout import PredictorTest, evaluate_predictor
 from autoreason.knowledge.index import Index, Query, retrieve
@@ -117,7 +118,7 @@ def test_two_metrics_are_never_on_one_list(tmp_path: Path) -> None:
     write_export(tmp_path / EXPORT, subjects=60)
     write_german(tmp_path / GERMAN, opens=False)
     checked = check_knowledge(tmp_path)
-    warning = f"{GERMAN} measures clicks, most records opens; they are not compared"
+    warning = f"{GERMAN} measures click rate, most records open rate; they are not compared ("
     assert warning in one_line(checked)
     assert list(checked.lists)[-1] == f"{GERMAN}: click rate of 12 texts"
     with Index.open(tmp_path) as index:
@@ -156,6 +157,41 @@ def test_monthly_exports_are_grouped_like_one_of_a_year(tmp_path: Path) -> None:
         part = [header, *lines[at * 30 : at * 30 + 30]]
         (tmp_path / f"part{at}.csv").write_text("\n".join(part))
     assert {each.text: each.group for each in read_folder(tmp_path).records} == whole
+
+
+def test_what_is_imported_is_grouped_like_its_table(tmp_path: Path) -> None:
+    def groups() -> list[tuple[str, str]]:
+        return sorted((each.text, each.group) for each in read_folder(kb).records)
+
+    (kb := tmp_path / "kb").mkdir()
+    write_export(tmp_path / EXPORT, subjects=120)
+    whole = sorted((each.text, each.group) for each in read_folder(tmp_path / EXPORT).records)
+    assert import_table(tmp_path / EXPORT, kb)[1:3] == (120, 0)
+    assert groups() == whole
+    assert check_knowledge(kb).pairs == check_knowledge(tmp_path / EXPORT).pairs > 60
+    stated = '[columns]\ngroup = ["List", "month"]\n'
+    (kb / "kb.toml").write_text(stated)
+    assert groups() == whole
+    (kb / "kb.toml").write_text('[columns]\ngroup = "Send Weekday"\n')
+    assert import_table(tmp_path / EXPORT, kb)[1:] == (120, 120, {})
+    assert {group for _, group in groups()} >= {"Monday", "Sunday"}
+    (kb / "kb.toml").write_text(stated)
+    assert import_table(tmp_path / EXPORT, kb)[2] == 120
+    assert groups() == whole
+
+
+def test_records_that_were_not_imported_keep_the_group_they_were_given(tmp_path: Path) -> None:
+    write_export(tmp_path / EXPORT, subjects=120)
+    records = read_folder(tmp_path / EXPORT).records
+    given = [replace(each, group=each.audience, source="") for each in records]
+    (kb := tmp_path / "kb").mkdir()
+    append_outcomes(kb, given)
+    (kb / "kb.toml").write_text('[columns]\ngroup = ["List", "month"]\n')
+    for _ in range(2):
+        assert {each.group for each in read_folder(kb).records} == {
+            *("Kunden", "Interessenten", "Presse")
+        }
+        (kb / "kb.toml").unlink(missing_ok=True)
 
 
 def test_a_text_that_was_sent_twice_says_what_was_pooled(tmp_path: Path) -> None:

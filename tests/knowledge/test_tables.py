@@ -64,12 +64,15 @@ def test_encodings_and_separators_do_not_matter(encoding: str, sign: str) -> Non
 
 
 def test_lines_that_cannot_be_used_are_named_and_the_rest_works() -> None:
-    found = read("subject,opens,sent\nA,10,100\n,5,100\nB,many,100\nC,,100\nD,7,0\nE,7,100\n")
+    found = read(
+        "subject,opens,sent\nA,10,100\n,5,100\nB,many,100\nC,,100\nD,7,0\nE,7,100\nF,1,234,900\n"
+    )
     assert [record.text for record in found.records] == ["A", "E"]
     assert found.problems == [
+        "mails.csv, line 8: it has more cells than columns; quote what has a ',' in it",
         "mails.csv, line 3: there is no text",
         "mails.csv, line 4: 'many' is not a number",
-        "mails.csv, line 5: nothing says how the text did",
+        "mails.csv, line 5: nothing says how the text did: no opens",
         "mails.csv, line 6: nothing says how the text did",
     ]
 
@@ -140,6 +143,41 @@ def test_a_rate_is_used_where_counts_are_missing_and_is_the_same_metric() -> Non
         RecordedOutcome(metric="open rate", value=0.3, n=100),
         RecordedOutcome(metric="open rate", value=0.2),
     ]
+
+
+@pytest.mark.parametrize(("rate", "kept"), [("40 %", ["A", "B", "D", "E"]), ("9 %", ["A", "E"])])
+def test_a_rate_without_a_name_is_used_if_it_is_the_count_over_n(
+    rate: str, kept: list[str]
+) -> None:
+    found = read(
+        f"subject,opens,delivered,rate\nA,40,100,{rate}\nB,?,100,30 %\nC,,100,\nD,forgot,100,20 %\nE,2,100,\n"
+    )
+    assert [each.text for each in found.records] == kept
+    assert [each.result and each.result.n for each in found.records] == [100] * len(kept)
+    assert found.unread == (() if kept[2:] else ("rate",))
+    assert any("line 4: nothing says how the text did: no opens" in each for each in found.problems)
+
+
+@pytest.mark.parametrize(
+    "name", ["Testname", "Test name", "Test Name", "Experiment", "experiment_name"]
+)
+def test_the_name_of_a_test_is_a_group_and_columns_that_are_not_read_are_named(name: str) -> None:
+    found = read(f"{name},Variant,Subject,Sent,Opens,Winner\nt,A,a,9,2,x\nt,B,b,9,1,\n")
+    assert (found.columns.group, found.unread) == (name, ("Variant", "Winner"))
+
+
+def test_dates_of_several_forms_are_read_and_those_that_can_be_two_days_are_named() -> None:
+    days = ["2024-03-01", "01.03.2024", "2024/3/1", "1. 3. 2024", "01-Mar-2024", "Mar 1, 2024"]
+    lines = [f'{at},2,9,"{day}"' for at, day in enumerate([*days, "3/3/2024", "3/1/2024", "soon"])]
+    found = read("\n".join(["subject,opens,sent,date", *lines]))
+    assert [each.when for each in found.records] == [*["2024-03-01"] * 6, "2024-03-03"]
+    assert found.problems == [
+        "mails.csv, line 9: '3/1/2024' can be 2024-01-03 or 2024-03-01; write one of these",
+        "mails.csv, line 10: 'soon' is not a date",
+    ]
+    settled = read("\n".join(["subject,opens,sent,date", *lines, "x,2,9,3/28/2024"]))
+    assert [each.when for each in settled.records[-2:]] == ["2024-03-01", "2024-03-28"]
+    assert settled.dates == "3/3/2024, read as 2024-03-03"
 
 
 def test_a_line_for_spreadsheets_and_a_title_are_skipped() -> None:

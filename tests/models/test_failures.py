@@ -156,6 +156,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
         ({"retry-after-ms": "250", "retry-after": "7"}, None, 0.25),
         ({"retry-after": "Thu, 01 Jan 2026 00:00:30 GMT"}, None, 30.0),
         ({"retry-after": "Wed, 31 Dec 2025 00:00:30 GMT"}, None, 0.0),
+        ({"retry-after": "Thu, 01 Jan 2026 00:00:30 -0000"}, None, 30.0),
         ({"retry-after": "soon"}, None, None),
         ({"retry-after": "nan"}, None, None),
         ({}, 34.5, 34.5),

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from msgspec.structs import replace
-from tests.tournament.stage import Answer, document, play, shown_texts
+from tests.tournament.stage import USUAL, Answer, document, play, shown_texts, vote
 
 from autoreason.contract import Contract
 from autoreason.events import AnyEvent, RunStarted
@@ -88,6 +88,20 @@ def random_script(seed: int, flaws: float = 0.1) -> dict[str, Answer]:
     }
 
 
+def _write_anew(request: Request) -> str:
+    """A draft of its own; of those that are to take the place of a rewrite, the first is empty."""
+    if request.key.startswith(("pass/1/draft/0", "pass/2/draft/0")):
+        return ""
+    return document(f"Written for {request.key.replace('/', ' ')}.")
+
+
+WITHOUT_REWRITES: dict[str, Answer] = {
+    **USUAL,
+    "author": _write_anew,
+    "reviser": lambda request: document(next(iter(shown_texts(request).values()))),
+    "judge": vote("pass 2", "pass 1", "draft try"),
+}
+"""A run whose rewrites are the text that they are made from, so that new drafts take their place."""
 SEEDS = range(20)
 """Runs of all kinds: with ties, invalid rankings, texts that break limits, several rules, one judge and more."""
 
@@ -127,10 +141,7 @@ def play_events(
         played = pool.submit(asyncio.run, run).result()
     assert played.settings is not None
     started = RunStarted(
-        task=Task(brief=brief, contract=contract),
-        settings=played.settings,
-        prompts={},
-        version="0",
+        task=Task(brief=brief, contract=contract), settings=played.settings, prompts={}, version="0"
     )
     return [started, *played.events]
 

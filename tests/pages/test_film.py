@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.pages.plays import SEEDS, random_events, random_story
+from tests.pages.plays import SEEDS, WITHOUT_REWRITES, play_story, random_events, random_story
 
 from autoreason.pages.film import moments
 from autoreason.story import build_story
@@ -27,3 +27,18 @@ def test_every_vote_is_a_moment_and_the_last_is_the_result(seed: int) -> None:
         assert max([each.ballots for each in in_round], default=0) == len(one.ballots)
     if story.delivered:
         assert film[-1].text == story.delivered.text
+
+
+def test_only_the_first_draft_is_called_so_and_a_new_draft_is_no_rewrite() -> None:
+    story = play_story(1, WITHOUT_REWRITES, protocol="robust", drafts=3, passes=2, k=2)
+    film = moments(story)
+    assert story.draft is not None
+    drafts = [each.text for each in film if each.caption.startswith("First draft")]
+    assert {*drafts} == {story.draft.text}
+    assert [each.caption for each in film[:3]] == ["Draft 1", "Draft 2", "Draft 3"]
+    assert [each.sentence for each in film if each.round == 1][1:4] == [
+        "A rewrite is left out: it is the same as another text.",
+        "A new draft is left out: the reply was empty.",
+        "A new draft is written: 8 words.",
+    ]
+    assert "New draft, round 1" in [each.caption for each in film]

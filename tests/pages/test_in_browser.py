@@ -10,12 +10,10 @@ import pytest
 from tests.browser import HOSTILE, faults, opened
 from tests.browser import axe as axe
 from tests.browser import browser as browser
-from tests.cli import made_up
 from tests.pages.plays import play_story, random_script, result_of
 from tests.tournament.stage import document
 
-from autoreason.events import AnyEvent, RunStarted
-from autoreason.story import Story, build_story
+from autoreason.story import Story
 from autoreason.studies.ratings import read_votes, votes_report
 
 if TYPE_CHECKING:
@@ -28,19 +26,6 @@ SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
 def whole_story() -> Story:
     """A run of which every view has something to show."""
     return play_story(3, random_script(3, flaws=0.0), k=2, passes=4, protocol="robust")
-
-
-def long_story(rounds: int = 100) -> Story:
-    """A hundred rounds, most of which change the text."""
-    started = made_up.STARTED
-    events: list[AnyEvent] = [started, made_up.DRAFTED]
-    for number in range(1, rounds + 1):
-        won = made_up.verdict(3, 9, 6) if number % 3 else made_up.verdict(9, 6, 3)
-        events += made_up.a_pass(number, won.winner, 0, won)  # type: ignore[arg-type]
-    assert isinstance(started, RunStarted)
-    story = build_story(events)
-    assert len(story.passes) == rounds
-    return story
 
 
 def choose(page: Page, view: str) -> None:
@@ -159,7 +144,8 @@ def test_a_hostile_text_does_nothing(browser: Browser, tmp_path: Path, seed: int
 
 
 def test_a_hundred_rounds_open_at_once(browser: Browser, tmp_path: Path) -> None:
-    page, noticed = opened(browser, tmp_path, result_of(long_story()).to_html())
+    story = play_story(3, random_script(3, flaws=0.0), k=99, passes=100, protocol="robust")
+    page, noticed = opened(browser, tmp_path, result_of(story).to_html())
     took = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
     assert page.locator(".round").count() == 100
     # A second where nothing else runs; a busy machine is given more.

@@ -11,6 +11,7 @@ from tests.tournament.stage import shown_texts
 
 from autoreason.exchange import Request
 from autoreason.pages.judge_map import MEASURES, map_judges
+from autoreason.tournament.evidence import gather_evidence, longer_preferred_in
 
 
 def ranked(key: Callable[[tuple[int, str]], float]) -> Callable[[Request], str]:
@@ -40,6 +41,16 @@ def test_what_sways_every_ranking_is_said(
     found = map_judges(play_story(3, script, k=9, passes=15))
     assert found is not None
     assert any(said in each for each in found.findings)
+
+
+def test_of_judges_of_one_model_it_says_what_the_evidence_says() -> None:
+    for story in map(random_story, SEEDS):
+        found = map_judges(story)
+        if found and len(found.rows) == 1:
+            (_, _, (agrees, _, longer)) = found.rows[0]
+            tau = gather_evidence(story).agreement
+            assert agrees.value == (None if tau is None else pytest.approx((1 + tau) / 2))
+            assert longer.value == longer_preferred_in(story).value
 
 
 @pytest.mark.parametrize("seed", SEEDS)

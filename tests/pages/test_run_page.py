@@ -9,13 +9,21 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.cli import made_up
-from tests.pages.plays import SEEDS, play_story, random_events, random_story, result_of
+from tests.pages.plays import (
+    SEEDS,
+    WITHOUT_REWRITES,
+    play_story,
+    random_events,
+    random_story,
+    result_of,
+)
 from tests.tournament.stage import USUAL, critique, document, vote
 
 from autoreason.characters import in_markup
 from autoreason.events import RunPaused
-from autoreason.pages.run_page import check_limits, describe_fresh_judges, page_title
+from autoreason.pages.run_page import check_limits, describe_fresh_judges
 from autoreason.story import CONFIRMATION, Story, build_story
+from autoreason.tournament.panel import verdict_of
 
 _EMPTY = ("meta", "input", "br", "hr", "rect", "path")
 
@@ -156,13 +164,43 @@ def test_each_limit_is_shown_with_whether_it_is_kept() -> None:
 def test_its_title_is_the_first_heading_of_the_text() -> None:
     story = random_story(3)
     assert story.text is not None
-    assert story.text.startswith(f"# {page_title(story)}")
-    assert in_markup(page_title(story)) in read(story)[0]
+    assert story.text.startswith(f"# {story.title}")
+    assert f"<title>{in_markup(story.title)}" in read(story)[0]
+
+
+def test_a_new_draft_is_called_one_wherever_a_page_names_it() -> None:
+    script = {**WITHOUT_REWRITES, "judge": vote("pass 1", "draft try", "pass")}
+    page, _ = read(play_story(1, script, protocol="robust", k=1, passes=3))
+    left = "ewrite was left out: it is the same as another text."
+    for said in (
+        *("Stopped after 2 rounds: once no new draft beat it.", "What the new draft changed"),
+        *("Round 1: a new draft won, 5 of 5 judges", f"The r{left}"),
+        *("A new draft was left out: the reply was empty.", "round 1, the new draft"),
+        *("You put the new draft first. So did every judge.", "born in a new draft"),
+    ):
+        assert said in page
+    page = page.replace(left, "").replace(left.replace("was", "is"), "")
+    named = page.replace("B the rewrite or new draft", "").partition("<main")[2]
+    assert "rewrite" not in named.partition("<script")[0]
+
+
+def test_a_draft_that_is_chosen_with_fewer_first_places_is_said_to_have_won_on_points() -> None:
+    story = play_story(5, strategy="best_of_n", voting="borda")
+    assert story.playoff is not None
+    a, b, c = [each.name for each in story.incumbents][:3]
+    one = story.playoff_ballots[0]
+    rankings = ((a, b, c), (a, b, c), (b, c, a), (c, b, a))
+    story.playoff_ballots = [replace(one, ranking=each, order=each) for each in rankings]
+    verdict = verdict_of(story.playoff_ballots, (a, b, c), "borda", 4)
+    story.playoff = replace(story.playoff, winner=b, verdict=verdict)
+    assert "Draft 2 won on points, 9 to 8: every place counts" in read(story)[0]
 
 
 def test_costs_are_shown_by_what_they_were_for() -> None:
     page, _ = read(random_story(3))
     assert '<th scope="row">Judges</th><td class="n">39</td>' in page
+    # An author writes new drafts in later rounds as well.
+    assert '<th scope="row">Drafts</th><td class="n">1</td>' in page
 
 
 def test_fresh_judges_stand_in_the_evidence_with_their_reasons() -> None:

@@ -27,8 +27,8 @@ from autoreason.programs.assignment import (
     Trial,
 )
 from autoreason.programs.examination import ExaminationQuery, ExaminerService, ProbeQuery
+from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.programs.program_strategies import find_program_strategy
-from autoreason.programs.search import Policy, PolicyQuery
 from autoreason.prompts import built_in
 from autoreason.settings import Models, make_settings
 from autoreason.task import Task

@@ -22,20 +22,9 @@ from tests.programs.test_program_strategies import prefers
 from autoreason.events import DraftFailed, PanelDecided
 from autoreason.programs.assignment import CodeVerdict, Examined, Observation, Observed, Probe
 from autoreason.programs.events import ProgramExamined
+from autoreason.programs.policy import Action, ActionResult, Option, Policy, PolicyQuery, Turn
 from autoreason.programs.program_strategies import Attempt
-from autoreason.programs.search import (
-    LEAD,
-    Action,
-    ActionResult,
-    Choice,
-    Finalists,
-    Option,
-    Policy,
-    PolicyQuery,
-    Turn,
-    choose,
-    group,
-)
+from autoreason.programs.search import LEAD, Choice, Finalists, choose, group
 
 ACTIONS: tuple[Action, ...] = ("fresh", "repair", "merge")
 OPTIONS = tuple(Option(action, "some/model") for action in ACTIONS)

@@ -9,21 +9,10 @@ from autoreason.report.changes import Kind, compare_texts, share_left, split_blo
 
 LINES = st.sampled_from(
     [
-        *(
-            "",
-            "# A plan",
-            "## Cost",
-            "- We ask for more.",
-            "2. **Why?** Nobody knows.",
-            "```",
-            "---",
-        ),
+        *("", "# A plan", "## Cost", "- We ask for more.", "2. **Why?** Nobody knows.", "```", "–"),
         *("We open on Sundays. “Why?” We are asked (often!) by many.", "  x = 1", "  x = 2  # no"),
-        *(
-            "We open on Mondays. We are asked by many people.",
-            "So “it ends.” Then it goes on.",
-            "–",
-        ),
+        *("We open on Mondays. We are asked by many people.", "So “it ends.” Then it goes on."),
+        "---",
     ]
 )
 TEXTS = st.one_of(

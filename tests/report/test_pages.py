@@ -35,17 +35,9 @@ if TYPE_CHECKING:
 
 def a_suite_report(_folder: Path) -> Report:
     story = Story(task=Task(brief="a suite", work=SuiteWork(suite := a_suite())))
-    cells = [
-        *(
-            a_cell(arm, "B AB A", repeat, task, words=90)
-            for task, repeat, arm in product(suite.tasks, (1, 2, 3), suite.arms)
-        ),
-        *(
-            a_panel("contest revised single", repeat=n, task=t)
-            for t in suite.tasks
-            for n in (1, 2, 3)
-        ),
-    ]
+    tries = [*product(suite.tasks, (1, 2, 3))]
+    cells = [a_panel("contest revised single", repeat=n, task=task) for task, n in tries]
+    cells += [a_cell(arm, "B AB A", n, t, words=90) for (t, n), arm in product(tries, suite.arms)]
     for each in cells:
         story.apply(each)
     return lab_report(story, {"Run": "amber-fox"}, {f"1/arm/{n}": HOSTILE * n for n in (1, 2, 3)})

@@ -48,11 +48,9 @@ async def test_everything_is_there_by_pass(journal: Journal, tmp_path: Path) -> 
     assert (folder / "final.md").read_text() == "First text.\n"
     assert "I cut the middle." in (folder / "passes/01/B.notes.md").read_text()
     summary = json.loads((folder / "run.json").read_text())
-    assert (summary["status"], summary["trajectory"], summary["calls"]) == (
-        "converged",
-        ["A", "A"],
-        result.calls,
-    )
+    assert summary.keys() - result.to_dict().keys() == {"version", "forked_from", "trajectory"}
+    assert result.to_dict().keys() <= summary.keys()
+    assert (summary["status"], summary["trajectory"]) == ("converged", ["A", "A"])
     assert "coffee machine" in (folder / "calls/pass_1_judge_0_try_0.md").read_text()
 
 

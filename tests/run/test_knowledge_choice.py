@@ -107,12 +107,7 @@ def test_judges_are_shown_outcomes_only_where_a_test_says_that_helps(folder: Pat
         return bool(prepared.task.knowledge.judges.all)
 
     def tested(verdict: Verdict) -> None:
-        result = TestResult(
-            judge="echo/echo",
-            verdict=verdict,
-            pairs=200,
-            when="2026-01-01",
-        )
+        result = TestResult(judge="echo/echo", verdict=verdict, pairs=200, when="2026-01-01")
         record_test(folder, result)
 
     assert not shown()
@@ -151,11 +146,7 @@ async def test_weights_are_kept_with_the_run_whatever_becomes_of_the_folder(
     judges: list[str | Model] = ["echo/echo", Other()]
     for address, weight in weights.items():
         result = TestResult(
-            judge=address,
-            verdict="not shown",
-            pairs=200,
-            when="2026-01-01",
-            weight_without=weight,
+            judge=address, verdict="not shown", pairs=200, when="2026-01-01", weight_without=weight
         )
         record_test(folder, result)
     switch = StopSwitch()

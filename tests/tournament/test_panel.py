@@ -21,12 +21,12 @@ from autoreason.run.recorded import replay, resume
 from autoreason.run.refine import refine
 from autoreason.settings import Budget, Models
 from autoreason.studies.audit_findings import read_run
+from autoreason.task import Metric
 from autoreason.testing import EchoModel
 from autoreason.tournament import statements
 from autoreason.tournament.evidence import chance_of_margin, survival_chances
 from autoreason.tournament.panel import (
     EVALUATIONS,
-    Metric,
     Prediction,
     PredictionQuery,
     rank,
@@ -133,7 +133,7 @@ async def test_without_a_number_or_with_equal_ones_it_does_not_vote(number: floa
     assert ballot.ranking is None
     assert (found.scores, found.chance) == (usual.scores, usual.chance)
     shown = "two texts had the same number" if number == 1.0 else "a text had no number"
-    assert statements.code_ballot(ballot) == f"no vote: {shown}"
+    assert statements.code_ballot(ballot, "metric") == f"no vote: {shown}"
 
 
 async def test_judges_who_cannot_be_read_are_not_replaced_by_the_metric() -> None:

@@ -7,19 +7,25 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from autoreason.events import (
     AnyEvent,
     BallotCast,
+    CandidateDropped,
     CandidateReady,
+    CritiqueProblem,
+    CritiqueWritten,
     DraftReady,
     PassDecided,
     PassStarted,
     PlayoffDecided,
     Slot,
 )
-from autoreason.story import Story, build_story
-from autoreason.tournament.rounds import rounds_of, short_name
+from autoreason.settings import Models, make_settings
+from autoreason.story import RecordedPass, Story, build_story
+from autoreason.tournament.panel import verdict_of
+from autoreason.tournament.rounds import is_new_draft, rounds_of, short_name, unblind
 
 WINNERS: list[Slot | None] = ["A", "B", "AB", "B2", None]
 SAYS = {"A": "kept", "B": "the rewrite won", "AB": "the merge won", "B2": "the rewrite won"}
@@ -103,7 +109,57 @@ def test_a_new_draft_that_took_the_place_of_a_rewrite_is_called_one() -> None:
     (found,) = rounds_of(story_of(["B"], fresh=True))
     assert found.sentence == "a new draft won, 2 of 3 judges"
     assert found.reason is not None
-    assert found.reason.words == "The new draft is clearer."
+    assert found.reason.words == "[The new draft] is clearer."
+
+
+@pytest.mark.parametrize("faults", [0, 1])
+@pytest.mark.parametrize("left_out", ["B AB B B", "B", "B1 B2 AB B"])
+def test_of_texts_that_were_left_out_new_drafts_come_after_the_rewrites(
+    faults: int, left_out: str
+) -> None:
+    problem = CritiqueProblem(severity="major", kind="missing", problem="No date.")
+    one = RecordedPass(1, "The draft.")
+    one.critiques = [CritiqueWritten(number=1, critic=0, problems=(problem,) * faults)]
+    slots: Any = left_out.split()
+    one.dropped = [CandidateDropped(number=1, slot=slot, reason="empty") for slot in slots]
+    new = [at for at, slot in enumerate(slots) if slot == "B" and (at or not faults)]
+    assert [at for at, each in enumerate(one.dropped) if is_new_draft(each, one)] == new
+
+
+@pytest.mark.parametrize(
+    ("wrote", "shown"),
+    [
+        ("KX says more than QZ.", "[The first draft] says more than [the rewrite]."),
+        ("it is short. Text KX is not.", "it is short. [The first draft] is not."),
+        ("I prefer **QZ**, not [KX].", "I prefer [the rewrite], not [the first draft]."),
+        ("The version QZ's end [see KX]", "[The rewrite]'s end [see [the first draft]]"),
+    ],
+)
+def test_a_judges_words_stay_but_for_names_of_texts_in_brackets(wrote: str, shown: str) -> None:
+    (one,) = story_of(["B"]).passes
+    assert unblind(wrote, one.ballots[0], first=True, one=one) == shown
+
+
+@pytest.mark.parametrize(
+    ("rule", "how"),
+    [("borda", "on points, 9 to 8: every place counts"), ("copeland", "head to head")],
+)
+def test_how_a_text_won_is_said_where_another_has_more_first_places(rule: str, how: str) -> None:
+    story = story_of(["B"])
+    story.settings = make_settings(Models.everywhere("test/judge"), 1, voting=rule)
+    (one,) = story.passes
+    assert one.decided is not None
+    one.ballots = [
+        replace(one.ballots[0], seat=seat, ranking=tuple(each.split()))
+        for seat, each in enumerate(["A B AB", "A B AB", "B AB A", "AB B A"])
+    ]
+    verdict = verdict_of(one.ballots, ("A", "B", "AB"), rule, 4)
+    one.decided = replace(one.decided, verdict=verdict)
+    (found,) = rounds_of(story)
+    assert found.outcome == f"the rewrite won {how.partition(',')[0]}"
+    assert found.note == f"It won {how}, though more judges put the first draft first."
+    one.ballots = one.ballots[1:]
+    assert rounds_of(story)[0].outcome == "the rewrite won"
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,7 @@ from autoreason.knowledge.holdout import (
 )
 from autoreason.knowledge.standing import FoundPairs, Pair
 from autoreason.knowledge_records import Record, RecordedOutcome
-from autoreason.studies.knowledge_test import (
-    JudgeAnswers,
-    PairAnswers,
-    decide,
-    judge_answers,
-)
+from autoreason.studies.knowledge_test import JudgeAnswers, PairAnswers, decide, judge_answers
 
 TIMES = 80
 
@@ -302,3 +297,42 @@ def test_what_check_says_could_be_shown_is_shown_four_times_out_of_five(
     assert how_often_shown(groups, pairs, SHOWN * sqrt(DIFFER / groups)) == pytest.approx(
         0.8, abs=0.1
     )
+
+
+@pytest.mark.parametrize("sizes", [[10] * 8, [5] * 60, [20, 3, 5, 8] * 5])
+def test_what_a_test_of_a_predictor_was_likely_to_show_is_shown_four_times_out_of_five(
+    sizes: list[int],
+) -> None:
+    rng = Random(str(sizes))
+
+    def test(skill: float) -> PredictorTest:
+        answers = [
+            Answer(
+                Pair(str(at), "", text, text), float(rng.random() < skill), {}, rng.randint(0, 1)
+            )
+            for at, size in enumerate(sizes)
+            for text in [Record(text="", kind="outcome", group=str(at))] * size
+        ]
+        return summarize("words", answers, FoundPairs([], 0, 0))
+
+    enough = [test(0.5).could_show for _ in range(20)]
+    assert None not in enough
+    skill = fmean(filter(None, enough))
+    assert fmean(test(skill).verdict == "helps" for _ in range(TIMES)) == pytest.approx(
+        0.8, abs=0.15
+    )
+
+
+@pytest.mark.parametrize("sizes", [[540, 8, 5, 4, 4, 3], [300, *[5] * 20]])
+def test_where_most_pairs_are_of_one_group_nothing_is_said_to_be_likely_to_show(
+    sizes: list[int],
+) -> None:
+    answers = [
+        Answer(Pair(str(at), "", text, text), float(number % 5 > 1), {}, float(number % 9 > 3))
+        for at, size in enumerate(sizes)
+        for number, text in enumerate([Record(text="", kind="outcome", group=str(at))] * size)
+    ]
+    found = summarize("words", answers, FoundPairs([], 0, 0))
+    assert ((found.right.low or 0) < 0.05, found.could_show) == (True, None)
+    assert found.conclusion.startswith("not shown to help: words is right on 60 % (")
+    assert found.conclusion.endswith("so few or so uneven were not likely to show anything")

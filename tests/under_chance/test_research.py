@@ -101,14 +101,11 @@ def test_sealed_items_that_pass_or_fail_by_chance_seldom_show_a_gain(
     runs = 600
     for items in (1, 2, 4, 5, 6, 7, 8, 12, 20, 40):
         groups = [range(each, items, evaluations) for each in range(min(evaluations, items))]
-        sizes = [len(group) for group in groups]
-        shown = 0
-        for draws in rng.random((runs, items)):
-            gains = np.where(draws < changed, np.where(draws < changed / 2, 1.0, -1.0), 0.0)
-            found = end_test(
-                [float(gains[group].mean()) for group in groups], [0.0] * len(groups), 0.0, sizes
-            )
-            shown += found.shown
+        sizes, nothing = [len(group) for group in groups], [0.0] * len(groups)
+        draws = rng.random((runs, items))
+        gains = np.where(draws < changed, np.where(draws < changed / 2, 1.0, -1.0), 0.0)
+        means = np.column_stack([gains[:, group].mean(axis=1) for group in groups])
+        shown = sum(end_test(each, nothing, 0.0, sizes).shown for each in means.tolist())
         assert shown <= most_often(runs, 0.025), items
 
 
@@ -243,13 +240,8 @@ def test_no_rule_of_a_comparison_is_better_by_chance(guarded: float) -> None:
     for gains in rng.standard_normal((runs, len(cells))):
         # What breaks a guard gains nothing.
         gains[rng.random(gains.shape) < guarded] = 0.0
-        finished = [
-            CellFinished(
-                cell=cell,
-                result=CellResult(run="r", status="done", reason="", value=float(gain)),
-            )
-            for cell, gain in zip(cells, gains, strict=True)
-        ]
+        results = (CellResult(run="r", status="done", reason="", value=float(x)) for x in gains)
+        finished = [CellFinished(cell=c, result=r) for c, r in zip(cells, results, strict=True)]
         pairs = compare_arms(suite, ArmValues(suite, finished))
         shown += any(pair.shown for pair in pairs)
         missed += any(misses(pair.difference, 0.0) for pair in pairs)

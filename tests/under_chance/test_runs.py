@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterable, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
@@ -25,11 +25,11 @@ from autoreason.settings import Models, Protocol, Settings, make_settings
 from autoreason.story import CONFIRMATION, Story
 from autoreason.studies.simulation import PROMPTS, Cast, named_protocol, tournament_of
 from autoreason.studies.world import Judges, RandomDraws, Revision, Synthesis, World
-from autoreason.task import Task
+from autoreason.task import Metric, Task
 from autoreason.tournament import statements
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.loop import Tournament
-from autoreason.tournament.panel import Metric, Prediction, PredictionQuery
+from autoreason.tournament.panel import Prediction, PredictionQuery
 
 # Hundreds of whole runs take their time on a busy machine.
 pytestmark = pytest.mark.timeout(600)
@@ -283,11 +283,10 @@ def test_judges_who_rank_at_random_prefer_the_longer_text_half_of_the_time() -> 
 @pytest.mark.parametrize("models", [1, 3])
 def test_hardly_anything_is_said_of_judges_who_rank_at_random(models: int) -> None:
     findings = 0
-    for story in of_any_length():
-        for one in story.passes:
-            one.ballots = [
-                replace(each, model=f"random/{each.seat % models}") for each in one.ballots
-            ]
+    for story in map(deepcopy, of_any_length()):
+        panels = [each.ballots for each in story.passes] + [story.playoff_ballots]
+        for ballots in panels + [each.ballots for each in story.panels.values()]:
+            ballots[:] = [replace(each, model=f"random/{each.seat % models}") for each in ballots]
         found = map_judges(story)
         findings += bool(found and found.findings)
     assert at_most(findings, len(of_any_length()), 0.05)

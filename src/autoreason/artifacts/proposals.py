@@ -140,7 +140,8 @@ class _Blocks:
         if not self._path and _leads_out(named):
             self._path = named
         body = self._body(mark)
-        more = (_FENCE.match(line) or _SEARCH.match(line) for line in self.lines[self._at :])
+        following = (self.lines[at] for at in range(self._at, len(self.lines)))
+        more = (_FENCE.match(line) or _SEARCH.match(line) for line in following)
         if body and not self._path and self._is_path(alone := _bare(body)) and any(more):
             self._path = alone
             return

@@ -13,7 +13,7 @@ from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -32,12 +32,18 @@ from autoreason.artifacts.artifact import (
     path_fault,
     read_bytes,
 )
-from autoreason.artifacts.proposals import check_knobs
-from autoreason.errors import InvalidInput, plainly
+from autoreason.errors import InvalidInput
 from autoreason.exchange import Query
-from autoreason.fields import check_known
-from autoreason.task import Task, Work, check_task, read_source, split_front_matter
-from autoreason.tournament.panel import Metric, MetricRole
+from autoreason.fields import check_known, plainly
+from autoreason.task import (
+    Metric,
+    MetricRole,
+    Task,
+    Work,
+    check_task,
+    read_source,
+    split_front_matter,
+)
 
 Better = Literal["higher", "lower"]
 
@@ -256,13 +262,11 @@ def _convert(raw: dict[str, Any]) -> TaskKeys:
     if isinstance(limits := raw.get("limits"), dict):
         fields = EvaluationLimits.__struct_fields__
         check_known(map(str, limits), fields, "`limits`: unknown key")
-    if (better := raw.get("better", "higher")) not in get_args(Better):
-        raise InvalidInput(f"`better` is {better!r}; say higher or lower")
     try:
         # YAML reads 1e-4 as text.
         keys = msgspec.convert(raw | texts, TaskKeys, strict=False)
     except msgspec.ValidationError as error:
-        raise InvalidInput(plainly(error)) from None
+        raise InvalidInput(plainly(error, TaskKeys)) from None
     if not isfinite(keys.tolerance + (keys.target or 0.0)):
         raise InvalidInput("`target` and `tolerance` must be finite numbers")
     for name, condition in keys.guard.items():
@@ -277,6 +281,9 @@ class _Reading:
         self.folder = folder
 
     def read(self, brief: str, task_name: str, caller_measures: bool) -> ResearchFile:
+        # It reads replies of models, of which the evaluator's process knows nothing.
+        from autoreason.artifacts.proposals import check_knobs
+
         keys = self.keys
         if not keys.artifact:
             raise InvalidInput("there is no `artifact`; name the files that may be changed")

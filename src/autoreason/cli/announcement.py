@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
+from decimal import Decimal
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import click
 from msgspec.structs import replace
 
+from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
 from autoreason.job_types import Lab, Research
 from autoreason.models import examples
@@ -14,12 +19,14 @@ from autoreason.report.numbers import count, money, percent, roughly
 from autoreason.settings import DEFAULT_MODEL, Models, Settings
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from autoreason.contract import Contract
+    from autoreason.exchange import Spent
+    from autoreason.models.local import DownloadProgress, ModelFile
     from autoreason.run.estimate import Span
     from autoreason.run.lab import PreparedLab
     from autoreason.run.prepared import PreparedRun
+    from autoreason.settings import Settings
+
 
 _OFFLINE = "small offline model: results are poor, nothing is sent or paid."
 _GOOD = (examples.MODEL, examples.OTHER)
@@ -44,6 +51,19 @@ def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]
     return [*rows, ("Expect", expected)] if expected else rows
 
 
+def announce_rest(
+    prepared: PreparedRun[Any], spent: Spent, seconds: float
+) -> list[tuple[str, str]]:
+    """The same of a run that goes on, for what is left of it."""
+    settings, whole = prepared.settings, Expected(None, None)
+    # Of a suite the cells are counted, not their calls.
+    if not isinstance(settings.job, Lab):
+        whole = _expect(prepared)
+    pace = seconds / spent.calls if spent.calls >= _PACED_BY else _find_pace(prepared)
+    expected = describe_expected(whole.less(spent.calls), settings, pace)
+    return [("Expect", expected)] if expected else []
+
+
 # ---- what to expect ----------------------------------------------------------------------------
 
 
@@ -56,6 +76,18 @@ class Expected(NamedTuple):
     """What reasoning may cost on top."""
     paid: float = 1.0
     """How much of it the limits pay for."""
+    rest: bool = False
+    """Whether calls and cost are those still to come; limits are always of all of it."""
+
+    def less(self, spent: int) -> Expected:
+        """What is left after so many calls."""
+        if not self.calls or not self.calls.likely:
+            return self._replace(rest=True)
+        left = max(0, self.calls.likely - spent)
+        share = Decimal(left) / self.calls.likely
+        cost = self.cost and self.cost._replace(likely=self.cost.likely * share)
+        reasoning = self.reasoning and self.reasoning * share
+        return Expected(self.calls._replace(likely=left), cost, reasoning, self.paid, rest=True)
 
 
 def _expect(prepared: PreparedRun[Any]) -> Expected:
@@ -71,10 +103,10 @@ def describe_expected(
     expected: Expected, settings: Settings, seconds_per_call: float | None = None
 ) -> str:
     """One likely figure, and one that is never passed; what is not known is left out."""
-    calls, cost = expected.calls, expected.cost
+    calls, cost, rest = expected.calls, expected.cost, expected.rest
     likely = []
-    if calls:
-        likely.append(count(calls.likely, "call"))
+    if calls and (calls.likely or not rest):
+        likely.append(count(calls.likely, "more call" if rest else "call"))
         if cost and cost.likely:
             likely.append(_dollars(cost.likely))
         if seconds_per_call and (seconds := calls.likely * seconds_per_call) >= 1:
@@ -91,8 +123,9 @@ def describe_expected(
         most.append(count(calls.high, "call"))
     if isinstance(settings.job, Research):
         most.append(count(settings.job.evaluations, "evaluation"))
-    never = f"never more than {' or '.join(most)}" if most else ""
-    short = f"your limit pays for {percent(expected.paid)} of it" if expected.paid < 1 else ""
+    never = f"never more than {' or '.join(most)}{' in all' if rest else ''}" if most else ""
+    paid, what = expected.paid, "the whole run" if rest else "it"
+    short = f"your limit pays for {percent(paid)} of {what}" if paid < 1 else ""
     # Replies under way are waited for, so that a time is not never passed.
     limit = budget.seconds
     late = f"nothing new is begun after {roughly(limit)}" if limit is not None else ""
@@ -105,7 +138,6 @@ def _dollars(amount: Decimal) -> str:
 
 def _find_pace(prepared: PreparedRun[Any]) -> float | None:
     """Seconds for each call in the newest finished run of the same kind with the same models."""
-    from autoreason.errors import AutoreasonError
     from autoreason.run.record import use_journal, working_time
 
     settings = prepared.settings
@@ -113,15 +145,11 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
         # Calls of cells run side by side, as many as there is room for.
         return None
     used = (settings.job.name, *settings.models.all())
-    # A journal that cannot be read is refused by the run itself, with what to do about it.
-    try:
-        with use_journal(prepared.hooks.get("journal")) as journal:
-            for row in journal.iter_runs(FINISHED, uses=used, page=1):
-                if row.spent.calls < _PACED_BY:
-                    return None
-                return working_time(row.id, journal=journal).seconds / row.spent.calls
-    except AutoreasonError:
-        pass
+    with use_journal(prepared.hooks.get("journal")) as journal:
+        for row in journal.iter_runs(FINISHED, uses=used, page=1):
+            if row.spent.calls < _PACED_BY:
+                break
+            return working_time(row.id, journal=journal).seconds / row.spent.calls
     return None
 
 
@@ -139,7 +167,7 @@ def _suggest(prepared: PreparedRun[Any]) -> str:
     from autoreason.models.providers import PROVIDERS
 
     what = "a good text" if prepared.settings.job.writes == "text" else "good results"
-    for model in _GOOD:
+    for model in (*_GOOD, *(f"{name}/MODEL" for name in PROVIDERS)):
         variables = PROVIDERS[model.partition("/")[0]].key_variables
         if found := next((name for name in variables if os.environ.get(name, "").strip()), ""):
             settings = replace(prepared.settings, models=Models.everywhere(model))
@@ -147,3 +175,54 @@ def _suggest(prepared: PreparedRun[Any]) -> str:
             price = f" (about {_dollars(cost.likely)})" if cost else ""
             return f"{found} is set; for {what} add -m {model}{price}"
     return f"For {what} add -m {examples.MODEL} or -m {examples.LOCAL}"
+
+
+_ENGINE = "xllamacpp"
+_SIZE = "about 100 MB"
+_MEGABYTE = 1_000_000
+
+
+class Weights(NamedTuple):
+    ready: bool
+    status: str
+    fix: str = ""
+
+
+def weights_state() -> Weights:
+    from autoreason.models.local import is_pulled, weights_path
+
+    if find_spec(_ENGINE) is None:
+        return Weights(False, "no engine", f"pip install {_ENGINE}")
+    if not is_pulled():
+        return Weights(False, f"weights not here ({_SIZE})", "autoreason models pull")
+    return Weights(True, f"weights ready ({weights_path().stat().st_size // _MEGABYTE} MB)")
+
+
+def require_weights(settings: Settings) -> None:
+    """Refuse to start without the weights, where they are needed; on a terminal, offer them first."""
+    if DEFAULT_MODEL not in settings.models.all():
+        return
+    from autoreason.models.local import LocalModel
+
+    on_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    if on_terminal and find_spec(_ENGINE) and not weights_state().ready:
+        question = f"The weights of {DEFAULT_MODEL} ({_SIZE}) are not here yet. Fetch them now?"
+        if not click.confirm(question, default=True, err=True):
+            raise InvalidInput("no model to ask; choose one with -m, see `autoreason models`")
+        pull_weights()
+    LocalModel(DEFAULT_MODEL).check()
+
+
+def pull_weights(model: ModelFile | None = None) -> None:
+    from autoreason.cli.console import ProgressLine
+    from autoreason.models.local import SMOLLM2, address_of, pull
+
+    wanted = model or SMOLLM2
+    with ProgressLine() as line:
+
+        def show(progress: DownloadProgress) -> None:
+            done, total = progress.done // _MEGABYTE, (progress.total or 0) // _MEGABYTE
+            line.show(f"MB {progress.doing}" if total > 1 else progress.doing, done, total)
+
+        path = pull(wanted, show)
+    print(f"weights of {address_of(wanted)} ready at {path}", file=sys.stderr)

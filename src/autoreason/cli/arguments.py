@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from autoreason.cli.options import show_value
 from autoreason.contract import Contract
-from autoreason.errors import InvalidInput, plainly
-from autoreason.fields import FieldDoc, read_docs
+from autoreason.errors import InvalidInput
+from autoreason.fields import FieldDoc, plainly, read_docs
 from autoreason.files import config_file, open_input
 from autoreason.job_types import Research
 from autoreason.run import verbs
@@ -126,7 +126,7 @@ def read_config() -> Config:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"cannot read {path}: {error}; correct that, or move it away") from None
     except msgspec.DecodeError as error:
-        raise InvalidInput(f"{path}: {plainly(error)}; {KEYS}") from None
+        raise InvalidInput(f"{path}: {plainly(error, Config)}; {KEYS}") from None
     unknown = {*raw} - {*Config.__struct_fields__}
     unknown |= {*raw.get("limits", ())} - {*Budget.__struct_fields__}
     if unknown:

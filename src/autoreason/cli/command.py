@@ -38,6 +38,7 @@ Exit status:
 After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """
 _SETTING = re.compile(r"`([a-z0-9_.]+)`")
+_OF_RUNS = re.compile(r"autoreason (?:audit|export|fork|resume|runs(?! \w)|show|tell|view)\b")
 _HELP_ALL = "autoreason.help_all"
 """What a context of click has where `--help-all` is given."""
 
@@ -120,7 +121,7 @@ def print_message(*sentences: str) -> None:
     from autoreason.characters import without_controls
 
     for sentence in sentences:
-        text = without_controls(sentence)
+        text = without_controls(in_journal(sentence))
         if sys.stderr.isatty():
             import shutil
 
@@ -157,6 +158,18 @@ def with_flags(sentence: str, besides: Sequence[str] = ()) -> str:
         return flags.get(LIMITS.get(limit, limit) if budget else limit, name[0])
 
     return _SETTING.sub(flag, sentence)
+
+
+def in_journal(sentence: str) -> str:
+    """A sentence whose commands look where this one does, if --journal says where."""
+    context = click.get_current_context(silent=True)
+    if not context or not (url := shared("journal")):
+        return sentence
+    from shlex import quote
+
+    from autoreason.files import hide_password
+
+    return _OF_RUNS.sub(lambda found: f"{found[0]} --journal {quote(hide_password(url))}", sentence)
 
 
 def _show_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -226,14 +239,14 @@ class Command(click.Command):
         try:
             ctx.meta.update((name, ctx.params.pop(name, None)) for name in _SHOWN)
             if self.opens_journal:
-                journal = ctx.with_resource(open_journal(ctx.params.pop("journal")))
-                ctx.params["book"] = journal
+                ctx.meta["journal"] = ctx.params.pop("journal")
+                ctx.params["book"] = ctx.with_resource(open_journal(ctx.meta["journal"]))
             _check_server(ctx.params)
             with paging() if self.paged and not shared("as_json") else nullcontext():
                 return int(ctx.find_root().obj(super().invoke(ctx), ctx.params))
         except AutoreasonError as error:
             besides = error.file_keys if isinstance(error, InvalidInput) else ()
-            error.args = (with_flags(str(error), besides),)
+            error.args = (in_journal(with_flags(str(error), besides)),)
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -133,8 +133,8 @@ def cli(ctx: click.Context) -> None:
     Then fresh judges compare it with the first draft.
 
     \b
-      autoreason run "Write a toast for my sister's wedding"
-      autoreason run brief.md -m {model} > text.md
-      autoreason run brief.md --cost-limit 0.50 | pandoc -o text.docx
+      autoreason run "Write a toast for my sister's wedding" -m {cheap}
+      autoreason run brief.md -m {model} --cost-limit 1
+      autoreason run brief.md -m {local} | pandoc -o text.docx
     """
     ctx.obj = _show_result

@@ -89,12 +89,10 @@ class Live:
         self.worked_on_bases = 0.0
         """Seconds of work on the suites that this one adds repeats to."""
         self.spent_by_cell: dict[str, Spent] = {}
-        """What cells have spent before they ended: by run what is recorded, by part what came since then.
-
-        Of cells that run in other processes nothing comes.
-        """
+        """What cells have spent before they ended: by run what is recorded, by part what came here since then."""
         self.stopping = False
         """Whether nothing new starts, because a person asked for that."""
+        self.watched = False
 
     def on_event(self, event: AnyEvent) -> str:
         """Take in an event; the line that says it."""
@@ -116,20 +114,18 @@ class Live:
             case BatchWaiting():
                 self.batches[signal.batch] = signal
             case CallEnded():
-                self._end(signal)
+                self.calls.pop(signal.key, None)
+                # A call that brought no reply is not paid for.
+                if signal.outcome not in _NO_REPLY:
+                    self.spent = self.spent.plus(signal)
+                    if isinstance(self.story.job, Lab) and not signal.replayed:
+                        part = Key.parse(signal.key).group
+                        before = self.spent_by_cell.get(part, Spent())
+                        self.spent_by_cell[part] = before.plus(signal)
             case QueryStarted():
                 self.calls[signal.key] = Call(signal.key, signal.kind, "", self.clock())
             case QueryEnded():
                 self.calls.pop(signal.key, None)
-
-    def _end(self, signal: CallEnded) -> None:
-        self.calls.pop(signal.key, None)
-        # A call that brought no reply is not paid for.
-        if signal.outcome not in _NO_REPLY:
-            self.spent = self.spent.plus(signal)
-            if isinstance(self.story.job, Lab) and not signal.replayed:
-                part = Key.parse(signal.key).group
-                self.spent_by_cell[part] = self.spent_by_cell.get(part, Spent()).plus(signal)
 
     @property
     def elapsed(self) -> float:

@@ -173,6 +173,9 @@ def option(flags: str, help: str = "", *, name: str = "", **attrs: Any) -> Spec:
     known["type"] = click.Choice(word.split("|")) if is_choice else _TYPES.get(word)
     if (default := attrs.get("default")) and "[default" not in help:
         known["usual"] = str(default)
+    if isinstance(kind := attrs.get("type"), click.IntRange):
+        # What click calls an `integer range` in its refusals is one number.
+        kind.name = click.INT.name
     return names, known | attrs
 
 

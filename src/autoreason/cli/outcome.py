@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from msgspec import Struct
 
 from autoreason.characters import without_controls
-from autoreason.cli.command import print_message, shared, with_flags
+from autoreason.cli.command import in_journal, print_message, shared, with_flags
 from autoreason.cli.lookup import writes_programs
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import check_folder, write
@@ -42,10 +42,8 @@ EXIT = {
 }
 CONTRACT_BROKEN = 6
 """Exit status of a delivered text that breaks its contract, where that was asked for."""
-UNSOLVED = 1
-"""Exit status where the one program there is to be fails its tests, or of a set no public test is passed."""
-NO_GAIN = 1
-"""Exit status of a finished research run that claims no gain."""
+UNSOLVED = NO_GAIN = 1
+"""Exit status where the one program fails its tests, of a set no public one is passed, or research claims no gain."""
 USABLE = (0, 3)
 """Exit statuses that come with a text on standard output."""
 _LEAD = re.compile(r"\s*(?:(?:[-*+>]|\d{1,3}[.)])\s+)?")
@@ -122,7 +120,7 @@ def print_summary(lines: Iterable[str], console: Console | None) -> None:
     """Wrapped at words; the first line is the one to read."""
     width = min(WIDEST, console.width if console else shutil.get_terminal_size().columns)
     for at, line in enumerate(lines):
-        for each in wrap_parts(without_controls(line), width) or [""]:
+        for each in wrap_parts(without_controls(in_journal(line)), width) or [""]:
             if console:
                 console.print(each, style="" if at else "bold", soft_wrap=True)
             else:
@@ -265,8 +263,9 @@ def _next_commands(result: Result) -> list[str]:
     if not result.finished or result.story.writes != "text":
         return []
     changed = result.story.draft and result.origin != "draft"
-    diff = "autoreason show --diff    what changed        " if changed else ""
-    return ["", f"{diff}{_PAGE}"]
+    hints = [*(["autoreason show --diff    what changed"] if changed else []), _PAGE]
+    # With the option that names a journal, two do not fit into one line.
+    return ["", *(hints if shared("journal") else ["        ".join(hints)])]
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from autoreason.cli.steps import name_role
 from autoreason.events import LIFECYCLE, AnyEvent, RunStarted
 from autoreason.exchange import BatchWaiting, CallRetried, Signal
 from autoreason.job_types import Judge, JudgePairs, Solve
-from autoreason.jobs.context import count_within, show_cost, show_tokens
+from autoreason.jobs import count_within, show_cost, show_tokens
 from autoreason.keys import Key, order_by_number
 from autoreason.report.numbers import count, duration, percent, roughly
 from autoreason.report.table import lay_out, wrap
@@ -83,7 +83,14 @@ def _steps(live: Live, timed: bool) -> Iterator[str]:
 
         yield from describe_progress(story, {Key.parse(each).head for each in live.calls})
     elif isinstance(settings.job, Solve):
-        yield from _of_problem(live, settings.job)
+        from autoreason.programs.events import examined_in
+
+        tried = examined_in(story)
+        yield count(len(tried), "program")
+        if tried:
+            best = max((each.examined for each in tried), key=lambda found: found.passed)
+            yield f"best so far passes {best.passed} of {count(best.total, f'{best.which} test')}"
+        yield f"{live.spent.calls} of at most {count(settings.job.calls, 'call')}"
     elif story.writes == "text":
         yield _of_text(story)
     else:
@@ -111,17 +118,6 @@ def _of_text(story: Story) -> str:
         number = sample_count(story.settings)
         return f"draft {min(len(story.passes) + 1, number)} of {number}"
     return f"round {len(story.passes) or 1} of at most {story.settings.passes}"
-
-
-def _of_problem(live: Live, terms: Solve) -> Iterator[str]:
-    from autoreason.programs.events import examined_in
-
-    tried = examined_in(live.story)
-    yield count(len(tried), "program")
-    if tried:
-        best = max((each.examined for each in tried), key=lambda found: found.passed)
-        yield f"best so far passes {best.passed} of {count(best.total, f'{best.which} test')}"
-    yield f"{live.spent.calls} of at most {count(terms.calls, 'call')}"
 
 
 def _of_suite(live: Live, lab: LabProgress) -> tuple[str, list[str]]:

@@ -20,8 +20,8 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from autoreason.cli import outcome
+from autoreason.cli.announcement import require_weights
 from autoreason.cli.command import print_message, with_flags
-from autoreason.cli.embedded import require_weights
 from autoreason.cli.live import CELL, LAST_WAIT, Call, Live, View
 from autoreason.cli.outcome import OutputOptions
 from autoreason.events import LIFECYCLE
@@ -72,11 +72,7 @@ def start_run(
     live: Live | None = None,
     rows: Rows | None = None,
 ) -> int:
-    """Drive a new run to its end, once there is what its models need, and return the exit status.
-
-    `notes` and `rows` are shown before the first request; `drive` may add to them until then. Without
-    any, `rows` say what is known of the run as it is prepared.
-    """
+    """Drive a new run to its end, with `notes` and `rows` first, to which `drive` may add; the exit status."""
     require_weights(prepared.settings)
     warn_of_failed_judges(prepared.settings, prepared.prompts)
     notes = [] if notes is None else notes
@@ -192,11 +188,7 @@ def drive_run(
     live: Live | None = None,
     known: int = 0,
 ) -> int:
-    """Drive a run from here to its end, show it meanwhile, and return the exit status.
-
-    `rows` and `notes` are shown before the first request; so is `sent`, what leaves this machine, also
-    where all else is quiet. `live` has what was done before, of a run that goes on.
-    """
+    """Drive a run to its end and show it; `sent` is shown even where all else is quiet. The exit status."""
     console = None
     # What goes to a file needs no console.
     if not output.quiet and (
@@ -208,35 +200,32 @@ def drive_run(
     view = choose_view(live or Live(), output, console, known)
     warnings: list[str] = []
 
-    def announce() -> None:
+    def start(run: str) -> None:
+        # Not before it is in the journal: what is refused ends in one sentence.
+        view.live.run = run
         view.print_rows(rows)
         for line in notes:
             view.print_note(line)
         for line in sent:
             (print_message if output.quiet else view.print_note)(line)
 
-    result = asyncio.run(_drive(drive, view, announce, warnings))
+    result = asyncio.run(_drive(drive, view, start, warnings))
     print_message(*(f"autoreason: {line}" for line in warnings))
     return outcome.end_run(result, output, console)
 
 
 async def _drive(
-    drive: Drive, view: View, announce: Callable[[], None], warnings: list[str]
+    drive: Drive, view: View, start: Callable[[str], None], warnings: list[str]
 ) -> Result:
     switch = StopSwitch()
     interrupts = Interrupts(view, switch)
-
-    def ready() -> None:
-        interrupts.begin()
-        announce()
-
     ticking = asyncio.create_task(_tick(view))
     try:
         with interrupts:
             view.open()
             return await drive(
-                on_ready=ready,
-                on_started=lambda run: setattr(view.live, "run", run),
+                on_ready=interrupts.begin,
+                on_started=start,
                 on_event=view.on_event,
                 on_signal=view.on_signal,
                 on_warning=warnings.append,
@@ -337,14 +326,24 @@ def resume_run(book: Journal, run: str, chosen: dict[str, Any], values: dict[str
         check_artifact_folder(task, output)
         notes = [f"the changed files will be written to {output}"]
     settings = resumed_settings(before, chosen | {"journal": book})
-    warn_of_failed_judges(settings, PromptSet(story.prompts))
-    shown = OutputOptions.of({**values, "output": output})
+    prompts = PromptSet(story.prompts)
+    warn_of_failed_judges(settings, prompts)
+    shown, live, rows = OutputOptions.of({**values, "output": output}), recorded_live(run, book), []
+    if not shown.quiet:
+        from autoreason.cli.announcement import announce_rest
+        from autoreason.run.prepared import PreparedRun
+
+        prepared: PreparedRun[Any] = PreparedRun(
+            task=task, settings=settings, prompts=prompts, hooks={"journal": book}
+        )
+        rows = announce_rest(prepared, book.row(run).spent, live.elapsed)
     return drive_run(
         partial(resume.aio, run, **chosen | {"journal": book}),
         shown,
+        rows=rows,
         notes=notes,
         sent=disclosure(task, settings, quiet=shown.quiet),
-        live=recorded_live(run, book),
+        live=live,
         known=sum(not isinstance(each.event, LIFECYCLE) for each in book.events(run)),
     )
 
@@ -356,7 +355,9 @@ def follow(book: Journal, run: str, progress: str | None) -> int:
     from autoreason.run.record import recorded_result, working_time
 
     console = stderr_console()
-    view = choose_view(recorded_live(run, book), OutputOptions(progress=progress), console)
+    live = recorded_live(run, book)
+    live.watched = True
+    view = choose_view(live, OutputOptions(progress=progress), console)
     times = working_time(run, journal=book)
     seen, last_read = 0, float("-inf")
     try:

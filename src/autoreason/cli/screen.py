@@ -15,7 +15,7 @@ from rich.text import Text
 from autoreason.characters import without_controls
 from autoreason.cli import steps
 from autoreason.cli.live import Call, Live, View
-from autoreason.cli.lookup import is_contest
+from autoreason.cli.lookup import is_contest, is_sampled
 from autoreason.cli.progress import describe_progress, describe_spending, describe_time
 from autoreason.keys import Key, pass_key, sub_key
 from autoreason.report.numbers import count, duration, shorten
@@ -91,10 +91,20 @@ def draw(live: Live, console: Console) -> Group:
     notice: list[Text] = []
     if live.stopping:
         notice = [*Text(live.waiting(), style="yellow").wrap(console, console.width)]
+    elif story.settings and not story.end:
+        lines.append(Text(_describe_keys(live), style="dim"))
     for line in lines:
         line.truncate(console.width, overflow="ellipsis")
         line.no_wrap = True
     return Group(*lines, *notice)
+
+
+def _describe_keys(live: Live) -> str:
+    if live.watched:
+        return "Ctrl-C end watching; the run goes on"
+    guided = live.story.writes in ("text", "files") and not is_sampled(live.story)
+    tell = " · in another terminal, autoreason tell: guide, accept" if guided else ""
+    return f"Ctrl-C stop, resume later{tell}"
 
 
 def _one_line(live: Live, console: Console, spin: str) -> list[Text]:
@@ -132,7 +142,7 @@ def list_rounds(story: Story, rounds: Iterable[Round]) -> list[RoundLine]:
         words = each.reason.words if each.reason else ""
         if each.kind and each.kind != "kept":
             # The line says already which text it is about.
-            words = words.removeprefix(f"T{KINDS[each.kind].the[1:]} ")
+            words = words.removeprefix(f"[T{KINDS[each.kind].the[1:]}] ")
         found.append(RoundLine(each.kind, f"round {each.number}", sentence, words))
     return found
 
@@ -176,7 +186,7 @@ def _rounds_view(live: Live, console: Console, spin: str) -> list[Text]:
     batches = live.batch_progress()
     waits = [Text(f"  {batches}", style="yellow")] if batches else []
     below = [*waits, Text(), _last_line(live)]
-    room = console.height - len(present) - len(below) - 5 - 2 * live.stopping
+    room = console.height - len(present) - len(below) - 6 - live.stopping
     return [
         _header(live, console.width),
         Text(),
@@ -219,7 +229,7 @@ def _present(live: Live, spin: str) -> list[Text]:
         made = _round_steps(live, story.passes[-1], settings)
         drawn = [Text("    ").append_text(each.draw(spin, _STEP)) for each in made]
         return [Text(f"  round {story.passes[-1].number}"), *drawn]
-    made = [_drafting(live, settings)] if story.draft is None else _after_rounds(live, settings)
+    made = _after_rounds(live, settings) if story.draft else [_drafting(live, settings)]
     made = made or [Step(f"round {len(story.passes) + 1}", "under way")]
     return [each.draw(spin, _NAME) for each in made]
 
@@ -358,5 +368,5 @@ def _last_line(live: Live) -> Text:
         return Text("The rounds are over.", style="dim")
     if story.incumbent and not story.incumbent.keeps_contract:
         return Text("The text so far breaks a limit; until one keeps them, no round counts.")
-    stops = f"at {settings.k} it stops. Ctrl-C stops it cleanly."
-    return Text(f"Kept {count(story.streak, 'time')} in a row; {stops}", style="dim")
+    kept = f"Kept {count(story.streak, 'time')} in a row; at {settings.k} it stops."
+    return Text(kept, style="dim")

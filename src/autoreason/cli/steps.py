@@ -10,7 +10,7 @@ from autoreason.cli.lookup import is_sampled
 from autoreason.keys import judge_of
 from autoreason.report.numbers import count, lines
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
-from autoreason.tournament.rounds import describe_faults, rounds_of
+from autoreason.tournament.rounds import describe_faults, is_new_draft, rounds_of
 from autoreason.tournament.statements import DROPPED, violations
 from autoreason.wording import KINDS, kind_of, numeral
 
@@ -50,8 +50,12 @@ def describe_step(event: events.AnyEvent, story: Story) -> str:
 
 
 def _round_step(event: events.AnyEvent, story: Story) -> str:
-    number = getattr(event, "number", None)
-    place = _sample(number, story) if is_sampled(story) else f"round {number}"
+    number, place = getattr(event, "number", None), ""
+    if is_sampled(story):
+        from autoreason.strategies import sampled_draft
+
+        place = sampled_draft(story, number or 0)
+    place = place or f"round {number}"
     match event:
         case events.PromptsShortened():
             return f"{place}: models are asked in fewer words from here on: {event.reason}"
@@ -60,7 +64,8 @@ def _round_step(event: events.AnyEvent, story: Story) -> str:
         case events.CritiqueWritten():
             return f"{place}: {'limits' if event.by_code else 'critic'}: {describe_critique(event)}"
         case events.CandidateReady():
-            return f"{place}{_name_text(event, story)}: {_written(event, story)}"
+            said = f"{_written(event, story)}{_unguided(event, story.passes[-1])}"
+            return f"{place}{_name_text(event, story)}: {said}"
         case events.CandidateDropped():
             return f"{place}{_name_text(event, story)}: {describe_dropped(event)}"
         case events.PassDecided():
@@ -68,20 +73,12 @@ def _round_step(event: events.AnyEvent, story: Story) -> str:
     return in_words(event.line)
 
 
-def _sample(number: int | None, story: Story) -> str:
-    from autoreason.strategies import sampled_draft
-
-    return sampled_draft(story, number or 0)
-
-
 def _name_text(event: events.CandidateReady | events.CandidateDropped, story: Story) -> str:
     """`: rewrite`, `: merge`; `: new draft` where one takes the place of a rewrite that came to no vote."""
     if is_sampled(story):
         return ""
-    one, fresh = story.passes[-1], getattr(event, "fresh", False)
-    if event.slot == "B" and "B" not in one.candidates:
-        fresh = [each.slot for each in one.dropped].count("B") > 1
-    return f": {'new draft' if fresh else name_slot(event.slot)}"
+    new = is_new_draft(event, story.passes[-1])
+    return f": {KINDS['new'].name if new else name_slot(event.slot)}"
 
 
 def name_slot(slot: str) -> str:
@@ -173,12 +170,17 @@ def _panel(event: events.PanelDecided) -> str:
     return f"{stage}: {'a tie' if event.verdict.tied else f'{event.verdict.winner} leads'}"
 
 
+def _unguided(event: events.CandidateReady, one: RecordedPass) -> str:
+    """That a new draft, in place of a rewrite that came to nothing, is not from what a person told the critic."""
+    return "; written from the brief, without your message" if event.fresh and one.guidance else ""
+
+
 def describe_challengers(one: RecordedPass, slot: str) -> str:
     """What became of the rewrites or the merge of a round, in few words; empty where nothing did yet."""
     ready = [each for each in one.candidates.values() if each.slot.rstrip("123") == slot]
     dropped = [each for each in one.dropped if each.slot.rstrip("123") == slot]
     dropped = [each for each in dropped if each.slot not in one.candidates]
-    parts = [describe_written(each) for each in ready]
+    parts = [f"{describe_written(each)}{_unguided(each, one)}" for each in ready]
     if dropped:
         several = f"{numeral(len(dropped))} " if len(dropped) > 1 else ""
         parts.append(f"{several}{describe_dropped(dropped[-1])}")

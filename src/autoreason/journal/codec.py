@@ -14,9 +14,10 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from autoreason.errors import InvalidInput, plainly
+from autoreason.errors import InvalidInput
 from autoreason.events import CORE_EVENTS, FINISHED, AnyEvent, Status
 from autoreason.exchange import Outcome, Query, Reply, Request, Role, Spent
+from autoreason.fields import plainly
 from autoreason.journal import sql
 from autoreason.task import Work
 
@@ -231,7 +232,7 @@ def check_event(event: AnyEvent) -> None:
     try:
         read_event(write(event))
     except (msgspec.ValidationError, TypeError) as error:
-        raise InvalidInput(f"{plainly(error)}; change it") from None
+        raise InvalidInput(f"{plainly(error, type(event))}; change it") from None
 
 
 class _Tag(msgspec.Struct):

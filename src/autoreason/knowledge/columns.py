@@ -84,7 +84,7 @@ def _recognise(data: bytes) -> str:
 
 
 _MISSING = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "null", "none", "#n/a", "#div/0!"})
-_MISSING |= {"k. a.", "k.a.", "n. v.", "n/d", "s/d"}
+_MISSING |= {"k. a.", "k.a.", "n. v.", "n.a.", "n. a.", "n/d", "s/d", "--", "?", "#ref!", "#wert!"}
 _EXPONENT = r"(?:[eE][+-]?\d+)"
 _NUMBER = re.compile(rf"[+-]?(?:\d+|\d{{1,3}}(?:,\d{{2,3}})*,\d{{3}})(?:\.\d*)?{_EXPONENT}?")
 """With a point before decimals; thousands may be grouped, as in India also hundreds of them."""
@@ -97,14 +97,17 @@ _MAX_NUMBER = 10**15
 """Nothing that is measured is more; squares of what is more are not numbers."""
 _WEEK = re.compile(r"(\d{4})(?:-?[wW])?(\d{2})")
 _YEAR_OR_MONTH = re.compile(r"(\d{4})(?:-(\d{2}))?")
+_MONTH_FIRST, _DAY_FIRST = "%m/", "%d/"
 _FORMATS = (
-    *("%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S", "%Y.%m.%d", "%Y-%m", "%Y%m%d"),
-    *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%y"),
+    *("%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S", "%Y.%m.%d", "%Y-%m-%d", "%Y%m%d"),
+    *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%y", "%d. %m. %Y", "%d-%b-%Y"),
     *("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M %p", "%m/%d/%y"),
     *("%d/%m/%Y", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%d/%m/%y", "%d-%m-%Y"),
     *("%b %d, %Y %I:%M %p", "%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%b %d %Y"),
     *("%a, %d %b %Y %H:%M:%S %z", "%Y年%m月%d日"),
 )
+_SIGNS_OF_DATES = re.compile("[/.,:年]")
+"""By which the few formats are found that can fit a text: to try all of them takes long."""
 
 
 def is_missing(value: object) -> bool:
@@ -197,16 +200,19 @@ def is_rate(name: str) -> bool:
     return bool(_RATE.search(name.casefold()))
 
 
-def guess_date_format(values: Sequence[object], *, day_first: bool) -> str:
-    """The format in which a column's dates can all be read; empty for those that need none."""
+def guess_day_first(values: Sequence[object], *, likely: bool) -> bool | None:
+    """Whether dates such as 3/1/2024 begin with the day, as their column shows, or `likely`; None where it is open."""
     texts = [str(value).strip() for value in values if not is_missing(value)]
-    formats = sorted(_FORMATS, key=lambda form: form.startswith("%m/")) if day_first else _FORMATS
-    if not texts or all(_iso(text) or _week(text) for text in texts):
-        return ""
-    return max(formats, key=lambda form: sum(bool(_formatted(text, form)) for text in texts))
+    orders = {_DAY_FIRST, _MONTH_FIRST}
+    forms = [orders & {form[:3] for form in _find_formats(text)} for text in texts]
+    day, month = {_DAY_FIRST} in forms, {_MONTH_FIRST} in forms
+    if day or month:
+        return None if day and month else day
+    # A column that is written in several ways has several authors.
+    return likely if all(forms) else None
 
 
-def read_date(value: object, form: str = "") -> str:
+def read_date(value: object, day_first: bool | None = None) -> str:
     """A date as YYYY-MM-DD, with hours and minutes where they are given; empty where there is none."""
     if is_missing(value):
         return ""
@@ -215,13 +221,18 @@ def read_date(value: object, form: str = "") -> str:
     if isinstance(value, date):
         return value.isoformat()
     text = str(value).strip()
-    found = (_formatted(text, form) if form else "") or _iso(text) or _week(text)
-    if not found and re.fullmatch(r"\d{10}(?:\d{3})?", text):
+    if found := _iso(text) or _week(text):
+        return found
+    if re.fullmatch(r"\d{10}(?:\d{3})?", text):
         # Seconds or milliseconds since 1970.
-        found = _written(datetime.fromtimestamp(int(text[:10]), UTC))
-    if not found:
+        return _written(datetime.fromtimestamp(int(text[:10]), UTC))
+    left_out = "" if day_first is None else _MONTH_FIRST if day_first else _DAY_FIRST
+    dates = {day for form, day in _find_formats(text).items() if form[:3] != left_out}
+    if len(dates) > 1:
+        raise ValueError(f"{text!r:.60} can be {' or '.join(sorted(dates))}; write one of these")
+    if not dates:
         raise ValueError(f"{text!r:.60} is not a date")
-    return found
+    return dates.pop()
 
 
 def _iso(text: str) -> str:
@@ -235,11 +246,16 @@ def _iso(text: str) -> str:
         return ""
 
 
-def _formatted(text: str, form: str) -> str:
-    try:
-        return _written(datetime.strptime(text, form), "%H" in form or "%I" in form)
-    except ValueError:
-        return ""
+@lru_cache(10_000)
+def _find_formats(text: str) -> dict[str, str]:
+    """The formats by which a text is a date, and what it is by each."""
+    found, signs = {}, _SIGNS_OF_DATES.findall(text)
+    for form in _FORMATS:
+        if _SIGNS_OF_DATES.findall(form) == signs:
+            with suppress(ValueError):
+                moment = datetime.strptime(text, form)
+                found[form] = _written(moment, "%H" in form or "%I" in form)
+    return found
 
 
 def _week(text: str) -> str:
@@ -276,6 +292,8 @@ def is_earlier(one: str, other: str) -> bool:
 
 _NUMERIC = re.compile(r"[\s\u00a0\d.,'’%+eE-]+")
 _DATES = 50
+_ROUNDED = 0.006
+"""Rates are written in whole per cent, or more precisely."""
 _YES, _NO = (
     frozenset(words.split())
     for words in (
@@ -337,9 +355,10 @@ _WORDS = {
     "n": "n, sample size, impress*, einblendung*, delivered, deliver*, zugestellt*, entreg*, delivr*, livr*, 送达数, "
     "sent, sends, emails sent, total sent, versendet*, versandt*, verschickt*, gesendet*, enviad*, envoy*, 发送数, "
     "配信数, recipient*, empfang*, destinat*, visitors, views, sessions, users",
-    "rate": "rate, result",
+    "rate": "rate, quote, result",
     "se": "se, standard error, stderr, std error",
-    "group": "group, gruppe, grupo, groupe, test, test id, ab test, a b test, experiment, experiment id, topic, "
+    "group": "group, gruppe, grupo, groupe, test, test id, test name, testname, test nr, ab test, a b test, "
+    "experiment, experiment id, experiment name, topic, "
     f"prompt, campaign, campaign name, campaign id, campanha, kampagne, kampagnenname, campana, campagne, {_LISTS}",
     "when": "when, send* date*, sent*, send time, versand*, versendet*, verschickt*, gesendet*, envoi*, envoy*, "
     "envio*, enviad*, publish*, date, date*, datum*, fecha*, data, data*, 日期, 日付, day, tag, week, woche, semaine, "
@@ -458,11 +477,23 @@ class ColumnGuess:
         rates = list(filter(_is_rate, results))
         if "count" in self._chosen:
             metric = find_metric(self._chosen["count"])
-            self._choose("value", (each for each in rates if find_metric(each) == metric))
+            others = filter(self._is_quotient, self._numeric("rate") if "n" in self._chosen else ())
+            self._choose("value", [*(r for r in rates if find_metric(r) == metric), *others])
         else:
             self._choose("value", [*self._numeric("value"), *rates, *self._numeric("rate")])
         for role in ("se", "score"):
             self._choose(role, self._numeric(role))
+
+    def _is_quotient(self, header: str) -> bool:
+        """Whether a rate that is not called by what it is of is the count over n, by lines that have all three."""
+        form, agree = guess_number_format(header, self._known(header), commas=False), []
+        for cells in self._sample:
+            with suppress(ValueError):
+                counts = (cells.get(self._chosen[role]) for role in ("count", "n"))
+                (hits, n), rate = map(form.read_count, counts), form.read(cells.get(header))
+                if hits is not None and n and rate is not None:
+                    agree.append(abs(hits / n - rate) < _ROUNDED)
+        return sum(agree) * 2 > len(agree)
 
     def _choose(self, role: str, among: Iterable[str]) -> None:
         for first in islice(among, 1):
@@ -506,9 +537,8 @@ def _is_rate(header: str) -> bool:
 
 
 def _are_dates(values: Sequence[object]) -> bool:
-    form = guess_date_format(values[:_DATES], day_first=False)
-    dates = []
+    dates = 0
     for each in values[:_DATES]:
         with suppress(ValueError):
-            dates.append(read_date(each, form))
-    return len(dates) * 2 > len(values[:_DATES])
+            dates += bool(_find_formats(str(each).strip()) or read_date(each))
+    return dates * 2 > len(values[:_DATES])

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatch
@@ -17,9 +18,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput, plainly
+from autoreason.errors import InvalidInput
+from autoreason.fields import plainly
 from autoreason.files import named, write_atomically
 from autoreason.knowledge.columns import (
+    PERIODS,
     Columns,
     NumberFormat,
     decode_text,
@@ -27,15 +30,15 @@ from autoreason.knowledge.columns import (
     plain_name,
     read_date,
 )
-from autoreason.knowledge.standing import choose_period, divide, one_line
+from autoreason.knowledge.standing import add_period, choose_period, divide, one_line
 from autoreason.knowledge.tables import (
     MAX_TEXT,
     TOO_LONG,
     TableReading,
     check_outcome,
     read_better,
+    read_named,
     read_table,
-    read_table_file,
 )
 from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
 from autoreason.task import split_front_matter
@@ -86,6 +89,10 @@ class FileReading(Struct, frozen=True, kw_only=True):
     """Of a table whose dates could be read otherwise: one of them, and what it was read as."""
     divided: tuple[str, ...] = ()
     """Of a table whose groups run side by side: what its groups are made of instead."""
+    unread: tuple[str, ...] = ()
+    """Columns of a table that were not used."""
+    imported: bool = False
+    """Whether these are records of tables that are not in the folder."""
 
     @property
     def is_table(self) -> bool:
@@ -112,14 +119,20 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
         if name == CONFIG:
             continue
         try:
-            found, columns, dates = _read_file(name, data, config, problems)
-            if _matches(name, config.allow):
-                found = [replace(record, allowed=True) for record in found]
+            found = _read_file(name, data, config)
         except InvalidInput as error:
             problems.append(f"{name}: {str(error).removeprefix(f'{name}: ')}")
             continue
-        reading = FileReading(file=name, records=len(found), columns=columns, dates=dates)
-        readings.append((reading, found))
+        problems += found.problems
+        allowed = _matches(name, config.allow)
+        records = [replace(each, allowed=True) if allowed else each for each in found.records]
+        imported = found.imported if name == FILE else frozenset()
+        about: dict[str, Any] = {"columns": found.columns.shown(), "dates": found.dates}
+        for apart in (False, True):
+            own = [each for each in records if (each.source in imported) is apart]
+            about |= {"file": name, "records": len(own), "unread": found.unread, "imported": apart}
+            if own or not (records or apart):
+                readings.append((FileReading(**about), own))
     _divide_groups(readings, config)
     return KnowledgeFolder(
         path=str(path),
@@ -134,9 +147,15 @@ def _divide_groups(readings: list[tuple[FileReading, list[Record]]], config: Fol
     """Group tables by the time as well where their group is a guess that leaves hardly anything to test."""
     tables: dict[str, list[int]] = {}
     for at, (reading, found) in enumerate(readings):
-        guessed = "text" in reading.columns and not config.columns_of(reading.file).group
+        group = config.columns_of(reading.file).group_parts
+        guessed = ("text" in reading.columns or reading.imported) and not group
+        if reading.imported:
+            guessed &= not any(each.group for each in config.tables.values())
+            for period in {*PERIODS}.intersection(group):
+                readings[at] = reading, [add_period(each, period) for each in found]
         if guessed and any(record.when for record in found):
-            tables.setdefault(plain_name(reading.columns.get("group", "")), []).append(at)
+            key = reading.file if reading.imported else reading.columns.get("group", "")
+            tables.setdefault(plain_name(key), []).append(at)
     for places in tables.values():
         own = [record for at in places for record in readings[at][1]]
         apart = [found for at, (_, found) in enumerate(readings) if at not in places]
@@ -217,7 +236,7 @@ def _read_config(root: Path) -> FolderConfig:
     try:
         return msgspec.convert(tomllib.loads(file.read_text("utf-8-sig")), FolderConfig)
     except (OSError, ValueError) as error:
-        said = plainly(error) if isinstance(error, msgspec.ValidationError) else str(error)
+        said = plainly(error, FolderConfig)
         raise InvalidInput(f"{file} cannot be used: {said}; correct it") from None
 
 
@@ -263,15 +282,11 @@ def _contents(root: Path, problems: list[str], digest: Any) -> Iterator[tuple[st
         yield name, data
 
 
-def _read_file(
-    name: str, data: bytes, config: FolderConfig, problems: list[str]
-) -> tuple[list[Record], dict[str, str], str]:
+def _read_file(name: str, data: bytes, config: FolderConfig) -> TableReading:
     private = _matches(name, config.private)
     ending = Path(name).suffix.lower()
     if ending in _TABLES:
-        found = read_table(name, data, config.columns_of(name), config.better, private=private)
-        problems += found.problems
-        return found.records, found.columns.shown(), found.dates
+        return read_table(name, data, config.columns_of(name), config.better, private=private)
     folder, _, rest = name.partition("/")
     if ending not in _TEXTS or not rest or folder.casefold() not in _FOLDERS:
         raise InvalidInput(
@@ -283,6 +298,7 @@ def _read_file(
     if len(text) > MAX_TEXT:
         raise InvalidInput(TOO_LONG)
     keys, body = split_front_matter(name, text.replace("\r\n", "\n"), _KEYS)
+    problems = []
     if unknown := [str(key) for key in keys if key not in _KEYS]:
         # One of them may be `private`, mistyped.
         private = True
@@ -312,7 +328,7 @@ def _read_file(
         )
     except (ValueError, ArithmeticError) as error:
         raise InvalidInput(str(error)) from None
-    return [record], {"encoding": encoding} if encoding else {}, ""
+    return TableReading([record], Columns(encoding=encoding), problems)
 
 
 def _read_result(keys: dict[str, Any], config: FolderConfig) -> RecordedOutcome | None:
@@ -379,14 +395,32 @@ def replace_outcomes(
     return new, len(lines) - len(kept)
 
 
-def read_outcomes(file: str | Path, folder: str | Path) -> TableReading:
-    """The records of a table by what the folder's `kb.toml` says of columns, and lines that cannot be used."""
-    path = Path(file).expanduser()
-    config = _read_config(_check_root(folder))
-    found = read_table_file(path, config.columns_of(path.name), config.better)
+def import_table(
+    file: str | Path, folder: str | Path
+) -> tuple[TableReading, int, int, Counter[str]]:
+    """Append what is new in a table; returns it, how much is new, how much it replaces, and what was there, by file."""
+    path, root = Path(file).expanduser(), _check_root(folder)
+    config = _read_config(root)
+    columns = config.columns_of(path.name)
+    found = read_named(path, lambda data: read_table(path.name, data, columns, config.better))
     if not found.records:
         raise InvalidInput(
             f"no line of {file} says how a text did ({'; '.join(found.problems[:2]) or 'it is empty'}); "
             "name its columns in kb.toml"
         )
-    return found
+
+    def say(record: Record) -> Hashable:
+        """What a record says, in whatever group."""
+        return replace(record, group="").id
+
+    tables: dict[Hashable, list[str]] = {}
+    for name, data in _contents(root, [], hashlib.sha256()):
+        if name != FILE and name.lower().endswith(_TABLES):
+            with suppress(InvalidInput):
+                for each in _read_file(name, data, config).records:
+                    tables.setdefault(say(each), []).append(name)
+    there = [(tables.get(say(each)) or [""]).pop() for each in found.records]
+    missing = [each for each, name in zip(found.records, there, strict=True) if not name]
+    new, old = replace_outcomes(folder, missing, lambda each: (each.source, say(each)))
+    known = Counter(filter(None, there)) + Counter({FILE: len(missing) - len(new)})
+    return found, len(new), old, known

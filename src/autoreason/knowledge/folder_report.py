@@ -30,12 +30,14 @@ from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share
 
 _MAX_NAMED = 5
-"""Lists, texts at either end of one, problems and lines that are shown on a terminal."""
+"""Lists, texts at either end of one, and what to put right on a page."""
 _MAX_SHOWN = 120
 _COLUMN, _MAX_TEXT, _MAX_LINES = 40, 28, 3
 """Of a summary: columns for the best texts, letters of a text, texts at either end."""
 _DIFFER = 0.3
 """The share of pairs on which judges with and without knowledge usually differ."""
+_MOST = 50
+"""Points that can be gained over a coin."""
 _RANKING = [*words("", "text"), *figures("result", "adjusted"), *words("when")]
 _KINDS: dict[RecordKind, tuple[str, str]] = {
     "outcome": ("outcome", ""),
@@ -145,11 +147,11 @@ class FolderReport(Report):
             pairs = zip(*(side[:_MAX_LINES] for side in sides), strict=True)
             lines += [f"{one:<{_COLUMN}}{other}" for one, other in pairs]
         wrong = [*self.metrics, *self.problems]
-        if self.to_models:
-            wrong.append(f"{count(len(self.to_models), 'line')} that may address a model")
-        if wrong:
-            more = f" · {len(wrong) - 1:,} more: --evidence" if wrong[1:] else ""
-            lines.append(f"To put right: {shorten(wrong[0], _MAX_SHOWN)}{more}")
+        to_models = f"{count(len(self.to_models), 'line')} that may address a model"
+        if wrong or self.to_models:
+            rest = len(wrong) - 1 + len(self.to_models) if wrong else 0
+            more = f" · {rest:,} more: --evidence" if rest else ""
+            lines.append(f"To put right: {shorten((*wrong, to_models)[0], _MAX_SHOWN)}{more}")
         return lines
 
     def sections(self) -> list[Section]:
@@ -199,7 +201,9 @@ class FolderReport(Report):
 
     def _divided(self) -> str:
         """What groups that run side by side are divided by, and how kb.toml says the same."""
-        divided = max((each.divided for each in self.files), key=len, default=())
+        # What was imported has its group already, and its columns are not here.
+        tables = (each.divided for each in self.files if not each.imported)
+        divided = max(tables, key=len, default=())
         stated = ", ".join(f'"{part}"' for part in divided)
         why = f"by {' and '.join(divided)}, so that something is known before they begin"
         return f"{why}; kb.toml can say so, under [columns]: group = [{stated}]" if divided else ""
@@ -210,11 +214,13 @@ class FolderReport(Report):
         if self.paired_groups < MIN_GROUPS:
             return few_groups(self.paired_groups)
         best, worst = (
-            f"{SHOWN * sqrt(_DIFFER / pairs) * 100:.0f}"
+            round(SHOWN * sqrt(_DIFFER / pairs) * 100)
             for pairs in (self.pairs, self.independent_pairs)
         )
-        reach = best if best == worst else f"between {best} and {worst}"
-        return f"the smallest gain that a test shows four times out of five is {reach} points"
+        shows = "the smallest gain that a test shows four times out of five is"
+        if worst > _MOST:
+            return f"{shows} {best} points at best; most pairs are of few groups, which may show nothing"
+        return f"{shows} {best if best == worst else f'between {best} and {worst}'} points"
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,16 +246,9 @@ class SearchReport(Report):
             Column("source", figures=False, spare=3),
         ]
         rows = [
-            (
-                record.id,
-                shorten(record.text, _MAX_SHOWN),
-                _figure(each),
-                record.group,
-                record.when,
-                record.source,
-            )
+            (r.id, shorten(r.text, _MAX_SHOWN), _figure(each), r.group, r.when, r.source)
             for each in self.found
-            for record in [each.record]
+            for r in [each.record]
         ]
         return [Section(tables=[Table(columns, rows)])] if rows else []
 
@@ -339,18 +338,16 @@ def _rank(content: KnowledgeFolder) -> dict[str, tuple[tuple[tuple[str, ...], ..
             texts=n,
             mean=fmean(standing.value for _, _, standing in texts),
             is_share=shares[key],
-            results=tuple(_estimate(standing, shares[key], n) for _, (_, _, standing) in ends),
+            results=tuple(
+                exact_share(round(at.value * at.n), at.n, 1 - BEYOND_CHANCE / n)
+                if shares[key] and at.n
+                else Estimate(at.value, reason="the number of readers is not known")
+                for _, (_, _, at) in ends
+            ),
         )
         title = f"{key[0]}: {key[1]} of {count(n, 'text')}"
         found[title] = tuple((end, *row) for end, (_, row, _) in ends), numbers
     return found
-
-
-def _estimate(standing: Standing, is_share: bool, texts: int) -> Estimate:
-    if not (is_share and standing.n):
-        return Estimate(standing.value, reason="the number of readers is not known")
-    seen = round(standing.value * standing.n)
-    return exact_share(seen, standing.n, 1 - BEYOND_CHANCE / texts)
 
 
 def _other_metrics(records: Sequence[Record]) -> tuple[str, ...]:
@@ -358,12 +355,11 @@ def _other_metrics(records: Sequence[Record]) -> tuple[str, ...]:
     files: dict[str, Counter[str]] = {}
     for record in records:
         if record.result:
-            # The open rate measures opens.
-            metric = record.result.metric.replace(" rate", "s")
-            files.setdefault(metric, Counter())[_file(record)] += 1
+            files.setdefault(record.result.metric, Counter())[_file(record)] += 1
     main, *others = sorted(files, key=lambda each: -files[each].total()) or [""]
     return tuple(
-        f"{file} measures {metric}, most records {main}; they are not compared"
+        f"{file} measures {metric}, most records {main}; they are not compared (if they are the same, "
+        "give them one name: `metric` in kb.toml)"
         for metric in others
         for file in files[metric]
     )
@@ -403,17 +399,14 @@ def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> Searc
 
 def _describe_columns(reading: FileReading) -> str:
     columns = [name if name == its else f"{name}: {its}" for name, its in reading.columns.items()]
-    if reading.dates:
-        columns.append(f"dates such as {reading.dates}")
+    columns += [f"dates such as {reading.dates}"] * bool(reading.dates)
+    columns += [f"not read: {', '.join(reading.unread)}"] * bool(reading.unread)
     return ", ".join(columns) or ("records as they are" if reading.records else "nothing")
 
 
 def _named(title: str, lines: Sequence[str]) -> list[Section]:
-    if not lines:
-        return []
-    more = len(lines) - _MAX_NAMED
-    shown = [*lines[:_MAX_NAMED], *([f"and {more:,} more; --json names all"] if more > 0 else [])]
-    return [Section(title=f"{title}: {len(lines):,}", sentences=[("", line) for line in shown])]
+    sentences = [("", line) for line in lines]
+    return [Section(title=f"{title}: {len(lines):,}", sentences=sentences)] if lines else []
 
 
 def _figure(found: IndexedRecord) -> str:

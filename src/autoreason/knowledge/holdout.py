@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import islice
-from math import log, sqrt
+from math import log, log2, sqrt
 from pathlib import Path
 from random import Random
 from statistics import NormalDist, fmean
@@ -33,7 +33,7 @@ from autoreason.report.numbers import UNKNOWN, count, p_statement, percent_inter
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, Tone, figures, words
 from autoreason.stats import BEYOND_CHANCE, Estimate
-from autoreason.stats.shares import clustered_share, group_values
+from autoreason.stats.shares import clustered_share, group_values, student_t
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 
 _FILE = ".tests.jsonl"
@@ -173,7 +173,7 @@ class PredictorTest(Report):
     against_length: Estimate
     p_value: float | None
     could_show: float | None
-    """The smallest difference that so many groups show four times out of five."""
+    """The smallest share right that so many groups show to help four times out of five; None where they show none."""
     undated: int
     """Pairs whose group has no date, for which all other groups are known."""
     unanswered: int
@@ -195,8 +195,8 @@ class PredictorTest(Report):
         if self.verdict == "worse":
             return f"{self.predictor} is worse than counting characters: {seen}, {rival}"
         if self.verdict == "not shown":
-            least = f"; {likely_to_show(self.could_show)}" if self.could_show else ""
-            return f"not shown: {self.predictor} is {seen}, {rival}{least}"
+            least = likely_to_show(self.could_show, "{:.0f} %")
+            return f"not shown to help: {self.predictor} is {seen}, {rival}; {least}"
         return f"{self.predictor} {self.verdict}: {seen}, {rival}"
 
     is_summarized: ClassVar[bool] = True
@@ -338,6 +338,10 @@ def summarize(
     right = clustered_share(group_values((each.pair.group, each.right) for each in answers))
     length = clustered_share(group_values((each.pair.group, each.length) for each in answers))
     against = group_values((e.pair.group, e.right - (0.5 if alone else e.length)) for e in answers)
+    over_coin = could_show(group_values((each.pair.group, each.right) for each in answers))
+    over_length, most = could_show(against), (0.5 if alone else length.value) or 0.0
+    enough = max(0.5 + (over_coin or 0.0), most + (over_length or 0.0))
+    is_possible = None not in (over_coin, over_length) and enough <= 1
     shuffles = group_values(item for each in answers for item in each.placebo.items())
     gain = sum(map(sum, against))
     p_value = unlike_chance(flips(map(sum, against)), gain) if against else 1.0
@@ -364,7 +368,7 @@ def summarize(
         length=length,
         against_length=Estimate(None, reason="it is length") if alone else resampled_mean(against),
         p_value=None if alone or not against else p_value,
-        could_show=could_show(against),
+        could_show=enough if is_possible else None,
         undated=sum(not each.pair.when for each in answers),
         unanswered=found.untested,
         picked=found.picked,
@@ -438,9 +442,17 @@ def few_groups(number: int) -> str:
 
 
 def could_show(differences: Sequence[Sequence[float]]) -> float | None:
-    """The smallest mean difference that so many groups show four times out of five; None where that is not known."""
-    error = _mean_and_error(differences)[1]
-    return SHOWN * error if error else None
+    """The smallest mean difference that so many groups show four times out of five; None where they show none.
+
+    Groups of different size are worth fewer, and of few nobody knows well how far they differ, as in `clustered_share`.
+    """
+    sizes = [len(group) ** 2 for group in differences]
+    squares = sum(sizes)
+    if not squares or sum(map(len, differences)) ** 2 / squares < log2(2 / BEYOND_CHANCE):
+        return None
+    freedom = squares**2 / sum(size**2 for size in sizes) - 1
+    shown = student_t(freedom, BEYOND_CHANCE / 2) + student_t(freedom, 0.2)
+    return shown * _mean_and_error(differences)[1]
 
 
 def compare_times(
@@ -471,9 +483,11 @@ def over_time(by_time: tuple[Estimate, Estimate] | None, *, declines: bool) -> s
     return f"{first} in the first two thirds, {last} in the last{warning if declines else ''}"
 
 
-def likely_to_show(least: float) -> str:
+def likely_to_show(least: float | None, what: str = "a gain of {:.0f} points") -> str:
     """What would have been shown four times out of five, where nothing was."""
-    return f"only a gain of {least * 100:.0f} points or more was likely to show"
+    if least is None:
+        return "groups so few or so uneven were not likely to show anything"
+    return f"only {what.format(least * 100)} or more was likely to show"
 
 
 def _mean_and_error(groups: Sequence[Sequence[float]]) -> tuple[float, float]:

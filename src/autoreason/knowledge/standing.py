@@ -362,22 +362,23 @@ class KnownBefore:
 
 
 def divide(records: Sequence[Record], period: str) -> list[Record]:
-    """The records grouped by the time as well, unless that leaves most of a group alone; it is the audience then."""
-    times = [read_period(each.when, period) for each in records]
+    """The records grouped by the time as well, unless that leaves most of a group alone."""
     sizes = Counter(each.group for each in records)
-    parts = Counter(
-        group for group, _ in {(each.group, at) for each, at in zip(records, times, strict=True)}
-    )
+    times = {(each.group, read_period(each.when, period)) for each in records}
+    parts = Counter(group for group, _ in times)
     return [
-        replace(
-            each,
-            group=", ".join(filter(None, (each.group, at))),
-            audience=each.audience or each.group,
-        )
-        if sizes[each.group] >= 2 * parts[each.group]
-        else each
-        for each, at in zip(records, times, strict=True)
+        add_period(each, period) if sizes[each.group] >= 2 * parts[each.group] else each
+        for each in records
     ]
+
+
+def add_period(record: Record, period: str) -> Record:
+    """The record grouped by the time as well, once; what was its group is its audience then."""
+    time = read_period(record.when, period)
+    if time and record.group.endswith(time):
+        return record
+    group = ", ".join(filter(None, (record.group, time)))
+    return replace(record, group=group, audience=record.audience or record.group)
 
 
 def choose_period(records: Sequence[Record], others: Sequence[Record]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import msgspec
 
@@ -21,7 +21,7 @@ from autoreason.knowledge.columns import (
     Columns,
     decode_text,
     find_metric,
-    guess_date_format,
+    guess_day_first,
     guess_number_format,
     is_measurable,
     is_missing,
@@ -35,11 +35,13 @@ from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, Record
 
 _SAMPLE = 500
 MAX_TEXT = 1_000_000
+_NOTHING = "nothing says how the text did"
 TOO_LONG = f"a text is over {MAX_TEXT:,} characters; shorten or split it"
 _KINDS = get_args(RecordKind)
 _PAIRS = (("winner", "loser"), ("chosen", "rejected"))
 """Names of the two texts where a line says which of two was preferred."""
 _SUMS = re.compile("sum|summe|gesamt|insgesamt|totals?|totale|somme|suma|soma")
+_Read = TypeVar("_Read")
 _NOT_PRIVATE = frozenset(["no", "n", "false", "0", "nao", "nein", "non", "public"])
 
 
@@ -50,9 +52,13 @@ class TableReading(NamedTuple):
     """One sentence for every line that could not be used."""
     dates: str = ""
     """One date and what it was read as, where it is not written as YYYY-MM-DD."""
+    unread: tuple[str, ...] = ()
+    """Columns that were not used."""
+    imported: frozenset[str] = frozenset()
+    """Sources of records of ours that come from another table."""
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     line: int
     cells: Mapping[str, Any]
 
@@ -74,7 +80,9 @@ def read_table(
         found = _read_csv(name, text, delimiter, problems)
     sample = list(islice(found, _SAMPLE))
     others = [row for row in sample if not _is_own(row.cells)]
-    columns = ColumnGuess([row.cells for row in others], given).columns()
+    guess = ColumnGuess([row.cells for row in others], given)
+    # What kb.toml says of columns means nothing to records that are written as ours.
+    columns = guess.columns() if guess.headers else Columns(encoding=encoding)
     reader = _RowReader(name, columns, sample, better=better, commas=commas, private=private)
     records = []
     for row in chain(sample, found):
@@ -82,18 +90,30 @@ def read_table(
             records.append(reader.read(row))
         except (ValueError, ArithmeticError) as error:
             problems.append(f"{name}, line {row.line}: {error}")
-    return TableReading(records, columns, problems, reader.show_date(sample))
+    used = {*columns.named().values(), *columns.group_parts}
+    unread = tuple(header for header in guess.headers if header and header not in used)
+    dates = reader.show_date(sample)
+    return TableReading(records, columns, problems, dates, unread, frozenset(reader.imported))
 
 
-def read_table_file(path: Path, given: Columns, better: str = "") -> TableReading:
-    """The records of a table that a person names; refused by its name where it cannot be read."""
+def read_named(path: Path, read: Callable[[bytes], _Read]) -> _Read:
+    """What is made of a table that a person names; refused by its name where it cannot be read."""
     try:
         with open_input(path) as file:
-            return read_table(path.name, file.read(), given, better)
+            return read(file.read())
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from None
+
+
+def read_rows(data: bytes) -> list[Row]:
+    """The lines of a CSV table, which must all be whole."""
+    text, problems = decode_text(data)[0], list[str]()
+    rows = list(_read_csv("", text, _find_delimiter(text), problems))
+    if problems:
+        raise InvalidInput(problems[0].removeprefix(", "))
+    return rows
 
 
 def _find_delimiter(text: str) -> str:
@@ -109,7 +129,7 @@ def _find_delimiter(text: str) -> str:
     return max(",;\t|", key=fit)
 
 
-def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iterator[_Row]:
+def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iterator[Row]:
     # What is too long is named later, with its line.
     csv.field_size_limit(1 << 30)
     stream = io.StringIO(text, "")
@@ -133,12 +153,15 @@ def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iter
             and stream.tell() == len(text)
         ):
             problems.append(f"{name}, line {line}: a quotation mark is not closed; close it")
+        elif any(cell.strip() for cell in cells[len(header) :]):
+            more = f"it has more cells than columns; quote what has a {delimiter!r} in it"
+            problems.append(f"{name}, line {line}: {more}")
         elif any(cell.strip() for cell in cells):
-            yield _Row(line, dict(zip(header, cells, strict=False)))
+            yield Row(line, dict(zip(header, cells, strict=False)))
         line = reader.line_num + 1
 
 
-def _read_json_lines(name: str, text: str, problems: list[str]) -> Iterator[_Row]:
+def _read_json_lines(name: str, text: str, problems: list[str]) -> Iterator[Row]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -148,7 +171,7 @@ def _read_json_lines(name: str, text: str, problems: list[str]) -> Iterator[_Row
             problems.append(f"{name}, line {number}: this is not valid JSON")
             continue
         if isinstance(value, dict):
-            yield from (_Row(number, cells) for cells in _spread(value, f"{name}:{number}"))
+            yield from (Row(number, cells) for cells in _spread(value, f"{name}:{number}"))
         else:
             problems.append(f"{name}, line {number}: this is not a JSON object")
 
@@ -207,7 +230,7 @@ class _RowReader:
         self,
         name: str,
         columns: Columns,
-        sample: Sequence[_Row],
+        sample: Sequence[Row],
         *,
         better: str,
         commas: bool,
@@ -224,20 +247,20 @@ class _RowReader:
             column: guess_number_format(column, values(column), commas=commas)
             for column in (columns.value, columns.count, columns.n, columns.se, columns.score)
         }
-        self._dates = guess_date_format(values(columns.when), day_first=commas)
-        own = [row.cells.get("when") for row in sample if _is_own(row.cells)]
-        self._own_dates = guess_date_format(own, day_first=commas)
+        self._day_first = guess_day_first(values(columns.when), likely=commas)
+        self.imported: set[str] = set()
 
-    def show_date(self, sample: Sequence[_Row]) -> str:
-        """How the first date was read, where that had to be guessed."""
-        for row in sample if self._dates else ():
-            value = row.cells.get(self._columns.when)
+    def show_date(self, sample: Sequence[Row]) -> str:
+        """How a date was read that is not written as YYYY-MM-DD; one whose order was guessed first."""
+        values = (str(row.cells.get(self._columns.when, "")) for row in sample)
+        for value in sorted(values, key=lambda each: each.find("/") not in (1, 2)):
             with suppress(ValueError):
-                if found := read_date(value, self._dates):
+                found = read_date(value, self._day_first)
+                if found[:10] not in value:
                     return f"{value}, read as {found}"
         return ""
 
-    def read(self, row: _Row) -> Record:
+    def read(self, row: Row) -> Record:
         cells, columns = row.cells, self._columns
         source = f"{self._name}:{row.line}"
         if any(isinstance(cell, str) and len(cell) > MAX_TEXT for cell in cells.values()):
@@ -249,7 +272,7 @@ class _RowReader:
             raise ValueError("there is no text")
         if _SUMS.fullmatch(plain_name(text)):
             raise ValueError("this is a sum, not a text")
-        when = read_date(cells.get(columns.when), self._dates)
+        when = read_date(cells.get(columns.when), self._day_first)
         # What columns say, the time, or a word that is not a column's name.
         parts = [
             self._text(part, cells)
@@ -263,7 +286,9 @@ class _RowReader:
         verdict = read_verdict(cells.get(columns.verdict, ""))
         score = self._number(columns.score, cells)
         if result is None and verdict is None and score is None:
-            raise ValueError("nothing says how the text did")
+            named = (columns.count, columns.n, columns.value, columns.verdict, columns.score)
+            missing = [f"no {name}" for name in named if name and not self._text(name, cells)]
+            raise ValueError(": ".join(filter(None, [_NOTHING, " and ".join(missing)])))
         chosen = self._constant("chosen", cells).casefold()
         said = self._text(columns.private, cells)
         return Record(
@@ -294,27 +319,32 @@ class _RowReader:
             check_outcome(record.result)
         if record.score is not None and not is_measurable(record.score):
             raise ValueError(f"{record.score:g} is not a score")
-        return msgspec.structs.replace(
-            record,
-            source=source,
-            when=read_date(record.when, self._own_dates),
-            private=record.private or self._private,
-        )
+        if record.source:
+            self.imported.add(source)
+        when, private = read_date(record.when), record.private or self._private
+        return msgspec.structs.replace(record, source=source, when=when, private=private)
 
     def _read_result(self, cells: Mapping[str, Any]) -> RecordedOutcome | None:
         columns = self._columns
         n = self._count(columns.n, cells)
-        hits = self._count(columns.count, cells)
-        value = self._number(columns.value, cells)
         measure = columns.count or columns.value
         name = f"{measure}/{columns.n}" if columns.count else measure
         is_share = columns.count or is_rate(measure) or self._formats[measure].percent
         called = find_metric(measure) if is_share else ""
         metric = self._constant("metric", cells) or called or name
+        try:
+            hits = self._count(columns.count, cells)
+        except ValueError:
+            # Where the count is a remark, the rate beside it still says how the text did.
+            hits = None
+            if self._number(columns.value, cells) is None:
+                raise
         if hits is not None and n:
-            value = hits / n
-            if value > 1:
+            value: float | None = hits / n
+            if hits > n:
                 raise ValueError(f"{columns.count} is {hits:,} of {n:,}, which is impossible")
+        else:
+            value = self._number(columns.value, cells)
         if value is None:
             return None
         return check_outcome(

@@ -352,7 +352,8 @@ class LocalModel:
     def check(self) -> None:
         """Raise `InvalidInput` if the model cannot be run here; loads nothing."""
         if importlib.util.find_spec("xllamacpp") is None:
-            raise InvalidInput(f"{self.address} needs xllamacpp; run `pip install xllamacpp`")
+            fix = "run `pip install xllamacpp` or choose another model"
+            raise InvalidInput(f"{self.address} needs xllamacpp; {fix}")
         name = self.address.removeprefix("local/")
         known = CATALOG.get(name)
         if known and not is_pulled(known):

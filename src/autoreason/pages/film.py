@@ -20,11 +20,12 @@ from autoreason.tournament.rounds import (
     describe_faults,
     describe_text,
     is_first_draft,
+    is_new_draft,
     rounds_of,
     short_name,
 )
 from autoreason.tournament.statements import DROPPED
-from autoreason.wording import TextKind, kind_of, numeral
+from autoreason.wording import KINDS, TextKind, kind_of, numeral
 
 _WRITTEN_IN_ORDER: tuple[Slot, ...] = ("B", "B1", "B2", "B3", "AB")
 
@@ -42,6 +43,14 @@ class Moment(NamedTuple):
     """Rankings of the round that are in."""
     problems: tuple[CritiqueProblem, ...] = ()
     """What the critic has marked in the text."""
+    called: str = ""
+    """The text, where its kind does not say which it is."""
+
+    @property
+    def caption(self) -> str:
+        """`Rewrite, round 2`."""
+        name = capital(self.called or KINDS[self.kind].name)
+        return f"{name}, round {self.round}" if self.round else name
 
 
 def moments(story: Story) -> list[Moment]:
@@ -71,14 +80,14 @@ def name_text(name: str, story: Story) -> str:
 
 def _draft(number: int, written: DraftWritten | CandidateReady) -> Moment:
     sentence = f"Draft {number} is written: {count(written.words, 'word')}."
-    return Moment(sentence, "draft", written.text)
+    return Moment(sentence, "draft", written.text, called=f"draft {number}")
 
 
 def _drafts(story: Story) -> Iterator[Moment]:
     yield from (_draft(each.number, each) for each in story.drafts)
     among = story.panels.get(DRAFTS)
     for ballot in among.ballots if among else ():
-        yield Moment(_vote(ballot, str), "draft", story.drafts[0].text)
+        yield Moment(_vote(ballot, str), "draft", story.drafts[0].text, called="draft 1")
     if draft := story.draft:
         said = "The first draft is written"
         if draft.given or draft.of > 1:
@@ -92,8 +101,8 @@ def _vote(ballot: BallotCast, name: Callable[[str], str]) -> str:
 
 
 def _round(one: RecordedPass, first: bool, end: str) -> Iterator[Moment]:
-    so_far = Moment("", kind_of("A", first=first), one.incumbent, round=one.number)
-    describe = partial(describe_text, first=first)
+    so_far = Moment("", one.kind("A", first=first), one.incumbent, round=one.number)
+    describe = partial(describe_text, first=first, one=one)
     if one.guidance:
         yield so_far._replace(sentence=f"You ask the critic to look at: {one.guidance}")
     for critique in one.critiques:
@@ -112,10 +121,10 @@ def _round(one: RecordedPass, first: bool, end: str) -> Iterator[Moment]:
     if written:
         steps = sorted([*steps, *written], key=lambda each: _WRITTEN_IN_ORDER.index(each.slot))
     for step in (*steps, *fresh, *left):
-        name = describe(step.slot).removeprefix("the ")
+        kind = kind_of(step.slot, first=first, fresh=is_new_draft(step, one))
+        name = KINDS[kind].name
         if isinstance(step, CandidateReady):
             sentence = f"A {name} is written: {count(step.words, 'word')}."
-            kind = kind_of(step.slot, first=first)
             yield Moment(sentence, kind, step.text, one.incumbent, one.number)
         else:
             article = "The" if step in left else "A"
@@ -129,7 +138,7 @@ def _round(one: RecordedPass, first: bool, end: str) -> Iterator[Moment]:
         if decided.winner == "A":
             last = last._replace(kind="kept")
         elif decided.winner:
-            kind, text = kind_of(decided.winner, first=False), one.text(decided.winner)
+            kind, text = one.kind(decided.winner, first=False), one.text(decided.winner)
             last = last._replace(kind=kind, text=text, before=one.incumbent)
         yield last
 
@@ -151,4 +160,5 @@ def _last_panels(story: Story) -> Iterator[Moment]:
         yield Moment(sentence, "kept", chosen.text, first.text)
     if story.delivered:
         kind: TextKind = "draft" if story.delivered.origin == "draft" else "kept"
-        yield Moment("This is the result.", kind, story.delivered.text, first.text)
+        text = story.delivered.text
+        yield Moment("This is the result.", kind, text, first.text, called="result")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import combinations, permutations
+from statistics import fmean
 from typing import NamedTuple
 
-from autoreason.contract import count_words
 from autoreason.events import BallotCast
 from autoreason.report.charts import Chart, Interval, Verdict, interval_chart
 from autoreason.report.numbers import count, listed, percent_interval
 from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share, group_values
-from autoreason.story import RecordedPass, Story
+from autoreason.story import DRAFTS, Story
+from autoreason.tournament.evidence import all_ballots
 from autoreason.tournament.rounds import short_name
 from autoreason.tournament.voting import pass_size
 
@@ -45,7 +46,7 @@ MEASURES = (
 
 
 class JudgeRow(NamedTuple):
-    """One model that judged, over all rounds."""
+    """One model that judged."""
 
     name: str
     ballots: int
@@ -76,7 +77,8 @@ class JudgeMap(NamedTuple):
                 label = f"{name}, {count(ballots, 'ranking')}"
                 shown: Verdict = "shown" if _is_beyond(shares[at], each.chance) else ""
                 rows.append(Interval(label, shares[at], percent_interval(shares[at]), shown))
-            yield interval_chart(each.title, rows, middle=each.chance)
+            if any(row.found.value is not None for row in rows):
+                yield interval_chart(each.title, rows, middle=each.chance)
 
 
 def _is_beyond(share: Estimate, chance: float) -> bool:
@@ -85,49 +87,52 @@ def _is_beyond(share: Estimate, chance: float) -> bool:
 
 
 def map_judges(story: Story) -> JudgeMap | None:
-    """The judges of the rounds; None where none ranked anything."""
-    cast = [(one, ballot) for one in story.passes for ballot in one.ballots if ballot.ranking]
+    """The judges, over all panels of a run; None where none ranked anything."""
+    cast = [(words, ballot) for words, ballot in all_ballots(story) if ballot.ranking]
     models = sorted({ballot.model for _, ballot in cast})
     if not models or story.settings is None:
         return None
     # All intervals hold together, so that the one that stands out most may be looked at.
     confidence = 1 - BEYOND_CHANCE / (len(MEASURES) * len(models))
-    asked = {id(ballot) for one in story.passes for ballot in _asked_in_any_case(one, story)}
-    before = {text: count_words(text) for text in {one.incumbent for one, _ in cast}}
+    panels = [*_asked_in_any_case(story)]
     rows = []
     for model in models:
-        own = [(one, ballot) for one, ballot in cast if ballot.model == model]
-        values = (_agreements(own, asked), _first_shown(own), _longer(own, before))
-        shares = [clustered_share(group_values(each), confidence) for each in values]
+        own = [(words, ballot) for words, ballot in cast if ballot.model == model]
+        values = group_values(_first_shown(own)), group_values(_longer(own))
+        shares = [clustered_share(each, confidence) for each in (_agreed(model, panels), *values)]
         rows.append(JudgeRow(short_name(model), len(own), shares))
     return JudgeMap(rows)
 
 
-def _asked_in_any_case(one: RecordedPass, story: Story) -> Sequence[BallotCast]:
-    """The rankings that did not depend on others: who is asked because a vote is close agrees less than chance."""
-    if story.settings is None or one.verdict is None:
-        return ()
-    names = list(one.verdict.scores)
-    wave = pass_size(story.settings, names).first_wave(names, story.settings.voting)
-    return [ballot for ballot in one.ballots if ballot.seat < wave]
+def _asked_in_any_case(story: Story) -> Iterator[Sequence[BallotCast]]:
+    """Of each panel of the evidence: who is asked because a vote is close agrees less than chance."""
+    assert story.settings is not None
+    for one in story.passes:
+        if names := list(one.verdict.scores if one.verdict else ()):
+            wave = pass_size(story.settings, names).first_wave(names, story.settings.voting)
+            yield one.ballots[:wave]
+    if story.playoff and story.playoff.verdict:
+        last = story.playoff_ballots[-1].stage
+        yield [ballot for ballot in story.playoff_ballots if ballot.stage == last]
+    if (drafts := story.panels.get(DRAFTS)) and drafts.verdict:
+        yield drafts.ballots
 
 
-Cast = Sequence[tuple[RecordedPass, BallotCast]]
+Cast = Sequence[tuple[Mapping[str, int], BallotCast]]
 
 
-def _agreements(own: Cast, asked: set[int]) -> Iterator[tuple[Hashable, float]]:
-    for one, ballot in own:
-        if id(ballot) not in asked:
-            continue
-        for other in one.ballots:
-            same_model = other.model == ballot.model
+def _agreed(model: str, panels: Sequence[Sequence[BallotCast]]) -> Sequence[Sequence[float]]:
+    """How often a judge puts two texts in the same order as another, by panel; every panel counts the same."""
+    found: list[list[float]] = []
+    for panel in panels:
+        ranked = [(each, set(combinations(each.ranking, 2))) for each in panel if each.ranking]
+        found.append([])
+        for (ballot, mine), (other, theirs) in permutations(ranked, 2):
             # Two answers of one model are compared once.
-            if id(other) not in asked or (same_model and other.seat <= ballot.seat):
-                continue
-            theirs = set(combinations(other.ranking or (), 2))
-            for pair in combinations(ballot.ranking or (), 2):
-                if theirs:
-                    yield one.number, float(pair in theirs)
+            if ballot.model == model and (other.model != model or other.seat > ballot.seat):
+                found[-1] += (float(pair in theirs) for pair in mine)
+    least = min(map(len, filter(None, found)), default=0)
+    return [[fmean(values)] * least for values in found if values]
 
 
 def _first_shown(own: Cast) -> Iterator[tuple[Hashable, float]]:
@@ -136,10 +141,8 @@ def _first_shown(own: Cast) -> Iterator[tuple[Hashable, float]]:
             yield at, float(ranking[0] == ballot.order[0])
 
 
-def _longer(own: Cast, before: dict[str, int]) -> Iterator[tuple[Hashable, float]]:
-    for at, (one, ballot) in enumerate(own):
-        words: dict[str, int] = {slot: each.words for slot, each in one.candidates.items()}
-        words["A"] = before[one.incumbent]
+def _longer(own: Cast) -> Iterator[tuple[Hashable, float]]:
+    for at, (words, ballot) in enumerate(own):
         for better, worse in combinations(ballot.ranking or (), 2):
             if words[better] != words[worse]:
                 yield at, float(words[better] > words[worse])

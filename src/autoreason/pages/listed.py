@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from autoreason.contract import count_words
 from autoreason.job_types import Lab
 from autoreason.report.numbers import capital
-from autoreason.tournament.endings import summarize
-from autoreason.wording import TextKind, kind_of
+from autoreason.tournament.endings import limits_of, summarize
+from autoreason.wording import TextKind
 
 if TYPE_CHECKING:
     from autoreason.journal import RunRow
@@ -84,7 +84,7 @@ def describe_run(row: RunRow, story: Story | None, line: str | None = None) -> L
         rounds=_rounds(story) if story else (),
         words_before=draft.words if draft else None,
         words=None if text is None else count_words(text),
-        limits=_limits(story) if story and text is not None else None,
+        limits=limits_of(story) if story and text is not None else None,
         cost=row.spent.cost,
         cost_limit=settings.budget.cost if settings else None,
         created=row.created,
@@ -142,16 +142,7 @@ def _rounds(story: Story) -> tuple[TextKind | None, ...]:
     if story.writes != "text" or not (story.job and story.job.is_tournament):
         return ()
     return tuple(
-        None if each.outcome == "inconclusive" else kind_of(each.winner or "A", first=False)
-        for each in (one.decided for one in story.passes)
-        if each
+        None if each.outcome == "inconclusive" else one.kind(each.winner or "A", first=False)
+        for one in story.passes
+        if (each := one.decided)
     )
-
-
-def _limits(story: Story) -> Literal["kept", "broken"] | None:
-    """As it was recorded: a check of the user's own may be gone by now."""
-    if story.task is None or story.task.contract.empty:
-        return None
-    if story.delivered:
-        return "broken" if story.delivered.violations else "kept"
-    return "kept" if story.chosen and story.chosen.keeps_contract else "broken"

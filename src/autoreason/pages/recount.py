@@ -169,7 +169,8 @@ def _follow(story: Story, rounds: int, decisions: Sequence[_Decision], k: int) -
         assert one.decided is not None
         # An undecided round leaves the text so far.
         if (found.winner or "A") != (one.decided.winner or "A"):
-            winner = describe_text(found.winner or "A", first=is_first_draft(one, story))
+            first = is_first_draft(one, story)
+            winner = describe_text(found.winner or "A", first=first, one=one)
             parted = f"{winner} would have stayed" if not found.winner else f"{winner} would win"
             return ends(
                 f"It would have parted from the record in round {one.number}: {parted}. "

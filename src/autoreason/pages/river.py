@@ -14,7 +14,7 @@ from autoreason.pages.film import is_sampling
 from autoreason.report.changes import MARKS, split_blocks, split_sentences
 from autoreason.report.numbers import capital
 from autoreason.story import Story
-from autoreason.wording import KINDS, TextKind, kind_of, numeral
+from autoreason.wording import KINDS, TextKind, numeral
 
 _SIGNS = re.compile(r"[^\w\s]")
 _MOST_SENTENCES, _LONGEST = 4_000, 1_000_000
@@ -123,7 +123,7 @@ def trace(story: Story) -> River | None:
     for one in story.passes:
         won = one.decided.winner if one.decided else None
         for slot, ready in one.candidates.items():
-            birth = Birth(one.number, kind_of(slot, first=False), lost=slot != won)
+            birth = Birth(one.number, one.kind(slot, first=False), lost=slot != won)
             written.append((birth, ready.text))
     # What no recorded text has, such as a result that was edited, is as old as its column.
     written += [(Birth(number, "kept", lost=False), text) for _, number, text in texts]
@@ -147,7 +147,7 @@ def _sentences(text: str) -> list[Sentence]:
 
 # ---- drawn --------------------------------------------------------------------------------------
 
-_WIDE, _LEAST, _MOST = 900, 132, 420
+_WIDE, _LEAST, _MOST = 900, 132, 220
 """Of the drawing, and of a column with its bands at least and at most."""
 _TOP, _BAR, _GAP = 26, 56, 2
 """Of the names above, of a bar, and between two bars."""

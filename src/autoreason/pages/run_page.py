@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from autoreason.contract import HEADING, Contract, count_words, heading_text
+from autoreason.contract import Contract, count_words
 from autoreason.exchange import Spent
 from autoreason.pages.film import is_sampling, moments, name_text
 from autoreason.pages.fragments import LONGEST, Fragments
@@ -18,17 +19,19 @@ from autoreason.pages.judge_map import map_judges
 from autoreason.pages.recount import RULES, TIES, recount_all
 from autoreason.pages.river import draw, trace
 from autoreason.report.changes import share_left
-from autoreason.report.numbers import capital, count, money, shorten
+from autoreason.report.numbers import capital, count, money
 from autoreason.report.page import fill_page
 from autoreason.stats.shares import sign_test
 from autoreason.story import CONFIRMATION, RecordedPass, Story
 from autoreason.strategies import name_drafts
 from autoreason.tournament import statements
-from autoreason.tournament.endings import short_run, spending, the_draft, took
+from autoreason.tournament.endings import describe_length, short_run, spending, the_draft, took
 from autoreason.tournament.rounds import (
     Round,
     describe_text,
+    explain_win,
     is_first_draft,
+    is_new_draft,
     judges_named,
     rounds_of,
     short_name,
@@ -39,15 +42,14 @@ from autoreason.wording import KINDS, SEVERITIES, kind_of, numeral
 _LITTLE_LEFT = 0.4
 """Of the draft's words in the result, below which a comparison word by word is hard to read."""
 _ROLES = {
-    "author": "First draft",
+    "author": "Drafts",
     "critic": "Critics",
     "reviser": "Rewrites",
     "synthesizer": "Merges",
     "judge": "Judges",
 }
 _FUNCTIONS: dict[str, Any] = {
-    each.__name__: each
-    for each in (describe_text, draw, kind_of, money, name_text, short_name, unblind)
+    each.__name__: each for each in (describe_text, draw, money, name_text, short_name, unblind)
 }
 """Those by which the template names things."""
 
@@ -73,12 +75,14 @@ def run_page(
         rows = [(label, name_drafts(text)) for label, text in rows]
     fresh = story.panels.get(CONFIRMATION)
     draft = drafted.text if drafted and drafted.text != story.text else None
+    result = story.text or ""
+    short = draft is not None and max(len(draft), len(result)) <= LONGEST
     decided = [each.decided for each in story.passes if each.decided]
     over = {each.number: each for each in rounds_of(story)}
     under_way = Round(0, None, "under way", "", None)
     return fill_page(
         Path(__file__).parent / "assets/run.html",
-        title=page_title(story) or f"Run {run}",
+        title=story.title or f"Run {run}",
         run=run,
         story=story,
         outcome=outcome,
@@ -88,13 +92,14 @@ def run_page(
         fresh_ballots=fresh.ballots if fresh else (),
         draft=draft,
         draft_name=capital(the_draft(drafted).removeprefix("the ")) if drafted else "",
-        little_left=_is_little_left(draft, story.text),
+        little_left=short and share_left(draft or "", result) < _LITTLE_LEFT,
         rounds=[
             (over.get(one.number, under_way), one, is_first_draft(one, story))
             for one in story.passes
         ],
         sampling=is_sampling(story),
         firsts=Counter(each.ranking[0] for each in story.playoff_ballots if each.ranking),
+        won=_won_last(story),
         film=moments(story),
         votes=[*_blind_votes(story, run)],
         river=trace(story),
@@ -117,21 +122,12 @@ def run_page(
     )
 
 
-def page_title(story: Story) -> str:
-    """The first heading of the text; of one without headings the first words of the brief."""
-    if found := HEADING.search(story.text or ""):
-        return shorten(heading_text(found[2]), 80)
-    return story.task.title.rstrip(".") if story.task else ""
-
-
 # ---- outcome ------------------------------------------------------------------------------------
 
 
 def _facts(story: Story, limits: Sequence[Limit]) -> Iterator[str]:
-    if story.text is not None:
-        before = story.draft.words if story.draft and story.draft.text != story.text else None
-        words = count(count_words(story.text), "word")
-        yield f"{before:,} → {words}" if before is not None else words
+    if words := describe_length(story):
+        yield words
     if limits:
         broken = sum(not each.kept for each in limits)
         kept = f"all {len(limits)} limits kept" if len(limits) > 1 else "its limit kept"
@@ -143,10 +139,9 @@ def describe_fresh_judges(story: Story) -> str:
     panel = story.panels.get(CONFIRMATION)
     if panel is None or not panel.ballots:
         return ""
-    said = (
-        "Fresh judges were not asked before and do not know which text is the draft. "
-        f"Here: {judges_named(panel.ballots)}."
-    )
+    said = "Fresh judges were not asked before and do not know which text is the draft."
+    if len({each.model for each in panel.ballots}) > 1:
+        said += f" Here: {judges_named(panel.ballots)}."
     found = story.delivered.evidence.preference if story.delivered else None
     if found and (found.low > 0.5 or found.high < 0.5):
         chance = sign_test(found.prefer, found.judges - found.prefer).p_value or 1
@@ -154,10 +149,13 @@ def describe_fresh_judges(story: Story) -> str:
     return said
 
 
-def _is_little_left(draft: str | None, result: str | None) -> bool:
-    if draft is None or result is None or max(len(draft), len(result)) > LONGEST:
-        return False
-    return share_left(draft, result) < _LITTLE_LEFT
+def _won_last(story: Story) -> str:
+    """`draft 3 won on points, …`, where more judges of the last vote put another text first."""
+    last, name = story.playoff, partial(name_text, story=story)
+    if last is None or story.settings is None or last.weights:
+        return ""
+    how = explain_win(last.verdict, story.playoff_ballots, story.settings.voting, name)
+    return f"{name(last.winner or '')} {how}" if how else ""
 
 
 # ---- the rounds ---------------------------------------------------------------------------------
@@ -174,7 +172,8 @@ def _blind_votes(
         slots = sorted(verdict.scores)
         random.Random(f"{run} {one.number}").shuffle(slots)
         firsts = [ballot.ranking[0] for ballot in one.ballots if ballot.ranking]
-        won = describe_text(str(one.decided.winner), first=first)
+        describe = partial(describe_text, first=first, one=one)
+        won = describe(str(one.decided.winner))
         shown = []
         for slot in slots:
             same = firsts.count(slot)
@@ -182,25 +181,23 @@ def _blind_votes(
             who = "every judge" if same == len(firsts) else some
             so = f"So did {who}." if same else "No judge did."
             chose = "" if slot == one.decided.winner else f" The judges together chose {won}."
-            shown.append((slot, f"You put {describe_text(slot, first=first)} first. {so}{chose}"))
+            shown.append((slot, f"You put {describe(slot)} first. {so}{chose}"))
         yield one, first, shown
 
 
 def _left_out(one: RecordedPass, first: bool) -> Iterator[str]:
     """What else happened to the texts of a round."""
     for slot, ready in one.candidates.items():
-        name = describe_text(slot, first=first)
+        name = describe_text(slot, first=first, one=one)
         if ready.repaired:
             yield f"{name} broke a limit and was sent back once before judges saw it"
         if ready.fresh:
-            yield f"{name} is a new draft, written without a look at the text so far"
-    left_out = Counter(
-        (
-            describe_text(each.slot, first=first),
-            statements.violations(each.violations) or statements.DROPPED[each.reason],
-        )
-        for each in one.dropped
-    )
+            yield f"{name} was written without a look at the text so far"
+    left_out = Counter[tuple[str, str]]()
+    for each in one.dropped:
+        kind = kind_of(each.slot, first=first, fresh=is_new_draft(each, one))
+        why = statements.violations(each.violations) or statements.DROPPED[each.reason]
+        left_out["a new draft" if kind == "new" else KINDS[kind].the, why] += 1
     for (name, why), times in left_out.items():
         again = f" {times} times" if times > 1 else ""
         yield f"{name} was left out{again}: {why}"

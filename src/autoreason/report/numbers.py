@@ -84,9 +84,9 @@ def duration(seconds: float) -> str:
 
 
 def roughly(seconds: float) -> str:
-    """`8 s`, `4 min`, `2 h 05 min`: a time that nobody will add up."""
+    """`0.5 s`, `8 s`, `4 min`, `2 h 05 min`: a time that nobody will add up."""
     if round(seconds) < 60:
-        return f"{seconds:.0f} s"
+        return f"{seconds:{'.1g' if seconds < 1 else '.0f'}} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 

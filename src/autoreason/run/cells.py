@@ -19,7 +19,7 @@ from autoreason.errors import BudgetReached, InvalidInput, RunLocked, UnknownRun
 from autoreason.events import FINISHED
 from autoreason.exchange import OnSignal, Service, Signal, Spent
 from autoreason.job_types import Lab, Solve
-from autoreason.jobs.context import spending
+from autoreason.jobs import spending
 from autoreason.jobs.job import last_panel
 from autoreason.journal import Journal, RunRow
 from autoreason.journal.listing import find_suite
@@ -29,7 +29,7 @@ from autoreason.models.budget import BudgetTracker, CostBound, Reservation, Shar
 from autoreason.models.pool import ModelPool
 from autoreason.models.providers import rates
 from autoreason.programs.assignment import Assignments
-from autoreason.programs.search import Policy, PolicyQuery
+from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.prompts import PromptSet
 from autoreason.report.numbers import duration
 from autoreason.report.report import Report, Section, plain_values

@@ -27,10 +27,9 @@ from autoreason.run.record import first_requests
 from autoreason.run.verbs import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.strategies import job_class
-from autoreason.task import Task
+from autoreason.task import Metric, Task
 from autoreason.tournament.endings import describe_limit
 from autoreason.tournament.loop import without_drafts
-from autoreason.tournament.panel import Metric
 from autoreason.tournament.statements import ONE_VOTE, predictor_seat
 from autoreason.tournament.voting import ballot_size, pass_size
 
@@ -100,8 +99,11 @@ class RunEstimate(Report):
         rows = [
             ("calls", _describe(self.calls)),
             ("tokens", _describe(self.tokens)),
-            ("cost", self._describe_cost()),
+            ("cost", "free" if self._is_free else _describe(self.cost, money)),
         ]
+        if self.cost is None and self.unpriced:
+            why = f"the price of {' and '.join(self.unpriced)} is not known"
+            rows[-1] = ("cost", f"unknown: {why}")
         if extra := self._max_reasoning():
             rows.append(("reasoning", f"up to {extra} more, which is charged as output"))
         if self.paid.likely < 1:
@@ -135,11 +137,6 @@ class RunEstimate(Report):
         tokens = count(self.reasoning_tokens.likely, "token")
         cost = self.reasoning_cost.likely if self.reasoning_cost else None
         return f"{tokens} and {money(cost)}" if cost else tokens
-
-    def _describe_cost(self) -> str:
-        if self.cost is None and self.unpriced:
-            return f"unknown: the price of {' and '.join(self.unpriced)} is not known"
-        return "free" if self._is_free else _describe(self.cost, money)
 
 
 def _describe(span: Span[Any] | None, show: Callable[[Any], str] = "{:,}".format) -> str:

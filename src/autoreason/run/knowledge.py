@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace as changed
 from datetime import UTC, datetime
 from pathlib import Path
@@ -156,7 +157,7 @@ def report_ab(
     """Read the counts of an A/B test, and hand its outcomes to a folder of records.
 
     Args:
-        results: A table with the columns `code`, `n` and `count`.
+        results: A table with the columns `code`, `n` and `count`, or an export with a column of codes.
         plan: The folder of the plan; without it, that of the results.
         group: What the outcomes are filed under; the run's name where it is empty.
         metric: What was counted.
@@ -177,14 +178,16 @@ def report_ab(
         False
     """
     file = Path(results)
+    planned = read_plan(Path(plan) if plan else file.parent)
     found = report_of(
-        read_plan(Path(plan) if plan else file.parent),
-        read_results(file),
+        planned,
+        read_results(file, [arm.code for arm in planned.arms]),
         group=group,
         metric=metric,
         known=read_folder(knowledge).records if knowledge else (),
     )
     if knowledge and not found.is_unequal:
+        unlike = find_other_metric(knowledge, metric.casefold())
         today = datetime.now(UTC).date().isoformat()
         dated = [replace(record, when=today) for record in found.records]
         # Two readings of one arm of a test share all but the numbers.
@@ -193,7 +196,7 @@ def report_ab(
             dated,
             lambda each: (each.text, each.group, each.result and each.result.metric, each.note),
         )
-        found = changed(found, appended=len(new), replaced=old)
+        found = changed(found, appended=len(new), replaced=old, unlike=unlike)
     return found
 
 
@@ -242,11 +245,12 @@ def add_outcome(
         when = read_date(options.get("when") or datetime.now(UTC).date().isoformat())
     except ValueError as error:
         raise InvalidInput(f"{error}; give `when` as YYYY-MM-DD") from None
+    metric = (options.get("metric") or "result").casefold()
     record = Record(
         text=story.text,
         kind="outcome",
         result=RecordedOutcome(
-            metric=(options.get("metric") or "result").casefold(),
+            metric=metric,
             value=float(value),
             n=n,
             se=se,
@@ -259,4 +263,21 @@ def add_outcome(
         private=options.get("private") or False,
         note=options.get("note") or f"run {name}",
     )
-    return record.id if append_outcomes(knowledge, [record]) else None
+    added = append_outcomes(knowledge, [record])
+    if unlike := find_other_metric(knowledge, metric):
+        warnings.warn(unlike, stacklevel=3)
+    return record.id if added else None
+
+
+def find_other_metric(knowledge: str | Path, own: str) -> str:
+    """That most outcomes of a folder are by another metric, and the remedy; else empty."""
+    with Index.open(knowledge) as index:
+        most = next(iter(index.metrics), own)
+    return (
+        ""
+        if own == most
+        else (
+            f"most outcomes of {knowledge} are called {most!r} and this one {own!r}, so they are never compared; "
+            f"if it is the same, give the metric {most!r}"
+        )
+    )

@@ -23,14 +23,14 @@ from autoreason.events import FINISHED, EndedBy, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.files import Place
 from autoreason.job_types import Certify
-from autoreason.jobs.context import spending
+from autoreason.jobs import spending
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.report.numbers import count, without_folder
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.settings import LIMITS
 from autoreason.story import Story
+from autoreason.task import Metric
 from autoreason.tournament import endings, statements
-from autoreason.tournament.panel import Metric
 
 _INTERRUPTIONS: dict[str, type[Interruption]] = {
     each.status: each

@@ -13,7 +13,7 @@ from autoreason.artifacts.research_task import ResearchTask, TextMetric
 from autoreason.exchange import Query, Service
 from autoreason.job_types import Research, Solve
 from autoreason.programs.assignment import Assignments
-from autoreason.programs.search import Policy, PolicyQuery
+from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.run.record import Memory
 from autoreason.settings import Settings
 from autoreason.task import Work

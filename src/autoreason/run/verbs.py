@@ -58,7 +58,7 @@ from autoreason.settings import (
     Style,
     Voting,
 )
-from autoreason.tournament.panel import MetricRole
+from autoreason.task import MetricRole
 
 JournalPlace = Journal | str | Path | ServerUrl | None
 """An open journal, the file or the URL of one, or None for the user's own."""

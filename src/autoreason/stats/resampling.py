@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import comb, isfinite, sqrt
+from math import comb, isfinite, lgamma, sqrt
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, gammaln
 
 from autoreason.stats import Estimate, Test, counted
 from autoreason.stats.shares import sign_test, student_t
@@ -93,12 +92,13 @@ def _no_interval(clusters: Sequence[Sequence[float]], *, bounded: bool) -> str:
 def _draws(clusters: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     rng = np.random.default_rng(0)
     chosen = rng.integers(len(clusters), size=(_BOOTSTRAPS, len(clusters)))
-    means = np.zeros(chosen.shape)
+    means = np.asarray([members[0] for members in clusters], dtype=float)[chosen]
+    small = chosen.astype(np.min_scalar_type(len(clusters)))
     for at, members in enumerate(clusters):
-        places = chosen == at
-        values = np.asarray(members, dtype=float)
-        size = (int(places.sum()), len(members))
-        means[places] = values[rng.integers(len(members), size=size)].mean(axis=1)
+        if len(members) > 1:
+            places = np.flatnonzero(small == at)
+            again = rng.integers(len(members), size=(len(places), len(members)))
+            means.flat[places] = np.asarray(members, dtype=float)[again].mean(axis=1)
     drawn: NDArray[np.float64] = means.mean(axis=1)
     return drawn
 
@@ -129,15 +129,20 @@ def equal_shares(counts: Sequence[int]) -> Test:
         # The table at hand counts as one more (Phipson and Smyth 2010).
         as_far = len(drawn) - int(np.searchsorted(drawn, statistic * (1 - 1e-9)))
         return Test((as_far + 1) / (len(drawn) + 1), statistic=statistic, n=n)
+    # A third of a second to load, and only this needs it.
+    from scipy.special import chdtrc
+
     return Test(float(chdtrc(cells - 1, statistic)), statistic=statistic, n=n)
 
 
 @lru_cache(1024)
 def _multinomial(counts: tuple[int, ...]) -> float:
-    observed, n, cells = np.array(counts, dtype=float), sum(counts), len(counts)
-    tables = np.array(_all_tables(n, cells), dtype=float)
-    weights = gammaln(n + 1) - gammaln(tables + 1).sum(axis=1) - n * np.log(cells)
-    mine = gammaln(n + 1) - gammaln(observed + 1).sum() - n * np.log(cells)
+    n, cells = sum(counts), len(counts)
+    factorials = np.array([lgamma(each + 1) for each in range(n + 1)])
+    weights, mine = (
+        factorials[n] - factorials[np.array(tables)].sum(axis=-1) - n * np.log(cells)
+        for tables in (_all_tables(n, cells), counts)
+    )
     # Tables as likely as this one must not drop out by rounding.
     return min(1.0, float(np.exp(weights[weights <= mine + 1e-9]).sum()))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import exp, fsum, pi, sqrt
+from operator import itemgetter
 from random import Random
 from statistics import NormalDist, fmean
 from typing import NamedTuple
@@ -56,24 +58,28 @@ def unlike_chance(parts: Sequence[Part], observed: float) -> float:
 
 def distribution(parts: Sequence[Part]) -> Mapping[complex, float] | None:
     """What the sum may come to, exactly; None where that takes too long."""
-    if len(parts) ** 2 > _WORK:
-        return None
+    return None if len(parts) ** 2 > _WORK else _sums(frozenset(Counter(parts).items()))
+
+
+@lru_cache(16)
+def _sums(parts: frozenset[tuple[Part, int]]) -> Mapping[complex, float] | None:
     so_far: dict[complex, float] = {0.0: 1.0}
     work = 0
-    ends = {end for each in set(parts) for value, _ in each for end in (value.real, value.imag)}
+    ends = {end for each, _ in parts for value, _ in each for end in (value.real, value.imag)}
     whole = all(float(end).is_integer() for end in ends)
     # Small parts first, which is quickest; sorted, so that rounding does not depend on the order of the parts.
-    for each in sorted(parts, key=lambda each: (len(each), str(each))):
-        work += len(so_far) * len(each)
-        if work > _WORK:
-            return None
-        further: defaultdict[complex, float] = defaultdict(float)
-        for more, q in each:
-            for value, p in so_far.items():
-                total = value + more
-                # Sums that differ by rounding alone are one.
-                further[total if whole else _rounded(total)] += p * q
-        so_far = further
+    for each, times in sorted(parts, key=lambda item: (len(item[0]), str(item[0]))):
+        for _ in range(times):
+            work += len(so_far) * len(each)
+            if work > _WORK:
+                return None
+            further: defaultdict[complex, float] = defaultdict(float)
+            for more, q in each:
+                for value, p in so_far.items():
+                    total = value + more
+                    # Sums that differ by rounding alone are one.
+                    further[total if whole else _rounded(total)] += p * q
+            so_far = further
     return so_far
 
 
@@ -96,13 +102,18 @@ def resampled_mean(clusters: Sequence[Sequence[float]]) -> Estimate:
     value = fsum(total for total, _ in kept) / sum(size for _, size in kept)
     if n < 2:
         return Estimate(value, n=n, reason=f"an interval needs two, {counted(n, 'value')}")
-    rng, means = Random(0), []
-    for _ in range(_RESAMPLES):
-        totals, sizes = zip(*rng.choices(kept, k=n), strict=True)
-        means.append(sum(totals) / sum(sizes))
+    totals, sizes = zip(*kept, strict=True)
+    means = [sum(of(totals)) / sum(of(sizes)) for of in _resamples(n)]
     means.sort()
     outside = _RESAMPLES // 40
     return Estimate(value, means[outside], means[-1 - outside], n=n)
+
+
+@lru_cache(4)
+def _resamples(n: int) -> list[itemgetter[tuple[float, ...]]]:
+    """What draws `n` values with replacement, the same ones every time."""
+    rng = Random(0)
+    return [itemgetter(*rng.choices(range(n), k=n)) for _ in range(_RESAMPLES)]
 
 
 def centred(values: Sequence[float], mean: float, variance: float) -> Part:

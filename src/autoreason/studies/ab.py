@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, fsum
 from pathlib import Path
@@ -15,9 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.contract import count_words
-from autoreason.errors import InvalidInput, plainly
-from autoreason.files import open_input, write
+from autoreason.errors import InvalidInput
+from autoreason.fields import plainly
+from autoreason.files import write
+from autoreason.knowledge.columns import ColumnGuess, Columns, NumberFormat, plain_name
 from autoreason.knowledge.standing import find_standings
+from autoreason.knowledge.tables import read_named, read_rows
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 from autoreason.parsing.documents import same_text
 from autoreason.report.charts import Interval, interval_chart
@@ -171,7 +173,7 @@ def read_plan(folder: Path) -> AbPlan:
             "or make one with `autoreason knowledge ab-plan`"
         ) from None
     except msgspec.MsgspecError as error:
-        raise InvalidInput(f"{folder / FILE} is damaged: {plainly(error)}") from None
+        raise InvalidInput(f"{folder / FILE} is damaged: {plainly(error, AbPlan)}") from None
 
 
 def _texts(story: Story) -> dict[str, str]:
@@ -249,6 +251,8 @@ class AbReport(Report):
     appended: int = 0
     replaced: int = 0
     """How many of an earlier report on this test they replace."""
+    unlike: str = ""
+    """That the folder's other outcomes are by another metric, and the remedy."""
 
     @property
     def is_unequal(self) -> bool:
@@ -266,20 +270,21 @@ class AbReport(Report):
         better, worse = (
             [arm for arm in self.arms if arm.verdict == verdict] for verdict in ("better", "worse")
         )
+        least, planned = min(arm.n for arm in self.arms), f"{self.planned:,} planned readers"
+        is_early = least < self.planned
+        early = f"; read early, at {least:,} of {planned} of each text" if is_early else ""
         if better:
             best = max(better, key=lambda arm: arm.count / arm.n)
             expected = "" if best.shrunken is None else f"; expect {best.expected}"
             return (
                 f"{best.name} ({best.origin}) does better than {control}: "
-                f"{points(best.difference or best.rate)} points{expected}"
+                f"{points(best.difference or best.rate)} points{expected}{early}"
             )
         if worse:
             does = "does" if len(worse) == 1 else "do"
             names = listed([arm.name for arm in worse])
-            return f"none is shown to do better than {control}; {names} {does} worse"
-        missing = max(self.planned - min(arm.n for arm in self.arms), 0)
-        more = f"; {missing:,} more in each arm were planned" if missing else ""
-        return f"no text is shown to do better than {control}{more}"
+            return f"none is shown to do better than {control}; {names} {does} worse{early}"
+        return f"no text is shown to do better than {control}{early}"
 
     def sections(self) -> list[Section]:
         if self.is_unequal:
@@ -327,6 +332,7 @@ class AbReport(Report):
         if self.appended:
             again = f"; {self.replaced:,} of an earlier report replaced" if self.replaced else ""
             sentences.append(("Records", f"{self.appended:,} appended to the folder{again}"))
+        sentences += [("Metric", self.unlike)] * bool(self.unlike)
         return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
 
     def page_sections(self) -> list[Section]:
@@ -364,22 +370,19 @@ def report_of(
         raise InvalidInput(
             f"{wrong[0]} is not in both plan and results; give every code of the plan once"
         )
-    group = group or plan.run
+    group, metric = group or plan.run, metric.casefold()
     records = []
     for arm in plan.arms:
         number, n = counts[arm.code]
         rate = RecordedOutcome(metric=metric, value=number / n if n else 0.0, n=n)
-        note, chosen = f"arm {arm.code}, {arm.origin}", arm.chosen
-        records.append(
-            Record(
-                text=arm.text, kind="outcome", result=rate, group=group, chosen=chosen, note=note
-            )
-        )
+        record = Record(text=arm.text, kind="outcome", result=rate, group=group)
+        note = f"arm {arm.code}, {arm.origin}"
+        records.append(replace(record, chosen=arm.chosen, note=note))
     tests = [
         replace(each, result=replace(each.result, metric=metric), verdict=None, score=None)
         for each in known
         if each.group not in ("", group) and each.chosen != "picked"
-        if each.result and each.result.metric.casefold() == metric.casefold()
+        if each.result and each.result.metric.casefold() == metric
     ]
     standings = find_standings([*records, *tests])
     others = (each for record, each in standings if record.group != group and each.n)
@@ -419,30 +422,30 @@ def report_of(
     )
 
 
-def read_results(path: Path) -> dict[str, tuple[int, int]]:
-    """Counts by code from the plan's table with the columns `code`, `n` and `count`."""
-    try:
-        with open_input(path) as file:
-            text = file.read().decode("utf-8-sig", "replace")
-    except OSError as error:
-        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
+def read_results(path: Path, codes: Collection[str]) -> dict[str, tuple[int, int]]:
+    """Counts by code, from the plan's table or an export with a column of codes, read as `import` reads one."""
+    rows = read_named(path, read_rows)
     how = "give a table with the columns code, n and count, and every code of the plan once"
-    head, *lines = text.splitlines() or [""]
-    delimiter = ";" if ";" in head else ","
-    if [cell.strip(' "').lower() for cell in head.split(delimiter)] != ["code", "n", "count"]:
+    names = {plain_name(name): name for row in rows for name in row.cells}
+    coded = (each for row in rows for each in row.cells if row.cells[each].strip().upper() in codes)
+    code = names.get("code") or next(coded, "")
+    given = Columns(text=code, count=names.get("count", ""), n=names.get("n", ""))
+    found = ColumnGuess([row.cells for row in rows], given).columns()
+    if rows and not (code and found.n and found.count):
         raise InvalidInput(f"{path}: a column is missing; {how}")
     counts: dict[str, tuple[int, int]] = {}
-    for number, row in enumerate(csv.reader(lines, delimiter=delimiter), 2):
-        cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        code, *numbers = cells
-        is_whole = len(numbers) == 2 and all(each.isdecimal() for each in numbers)
-        n, found = map(int, numbers) if is_whole else (0, 1)
-        if found > n or code.upper() in counts:
-            raise InvalidInput(
-                f"{path}, line {number}: “{', '.join(cells)}” is not a code that stands once, "
-                f"with whole numbers for n and a count of at most n; {how}"
+    for number, cells in rows:
+        try:
+            n, hits = (
+                NumberFormat().read_count(cells.get(each)) for each in (found.n, found.count)
             )
-        counts[code.upper()] = (found, n)
+            name = cells[code].strip().upper()
+            if n is None or hits is None or hits > n or name in counts:
+                raise ValueError
+        except ValueError:
+            raise InvalidInput(
+                f"{path}, line {number}: “{', '.join(cells.values())}” is not a code that stands once, "
+                f"with whole numbers for n and a count of at most n; {how}"
+            ) from None
+        counts[name] = (hits, n)
     return counts

@@ -274,6 +274,14 @@ class Price(Struct, frozen=True, kw_only=True):
     cost: Decimal | None
     """US dollars; None where a price is not known."""
 
+    @property
+    def said(self) -> str:
+        known = self.cost is not None
+        cost = (
+            f", {money(self.cost)} at what calls cost here" if known else ", at a price not known"
+        )
+        return f"About {count(self.calls, 'call')} for such a brief{cost}"
+
 
 class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     """Whether to run a brief, and how."""
@@ -283,6 +291,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     reason: str
     command: str = ""
     command_note: str = ""
+    """What it is for: `To print the first draft of pilot 1`."""
     price: Price | None = None
     """None where nothing more is to be paid for, or it is not known."""
     notes: tuple[str, ...] = ()
@@ -303,10 +312,8 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     is_summarized: ClassVar[bool] = True
 
     def summary(self, took: str = "") -> list[str]:
-        price = f"About {count(self.price.calls, 'call')} for such a brief" if self.price else ""
-        if self.price and self.price.cost is not None:
-            price = f"{price}, {money(self.price.cost)}"
-        lines = [self.sentence, f"Next, {self.command_note}: {self.command}", price, took]
+        price = self.price.said if self.price else ""
+        lines = [self.sentence, f"{self.command_note}: {self.command}", price, took]
         return list(filter(None, lines))
 
     def run_fields(self) -> dict[str, Any]:
@@ -314,13 +321,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
         return {name: getattr(self, name) for name in names} | {"report": self}
 
     def sections(self) -> list[Section]:
-        rows: list[tuple[str, str]] = []
-        if self.price:
-            cost = "no call made here says what they cost"
-            if self.price.cost is not None:
-                cost = f"{money(self.price.cost)} at what calls cost here"
-            calls = count(self.price.calls, "call")
-            rows.append(("Price", f"about {calls} for such a brief; {cost}"))
+        rows = [("Price", self.price.said)] if self.price else []
         rows += [("Note", note) for note in self.notes]
         parts = [
             Section("", rows),
@@ -328,7 +329,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
             self._errors(),
         ]
         shown = [each for each in parts if each.sentences or each.tables]
-        return [Section(f"Next, {self.command_note}", text=self.command), *shown]
+        return [Section(self.command_note, text=self.command), *shown]
 
     def _measured(self) -> list[tuple[str, str]]:
         rows: list[tuple[str, str]] = []
@@ -409,25 +410,28 @@ def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tupl
     is_short = 0 < len(options.source) <= _LONGEST_SOURCE
     brief = shlex.quote(options.source) if is_short else _NO_BRIEF
     model = _model_options(settings)
-    text = story.origin
+    pilot, _, name = (story.origin or "").rpartition(": ")
+    text = (
+        f"the {'first draft' if name == 'draft' else 'text'} of {pilot}" if pilot else "your draft"
+    )
     match ending:
         case "research":
             command = f"autoreason {options.instead} {brief} {model}"
-            return command, "which goes by what is measured"
+            return command, "To go by what is measured"
         case "another judge":
             author = f"-m {settings.models.author}"
             again = f"autoreason advise {brief} {author} --judge-model OTHER"
-            return again, "with a judge of your choice in place of OTHER"
+            return again, "To ask again, with a judge of your choice in place of OTHER"
         case "run it":
-            return f"autoreason fork {run}", f"a whole run that goes on from {text}"
+            return f"autoreason fork {run}", f"To go on from {text} in a whole run"
     measured = bool(story.of(measures.JudgeChecked))
     if ending == "undecided" and not measured:
-        return f"autoreason run {brief} {model}", "whose confirmation answers it"
-    if text:
-        return f"autoreason show {run} --text", f"which prints {text}"
+        return f"autoreason run {brief} {model}", "To have it answered by the fresh judges of a run"
+    if story.origin:
+        return f"autoreason show {run} --text", f"To print {text}"
     if measured:
-        return f"autoreason show {run}", "which shows what was measured"
-    return f"autoreason run {brief} {model} --strategy single", "which asks the author once"
+        return f"autoreason show {run}", "To see what was measured"
+    return f"autoreason run {brief} {model} --strategy single", "To ask the author once"
 
 
 def _model_options(settings: Settings) -> str:
@@ -470,9 +474,9 @@ def recorded_advice(
     asked = [each.judges for each in pilots if each.judges]
     strategy = " --strategy single" if ending == "one draft" else ""
     models = _model_options(settings)
-    command = f"autoreason run {_NO_BRIEF} {models}{strategy}", "for the next brief of this kind"
+    command = f"autoreason run {_NO_BRIEF} {models}{strategy}", "For the next brief of this kind"
     if ending == "undecided":
-        command = f"autoreason advise {_NO_BRIEF} {models}", "which measures it on a brief"
+        command = f"autoreason advise {_NO_BRIEF} {models}", "To measure it on a brief"
     shares = SHARES if len(asked) >= _LEAST_RUNS else ()
     return AdviceReport(
         advice=ending,

@@ -156,7 +156,7 @@ class JudgeAnswers(Struct, frozen=True, kw_only=True):
     p_value: float | None
     over_placebo: Estimate
     could_show: float | None
-    """The smallest gain that so many groups show four times out of five."""
+    """The smallest gain that so many groups show four times out of five; None where they show none."""
     invalid: int
     """Pairs that it did not decide in both orders under every condition."""
     weight: float | None
@@ -354,9 +354,9 @@ def _verdict(found: JudgeAnswers) -> str:
         f"right on {percent_interval(found.with_records)} with records and "
         f"{percent_interval(found.without)} without"
     )
-    could = found.could_show if found.verdict == "not shown" else None
-    shown = "" if could is None else f"; {likely_to_show(could)}"
-    return f"{found.verdict}: {found.judge} is {seen}{shown}"
+    if found.verdict == "not shown":
+        return f"not shown to help: {found.judge} is {seen}; {likely_to_show(found.could_show)}"
+    return f"{found.verdict}: {found.judge} is {seen}"
 
 
 _WIDTH = 16

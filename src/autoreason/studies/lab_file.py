@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 import yaml
@@ -15,7 +15,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from autoreason.bounded_yaml import BoundedLoader, load_yaml
-from autoreason.errors import InvalidInput, plainly
+from autoreason.errors import InvalidInput
+from autoreason.fields import plainly
 from autoreason.job_types import AnyJob, Judge, JudgePairs
 from autoreason.plugins import absolute
 from autoreason.programs.program_strategies import find_program_strategy
@@ -81,12 +82,10 @@ class MarkedYaml:
             return msgspec.convert(value, kind, strict=False)
         except msgspec.ValidationError as error:
             steps = [key or at for key, at in _STEP.findall(str(error).partition("`$")[2])]
-            sentence, remedy = plainly(error), "correct it"
+            sentence = plainly(error, kind)
             if "matching regex" in sentence:
                 sentence = "names have up to 40 letters, digits, hyphens and dots"
-            if steps[:1] in (["measures"], ["comparisons"]) and steps[-1] != "arms":
-                remedy = f"measures are {', '.join(get_args(lab_suite.Measure))}"
-            raise self._placed((*path, *steps), f"{sentence}; {remedy}") from None
+            raise self._placed((*path, *steps), f"{sentence}; correct it") from None
 
 
 def _below(node: yaml.Node | None) -> dict[str, tuple[yaml.Mark, yaml.Node]]:

@@ -118,6 +118,8 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
     panels: dict[str, PanelReport]
     """Standings, agreement, position and length, by the arms that were judged together."""
     judged: int
+    same_texts: int = 0
+    """Panels that had nothing to judge, because all arms delivered the same text."""
     left_out: tuple[LeftOut, ...]
     spent: Spent
     trees: tuple[TrajectoryTree, ...]
@@ -179,7 +181,11 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
                 one = "; one says nothing of strategies" if self.judged == 1 else ""
                 rankings = f"{count(panel.ballots, 'ranking')}{one}"
                 lines = summarize_panel(panel)
-                basis = f"{count(self.judged, 'repeat')}, {rankings}"
+                of = f"{self.judged} of " if self.judged < self.repeats else ""
+                basis = f"{of}{count(self.repeats, 'repeat')}, {rankings}"
+                if self.same_texts:
+                    why = "all texts were the same, so that there was nothing to judge"
+                    lines.append(f"In {count(self.same_texts, 'repeat')} {why}.")
             elif self.form == "suite" and self.pairs:
                 lines = [self.sentence.replace(" beyond chance", ""), *_pair_lines(self.pairs)]
             elif self.form == "problems":
@@ -252,6 +258,7 @@ def lab_report(
         by_difficulty=tuple(shares_by_difficulty(suite, values)),
         panels=_panels(suite, values),
         judged=sum(bool(each.result.ballots) for each in values.panels),
+        same_texts=sum(not each.result.run and each.result.finished for each in values.panels),
         left_out=tuple(_find_left_out(suite, finished)),
         spent=spent,
         trees=tuple(trajectory_trees(suite, finished)),

@@ -28,10 +28,10 @@ from autoreason.settings import Settings
 from autoreason.stats import BEYOND_CHANCE
 from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, Story
-from autoreason.task import Entry, Task
+from autoreason.task import Entry, Metric, Task
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot, seat_calls
-from autoreason.tournament.panel import Metric, Panel
+from autoreason.tournament.panel import Panel
 from autoreason.tournament.voting import PanelSize, from_scores, in_tie_order, quorum
 
 MIN_TEXTS, MAX_TEXTS = 2, 10

@@ -175,10 +175,10 @@ def draw_codes(count: int, texts: Iterable[str], rng: random.Random) -> tuple[st
     for max_uses, code in product(range(1, count + 1), shuffled):
         if len(codes) == count:
             break
+        if first_letters[code[0]] >= max_uses or any(code in text for text in upper_texts):
+            continue
         # Two codes differ in two letters or more.
-        unlike = all(sum(map(str.__ne__, code, other)) > 1 for other in codes)
-        unused = first_letters[code[0]] < max_uses and unlike
-        if unused and not any(code in text for text in upper_texts):
+        if all(sum(map(str.__ne__, code, other)) > 1 for other in codes):
             codes.append(code)
             first_letters[code[0]] += 1
     if len(codes) < count:

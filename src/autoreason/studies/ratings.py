@@ -453,7 +453,8 @@ def votes_report(votes: PageVotes, story: Story) -> RatingsReport:
         slots = sorted(one.verdict.scores) if one and one.verdict else []
         if one is None or sorted(ranked.ranking) != slots:
             raise InvalidInput(f"run {votes.run} has no round {ranked.round} with these texts")
-        names = {slot: describe_text(slot, first=is_first_draft(one, story)) for slot in slots}
+        first = is_first_draft(one, story)
+        names = {slot: describe_text(slot, first=first, one=one) for slot in slots}
         if len(set(names.values())) < len(slots):
             names = {slot: f"{name} {slot}" for slot, name in names.items()}
         tasks.append(packets.BlindTask(f"Round {ranked.round}", tuple(slots)))

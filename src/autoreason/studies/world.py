@@ -14,7 +14,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from autoreason.errors import InvalidInput, plainly
+from autoreason.errors import InvalidInput
+from autoreason.fields import plainly
 from autoreason.task import read_text
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -119,8 +120,7 @@ def read_world(text: str, name: str, source: str) -> World:
         world = msgspec.convert(load_yaml(text), World)
         return world if world.name else replace(world, name=name)
     except ValueError as error:
-        said = plainly(error) if isinstance(error, msgspec.ValidationError) else str(error)
-        raise InvalidInput(f"{source} is not a world: {said}; fix it") from None
+        raise InvalidInput(f"{source} is not a world: {plainly(error, World)}; fix it") from None
 
 
 Numbers = NDArray[np.float64]

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
-from autoreason.report.numbers import count, money, percent, roughly, without_folder
+from autoreason.report.numbers import count, listed, money, percent, roughly, without_folder
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.rounds import NO_FAULT, found_nothing
-from autoreason.tournament.statements import first_draft, violations
+from autoreason.tournament.statements import first_draft, violations, written_with
+from autoreason.wording import KINDS
 
 if TYPE_CHECKING:
     from autoreason import events
@@ -97,12 +98,11 @@ def _nothing_beat(story: Story, last: int = 0, it: str = "it") -> str:
     opposed = [one for one in kept if one.decided and one.decided.outcome != "unopposed"]
     if kept and not opposed:
         return NO_FAULT if all(map(found_nothing, kept)) else f"there was no rival for {it}"
-    slots = {slot for one in opposed for slot in one.candidates}
-    rivals = {"no rewrite": slots - {"AB"}, "no merge": slots & {"AB"}}
+    kinds = {one.kind(slot, first=False) for one in opposed for slot in one.candidates}
     without = len(kept) - len(opposed)
     some = f", {without} of them without a rival" if last and without else ""
-    names = " and ".join(name for name in rivals if rivals[name])
-    return f"{names or 'nothing'} beat {it}{some}"
+    names = [f"no {KINDS[kind].name}" for kind in KINDS if kind in kinds]
+    return f"{listed(names or ['nothing'])} beat {it}{some}"
 
 
 def _stopped(story: Story, delivered: events.Delivered) -> str:
@@ -197,14 +197,27 @@ def _not_refined(story: Story, delivered: events.Delivered, spending: str) -> li
 
 def took(story: Story, spent: Spent, seconds: float | None, name: str) -> str:
     """`144 → 171 words · limits kept · 62 calls, $0.27, 4 min · solar-vole`."""
-    parts = []
-    if story.text is not None:
-        first = story.draft
-        change = f"{first.words:,} → " if first and first.text != story.text else ""
-        parts.append(f"{change}{count(count_words(story.text), 'word')}")
-        if story.task and not story.task.contract.empty:
-            parts.append("limits broken" if _broken(story) else "limits kept")
-    return " · ".join([*parts, spending(spent, seconds), name])
+    limits = limits_of(story)
+    parts = [describe_length(story), f"limits {limits}" if limits else ""]
+    return " · ".join([*filter(None, parts), spending(spent, seconds), name])
+
+
+def describe_length(story: Story) -> str:
+    """`144 → 171 words`; empty where there is no text."""
+    if story.text is None:
+        return ""
+    first = story.draft
+    change = f"{first.words:,} → " if first and first.text != story.text else ""
+    return f"{change}{count(count_words(story.text), 'word')}"
+
+
+def limits_of(story: Story) -> Literal["kept", "broken"] | None:
+    """As it was recorded: a check of the user's own may be gone by now. None without a text or a limit."""
+    if story.text is None or story.task is None or story.task.contract.empty:
+        return None
+    if story.delivered:
+        return "broken" if story.delivered.violations else "kept"
+    return "kept" if story.chosen and story.chosen.keeps_contract else "broken"
 
 
 def spending(spent: Spent, seconds: float | None) -> str:
@@ -212,13 +225,6 @@ def spending(spent: Spent, seconds: float | None) -> str:
     cost = "cost unknown" if spent.cost is None else money(spent.cost)
     time = [roughly(seconds)] if seconds is not None else []
     return ", ".join([count(spent.calls, "call"), cost, *time])
-
-
-def _broken(story: Story) -> tuple[object, ...]:
-    if story.delivered:
-        return story.delivered.violations
-    # As it was recorded: a check of the user's own may be gone by now.
-    return () if story.chosen and story.chosen.keeps_contract else (story.chosen,)
 
 
 def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
@@ -231,13 +237,13 @@ def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
             asked = f"{without_folder(min(models))}, asked {count(len(fresh.ballots), 'time')}"
             lines.append(f"All judges are {asked}: no other model was asked.")
         lines += _length(story)
+    lines += written_with(story)
     if delivered.violations:
         texts = story.breaches
         none = f"; none of {len(texts)} texts kept them all" if texts[1:] and all(texts) else ""
-        broken = f"It breaks a limit: {violations(delivered.violations)}{none}."
-        # Two lines at most, whatever there is to say.
-        lines = [*([" ".join(lines)] if lines else []), broken]
-    return lines
+        lines.append(f"It breaks a limit: {violations(delivered.violations)}{none}.")
+    # Two lines at most, whatever there is to say.
+    return [" ".join(lines[:-1]), lines[-1]] if lines[2:] else lines
 
 
 def _length(story: Story) -> list[str]:

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from autoreason.contract import count_words
-from autoreason.events import Evidence, Preference, Survival
+from autoreason.events import BallotCast, Evidence, Preference, Survival
 from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share, longer_preferred
 from autoreason.story import CONFIRMATION, DRAFTS, Story
@@ -230,29 +230,31 @@ _SAMPLE = 20_000
 
 def _random_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
     """How many of all possible panels end in which scores."""
-    if rule == "borda":
+    if is_additive(rule):
         # About the number of scores a panel can end in, times the ways to give out one judge's points.
         work = judges ** (candidates - 1) * 2**candidates
         if work <= _COUNTABLE:
-            return _all_panels(judges, candidates)
+            return _all_panels(judges, candidates, rule)
     elif comb(judges + factorial(candidates) - 1, judges) <= _COUNTABLE:
         return _all_elections(judges, candidates, rule)
     return _sampled_panels(judges, candidates, rule)
 
 
 @cache
-def _all_panels(judges: int, candidates: int) -> Mapping[Scores, int]:
-    panels: Mapping[Scores, int] = {tuple(range(1, candidates + 1)): factorial(candidates)}
+def _all_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
+    names = _NAMES[:candidates]
+    points = tuple(count_votes(rule, [names], names).scores.values())
+    panels: Mapping[Scores, int] = {tuple(sorted(points)): factorial(candidates)}
     for _ in range(judges - 1):
-        panels = _one_judge_more(panels, candidates)
+        panels = _one_judge_more(panels, points)
     return panels
 
 
-def _one_judge_more(panels: Mapping[Scores, int], candidates: int) -> Mapping[Scores, int]:
+def _one_judge_more(panels: Mapping[Scores, int], ballot: Scores) -> Mapping[Scores, int]:
     """Every way to add a ballot: the best's points go to someone, then the second's, and so on."""
     partly: dict[tuple[Scores, Scores], int]
     partly = {(scores, ()): count for scores, count in panels.items()}
-    for points in range(candidates, 0, -1):
+    for points in ballot:
         further: defaultdict[tuple[Scores, Scores], int] = defaultdict(int)
         for (waiting, served), count in partly.items():
             for at, score in enumerate(waiting):
@@ -336,20 +338,27 @@ def gather_evidence(story: Story) -> Evidence:
     )
 
 
-def longer_preferred_in(story: Story) -> Estimate:
-    """How often the judges of a run preferred the longer of two texts, over all its ballots."""
+def all_ballots(story: Story) -> list[tuple[Mapping[str, int], BallotCast]]:
+    """Every ballot of a run, with how many words the texts have that it names."""
     named: dict[str, int] = {f"draft {each.number}": each.words for each in story.drafts}
     ranked = [each for review in story.reviews if review.decided for each in review.decided.texts]
     named |= {each.name: count_words(each.text) for each in (*story.incumbents, *ranked)}
-    cast = [(named, each) for review in story.reviews if review.decided for each in review.ballots]
+    cast: list[tuple[Mapping[str, int], BallotCast]] = [
+        (named, each) for review in story.reviews if review.decided for each in review.ballots
+    ]
     cast += [(named, each) for panel in story.panels.values() for each in panel.ballots]
     for one in story.passes:
         slots: dict[str, int] = {name: each.words for name, each in one.candidates.items()}
         slots["A"] = count_words(one.incumbent)
         cast += [(slots, each) for each in one.ballots]
+    return cast
+
+
+def longer_preferred_in(story: Story) -> Estimate:
+    """How often the judges of a run preferred the longer of two texts, over all its ballots."""
     return longer_preferred(
         (at, 1.0, words[better] - words[worse])
-        for at, (words, ballot) in enumerate(cast)
+        for at, (words, ballot) in enumerate(all_ballots(story))
         for better, worse in combinations(ballot.ranking or (), 2)
     )
 

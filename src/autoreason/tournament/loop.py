@@ -18,11 +18,11 @@ from autoreason.parsing.documents import share_changed
 from autoreason.report.numbers import percent
 from autoreason.settings import Settings
 from autoreason.story import DRAFTS, PLAYOFF
-from autoreason.task import Task
+from autoreason.task import Metric, Task
 from autoreason.tournament.challengers import MAX_RIVALS, challenge, choose_draft, write_rival
 from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
-from autoreason.tournament.panel import CodeJudges, Metric, confirm, review
+from autoreason.tournament.panel import CodeJudges, confirm, review
 from autoreason.tournament.strategy import (
     Ending,
     ShareChanged,

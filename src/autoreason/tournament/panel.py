@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
-from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -18,36 +16,13 @@ from autoreason.keys import sub_key
 from autoreason.parsing.documents import same_text
 from autoreason.stats.ranks import agreement
 from autoreason.story import CONFIRMATION, PLAYOFF
-from autoreason.task import Task, Work
+from autoreason.task import Metric, MetricRole, Task
 from autoreason.tournament.evidence import SurvivalChances, chance_of_margin, survival_chances
 from autoreason.tournament.judges import balanced_orders, cast_ballot, random_orders
 from autoreason.tournament.voting import QUARTERS, PanelSize, count_votes, trend
 
-MetricRole = Literal["guard", "judge"]
-"""A guard keeps worse texts off the ballot; a judge ranks the texts on it."""
 EVALUATIONS = 4
 """Measurements of each text, with the same seeds for all texts that are compared."""
-
-
-class Metric(Work):
-    """What gives a text a number."""
-
-    name = "a metric"
-    evaluate: str
-    """What measures, as the user names it."""
-    role: MetricRole
-
-    @abstractmethod
-    def query(self, key: str, text: str, seed: int) -> Query[Any]:
-        """Asks for one measurement."""
-
-    @abstractmethod
-    def read(self, answer: Any) -> float | None:
-        """The number, higher is better; None where there is none."""
-
-    def fault(self, answer: Any) -> str:  # noqa: ARG002
-        """Why there is no number, in words; empty where that is not known."""
-        return ""
 
 
 def metric_of(task: Task, role: MetricRole) -> Metric | None:

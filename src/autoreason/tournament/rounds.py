@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from autoreason.report.numbers import count, listed, without_folder
+from autoreason.events import CandidateReady
+from autoreason.report.numbers import capital, count, listed, without_folder
 from autoreason.tournament.statements import DROPPED, violations
-from autoreason.wording import KINDS, SEVERITIES, TextKind, kind_of
+from autoreason.wording import KINDS, SEVERITIES, TextKind
 
 if TYPE_CHECKING:
     from autoreason import events
@@ -35,10 +37,12 @@ class Round(NamedTuple):
     kind: TextKind | None
     """Of the text that won it, where a vote or a rule decided; `kept` where none beat the text so far."""
     outcome: str
-    """`the rewrite won`, `a new draft won`, `kept`, `kept, does not count: …`."""
+    """`the rewrite won`, `a new draft won on points`, `kept`, `kept, does not count: …`."""
     votes: str
     """`3 of 5 judges`, `first places split 3 to 3`; empty where none voted."""
     reason: Reason | None
+    note: str = ""
+    """How it won where more judges put another text first."""
 
     @property
     def sentence(self) -> str:
@@ -48,7 +52,8 @@ class Round(NamedTuple):
 
 def rounds_of(story: Story) -> list[Round]:
     """Every round that is over."""
-    return [_round(one, is_first_draft(one, story)) for one in story.passes if one.decided]
+    rule = story.settings.voting if story.settings else ""
+    return [_round(one, is_first_draft(one, story), rule) for one in story.passes if one.decided]
 
 
 def is_first_draft(one: RecordedPass, story: Story) -> bool:
@@ -56,7 +61,7 @@ def is_first_draft(one: RecordedPass, story: Story) -> bool:
     return story.draft is not None and one.incumbent == story.draft.text
 
 
-def _round(one: RecordedPass, first: bool) -> Round:
+def _round(one: RecordedPass, first: bool, rule: str) -> Round:
     decided = one.decided
     assert decided is not None
     kind: TextKind | None = None
@@ -66,11 +71,14 @@ def _round(one: RecordedPass, first: bool) -> Round:
         kind, outcome = "kept", _kept(decided, one)
     else:
         assert decided.winner is not None
-        kind = kind_of(decided.winner, first=first)
+        kind = one.kind(decided.winner, first=first)
         taken = "was taken without a vote" if decided.outcome == "unjudged" else "won"
-        what = "a new draft" if _is_fresh(one) else KINDS[kind].the
-        outcome = f"{what} {taken}"
-    return Round(decided.number, kind, outcome, count_votes(one), reason_for(one, first=first))
+        outcome = f"{'a new draft' if kind == 'new' else KINDS[kind].the} {taken}"
+    describe = partial(describe_text, first=first, one=one)
+    note = ""
+    if how := explain_win(decided.verdict, one.ballots, rule, describe):
+        note, outcome = f"It {how}", outcome if decided.violations else f"{outcome} {_WON[rule]}"
+    return Round(decided.number, kind, outcome, _votes(one), _reason(one, first), note)
 
 
 def _kept(decided: events.PassDecided, one: RecordedPass) -> str:
@@ -94,7 +102,39 @@ def found_nothing(one: RecordedPass) -> bool:
     return bool(one.critiques) and not any(each.problems or each.prose for each in one.critiques)
 
 
-def count_votes(one: RecordedPass) -> str:
+def is_new_draft(event: CandidateReady | events.CandidateDropped, one: RecordedPass) -> bool:
+    """Whether a text of a round was written without a look at the text so far, because no rewrite could stand."""
+    if isinstance(event, CandidateReady):
+        return event.fresh
+    # Those that were left out do not say so; a rewrite, where there was one, is tried before them.
+    rewritten = not found_nothing(one) and all(each.slot != "B1" for each in one.dropped)
+    first = next((each for each in one.dropped if each.slot == "B"), None)
+    return event.slot == "B" and not (rewritten and first is event)
+
+
+_WON = {"borda": "on points", "copeland": "head to head", "instant_runoff": "in the runoff"}
+"""How a text wins that most first places alone would not let win."""
+
+
+def explain_win(
+    verdict: events.Verdict | None,
+    ballots: Iterable[events.BallotCast],
+    rule: str,
+    describe: Callable[[str], str],
+) -> str:
+    """`won on points, …`, where judges alone decided and more of them put another text first."""
+    firsts = Counter(ballot.ranking[0] for ballot in ballots if ballot.ranking)
+    if not firsts or not verdict or verdict.margin <= 0 or verdict.code or rule not in _WON:
+        return ""
+    most = max(firsts, key=firsts.__getitem__)
+    if firsts[verdict.winner] == firsts[most]:
+        return ""
+    points = f", {verdict.scores[verdict.winner]} to {verdict.scores[most]}: every place counts"
+    how = f"{_WON[rule]}{points if rule == 'borda' else ''}"
+    return f"won {how}, though more judges put {describe(most)} first."
+
+
+def _votes(one: RecordedPass) -> str:
     """How many judges put the winner first; where that is no majority, how their first places were split."""
     firsts = Counter(ballot.ranking[0] for ballot in one.ballots if ballot.ranking)
     winner = one.decided.winner if one.decided else None
@@ -105,7 +145,7 @@ def count_votes(one: RecordedPass) -> str:
     return f"first places split {' to '.join(str(number) for _, number in firsts.most_common())}"
 
 
-def reason_for(one: RecordedPass, *, first: bool) -> Reason | None:
+def _reason(one: RecordedPass, first: bool) -> Reason | None:
     """What one judge said for the winner; where the text was kept, against what challenged it."""
     winner = one.decided.winner if one.decided else None
     for ballot in one.ballots:
@@ -113,8 +153,7 @@ def reason_for(one: RecordedPass, *, first: bool) -> Reason | None:
             continue
         about = ballot.ranking[-1] if winner == "A" else winner
         if said := _sentence_about(ballot, (about, winner)):
-            said = unblind(said, ballot, first=first, fresh=_is_fresh(one))
-            return Reason(said, ballot.model)
+            return Reason(unblind(said, ballot, first=first, one=one), ballot.model)
     return None
 
 
@@ -138,29 +177,27 @@ def _sentence_about(ballot: events.BallotCast, names: Iterable[str]) -> str:
     return ""
 
 
-def _is_fresh(one: RecordedPass) -> bool:
-    """Whether a new draft challenged the text so far, where no rewrite could."""
-    return any(each.fresh for each in one.candidates.values())
-
-
-def unblind(text: str, ballot: events.BallotCast, *, first: bool, fresh: bool = False) -> str:
-    """A judge's words with `the rewrite` and the like in place of the names that this judge was given."""
+def unblind(
+    text: str, ballot: events.BallotCast, *, first: bool, one: RecordedPass | None = None
+) -> str:
+    """A judge's words with `[the rewrite]` and the like in place of the names that this judge was given."""
     for name, label in zip(ballot.order, ballot.labels, strict=True):
-        known = rf"(?P<before>^|[.!?]\s+|\n)?\b{_NOUN}[*_\"“]*\b{re.escape(label)}\b[*_\"”]*"
-        means = "the new draft" if fresh and name == "B" else describe_text(name, first=first)
+        known = rf"(?P<at>\[)?\b{re.escape(label)}\b(?(at)\])"
+        known = rf"(?P<before>^|[.!?]\s+|\n)?(?<!\w){_NOUN}[*_\"“]*{known}[*_\"”]*"
+        means = describe_text(name, first=first, one=one)
 
         def named(found: re.Match[str], means: str = means) -> str:
             before = found["before"]
-            return means if before is None else f"{before}{means[:1].upper()}{means[1:]}"
+            return f"[{means}]" if before is None else f"{before}[{capital(means)}]"
 
         text = re.sub(known, named, text, flags=re.IGNORECASE)
-    return text[:1].upper() + text[1:]
+    return text
 
 
-def describe_text(name: str, *, first: bool) -> str:
-    """`the merge` for a slot; of a panel over finished texts `the first draft` and `the result`."""
-    if name in ("A", "B", "AB", "B1", "B2", "B3"):
-        return KINDS[kind_of(name, first=first)].the
+def describe_text(name: str, *, first: bool, one: RecordedPass | None = None) -> str:
+    """`the merge` for a slot of a round; of a panel over finished texts `the first draft` and `the result`."""
+    if one:
+        return KINDS[one.kind(name, first=first)].the
     return "the first draft" if name == "draft" else "the result"
 
 

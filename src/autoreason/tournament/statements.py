@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from autoreason.knowledge_records import Knowledge
     from autoreason.settings import Settings
     from autoreason.story import Story
-    from autoreason.task import Task
-    from autoreason.tournament.panel import Metric
+    from autoreason.task import Metric, Task
 
 ONE_VOTE = "one judge in each pass; one vote carries no evidence, so the passes prove nothing"
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
@@ -160,6 +159,19 @@ def knowledge(found: Knowledge) -> str:
     return f"{count(len(found.shown), 'record')} of {found.source}{judged}"
 
 
+def written_with(story: Story) -> list[str]:
+    """How many records a run was shown, and why its predictor never voted, for its ending; nothing without any."""
+    known = story.task.knowledge if story.task else None
+    if known is None or not known.digest:
+        return []
+    cast, silent = _code_ballots("predictor", story), ""
+    if cast and not any(each.ranking for each in cast):
+        reasons = dict.fromkeys(_why_no_vote(each, "predictor") for each in cast)
+        panels, why = count(len(cast), "panel"), " or ".join(reasons)
+        silent = f"; the predictor voted on none of {panels}: {why}"
+    return [f"Written with {knowledge(known)}{silent}."]
+
+
 def candidate(event: events.CandidateReady) -> str:
     notes = {
         "a fresh draft": event.fresh,
@@ -226,12 +238,9 @@ def predictor(story: Story) -> str:
 
 
 def _code_votes(seat: str, story: Story) -> str:
-    playoff = story.playoff.verdict if story.playoff else None
-    verdicts = [each.verdict for each in story.passes]
-    verdicts += [playoff, *(each.verdict for each in story.panels.values())]
-    cast = [each.code[seat] for each in verdicts if each and seat in each.code]
+    cast = _code_ballots(seat, story)
     voted = sum(each.ranking is not None for each in cast)
-    reasons = Counter(_why_no_vote(each) for each in cast if not each.ranking)
+    reasons = Counter(_why_no_vote(each, seat) for each in cast if not each.ranking)
     abstained = "".join(f", on {number} not: {why}" for why, number in reasons.items())
     return (
         f"voted on {voted} of {count(len(cast), 'panel')}{abstained}; its votes choose "
@@ -239,13 +248,23 @@ def _code_votes(seat: str, story: Story) -> str:
     )
 
 
-def _why_no_vote(event: events.CodeBallot) -> str:
-    missing = None in event.values.values()
-    return "a text had no number" if missing else "two texts had the same number"
+def _code_ballots(seat: str, story: Story) -> list[events.CodeBallot]:
+    playoff = story.playoff.verdict if story.playoff else None
+    verdicts = [each.verdict for each in story.passes]
+    verdicts += [playoff, *(each.verdict for each in story.panels.values())]
+    return [each.code[seat] for each in verdicts if each and seat in each.code]
 
 
-def code_ballot(event: events.CodeBallot) -> str:
-    return ranking(event.ranking) if event.ranking else f"no vote: {_why_no_vote(event)}"
+def _why_no_vote(event: events.CodeBallot, seat: str) -> str:
+    if None not in event.values.values():
+        return "two texts had the same number"
+    # A predictor gives none to what is unlike all that it was fitted on.
+    unlike = "a text was far longer or shorter than all it knows"
+    return unlike if seat == "predictor" else "a text had no number"
+
+
+def code_ballot(event: events.CodeBallot, seat: str) -> str:
+    return ranking(event.ranking) if event.ranking else f"no vote: {_why_no_vote(event, seat)}"
 
 
 def ballot(event: events.BallotCast) -> str:

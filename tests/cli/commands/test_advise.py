@@ -11,7 +11,7 @@ def test_advice_ends_with_one_sentence_and_a_command_and_has_error_rates(inside:
     said = inside("advise", BRIEF, "-m", "echo/echo", "--seed", "1")
     assert said.status == 0
     assert said.out.startswith("One draft: in 3 pilots ")
-    assert "\nNext, which prints pilot 1: draft: autoreason show " in said.out
+    assert "\nTo print the first draft of pilot 1: autoreason show " in said.out
     assert said.err.startswith("Expect ")
     assert "judge check: no fault of the judge is shown in 12 questions" in " ".join(
         said.err.split()

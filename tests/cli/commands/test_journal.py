@@ -108,7 +108,7 @@ def test_guidance_for_a_paused_run_is_kept(paused: Shell) -> None:
     assert "put quotes around it" in paused("tell", "last", "mind", "it").stderr
     done = paused("tell", "last", "-", stdin="mind the second paragraph\n")
     assert done.returncode == 0
-    assert "kept" in done.stderr
+    assert "will read it, with the text so far; it is not under way: " in done.stderr
     assert paused("resume", "--call-limit", "500", "-q").returncode == 0
     assert "mind the second paragraph" in paused("show", "--json").stdout
 
@@ -180,6 +180,7 @@ def hours_later(shell: Shell) -> None:
 def test_times_count_every_process_and_no_pause(paused: Shell) -> None:
     hours_later(paused)
     resumed = paused("resume", "--call-limit", "500")
+    assert re.match(r"Expect +about \d+ more calls.*; never more than 500 ", resumed.stderr)
     assert re.search(r"^10:\d\d goes on$", resumed.stderr, re.MULTILINE)
     assert re.search(r", 10 min · ", resumed.stderr)
     shown = paused("show", "--evidence").stdout

@@ -45,6 +45,12 @@ def test_check_shows_what_was_understood_and_what_was_not(inside: Inside, folder
     found = inside("knowledge", "check", "kb", "--json").json
     assert (found["kinds"], found["pairs"]) == ({"fact": 1, "outcome": 2}, 0)
     assert len(found["to_models"]) == len(found["problems"]) == 1
+    (folder / "mails.csv").write_text("Subject,Sent,Opens\n" + "x,1,viele\n" * 9 + "x,9,1\n" * 10)
+    assert "8 more" not in (all_of_it := inside("knowledge", "check", "kb", "--evidence").out)
+    assert all(f"mails.csv, line {at}: " in all_of_it for at in range(2, 11))
+    assert "line 2: 'viele' is not a number · 9 more: --evidence" in (
+        inside("knowledge", "check", "kb").out
+    )
     (folder / "mails.csv").unlink()
     (folder / "facts" / "price.md").unlink()
     assert inside("knowledge", "check", "kb").status == 1
@@ -99,23 +105,26 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     assert (record.group, record.when, record.chosen) == ("spring", "2024-03-05", "picked")
     assert record.note == f"run {run}"
     assert "this is already in" in inside(*add, "--metric", "Opens", *when).err
-    unknown = (
-        "knowledge",
-        "add",
-        "kb",
-        run,
-        "--value",
-        "3",
-        "--group",
-        "x",
-        "--chosen",
-        "ab",
-        "--json",
-    )
+    unknown = (*add[:4], "--value", "3", "--group", "x", "--chosen", "ab", "--json")
     added = inside(*unknown).json
     first, second = read_folder(inside.folder / "kb").records
     assert (first, second.id) == (record, added["added"])
     assert (second.chosen, second.result) == ("ab", RecordedOutcome(metric="result", value=3.0))
+    inside.write("kb/mails.csv", "subject,opens,sent\nA,10,100\nB,20,100\nC,20,100\n")
+    never = (
+        "outcomes of kb are called 'open rate' and this one 'result', so they are never compared;"
+    )
+    assert never in inside(*add).err
+    assert "never compared" not in inside(*add, "--metric", "Open rate").err
+
+
+def test_a_run_says_at_its_end_how_many_records_it_was_shown(inside: Inside, folder: Path) -> None:
+    run = ("run", "Write a toast.", "-m", "echo/echo", "--rounds", "1", "--knowledge", folder.name)
+    said = "Written with 2 records of kb; judges were shown no outcomes."
+    assert said in inside(*run, "--html", "page.html").err
+    assert said in inside("show").out
+    assert said in (inside.folder / "page.html").read_text("utf-8")
+    assert "Written with" not in inside(*run[:-2]).err
 
 
 def test_a_value_may_be_written_as_in_a_table(inside: Inside) -> None:
@@ -144,13 +153,19 @@ def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:
     assert inside(*there, "--value", "many").status == 2
 
 
-def test_a_table_is_imported_once(inside: Inside) -> None:
+def test_a_table_is_imported_once_and_what_is_not_read_is_named(inside: Inside) -> None:
     (inside.folder / "kb").mkdir()
-    inside.write("march.csv", "subject,opens,sent\nA,10,100\nB,20,100\n,1,1\n")
+    inside.write("march.csv", "subject,opens,sent,Winner\nA,10,100,\nB,20,100,x\n,1,1,\n")
     done = inside("knowledge", "import", "kb", "march.csv")
     assert done.status == 0
-    assert "2 records added (text: subject, count: opens, n: sent)" in done.err
+    read = "(text: subject, count: opens, n: sent)"
+    assert f"2 records added; 1 line left out {read}" in done.err
+    assert "not read: Winner (kb.toml can name columns)" in done.err
     assert "left out: march.csv, line 4: there is no text" in done.err
     again = inside("knowledge", "import", "kb", "march.csv", "--json").json
-    assert (again["added"], again["known"]) == (0, 2)
+    assert (again["added"], again["known"], again["unread"]) == (0, 2, ["Winner"])
     assert len(read_folder(inside.folder / "kb").records) == 2
+    inside.write("kb/copy.csv", "subject,opens,sent\nB,20,100\nC,30,100\n")
+    inside.write("april.csv", "subject,opens,sent\nB,20,100\nC,30,100\nD,1,100\n")
+    more = inside("knowledge", "import", "kb", "april.csv").err
+    assert "1 record added; 2 were there, in copy.csv (" in more

@@ -104,6 +104,8 @@ def test_a_suite_at_its_limit_is_resumed(inside: Inside) -> None:
     run = json.loads(inside("show", "--json").out)["run"]
     stopped = inside("tell", f"{run}.0001", "stop")
     assert (stopped.status, "is a cell" in stopped.err) == (2, True)
+    for message in ("accept", "Shorter."):
+        assert "writes no text that could be guided" in inside("tell", run, message).sentence
     ended = inside("resume", "last", "--call-limit", "900")
     assert ended.status == 0
     assert "2 tasks, 20 parts" in ended.out

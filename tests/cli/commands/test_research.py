@@ -115,6 +115,9 @@ def test_nothing_kept_ends_with_status_1_and_nothing_on_standard_output(
     assert said_all.startswith(
         "autoreason: no gain: no change was kept, so the result is the start"
     )
+    shown = inside("show", "--diff")
+    assert shown.out == ""
+    assert shown.err == "nothing changed: the files are those it began with\n"
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Shell
+from tests.cli.inside import Inside
 from tests.cli.server import Server
 
-from autoreason.cli import embedded
+from autoreason.cli import announcement
 from autoreason.cli.commands.setup import jail_finding, sandbox_finding
 from autoreason.programs.sandbox.levels import DetectedLevel, find_level
 
@@ -94,10 +95,11 @@ def test_the_doctor_says_whether_commands_can_be_jailed(problem: str, level: str
 
 
 def test_a_missing_engine_is_put_right_by_a_package_that_can_be_had(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, inside: Inside
 ) -> None:
-    monkeypatch.setattr(embedded, "find_spec", lambda _: None)
-    assert embedded.weights_state().fix == "pip install xllamacpp"
+    monkeypatch.setattr(announcement, "find_spec", lambda _: None)
+    assert announcement.weights_state().fix == "pip install xllamacpp"
+    assert "local/smollm2  no engine: pip install xllamacpp" in inside("models").out
 
 
 def test_local_models_are_listed_with_what_they_need_and_are_good_for(

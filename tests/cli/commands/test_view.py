@@ -9,10 +9,10 @@ from tests.cli.conftest import BRIEF, FAST, Shell
 
 
 @pytest.fixture
-def finished(shell: Shell) -> Shell:
-    """A shell with one finished run."""
-    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
-    return shell
+def finished(quick_shell: Shell) -> Shell:
+    """A shell with one finished run; browsers are looked for once in a process, and so by another shell."""
+    assert quick_shell("run", BRIEF, *FAST, "-q").returncode == 0
+    return quick_shell
 
 
 def browser(shell: Shell) -> dict[str, str]:
@@ -25,7 +25,7 @@ def browser(shell: Shell) -> dict[str, str]:
 
 def test_a_run_or_the_list_is_opened_and_where_it_is_is_printed(finished: Shell) -> None:
     for arguments, name in ((("view", "last"), "-"), (("view",), "index.html")):
-        done = finished(*arguments, **browser(finished))
+        done = Shell(finished.home)(*arguments, **browser(finished))
         page = Path(done.stdout.strip())
         assert (done.returncode, done.stderr) == (0, "")
         assert name in page.name
@@ -39,8 +39,8 @@ def test_a_run_or_the_list_is_opened_and_where_it_is_is_printed(finished: Shell)
     assert "no runs yet" in finished("view").stderr
 
 
-def test_without_a_browser_the_page_is_written_all_the_same(finished: Shell) -> None:
-    done = finished("view", "last")
+def test_without_a_browser_the_page_is_written_all_the_same(finished: Shell, shell: Shell) -> None:
+    done = shell("view", "last")
     assert done.returncode == 0
     assert Path(done.stdout.strip()).is_file()
     assert "no browser could be opened" in done.stderr

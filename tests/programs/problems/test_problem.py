@@ -290,7 +290,7 @@ def refusal(**changes: Any) -> str:
         ({"time_limit_s": 61}, "`time_limit_s` must be a number <= 60"),
         ({"memory_limit_mb": 8}, "`memory_limit_mb` must be a whole number >= 16"),
         ({"memory_limit_mb": "much"}, "`memory_limit_mb` must be a whole number"),
-        ({"checker": "fuzzy"}, "`checker`: invalid enum value 'fuzzy'"),
+        ({"checker": "fuzzy"}, "must be 'tokens', 'exact', 'float' or 'special', not 'fuzzy'"),
         ({"checker_program": "def check(:"}, "`checker_program` is not valid Python (line 1"),
         ({"checker_program": "x = 3"}, "must define `check(input, output, expected)`"),
         ({"tolerance": 2}, "`tolerance` must be a number <= 1"),

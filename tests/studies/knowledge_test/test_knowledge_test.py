@@ -19,12 +19,7 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.run.knowledge import measure_knowledge
 from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
-from autoreason.studies.knowledge_test import (
-    PairAnswers,
-    RecordedPairs,
-    judge_answers,
-    shuffle,
-)
+from autoreason.studies.knowledge_test import PairAnswers, RecordedPairs, judge_answers, shuffle
 
 WORDS = [
     *("sea", "boat", "tower", "lamp", "rope", "fog", "wind"),

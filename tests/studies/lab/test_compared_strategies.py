@@ -133,6 +133,14 @@ async def test_texts_that_are_the_same_are_judged_once(journal: Journal) -> None
         journal, comparing("improve", "single"), same | {"author": same["reviser"]}
     )
     assert result.report.conclusion == "no winner: there was nothing to judge"
+    drafts = iter([priced(document("Another text.")), same["reviser"]])
+    chosen = comparing("improve", "single", repeats=2)
+    result, _ = await compared(
+        journal, chosen, same | {"author": lambda asked: next(drafts)(asked)}
+    )
+    *_, why, basis = result.report.summary()
+    assert why == "In 1 repeat all texts were the same, so that there was nothing to judge."
+    assert basis.startswith("1 of 2 repeats, ")
 
 
 async def test_a_panel_sees_texts_and_no_names(journal: Journal) -> None:

@@ -96,7 +96,7 @@ WRONG = {
     ),
     "repeats: 2\ncompa": (
         "repeats: 2\nmeasures: [words, kost]\ncompa",
-        "line 9, column 19: `measures[1]`: invalid enum value 'kost'; measures are preferred, ",
+        "line 9, column 19: `measures[1]` must be 'preferred', ",
     ),
     "arms:\n  single: {strategy: single}": (
         "arms:\n  single: {strategy: single, model: strong}",

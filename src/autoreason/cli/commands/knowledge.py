@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,12 +182,13 @@ def add(folder: str, run: str, value: float, **given: Any) -> Answer:
     say --chosen ab where it was one arm of a randomised test. What else is known of it (its standard
     error, its audience, a note) goes into a table for `knowledge import`.
     """
-
     from autoreason.run.knowledge import add_outcome
 
-    added = add_outcome(run, value, folder, **given)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        added = add_outcome(run, value, folder, **given)
     written = f"{added} appended to" if added else "this is already in"
-    return Answer({"added": added}, notes=[f"{written} {Path(folder) / 'outcomes.jsonl'}"])
+    notes = [f"{written} {Path(folder) / 'outcomes.jsonl'}", *(str(e.message) for e in caught)]
+    return Answer({"added": added}, notes=notes)
 
 
 @knowledge.command("import", shares="as_json")
@@ -195,22 +197,26 @@ def add(folder: str, run: str, value: float, **given: Any) -> Answer:
 def import_file(folder: Path, file: Path) -> Answer:
     """Append the results of a CSV or JSONL file, each once.
 
-    Columns are guessed, or as kb.toml of the folder names them; lines that cannot be used are named. A
-    file that is imported again adds only what is new.
+    Columns are guessed, or as kb.toml of the folder names them; lines and columns that are not used are
+    named. A file that is imported again adds only what is new, and what kb.toml puts into another group.
     """
+    from autoreason.knowledge.folder import import_table
 
-    from autoreason.knowledge.folder import append_outcomes, read_outcomes
-
-    records, columns, problems, dates = read_outcomes(file, folder)
-    new = append_outcomes(folder, records)
-    known = len(records) - len(new)
-    read_as = ", ".join(f"{role}: {column}" for role, column in columns.shown().items())
-    read_as += f", dates such as {dates}" if dates else ""
-    before = f"; {known:,} were there" if known else ""
-    added = f"{numbers.count(len(new), 'record')} added{before} ({read_as})"
-    counts = {"added": len(new), "known": known, "problems": problems}
-    notes = [added, *(f"left out: {problem}" for problem in problems)]
-    return Answer({**counts, "columns": columns.shown()}, notes=notes)
+    found, added, replaced, known = import_table(file, folder)
+    columns, left = found.columns.shown(), len(found.problems)
+    read_as = [f"{role}: {column}" for role, column in columns.items()]
+    read_as += [f"dates such as {found.dates}"] if found.dates else []
+    done = [f"{numbers.count(added, 'record')} added"]
+    done += [f"{replaced:,} of them replaced, since kb.toml groups them otherwise"] * bool(replaced)
+    done += [f"{number:,} were there, in {name}" for name, number in known.items()]
+    done += [f"{numbers.count(left, 'line')} left out"] * bool(left)
+    notes = [f"{'; '.join(done)} ({', '.join(read_as)})"]
+    notes += [f"not read: {', '.join(found.unread)} (kb.toml can name columns)"] * bool(
+        found.unread
+    )
+    notes += (f"left out: {problem}" for problem in found.problems)
+    fields = {"added": added, "replaced": replaced, "known": known.total(), "columns": columns}
+    return Answer({**fields, "unread": found.unread, "problems": found.problems}, notes=notes)
 
 
 @knowledge.command("ab-plan", shares=f"{REPORT} journal")
@@ -253,8 +259,8 @@ def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report
 def report_test(results: Path, planned: Path | None, **values: Any) -> tuple[Report, int]:
     """Read the counts of an A/B test.
 
-    RESULTS has the columns code, n and count. Intervals hold however
-    often you look. Exit status 1 where readers were not split equally, for then
+    RESULTS has the columns code, n and count, or is an export with a column of codes. Intervals hold
+    however often you look. Exit status 1 where readers were not split equally, for then
     something chose among them and no rate can be compared; nothing is handed on.
     """
 

@@ -91,7 +91,6 @@ def show(
 
 
 def _show_whole(book: Journal, row: RunRow, result: Result) -> None:
-
     from autoreason.cli.outcome import print_json, write_page
     from autoreason.cli.transcript import print_evidence, print_overview
     from autoreason.programs.events import solved_in
@@ -143,6 +142,8 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
         files = make_patch(delivered.start, delivered.files) if diff else as_text(delivered.files)
         if files:
             show_text(files, bare=True)
+        elif diff:
+            print_message("nothing changed: the files are those it began with")
         return
     if not story.text:
         yet = "" if story.end else " yet"

@@ -102,7 +102,7 @@ def _total(rows: list[RunRow], *, more: bool) -> str:
     """What those that are shown have cost; adding up all others would read the whole journal."""
 
     from autoreason.exchange import Spent
-    from autoreason.jobs.context import spending
+    from autoreason.jobs import spending
     from autoreason.journal.run_names import suite_name
 
     # What a suite has spent contains its cells.

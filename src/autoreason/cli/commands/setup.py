@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import click
 
 from autoreason.cli import options
+from autoreason.cli.announcement import pull_weights, weights_state
 from autoreason.cli.command import Answer, Command, Group, with_flags
-from autoreason.cli.embedded import pull_weights, weights_state
 from autoreason.cli.lookup import when
 from autoreason.cli.options import group, option, setting
 from autoreason.errors import AutoreasonError, InvalidInput
@@ -167,10 +167,11 @@ def _list() -> Answer:
     )
     lines = ["", *wrap(note, stdout_console().width), "", f"Models that run {_INSIDE}:"]
     for row in inside:
-        fetch = f"not here: autoreason models pull {row.name}"
+        fix = "" if row.here else f"not here: autoreason models pull {row.name}"
+        fix = f"no engine: {weights.fix}" if weights.status == "no engine" else fix
         memory = f"{row.memory} of memory" if row.memory else ""
         about = (row.title, f"{row.bytes // 1_000_000:,} MB", memory, row.licence)
-        lines.append(f"local/{row.name}  {'here' if row.here else fetch}")
+        lines.append(f"local/{row.name}  {fix or 'here'}")
         lines.append(f"  {', '.join(filter(None, about))}")
         lines += [f"  good for {row.good_for}"] if row.good_for else []
     return Answer(value, [table, *lines])
@@ -312,6 +313,7 @@ def doctor(journal: str | None) -> Answer:
 
     from autoreason.programs.sandbox.levels import find_level
 
+    weights = weights_state()
     checks: dict[str, Callable[[], Finding]] = {
         "python": lambda: Finding("ok", f"{platform.python_version()} at {sys.executable}"),
         "sandbox": lambda: sandbox_finding(find_level()),
@@ -319,7 +321,7 @@ def doctor(journal: str | None) -> Answer:
         "journal": lambda: _journal(journal),
         "keys": _keys,
         "defaults": _defaults,
-        "local model": _weights,
+        "local model": lambda: Finding("ok" if weights.ready else "warn", *weights[1:]),
     }
     findings: dict[str, Finding] = {}
     for about, check in checks.items():
@@ -417,8 +419,3 @@ def _defaults() -> Finding:
     read_config()
     path = config_file()
     return Finding("ok", str(path) if path.exists() else f"none in {path}; {KEYS}")
-
-
-def _weights() -> Finding:
-    state = weights_state()
-    return Finding("ok" if state.ready else "warn", state.status, state.fix)

@@ -8,7 +8,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.command import EXIT_STATUSES, RECORDED, Answer, Command
-from autoreason.cli.lookup import complete_run, find_run, run_argument, writes_programs
+from autoreason.cli.lookup import complete_run, find_run, is_sampled, run_argument
 from autoreason.cli.options import group, option
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples, with_examples
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from autoreason.run.prepared import PreparedRun
 
 _EXAMPLES = fill_examples("""\
-autoreason run "Explain tides to a ten-year-old" --max-words 200
+autoreason run "Explain tides to a child" -m {cheap} --max-words 200
 autoreason run brief.md -m {model} --cost-limit 3
 autoreason run brief.md -m {local} --draft mine.md
 Goes on after a kill or a limit: autoreason resume. Nothing is paid twice.
@@ -192,26 +192,27 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
     story, again = book.story(row.id), f"`autoreason resume {row.id}`"
     if row.finished:
         raise InvalidInput(f"run {row.id} is finished; `autoreason show {row.id}` has its result")
-    if kind != "stop" and writes_programs(story):
-        raise InvalidInput(
-            f"run {row.id} writes programs, which tests decide on; it can be stopped"
-        )
+    if kind != "stop" and story.writes not in ("text", "files"):
+        raise InvalidInput(f"run {row.id} writes no text that could be guided; it can be stopped")
+    if kind == "guide" and is_sampled(story):
+        raise InvalidInput(f"run {row.id} has no critic to guide; it can be stopped or accepted")
     accepted = kind == "stop" and book.was_accepted(row.id)
     if kind == "stop" and not (row.live or accepted):
-        raise InvalidInput(f"run {row.id} is {row.state} and not under way; go on with {again}")
+        raise InvalidInput(f"run {row.id} is not under way; go on with {again}")
     guidance = _read_guidance(message) if kind == "guide" else ""
     if not accepted:
         # A later command would take the place of one that is not yet read.
         book.command(row.id, kind, guidance)
-    reader = "next proposal" if story.writes == "files" else "critic of the next round"
+    reader = "critic of the next round will read it, with the text so far"
+    reader = "next proposal will read it" if story.writes == "files" else reader
     what = {
-        "guide": f"the {reader} will read it",
+        "guide": f"the {reader}",
         "accept": "it ends with what it has now",
-        "stop": f"it stops once its replies on the way are in; go on later with {again}",
+        "stop": "it was accepted already, and ends with what it has"
+        if accepted
+        else f"it stops once its replies on the way are in; go on later with {again}",
     }[kind]
-    if accepted:
-        what = "it was accepted already, and ends with what it has"
-    later = "" if row.live else f"; it is {row.state}: that is kept for {again}"
+    later = "" if row.live else f"; it is not under way: that is kept for {again}"
     return Answer(None, notes=[f"{row.id}: {what}{later}"])
 
 

@@ -41,6 +41,7 @@ from autoreason.programs.sandbox.base import (
     RunLimits,
     Sandbox,
     Session,
+    printable,
     run_jointly,
 )
 from autoreason.programs.sandbox.levels import open_sandbox
@@ -48,11 +49,6 @@ from autoreason.programs.sandbox.test_driver import shorten
 
 MAX_EXCERPT = 2000
 MAX_TRACE = 4000
-
-
-def printable(text: str) -> str:
-    """A text that can be encoded: a program may print characters that cannot."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def excerpt(text: str, at: int = 0, max_length: int = MAX_EXCERPT) -> str:

@@ -22,8 +22,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from autoreason.errors import AutoreasonError, InvalidInput, ProviderFailed
-from autoreason.programs.examiner.examiner import printable
-from autoreason.programs.sandbox.base import wait_or_kill
+from autoreason.programs.sandbox.base import printable, wait_or_kill
 
 _HEADER = 4
 _MAX_ATTEMPTS = 2

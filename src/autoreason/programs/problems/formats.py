@@ -18,7 +18,8 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from autoreason.errors import InvalidInput, plainly
+from autoreason.errors import InvalidInput
+from autoreason.fields import plainly
 from autoreason.files import open_input
 from autoreason.programs.assignment import Example
 from autoreason.programs.problems.problem import (
@@ -52,7 +53,7 @@ def read_record(raw: Record, kind: type[Kind], fields: Record | None = None) -> 
     try:
         return msgspec.convert({k: v for k, v in given.items() if v is not None}, kind)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"{record_name(raw)}: {plainly(error)}; correct it") from None
+        raise InvalidInput(f"{record_name(raw)}: {plainly(error, kind)}; correct it") from None
 
 
 class _HumanEval(Struct, kw_only=True):

@@ -19,6 +19,11 @@ _CHECK_SECONDS = 1.0
 _MIN_CHECK_SECONDS = 0.02
 
 
+def printable(text: str) -> str:
+    """A text that can be encoded: a program may print characters that cannot."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def max_idle_seconds(seconds: float) -> float:
     """How long a run with this limit on processor time may sleep or wait."""
     return 3 * seconds + _EXTRA_SECONDS
