@@ -22,7 +22,7 @@ from tests.tournament.stage import USUAL, critique, document, vote
 from autoreason.characters import in_markup
 from autoreason.events import RunPaused
 from autoreason.pages.run_page import check_limits, describe_fresh_judges
-from autoreason.story import CONFIRMATION, Story, build_story
+from autoreason.story import CONFIRMATION, RecordedReview, Story, build_story
 from autoreason.tournament.panel import verdict_of
 
 _EMPTY = ("meta", "input", "br", "hr", "rect", "path")
@@ -190,9 +190,10 @@ def test_a_draft_that_is_chosen_with_fewer_first_places_is_said_to_have_won_on_p
     a, b, c = [each.name for each in story.incumbents][:3]
     one = story.playoff_ballots[0]
     rankings = ((a, b, c), (a, b, c), (b, c, a), (c, b, a))
-    story.playoff_ballots = [replace(one, ranking=each, order=each) for each in rankings]
-    verdict = verdict_of(story.playoff_ballots, (a, b, c), "borda", 4)
-    story.playoff = replace(story.playoff, winner=b, verdict=verdict)
+    ballots = [replace(one, ranking=each, order=each) for each in rankings]
+    verdict = verdict_of(ballots, (a, b, c), "borda", 4)
+    chosen = replace(story.playoff, winner=b, verdict=verdict)
+    story.reviews = [RecordedReview(ballots, chosen)]
     assert "Draft 2 won on points, 9 to 8: every place counts" in read(story)[0]
 
 

@@ -1,72 +1,63 @@
-"""The search plays what it says, and ranks by the worst shortfall."""
+"""The search plays what it says, and measures every rule by its own passes in a fixed number."""
 
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 from paper.fast import claiming_votes, play_fast
-from paper.protocols import (
-    PAPER,
-    Grid,
-    PanelSetup,
-    SearchReport,
-    compare_splits,
-    default_candidate,
-    search_protocols,
-    splits_of,
-)
-from tests.studies.simulate.scenes import settings, world
+from paper.protocols import SearchReport, fixed_passes, grid, reviewed, search_protocols
+from tests.studies.simulate.scenes import world
 
-from autoreason.studies.simulation import mean, named_protocol
-
-SMALL = Grid(
-    (PAPER.bench, PanelSetup(3, 3, 6)), k=(1, 2), passes=(5, 15), playoff=(0, 5), playoff_texts=(3,)
-)
-WORLDS = [world("wander"), world("harm-new")]
+WORLDS = [world("help"), world("harm-new")]
+CANDIDATES = [
+    *fixed_passes([6, 10]),
+    *reviewed(0, 5, 5, most=[2, 4, 6], rules=[(2, 0.3)]),
+    *reviewed(1, 6, 5, most=[2], rules=[]),
+]
 
 
 @pytest.fixture(scope="module")
 def found() -> SearchReport:
-    return search_protocols(WORLDS, calls=70, runs=60, seed=1, grid=SMALL)
+    return search_protocols(WORLDS, calls=61, runs=60, seed=1, candidates=CANDIDATES)
 
 
-def test_the_known_protocols_are_next_to_the_best(found: SearchReport) -> None:
-    notes = [each.note for each in found.ranked if each.note]
-    assert {"as published", "the default"} <= set(notes)
-    within = [each.regret for each in found.ranked if not each.is_beyond(found.calls)]
-    assert within == sorted(within) == [each.regret for each in found.ranked[: len(within)]]
-    assert any(each.mean_calls <= 75 and not each.note for each in found.ranked)
+def test_protocols_are_shown_at_equal_calls_the_best_first(found: SearchReport) -> None:
+    assert found.reference.name == "3 judges, playoff 7 over 5, 10 passes"
+    assert (found.reference.relative, found.reference.absolute) == (0, 0)
+    assert [each.relative for each in found.ranked] == sorted(
+        (each.relative for each in found.ranked), reverse=True
+    )
+    assert all(abs(each.calls / 61 - 1) < 0.1 for each in found.ranked)
+    assert "0 judges, 5 review 9 every 5, 4 reviews" in [each.name for each in found.ranked]
 
 
-def test_what_is_shown_was_played_again_as_a_study_would_play_it(found: SearchReport) -> None:
-    (published,) = (each for each in found.ranked if each.note == "as published")
-    for each in WORLDS:
-        came = play_fast(each, settings("paper"), found.runs, seed=2)
-        assert published.quality[each.name] == mean(came.quality)
-        assert published.calls[each.name] == came.calls.mean()
+def test_what_is_shown_was_played_again_with_fresh_luck(found: SearchReport) -> None:
+    shown = {each.name: each for each in (found.reference, *found.ranked)}
+    for candidate in CANDIDATES:
+        if candidate.name in shown:
+            for each in WORLDS:
+                came = play_fast(each, candidate.settings, found.runs, seed=2)
+                assert shown[candidate.name].quality[each.name] == pytest.approx(
+                    came.quality.mean()
+                )
 
 
-def test_the_default_candidate_is_the_default_of_a_run() -> None:
-    tried, usual = default_candidate().settings(), settings()
-    assert tried == replace(usual, confirmation=0)
+def test_a_rule_is_measured_by_its_own_passes_in_a_fixed_number() -> None:
+    candidates = [*fixed_passes([10]), *reviewed(0, 5, 5, most=[2, 8], rules=[(2, 0.3)])]
+    rule = next(each for each in candidates if "2 to 8" in each.name)
+    spent = [play_fast(each, rule.settings, 200, seed=2).calls.mean() for each in WORLDS]
+    calls = round(sum(spent) / len(spent))
+    found = search_protocols(WORLDS, calls, runs=200, seed=1, candidates=candidates)
+    (shown,) = [each for each in found.ranked if each.name == rule.name]
+    assert shown.over_fixed is not None
+    # It goes on where revisions help, and stops where they do harm.
+    assert shown.over_fixed[1] > 0.1
+    assert found.reference.over_fixed is None
 
 
-def test_judges_who_choose_bring_quality_and_judges_who_confirm_bring_claims() -> None:
-    assert splits_of(5) == [(0, 5), (3, 2), (5, 0)]
-    found = {
-        each.playoff: each for each in compare_splits([world("harm-new")], 14, 400, seed=1).splits
-    }
-    assert found[14].quality["harm-new"] > found[0].quality["harm-new"] + 0.5
-    assert found[14].claimed["harm-new"] == 0
-    assert found[0].claimed["harm-new"] > found[7].claimed["harm-new"] > 0
-
-
-@pytest.mark.slow
-def test_the_best_split_is_the_default() -> None:
-    worlds = [world(name) for name in ("help", "drift-new", "harm-lasting")]
-    best, *_ = compare_splits(worlds, 14, 3000, seed=1).splits
-    usual = named_protocol("robust").settings
-    assert (best.playoff, best.confirmation) == (usual.playoff, usual.confirmation)
+def test_the_grid_has_rules_beside_fixed_numbers_of_every_family() -> None:
+    fixed = {each.family for each in grid() if each.fixed}
+    assert {each.family for each in grid()} == fixed
+    assert len({each.name for each in grid()}) == len(grid())
 
 
 @pytest.mark.parametrize(("judges", "needed"), [(1, 2), (5, 6), (6, 6), (7, 7), (9, 8), (14, 12)])

@@ -310,7 +310,8 @@ def _after_rounds(live: Live, settings: Settings) -> list[Step]:
     made = []
     if settings.playoff:
         votes = _votes(live, "playoff", settings.playoff)
-        made.append(Step("last vote", "done" if voted else "under way", votes))
+        name = "review" if settings.review_every else "last vote"
+        made.append(Step(name, "done" if voted else "under way", votes))
     if settings.confirmation:
         state: Literal["under way", "ahead"] = "under way" if voted or not made else "ahead"
         votes = _votes(live, CONFIRMATION, settings.confirmation)

@@ -41,7 +41,8 @@ def describe_step(event: events.AnyEvent, story: Story) -> str:
         case events.BallotCast():
             return _vote(event, story)
         case events.PlayoffDecided():
-            return f"last vote: {_chosen(event, story)}"
+            place = f"review after round {event.after}" if event.after else "last vote"
+            return f"{place}: {_chosen(event, story)}"
         case events.PanelDecided():
             return _panel(event)
         case events.PassStarted() | events.RunPaused() | events.Delivered() | events.JobFinished():
@@ -154,6 +155,9 @@ def _chosen(event: events.PlayoffDecided, story: Story) -> str:
         return "too few rankings could be read; the last text stays"
     winner = "the first draft" if event.winner == "draft" else in_words(event.winner)
     winner = winner.replace("round", "draft") if is_sampled(story) else winner
+    if event.after:
+        back = "; it goes on from there" if event.back else ""
+        return f"{winner} is put first of {count(len(event.texts), 'text')}{back}"
     return f"{winner} is chosen among {count(len(event.texts), 'text')}"
 
 

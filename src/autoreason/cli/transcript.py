@@ -241,7 +241,8 @@ def _lines(event: events.AnyEvent, story: Story) -> Iterator[Line]:
             place = event.stage.replace("/", " ")
             yield from _decision(place, statements.panel(event), event.verdict)
         case events.PlayoffDecided():
-            yield from _decision("playoff", _playoff(event), event.verdict)
+            place = f"review after pass {event.after}" if event.after else "playoff"
+            yield from _decision(place, _playoff(event), event.verdict)
         case ProgramExamined():
             place, _, about = event.stage.rpartition("/") if is_in_pass(event.stage) else ("",) * 3
             about = about or event.stage.replace("/", " ")
@@ -331,7 +332,9 @@ def _playoff(event: events.PlayoffDecided) -> str:
         return "too few valid ballots; the last A is delivered"
     points = statements.scores(event.verdict.scores)
     worth = f"{statements.lead(event.verdict)} ({statements.ballots(event.verdict)})"
-    return f"{event.winner} wins, {points}{statements.weights(event)}: {worth}"
+    trend = f"; trend {event.trend:.2f}" if event.after and event.trend is not None else ""
+    back = "; the run goes on from it" if event.back else ""
+    return f"{event.winner} wins, {points}{statements.weights(event)}: {worth}{trend}{back}"
 
 
 def _examined(event: ProgramExamined) -> str:

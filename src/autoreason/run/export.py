@@ -205,9 +205,12 @@ def _texts(story: Story) -> dict[str, str]:
     for recorded in story.passes:
         place = f"passes/{recorded.number:02}"
         files |= {f"{place}/{name}": text for name, text in _pass(recorded).items()}
-    files |= _ballots("playoff", story.playoff_ballots, story.playoff)
-    for each in story.playoff.texts if story.playoff else ():
-        files[f"playoff/{_file_name(each.name)}.md"] = each.text
+    for review in story.reviews:
+        after = review.decided.after if review.decided else 0
+        place = f"reviews/{after:02}" if after else "playoff"
+        files |= _ballots(place, review.ballots, review.decided)
+        for each in review.decided.texts if review.decided else ():
+            files[f"{place}/{_file_name(each.name)}.md"] = each.text
     for entry in task.entries if task else ():
         place = f"texts/{_folder(entry.stage)}/" if entry.stage else "texts/"
         files[f"{place}{_file_name(entry.name).removesuffix('.md')}.md"] = entry.text

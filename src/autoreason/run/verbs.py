@@ -190,6 +190,11 @@ class WriteOptions(RoleOptions, total=False):
     quoted_critique: bool
     playoff: int
     playoff_texts: int
+    review_every: int
+    review_lead: int
+    min_reviews: int
+    min_trend: float
+    max_growth: float | None
     confirmation: int
 
 

@@ -171,8 +171,10 @@ class AuditedRun:
             ended, known = [*story.passes, *ended], {"always_asked": quorum(0)}
             found = [self._panel(each.ballots, each.verdict, **known) for each in ended]
         else:
-            verdict = story.playoff.verdict if story.playoff else None
-            found = [self._panel(story.playoff_ballots, verdict)]
+            found = [
+                self._panel(each.ballots, each.decided.verdict if each.decided else None)
+                for each in story.reviews
+            ]
             found += [self._panel(each.ballots, each.verdict) for each in ended]
         return [panel for panel in found if panel]
 

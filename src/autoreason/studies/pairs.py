@@ -191,9 +191,10 @@ def _panels(story: Story) -> Iterator[_Panel]:
             if decided.verdict:
                 yield _Panel(pass_key(passed.number), texts, decided.winner, passed.ballots)
             incumbent = texts[decided.winner].name
-    if story.playoff and story.playoff.winner:
-        texts = {each.name: _NamedText(each.name, each.text) for each in story.playoff.texts}
-        yield _Panel("playoff", texts, story.playoff.winner, story.playoff_ballots)
+    for review in story.reviews:
+        if review.decided and review.decided.winner:
+            texts = {each.name: _NamedText(each.name, each.text) for each in review.decided.texts}
+            yield _Panel("playoff", texts, review.decided.winner, review.ballots)
     for stage, recorded in story.panels.items():
         if recorded.verdict:
             judged = [each for each in entries if each.stage in ("", stage)]

@@ -328,6 +328,16 @@ def playoff(decided: events.PlayoffDecided, draft: events.DraftReady | None = No
     )
 
 
+def reviews(story: Story) -> str:
+    """`5 reviews, trend 0.81, 0.64, 0.22: 1 is later texts always before earlier ones; it went back once`."""
+    decided = [each.decided for each in story.reviews if each.decided]
+    trends = ", ".join(f"{each.trend:.2f}" for each in decided if each.trend is not None)
+    back = sum(each.back for each in decided)
+    went = f"; it went back {count(back, 'time')}" if back else ""
+    scale = "1 is later texts always before earlier ones, 0 no order"
+    return f"{count(len(decided), 'review')}, trend {trends or 'unknown'} ({scale}){went}"
+
+
 def weights(decided: events.PlayoffDecided) -> str:
     if not decided.weights:
         return ""
@@ -395,6 +405,8 @@ def evidence(
         if story.settings and story.settings.judges == 1:
             judged.append(("Panel", ONE_VOTE))
         judged.append(("Agreement", agreement(found.agreement)))
+        if len(story.reviews) > 1:
+            judged.append(("Reviews", reviews(story)))
         if story.playoff:
             judged.append(("Playoff", playoff(story.playoff, story.draft)))
         fresh = story.panels.get(CONFIRMATION)
