@@ -1,0 +1,98 @@
+"""Reviews rank the line from the first draft to the latest: the run goes on from the best, or ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.tournament.stage import Played, critique, document, play, vote
+
+from autoreason.events import CandidateDropped, CandidateReady, PlayoffDecided
+from autoreason.story import build_story
+from autoreason.tournament.voting import trend
+
+UNSEEN: dict[str, Any] = {"judges": 0, "extra_judges": 0, "candidates": "B", "confirmation": 0}
+NEWEST = [f"made in {number}" for number in range(12, 0, -1)]
+
+
+async def reviewed(judge: Any, **changes: Any) -> Played:
+    options: dict[str, Any] = {"passes": 6, "review_every": 2, "playoff": 3, "playoff_texts": 9}
+    return await play({"judge": judge}, **UNSEEN | options | changes)
+
+
+async def test_without_judges_a_revision_takes_its_place_unseen_until_the_review() -> None:
+    played = await reviewed(vote(*NEWEST))
+    assert {each.outcome for each in played.decided} == {"unjudged"}
+    assert [each.after for each in played.of(PlayoffDecided)] == [2, 4, 6]
+    # Three, five and seven texts, each review by three judges; the last one is not held twice.
+    assert [len(each.texts) for each in played.of(PlayoffDecided)] == [3, 5, 7]
+    assert len(played.asked("judge")) == 9
+    assert (played.delivered.status, played.delivered.ended_by) == ("capped", "passes")
+    assert played.delivered.text == "Second text, made in 6."
+
+
+async def test_the_run_goes_back_to_a_text_that_leads_the_latest_by_enough() -> None:
+    played = await reviewed(vote("made in 1.", "First", "made in 3", "made in 2"), passes=4)
+    first, second = played.of(PlayoffDecided)
+    assert (first.winner, first.back) == ("pass 1", True)
+    # What came after it is given up: the next revision is of the text that was put first.
+    assert "made in 1." in next(
+        request.messages[-1].text
+        for request in played.requests
+        if request.key == "pass/3/critic/0/try/0"
+    )
+    assert [each.name for each in second.texts] == ["draft", "pass 1", "pass 3", "pass 4"]
+    assert played.delivered.origin == "pass 1"
+
+
+async def test_a_small_lead_does_not_bring_it_back_yet_the_first_is_delivered() -> None:
+    played = await reviewed(vote("made in 1.", "First", "made in 2"), passes=2, review_lead=7)
+    (review,) = played.of(PlayoffDecided)
+    assert (review.winner, review.back) == ("pass 1", False)
+    assert played.delivered.origin == "pass 1"
+
+
+async def test_it_ends_where_later_texts_are_no_longer_ranked_above_earlier_ones() -> None:
+    judge = vote("First", *reversed(NEWEST))
+    played = await reviewed(judge, passes=12, min_reviews=3, review_lead=1000)
+    trends = [each.trend for each in played.of(PlayoffDecided)]
+    assert trends == pytest.approx([-1, -1, -1])
+    assert (played.delivered.ended_by, len(played.decided)) == ("trend", 6)
+    rising = await reviewed(vote(*NEWEST), passes=12, min_reviews=3)
+    assert (rising.delivered.ended_by, len(rising.decided)) == ("passes", 12)
+
+
+async def test_a_revision_that_grew_too_much_is_left_out_unless_something_was_missing() -> None:
+    much = {"reviser": document("Second text that is a good deal longer than it was.")}
+    dull = '{"problems": [{"severity": "major", "kind": "quote", "quote": "First text", "problem": "dull"}]}'
+    options = {**UNSEEN, "passes": 5, "review_every": 2, "max_growth": 0.5}
+    barred = await play({**much, "critic": dull}, **options)
+    assert {each.reason for each in barred.of(CandidateDropped)} == {"longer"}
+    # That says nothing about A, so it is not a survival either.
+    assert (barred.delivered.ended_by, barred.delivered.text) == ("passes", "First text.")
+    asked_for = await play({**much, "critic": critique("It lacks an example.")}, **options)
+    assert asked_for.of(CandidateReady)
+    assert "longer" not in {each.reason for each in asked_for.of(CandidateDropped)}
+
+
+async def test_the_record_gives_the_same_line_again() -> None:
+    played = await reviewed(vote("made in 1.", "First", "made in 3", "made in 2"), passes=5)
+    story = build_story(played.events)
+    assert [each.name for each in story.incumbents][:2] == ["draft", "pass 1"]
+    assert story.text == played.delivered.text
+    assert len(story.reviews) == 3
+    assert story.playoff is story.reviews[-1].decided
+
+
+@given(st.permutations("abcdef"), st.integers(1, 5))
+def test_the_trend_is_one_where_the_younger_come_first_and_turns_with_the_ranking(
+    ranking: list[str], judges: int
+) -> None:
+    names = "abcdef"
+    assert trend([names[::-1]] * judges, names) == pytest.approx(1)
+    found = trend([ranking] * judges, names)
+    assert -1 <= found <= 1
+    assert trend([ranking[::-1]], names) == pytest.approx(-found)
+    assert trend([ranking, ranking[::-1]], names) == pytest.approx(0)
