@@ -89,7 +89,7 @@ def test_fresh_judges_prefer_it(ends: Ends) -> None:
 
 def test_it_cannot_be_told(ends: Ends) -> None:
     first, *others = ends("cannot be told")
-    assert first == "Too close to call: 4 of 9 fresh judges prefer it to the first draft."
+    assert first == "Too close to call: 5 of 9 fresh judges prefer the first draft to it."
     assert others[-2:] == NEXT
 
 

@@ -18,7 +18,7 @@ from autoreason.cli.lookup import writes_programs
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import check_folder, write
 from autoreason.report.table import WIDEST, Table, wrap
-from autoreason.run.result import Result, how_to_go_on
+from autoreason.run.result import Result, how_to_go_on, resume_command
 from autoreason.tournament.statements import violations
 
 if TYPE_CHECKING:
@@ -303,7 +303,8 @@ def _later(result: Result, options: OutputOptions) -> list[str]:
     """How a run that is not over writes its file."""
     if result.finished or not options.output:
         return []
-    return [f"autoreason resume {result.run} -o {options.output}   writes the result there"]
+    command = resume_command(result.run, result.story)
+    return [f"{command} -o {options.output}   writes the result there"]
 
 
 def _end_program(solution: Solution, options: OutputOptions) -> Ending:

@@ -22,6 +22,7 @@ OUTCOMES: dict[str, tuple[str, Tone]] = {
     "too close to call": ("Too close to call", "muted"),
     "draft preferred": ("Draft preferred", "warning"),
     "draft kept": ("Draft kept", "muted"),
+    "not refined": ("Not refined: limits broken", "warning"),
     "not asked": ("Done, not asked", "muted"),
     "accepted": ("Accepted by you", "muted"),
     "done": ("Done", "muted"),
@@ -117,7 +118,7 @@ def _outcome(row: RunRow, story: Story | None) -> str:
     if delivered.ended_by == "person":
         return "accepted"
     if delivered.origin == "draft" and story.draft:
-        return "draft kept"
+        return "not refined" if delivered.ended_by == "contract" else "draft kept"
     found = delivered.evidence.preference
     if found is None or not found.judges:
         return "not asked"

@@ -87,9 +87,10 @@ def preference(story: Story, found: events.Preference | None) -> str:
     judges = count(found.judges, "fresh judge")
     if found.low > 0.5:
         return f"{found.prefer} of {judges} prefer it to {draft}."
-    if found.high < 0.5:
-        return f"{found.judges - found.prefer} of {judges} prefer {draft} to it."
-    return f"Too close to call: {found.prefer} of {judges} prefer it to {draft}."
+    close = "Too close to call: " if found.high >= 0.5 else ""
+    if 2 * found.prefer < found.judges:
+        return f"{close}{found.judges - found.prefer} of {judges} prefer {draft} to it."
+    return f"{close}{found.prefer} of {judges} prefer it to {draft}."
 
 
 def _nothing_beat(story: Story, last: int = 0, it: str = "it") -> str:
