@@ -65,8 +65,10 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
         return [preference(story, delivered.evidence.preference), stopped]
     if delivered.ended_by == "drafts" and not story.playoff:
         return [f"You have {draft}, as it was written: {delivered.reason}."]
-    if {*story.trajectory} - {"A", "?"}:
-        return [f"You have {draft}: judges put it before every text that won a round.", stopped]
+    if won := sum(winner not in ("A", "?") for winner in story.trajectory):
+        ranked = len(story.playoff.texts) - 1 if story.playoff else won
+        which = "every text that" if ranked >= won else f"{ranked} of {won} texts that each"
+        return [f"You have {draft}: judges put it before {which} won a round.", stopped]
     if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
     rounds = count(len(story.trajectory), "round")
