@@ -206,6 +206,28 @@ def test_many_writers_lose_nothing(tmp_path: Path) -> None:
     assert len(read_folder(tmp_path).records) == 40
 
 
+def test_an_outcome_that_several_lines_say_alike_is_used_once(tmp_path: Path) -> None:
+    mails = "subject,opens,sent,list,private\nA,1,10,x,\nB,2,10,x,\nA,1,10,x,\nA,1,10,y,\n"
+    write(
+        tmp_path,
+        {"export.csv": mails, "export (1).csv": mails.replace("B,2,10,x,", "B,2,10,x,yes")},
+    )
+    write(tmp_path, {"marks.csv": "subject,score\nA,4\nA,4\n", FILE: ""})
+    content = read_folder(tmp_path)
+    assert content.problems == (
+        "export (1).csv: 1 duplicate left out, which is in export (1).csv",
+        "export.csv: 4 duplicates left out, which are in export (1).csv",
+    )
+    assert [each.records for each in content.files] == [3, 0, 2, 0]
+    outcomes = [(each.text, each.group, each.private) for each in content.records if each.result]
+    assert sorted(outcomes) == [("A", "x", False), ("A", "y", False), ("B", "x", True)]
+    # What is private in the copy alone must not leave with the other.
+    write(tmp_path, {"a.csv": mails})
+    assert [each.private for each in read_folder(tmp_path).records if each.text == "B"] == [True]
+    # `import` counts by the same rule.
+    assert import_table(tmp_path / "export.csv", tmp_path)[1] == 0
+
+
 def test_a_table_is_read_by_the_rules_of_the_folder_it_goes_to(tmp_path: Path) -> None:
     (tmp_path / "kb.toml").write_text('better = "lower"\n[tables."t.csv"]\ntext = "B"\n')
     table = tmp_path / "t.csv"
