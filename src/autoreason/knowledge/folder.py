@@ -160,8 +160,7 @@ def _leave_out_duplicates(readings: list[tuple[FileReading, list[Record]]]) -> I
                 kept.append(replace(each, private=True) if each.id in private else each)
         readings[at] = replace(reading, records=len(kept)), kept
         for file, number in twice.items():
-            are = "is" if number == 1 else "are"
-            yield f"{reading.file}: {count(number, 'duplicate')} left out, which {are} in {file}"
+            yield f"{reading.file}: {count(number, 'duplicate')} left out, already in {file}"
 
 
 def _divide_groups(readings: list[tuple[FileReading, list[Record]]], config: FolderConfig) -> None:

@@ -112,11 +112,11 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     assert (first, second.id) == (record, added["added"])
     assert (second.chosen, second.result) == ("ab", RecordedOutcome(metric="result", value=3.0))
     inside.write("kb/mails.csv", "subject,opens,sent\nA,10,100\nB,20,100\nC,20,100\n")
-    never = (
-        "outcomes of kb are called 'open rate' and this one 'result', so they are never compared;"
-    )
-    assert never in inside(*add).err
-    assert "never compared" not in inside(*add, "--metric", "Open rate").err
+    assert "metric: taken to be 'open rate', as in most outcomes of kb;" in inside(*add).err
+    never = "of kb are called 'open rate' and this one 'result', so they are never compared;"
+    assert never in inside(*add, "--metric", "result").err
+    assert never in inside(*unknown[:-1]).err
+    assert "metric:" not in inside(*add, "--metric", "Öffnungsrate", "--group", "y").err
 
 
 def test_a_run_says_at_its_end_how_many_records_it_was_shown(inside: Inside, folder: Path) -> None:
