@@ -388,7 +388,7 @@ async def test_half_a_character_in_an_answer_is_replaced_and_ends_nothing(said: 
     assert all("\ufffd" in each and each.encode() for each in spoken)
 
 
-async def test_an_answer_nested_without_end_is_no_ballot() -> None:
+async def test_an_answer_nested_without_end_is_not_a_ballot() -> None:
     played = await play({"judge": "[" * 100_000}, passes=2)
     assert isinstance(played.interruption, PanelFailed)
     assert all(each.ranking is None for each in played.of(BallotCast))
