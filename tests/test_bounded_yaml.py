@@ -63,3 +63,9 @@ def test_nothing_else_loads_yaml() -> None:
     loading = re.compile(r"yaml\.(safe_load|load|SafeLoader\()")
     found = [path.name for path in SOURCE.rglob("*.py") if loading.search(path.read_text("utf-8"))]
     assert found == ["bounded_yaml.py"]
+
+
+def test_an_alias_that_is_part_of_itself_is_refused() -> None:
+    for text in ("a: &a [*a]", "a: &a {b: *a}"):
+        with pytest.raises(ValueError, match="line 1: an alias is part of itself"):
+            load_yaml(text)

@@ -18,13 +18,15 @@ class BoundedLoader(yaml.SafeLoader):
         super().__init__(stream)
         self._aliased = 0
         self._sizes: Counter[yaml.Node] = Counter()
-        """Values in each node, those that aliases stand for included; none yet of what contains itself."""
+        """Values in each node that is whole, those that aliases stand for included."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         is_alias = self.check_event(yaml.AliasEvent)
         mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
         node = super().compose_node(parent, index)
         assert node is not None
+        if is_alias and node not in self._sizes:
+            raise yaml.MarkedYAMLError(problem="an alias is part of itself", problem_mark=mark)
         self._aliased += self._sizes[node] if is_alias else 0
         if self._aliased > _MAX_ALIASED:
             problem = f"aliases stand for more than {_MAX_ALIASED:,} values"

@@ -21,6 +21,11 @@ def without_controls(text: str) -> str:
     return _BIDI.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", _CONTROLS.sub("", text))
 
 
+def with_whole_characters(text: str) -> str:
+    """The text with a sign of its own for each half of a character, which an escape in JSON can be."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def in_markdown(text: str) -> str:
     """The text as one line of a page in Markdown: no HTML, link, image or control in it acts."""
     line = " ".join(without_controls(text).split())

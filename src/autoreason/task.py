@@ -144,7 +144,7 @@ def read_task(
     if "checks" in keys:
         raise InvalidInput(f"{name}: a brief cannot name code; give `checks` as file.py:name")
     given_facts = keys.pop("facts", None)
-    if isinstance(given_facts, list):
+    if isinstance(given_facts, list) and all(isinstance(fact, str) for fact in given_facts):
         given_facts = "\n".join(f"- {fact}" for fact in given_facts)
     if given_facts is not None and not isinstance(given_facts, str):
         raise InvalidInput(f"{name}: `facts` must be text or a list of texts")

@@ -28,3 +28,10 @@ def test_a_file_on_a_full_disk_is_named(inside: Inside) -> None:
     inside("run", BRIEF, *FAST, "-q")
     full = inside("export", "--pairs", "/dev/full")
     assert full.sentence == "cannot use /dev/full: No space left on device; name another"
+
+
+def test_a_page_and_a_text_are_not_written_to_one_file(inside: Inside) -> None:
+    both = ("--html", str(inside.folder / "same"), "-o", str(inside.folder / "same"))
+    refused = inside("run", BRIEF, *FAST, *both)
+    assert (refused.status, inside.journal_exists) == (2, False)
+    assert "give each a file of its own" in refused.sentence

@@ -42,16 +42,14 @@ def test_a_folder_is_the_verdict_and_front_matter_adds_to_it(tmp_path: Path) -> 
     content = read_folder(write(tmp_path, FILES))
     assert content.problems == ()
     by_source = {record.source: record for record in content.records}
-    assert {each.kind for each in content.records} == {
-        *("verdict", "fact", "style", "feedback", "outcome")
-    }
+    kinds = {each.kind for each in content.records}
+    assert kinds == {"verdict", "fact", "style", "feedback", "outcome"}
     spring = by_source["approved/spring.md"]
     assert (spring.verdict, spring.group, spring.when) == ("approved", "spring", "2024-03-05")
     assert spring.result == RecordedOutcome(metric="result", value=0.38, n=2100)
     assert by_source["rejected/old.md"].verdict == "rejected"
-    assert [(each.file, each.records) for each in content.files if each.columns] == [
-        ("mails.csv", 2)
-    ]
+    tables = [(each.file, each.records) for each in content.files if each.columns]
+    assert tables == [("mails.csv", 2)]
 
 
 def test_the_digest_changes_with_any_file_and_with_nothing_else(tmp_path: Path) -> None:
@@ -66,10 +64,8 @@ def test_the_digest_changes_with_any_file_and_with_nothing_else(tmp_path: Path) 
 
 def test_what_cannot_be_read_is_named_file_by_file(tmp_path: Path) -> None:
     write(tmp_path, {**FILES, "approved/empty.md": "", "notes.docx": "x", "loose.md": "text"})
-    write(
-        tmp_path,
-        {"approved/torn.md": "---\nwhen: [\n---\nx", "approved/when.md": "---\nwhen: soon\n---\nx"},
-    )
+    write(tmp_path, {"approved/torn.md": "---\nwhen: [\n---\nx"})
+    write(tmp_path, {"approved/when.md": "---\nwhen: soon\n---\nx"})
     (tmp_path / "approved" / "binary.md").write_bytes(b"\0\1\2" * 10)
     os.mkfifo(tmp_path / "pipe.csv")
     content = read_folder(tmp_path)
@@ -206,6 +202,23 @@ def test_many_writers_lose_nothing(tmp_path: Path) -> None:
     assert len(read_folder(tmp_path).records) == 40
 
 
+def test_an_outcome_that_several_lines_say_alike_is_used_once(tmp_path: Path) -> None:
+    mails = "subject,opens,sent,list,private\nA,1,10,x,\nB,2,10,x,\nA,1,10,x,\nA,1,10,y,\n"
+    files = {"export.csv": mails, "marks.csv": "subject,score\nA,4\nA,4\n"}
+    files["export (1).csv"] = mails.replace("B,2,10,x,", "B,2,10,x,yes")
+    content = read_folder(write(tmp_path, files))
+    assert content.problems == (
+        "export (1).csv: 1 duplicate left out, already in export (1).csv",
+        "export.csv: 4 duplicates left out, already in export (1).csv",
+    )
+    assert [each.records for each in content.files] == [3, 0, 2]
+    outcomes = [(each.text, each.group, each.private) for each in content.records if each.result]
+    assert sorted(outcomes) == [("A", "x", False), ("A", "y", False), ("B", "x", True)]
+    # What is private in a copy alone must not leave with the first.
+    assert read_folder(write(tmp_path, {"a.csv": mails})).records[1].private
+    assert import_table(tmp_path / "export.csv", tmp_path)[1] == 0
+
+
 def test_a_table_is_read_by_the_rules_of_the_folder_it_goes_to(tmp_path: Path) -> None:
     (tmp_path / "kb.toml").write_text('better = "lower"\n[tables."t.csv"]\ntext = "B"\n')
     table = tmp_path / "t.csv"
@@ -222,13 +235,7 @@ def test_a_table_is_read_by_the_rules_of_the_folder_it_goes_to(tmp_path: Path) -
 
 
 def test_records_that_say_the_same_have_one_id_wherever_their_words_come_from() -> None:
-    named = Record(
-        text="Free tea",
-        kind="outcome",
-        result=RecordedOutcome(metric="opens", value=0.4, better="higher"),
-    )
-    computed = msgspec.structs.replace(
-        named,
-        result=RecordedOutcome(metric="opens", value=0.4, better="HIGHER".lower()),  # type: ignore[arg-type]
-    )
-    assert named.id == computed.id
+    named = RecordedOutcome(metric="opens", value=0.4, better="higher")
+    computed = msgspec.structs.replace(named, better="HIGHER".lower())
+    one, other = (Record(text="Tea", kind="outcome", result=each) for each in (named, computed))
+    assert one.id == other.id

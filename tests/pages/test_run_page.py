@@ -21,8 +21,10 @@ from tests.tournament.stage import USUAL, critique, document, vote
 
 from autoreason.characters import in_markup
 from autoreason.events import RunPaused
+from autoreason.exchange import Spent
 from autoreason.pages.run_page import check_limits, describe_fresh_judges
 from autoreason.story import CONFIRMATION, RecordedReview, Story, build_story
+from autoreason.tournament.endings import summarize
 from autoreason.tournament.panel import verdict_of
 
 _EMPTY = ("meta", "input", "br", "hr", "rect", "path")
@@ -195,6 +197,13 @@ def test_a_draft_that_is_chosen_with_fewer_first_places_is_said_to_have_won_on_p
     chosen = replace(story.playoff, winner=b, verdict=verdict)
     story.reviews = [RecordedReview(ballots, chosen)]
     assert "Draft 2 won on points, 9 to 8: every place counts" in read(story)[0]
+
+
+def test_a_pause_among_drafts_names_the_draft() -> None:
+    story = play_story(5, strategy="best_of_n")
+    story.end, story.status = None, "stopped"
+    first, *_ = summarize(story, run="r", spent=Spent(), seconds=None)
+    assert first == f"Stopped in draft {story.passes[-1].number}, as you asked."
 
 
 def test_costs_are_shown_by_what_they_were_for() -> None:

@@ -14,15 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.models.fake_provider import Answer, FakeProvider, provider
-from tests.tournament.stage import Played, document, play, shown_texts, vote
+from tests.tournament.stage import Played, critique, document, play, shown_texts, vote
 
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import BallotCast, CritiqueWritten, JobFinished
 from autoreason.exchange import Request
 from autoreason.job_types import Judge
 from autoreason.jobs.context import JobContext
 from autoreason.models.providers import PROVIDERS
 from autoreason.models.wire import WireModel
+from autoreason.parsing.ballots import rests_on_length
 from autoreason.prompts import load
 from autoreason.settings import Models, Style, make_settings
 from autoreason.studies.panel_jobs import RankedPanel
@@ -372,3 +373,23 @@ async def test_a_form_is_stated_once_where_no_schema_can_be_sent(
     await criticise(context, 1, TEXT, "")
     said = [body["messages"][-1]["content"] for body in provider.bodies[1:]]
     assert [each.count("Answer with one JSON object") for each in said] == [1] * len(said)
+
+
+@pytest.mark.parametrize("said", ["\\ud83d", "half \\udc00 way"])
+async def test_half_a_character_in_an_answer_is_replaced_and_ends_nothing(said: str) -> None:
+    def judge(request: Request) -> str:
+        answer = json.loads(vote("First")(request))
+        return json.dumps(answer).replace("so it is", said)
+
+    problem = critique("It lacks an example.").replace("an example", said)
+    played = await play({"judge": judge, "critic": problem})
+    spoken = [each.reasoning for each in played.of(BallotCast)]
+    spoken += [fault.problem for made in played.of(CritiqueWritten) for fault in made.problems]
+    assert all("\ufffd" in each and each.encode() for each in spoken)
+
+
+async def test_an_answer_nested_without_end_is_not_a_ballot() -> None:
+    played = await play({"judge": "[" * 100_000}, passes=2)
+    assert isinstance(played.interruption, PanelFailed)
+    assert all(each.ranking is None for each in played.of(BallotCast))
+    assert rests_on_length("[" * 100_000) is None

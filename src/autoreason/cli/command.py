@@ -238,6 +238,8 @@ class Command(click.Command):
         """Run it and have what it found shown; an error in a setting names the option it came from."""
         try:
             ctx.meta.update((name, ctx.params.pop(name, None)) for name in _SHOWN)
+            if (page := shared("html")) and page == ctx.params.get("output"):
+                raise InvalidInput(f"--html and -o both name {page}; give each a file of its own")
             if self.opens_journal:
                 ctx.meta["journal"] = ctx.params.pop("journal")
                 ctx.params["book"] = ctx.with_resource(open_journal(ctx.meta["journal"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich.console import Console
@@ -27,8 +28,15 @@ from autoreason.strategies import name_drafts, sampled_draft
 from autoreason.task import Metric
 from autoreason.tournament import statements
 from autoreason.tournament.endings import short_run
-from autoreason.tournament.rounds import rounds_of
-from autoreason.tournament.statements import predictor_seat, written_with
+from autoreason.tournament.rounds import (
+    describe_text,
+    is_first_draft,
+    is_new_draft,
+    rounds_of,
+    unblind,
+)
+from autoreason.tournament.statements import DROPPED, predictor_seat, written_with
+from autoreason.wording import SEVERITIES
 
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
@@ -93,14 +101,38 @@ def print_evidence(book: Journal, row: RunRow, result: Result) -> None:
     console.print(watch if row.live else result, soft_wrap=True)
 
 
-def print_round(book: Journal, row: RunRow, number: int) -> None:
-    lines = _read(book, row.id, full=True)
-    found = [line for line in lines if line.place == f"pass {number}"]
-    if not found:
-        rounds = len({line.place for line in lines if line.place.startswith("pass ")})
-        there = numbers.count(rounds, "round")
+def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
+    """A round of a text: what its critics found, what each text changed, how judges ranked them and why."""
+    one = next((each for each in story.passes if each.number == number), None)
+    if one is None:
+        there = numbers.count(len(story.passes), "round")
         raise InvalidInput(f"run {row.id} has no round {number}; it has {there}")
-    _print_lines(found, stdout_console())
+    console = stdout_console()
+    if story.writes != "text":
+        lines = _read(book, row.id, full=True)
+        _print_lines([line for line in lines if line.place == f"pass {number}"], console)
+        return
+    first = is_first_draft(one, story)
+    name = partial(describe_text, first=first, one=one)
+    done = next((each for each in rounds_of(story) if each.number == number), None)
+    said = f": {done.sentence}. {done.note}" if done else ", under way"
+    outcome.print_summary([f"Round {number}{said.rstrip()}"], console)
+    for fault in (fault for each in one.critiques for fault in each.problems):
+        where = f"“{fault.quote}” " if fault.quote else "missing: " * (fault.kind == "missing")
+        _print_row(SEVERITIES[fault.severity], f"{where}{fault.problem}", console)
+    for slot, text in one.candidates.items():
+        title = f"{name(slot)}, {numbers.count(text.words, 'word')}: what it changes"
+        console.print(Text(f"\n{numbers.capital(title)}\n", style="bold"))
+        print_changes(one.incumbent, text.text)
+    for dropped in one.dropped:
+        what = "a new draft" if is_new_draft(dropped, one) else name(dropped.slot)
+        _print_row("left out", f"{what}: {DROPPED[dropped.reason]}", console)
+    if one.ballots:
+        console.print(Text("\nJudges, best first", style="bold"))
+    for ballot in one.ballots:
+        ranked = ", ".join(map(name, ballot.ranking)) if ballot.ranking else "cannot be read"
+        _print_row(f"judge {ballot.seat + 1}", ranked, console)
+        _print_row("", unblind(ballot.reasoning, ballot, first=first, one=one), console, "dim")
 
 
 def _read(book: Journal, run: str, *, full: bool = False) -> list[Line]:

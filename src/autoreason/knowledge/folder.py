@@ -41,6 +41,7 @@ from autoreason.knowledge.tables import (
     read_table,
 )
 from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
+from autoreason.report.numbers import count
 from autoreason.task import split_front_matter
 
 CONFIG = "kb.toml"
@@ -133,6 +134,7 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
             about |= {"file": name, "records": len(own), "unread": found.unread, "imported": apart}
             if own or not (records or apart):
                 readings.append((FileReading(**about), own))
+    problems += _leave_out_duplicates(readings)
     _divide_groups(readings, config)
     return KnowledgeFolder(
         path=str(path),
@@ -141,6 +143,24 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
         files=tuple(reading for reading, _ in readings),
         problems=tuple(problems),
     )
+
+
+def _leave_out_duplicates(readings: list[tuple[FileReading, list[Record]]]) -> Iterator[str]:
+    """Use outcomes that say the same once, as `import` does, private where one of them is; names the others."""
+    private = {each.id for _, found in readings for each in found if each.private}
+    known: dict[str, str] = {}
+    for at, (reading, found) in enumerate(readings):
+        kept, twice = list[Record](), Counter[str]()
+        for each in found:
+            # Marks and verdicts may be alike, since several people give them.
+            if each.result and each.id in known:
+                twice[known[each.id]] += 1
+            else:
+                known[each.id] = reading.file
+                kept.append(replace(each, private=True) if each.id in private else each)
+        readings[at] = replace(reading, records=len(kept)), kept
+        for file, number in twice.items():
+            yield f"{reading.file}: {count(number, 'duplicate')} left out, already in {file}"
 
 
 def _divide_groups(readings: list[tuple[FileReading, list[Record]]], config: FolderConfig) -> None:

@@ -38,7 +38,7 @@ from autoreason.knowledge_records import (
     ShownRecord,
 )
 
-_VERSION = "2"
+_VERSION = "3"
 MAX_POSTINGS = 3_000
 """Occurrences that a search looks at; the commonest words of a long text are left out before."""
 _MAX_WORDS = 64

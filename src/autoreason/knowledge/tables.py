@@ -40,7 +40,7 @@ TOO_LONG = f"a text is over {MAX_TEXT:,} characters; shorten or split it"
 _KINDS = get_args(RecordKind)
 _PAIRS = (("winner", "loser"), ("chosen", "rejected"))
 """Names of the two texts where a line says which of two was preferred."""
-_SUMS = re.compile("sum|summe|gesamt|insgesamt|totals?|totale|somme|suma|soma")
+SUMS = re.compile("sum|summe|gesamt|insgesamt|totals?|totale|somme|suma|soma")
 _Read = TypeVar("_Read")
 _NOT_PRIVATE = frozenset(["no", "n", "false", "0", "nao", "nein", "non", "public"])
 
@@ -270,7 +270,7 @@ class _RowReader:
         text = str(cells.get(columns.text) or "").strip()
         if not columns.text or not text:
             raise ValueError("there is no text")
-        if _SUMS.fullmatch(plain_name(text)):
+        if SUMS.fullmatch(plain_name(text)):
             raise ValueError("this is a sum, not a text")
         when = read_date(cells.get(columns.when), self._day_first)
         # What columns say, the time, or a word that is not a column's name.

@@ -55,7 +55,7 @@ def rests_on_length(reply: str) -> bool | None:
     """Whether it rests on length alone; None where the answer is neither, or both."""
     try:
         value = json.loads(reply)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = {answer.lower() for answer in _LINE.findall(reply)}
     else:
         found = {str(value.get(_FIELD)).lower()} if isinstance(value, dict) else set()

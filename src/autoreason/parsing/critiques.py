@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from autoreason.characters import with_whole_characters
 from autoreason.events import CritiqueProblem
 from autoreason.exchange import Schema
 from autoreason.knowledge_records import ShownRecord
@@ -367,7 +368,7 @@ def _in_prose(reply: str, is_quoted: Callable[[str], bool]) -> Iterator[dict[str
 
 def _problem(item: dict[str, Any]) -> CritiqueProblem | None:
     names = ("severity", "kind", "quote", "problem")
-    fields = {name: str(item.get(name) or "").strip() for name in names}
+    fields = {name: with_whole_characters(str(item.get(name) or "")).strip() for name in names}
     missing = fields["kind"].lower() == "missing"
     if not fields["problem"] and not is_code(fields["quote"]):
         fields |= {"problem": fields["quote"], "quote": ""}

@@ -383,15 +383,14 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
         return []
     work, most = task.work, pass_size(settings).limit
     grows = f", up to {most} while the vote is close" if most > settings.judges else ""
-    each = ONE_VOTE if settings.judges == 1 else f"{settings.judges} in each pass{grows}"
-    survived = "survives" if settings.k == 1 else f"survives {settings.k} passes in a row"
-    passes = count(settings.passes, "pass", "passes")
-    last = f"{settings.playoff} in the playoff, {settings.confirmation} to confirm"
+    each = ONE_VOTE if settings.judges == 1 else f"{settings.judges} in each round{grows}"
+    kept = "once" if settings.k == 1 else f"{settings.k} times in a row"
+    last = f"{settings.playoff} in the last vote, {settings.confirmation} fresh ones"
     return [
         ("metric", f"{work.evaluate}, a {work.role}" if isinstance(work, Metric) else ""),
         ("predictor", predictor_seat(task, settings)),
         ("judges", f"{each}; {last}"),
-        ("ends", f"when A {survived}, after {passes} at most"),
+        ("ends", f"when the text is kept {kept}, after {count(settings.passes, 'round')} at most"),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace as changed
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.job_types import KnowledgeTest
 from autoreason.jobs.context import draw
-from autoreason.knowledge.columns import read_date
+from autoreason.knowledge.columns import find_metric, read_date
 from autoreason.knowledge.folder import (
     append_outcomes,
     check_private,
@@ -151,7 +152,7 @@ def report_ab(
     plan: str | Path | None = None,
     *,
     group: str = "",
-    metric: str = "rate",
+    metric: str = "",
     knowledge: str | Path | None = None,
 ) -> AbReport:
     """Read the counts of an A/B test, and hand its outcomes to a folder of records.
@@ -160,7 +161,7 @@ def report_ab(
         results: A table with the columns `code`, `n` and `count`, or an export with a column of codes.
         plan: The folder of the plan; without it, that of the results.
         group: What the outcomes are filed under; the run's name where it is empty.
-        metric: What was counted.
+        metric: What was counted; where it is empty, what the column says, or the folder's main metric, else `rate`.
         knowledge: A folder of records that the outcomes are appended to; None for none.
 
     Returns:
@@ -179,24 +180,24 @@ def report_ab(
     """
     file = Path(results)
     planned = read_plan(Path(plan) if plan else file.parent)
-    found = report_of(
-        planned,
-        read_results(file, [arm.code for arm in planned.arms]),
-        group=group,
-        metric=metric,
-        known=read_folder(knowledge).records if knowledge else (),
-    )
+    counts, counted, read_as = read_results(file, [arm.code for arm in planned.arms])
+    known = read_folder(knowledge).records if knowledge else ()
+    named = metric.casefold() or counted
+    rate = RecordedOutcome(metric=named or "rate", value=0.0)
+    called, said = _name_metric(known, knowledge, rate, given=bool(named))
+    report = report_of(planned, counts, group=group, metric=called, known=known)
+    found = changed(report, read_as=read_as)
     if knowledge and not found.is_unequal:
-        unlike = find_other_metric(knowledge, metric.casefold())
         today = datetime.now(UTC).date().isoformat()
         dated = [replace(record, when=today) for record in found.records]
-        # Two readings of one arm of a test share all but the numbers.
+        # Two readings of one arm of a test share all but the numbers, and a name that nobody had given.
+        names = {} if named else {"rate": called}
         new, old = replace_outcomes(
             knowledge,
             dated,
-            lambda each: (each.text, each.group, each.result and each.result.metric, each.note),
+            lambda e: (e.text, e.group, e.note, e.result and names.get(m := e.result.metric, m)),
         )
-        found = changed(found, appended=len(new), replaced=old, unlike=unlike)
+        found = changed(found, appended=len(new), replaced=old, metric=said)
     return found
 
 
@@ -245,17 +246,15 @@ def add_outcome(
         when = read_date(options.get("when") or datetime.now(UTC).date().isoformat())
     except ValueError as error:
         raise InvalidInput(f"{error}; give `when` as YYYY-MM-DD") from None
-    metric = (options.get("metric") or "result").casefold()
+    metric = (options.get("metric") or "").casefold()
+    result = RecordedOutcome(metric=metric or "result", value=float(value), n=n, se=se)
+    result = replace(result, better=options.get("better") or "higher")
+    known = read_folder(knowledge).records if Path(knowledge).expanduser().is_dir() else ()
+    called, said = _name_metric(known, knowledge, result, given=bool(metric))
     record = Record(
         text=story.text,
         kind="outcome",
-        result=RecordedOutcome(
-            metric=metric,
-            value=float(value),
-            n=n,
-            se=se,
-            better=options.get("better") or "higher",
-        ),
+        result=replace(result, metric=called),
         group=group,
         when=when,
         audience=options.get("audience") or "",
@@ -264,20 +263,31 @@ def add_outcome(
         note=options.get("note") or f"run {name}",
     )
     added = append_outcomes(knowledge, [record])
-    if unlike := find_other_metric(knowledge, metric):
-        warnings.warn(unlike, stacklevel=3)
+    if said:
+        warnings.warn(f"metric: {said}", stacklevel=3)
     return record.id if added else None
 
 
-def find_other_metric(knowledge: str | Path, own: str) -> str:
-    """That most outcomes of a folder are by another metric, and the remedy; else empty."""
-    with Index.open(knowledge) as index:
-        most = next(iter(index.metrics), own)
-    return (
-        ""
-        if own == most
-        else (
-            f"most outcomes of {knowledge} are called {most!r} and this one {own!r}, so they are never compared; "
-            f"if it is the same, give the metric {most!r}"
+def _name_metric(
+    known: Sequence[Record], folder: str | Path | None, own: RecordedOutcome, *, given: bool
+) -> tuple[str, str]:
+    """What an outcome is called among those of a folder, and what to say of that; else empty."""
+    values: dict[str, list[tuple[str, bool]]] = {}
+    for each in (own, *(record.result for record in known if record.result)):
+        values.setdefault(each.metric, []).append((each.better, 0 <= each.value <= 1))
+    kind = values[own.metric].pop(0)
+    main, *_ = names = sorted(values, key=lambda each: -len(values[each]))
+    # A share is not among numbers of another kind, nor among those of which fewer are better.
+    like = [each for each in names if {*values[each]} <= {kind}]
+    same = [each for each in names if each.casefold() == own.metric and values[each]]
+    same += [x for x in like if "" != find_metric(x) == find_metric(own.metric) and values[x]]
+    name = next(iter(same if given else {main}.intersection(like)), own.metric)
+    if name != main:
+        return name, (
+            f"most outcomes of {folder} are called {main!r} and this one {name!r}, so they are never compared; "
+            f"if it is the same, give the metric {main!r}"
         )
+    taken = (
+        f"taken to be {main!r}, as in most outcomes of {folder}; if it is another, give the metric"
     )
+    return name, "" if given or not values[main] else taken

@@ -140,7 +140,7 @@ class OutcomeOptions(TypedDict, total=False):
 
     n: Annotated[int | None, "How many the number rests on."]
     se: Annotated[float | None, "Its standard error, where that is known instead."]
-    metric: Annotated[str, "What was measured; `result` unless given."]
+    metric: Annotated[str, "What was measured; the folder's main metric unless given."]
     better: Annotated[Better, "Which numbers are better; `higher` unless given."]
     chosen: Annotated[Chosen, "How it came to be used: `random` or `ab` if drawn, else `picked`."]
     when: Annotated[str | None, "A date; today unless given."]

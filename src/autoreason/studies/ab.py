@@ -17,9 +17,9 @@ from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.fields import plainly
 from autoreason.files import write
-from autoreason.knowledge.columns import ColumnGuess, Columns, NumberFormat, plain_name
+from autoreason.knowledge.columns import ColumnGuess, Columns, NumberFormat, find_metric, plain_name
 from autoreason.knowledge.standing import find_standings
-from autoreason.knowledge.tables import read_named, read_rows
+from autoreason.knowledge.tables import SUMS, read_named, read_rows
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 from autoreason.parsing.documents import same_text
 from autoreason.report.charts import Interval, interval_chart
@@ -198,6 +198,8 @@ _MISMATCH = 0.001
 """Less likely than this, the split was not what was planned, and no number below can be trusted."""
 _COMPARISONS = 60
 """Of texts in other tests, one fewer than a test has texts; with fewer nobody knows how far texts truly differ."""
+_REACHED = 0.95
+"""Of the planned readers; some addresses of any list do not exist."""
 _SHOWN = 60
 _TONES: dict[str, Literal["good", "bad"]] = {"better": "good", "worse": "bad"}
 
@@ -251,8 +253,10 @@ class AbReport(Report):
     appended: int = 0
     replaced: int = 0
     """How many of an earlier report on this test they replace."""
-    unlike: str = ""
-    """That the folder's other outcomes are by another metric, and the remedy."""
+    metric: str = ""
+    """That it was taken from the folder, or that most of its outcomes are by another."""
+    read_as: str = ""
+    """Which columns were counted, where others could be meant, and lines of sums, which were not."""
 
     @property
     def is_unequal(self) -> bool:
@@ -271,8 +275,8 @@ class AbReport(Report):
             [arm for arm in self.arms if arm.verdict == verdict] for verdict in ("better", "worse")
         )
         least, planned = min(arm.n for arm in self.arms), f"{self.planned:,} planned readers"
-        is_early = least < self.planned
-        early = f"; read early, at {least:,} of {planned} of each text" if is_early else ""
+        early = f"; read early, at {least:,} of {planned} of each text"
+        early *= least < _REACHED * self.planned
         if better:
             best = max(better, key=lambda arm: arm.count / arm.n)
             expected = "" if best.shrunken is None else f"; expect {best.expected}"
@@ -287,12 +291,13 @@ class AbReport(Report):
         return f"no text is shown to do better than {control}{early}"
 
     def sections(self) -> list[Section]:
+        read_as = [("Read as", self.read_as)] * bool(self.read_as)
         if self.is_unequal:
             split = f"unequal ({p_statement(self.mismatch)})"
             sizes = Table(
                 [*words("code"), *figures("n")], [(arm.code, f"{arm.n:,}") for arm in self.arms]
             )
-            return [Section(sentences=[("Split", split)], tables=[sizes])]
+            return [Section(sentences=[("Split", split), *read_as], tables=[sizes])]
         is_expected = any(arm.shrunken is not None for arm in self.arms)
         measured = ["n", "rate (95 %)", f"points over {self.control}", *["expected"] * is_expected]
         columns = [*words("code"), Column("text", figures=False, least=24), *words("from")]
@@ -332,7 +337,7 @@ class AbReport(Report):
         if self.appended:
             again = f"; {self.replaced:,} of an earlier report replaced" if self.replaced else ""
             sentences.append(("Records", f"{self.appended:,} appended to the folder{again}"))
-        sentences += [("Metric", self.unlike)] * bool(self.unlike)
+        sentences += [("Metric", self.metric)] * bool(self.metric) + read_as
         return [Section(tables=[Table(columns, rows, tones=_TONES)]), Section(sentences=sentences)]
 
     def page_sections(self) -> list[Section]:
@@ -370,7 +375,7 @@ def report_of(
         raise InvalidInput(
             f"{wrong[0]} is not in both plan and results; give every code of the plan once"
         )
-    group, metric = group or plan.run, metric.casefold()
+    group = group or plan.run
     records = []
     for arm in plan.arms:
         number, n = counts[arm.code]
@@ -382,7 +387,7 @@ def report_of(
         replace(each, result=replace(each.result, metric=metric), verdict=None, score=None)
         for each in known
         if each.group not in ("", group) and each.chosen != "picked"
-        if each.result and each.result.metric.casefold() == metric
+        if each.result and each.result.metric.casefold() == metric.casefold()
     ]
     standings = find_standings([*records, *tests])
     others = (each for record, each in standings if record.group != group and each.n)
@@ -422,30 +427,42 @@ def report_of(
     )
 
 
-def read_results(path: Path, codes: Collection[str]) -> dict[str, tuple[int, int]]:
-    """Counts by code, from the plan's table or an export with a column of codes, read as `import` reads one."""
+def read_results(path: Path, codes: Collection[str]) -> tuple[dict[str, tuple[int, int]], str, str]:
+    """Counts by code, from the plan's table or an export with codes, their metric, and what they were read as."""
     rows = read_named(path, read_rows)
-    how = "give a table with the columns code, n and count, and every code of the plan once"
     names = {plain_name(name): name for row in rows for name in row.cells}
     coded = (each for row in rows for each in row.cells if row.cells[each].strip().upper() in codes)
     code = names.get("code") or next(coded, "")
     given = Columns(text=code, count=names.get("count", ""), n=names.get("n", ""))
     found = ColumnGuess([row.cells for row in rows], given).columns()
     if rows and not (code and found.n and found.count):
-        raise InvalidInput(f"{path}: a column is missing; {how}")
+        raise InvalidInput(f"{path}: give a table with the columns code, n and count")
     counts: dict[str, tuple[int, int]] = {}
-    for number, cells in rows:
+    sums = []
+    for line, cells in rows:
+        name = cells.get(code, "").strip().upper()
+        if name not in codes and any(map(SUMS.fullmatch, map(plain_name, cells.values()))):
+            sums.append(f"line {line}, a sum")
+            continue
         try:
-            n, hits = (
-                NumberFormat().read_count(cells.get(each)) for each in (found.n, found.count)
-            )
-            name = cells[code].strip().upper()
-            if n is None or hits is None or hits > n or name in counts:
-                raise ValueError
-        except ValueError:
-            raise InvalidInput(
-                f"{path}, line {number}: “{', '.join(cells.values())}” is not a code that stands once, "
-                f"with whole numbers for n and a count of at most n; {how}"
-            ) from None
-        counts[name] = (hits, n)
-    return counts
+            if not name or name in counts:
+                raise ValueError(f"{name} is there twice" if name else "there is no code")
+            n, hits = (_read_count(cells, column, name) for column in (found.n, found.count))
+            if hits > n:
+                raise ValueError(f"{name} has more {found.count} ({hits:,}) than {found.n} ({n:,})")
+        except ValueError as error:
+            raise InvalidInput(f"{path}, line {line}: {error}; correct it") from None
+        counts[name] = hits, n
+    read_as = [f"n {found.n}, count {found.count}"] * ({*names} != {plain_name(code), "n", "count"})
+    left_out = [f"left out: {', '.join(sums)}"] * bool(sums)
+    return counts, find_metric(found.count), "; ".join(read_as + left_out)
+
+
+def _read_count(cells: Mapping[str, str], column: str, code: str) -> int:
+    try:
+        found = NumberFormat().read_count(cells.get(column))
+    except ValueError as error:
+        raise ValueError(f"{column} of {code}: {error}") from None
+    if found is None:
+        raise ValueError(f"{column} of {code} is empty")
+    return found

@@ -65,8 +65,10 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
         return [preference(story, delivered.evidence.preference), stopped]
     if delivered.ended_by == "drafts" and not story.playoff:
         return [f"You have {draft}, as it was written: {delivered.reason}."]
-    if {*story.trajectory} - {"A", "?"}:
-        return [f"You have {draft}: judges put it before every text that won a round.", stopped]
+    if won := sum(winner not in ("A", "?") for winner in story.trajectory):
+        ranked = len(story.playoff.texts) - 1 if story.playoff else won
+        which = "every text that" if ranked >= won else f"{ranked} of {won} texts that each"
+        return [f"You have {draft}: judges put it before {which} won a round.", stopped]
     if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
     rounds = count(len(story.trajectory), "round")
@@ -166,6 +168,8 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
 def _round_of(story: Story) -> str:
     if not story.passes:
         return "" if story.draft is None else "round 1"
+    if story.job and story.job.is_sampling:
+        return f"draft {story.passes[-1].number}"
     most = f" of {story.settings.passes}" if story.settings else ""
     return f"round {story.passes[-1].number}{most}"
 

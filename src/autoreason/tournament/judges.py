@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from autoreason.characters import with_whole_characters
 from autoreason.contract import count_words
 from autoreason.events import BallotCast, LengthCheck
 from autoreason.exchange import Outcome, Reply, Schema
@@ -257,6 +258,7 @@ def _read_ballot(reply: Reply, labels: tuple[str, ...]) -> tuple[str, ...] | Non
 def _reasoning(text: str) -> str:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text.strip()
-    return str(value.get("reasoning", "")).strip() if isinstance(value, dict) else text.strip()
+    said = str(value.get("reasoning", "")) if isinstance(value, dict) else text
+    return with_whole_characters(said).strip()

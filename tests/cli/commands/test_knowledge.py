@@ -45,7 +45,8 @@ def test_check_shows_what_was_understood_and_what_was_not(inside: Inside, folder
     found = inside("knowledge", "check", "kb", "--json").json
     assert (found["kinds"], found["pairs"]) == ({"fact": 1, "outcome": 2}, 0)
     assert len(found["to_models"]) == len(found["problems"]) == 1
-    (folder / "mails.csv").write_text("Subject,Sent,Opens\n" + "x,1,viele\n" * 9 + "x,9,1\n" * 10)
+    rest = "".join(f"x,9,{at}\n" for at in range(10))
+    (folder / "mails.csv").write_text("Subject,Sent,Opens\n" + "x,1,viele\n" * 9 + rest)
     assert "8 more" not in (all_of_it := inside("knowledge", "check", "kb", "--evidence").out)
     assert all(f"mails.csv, line {at}: " in all_of_it for at in range(2, 11))
     assert "line 2: 'viele' is not a number · 9 more: --evidence" in (
@@ -111,11 +112,11 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     assert (first, second.id) == (record, added["added"])
     assert (second.chosen, second.result) == ("ab", RecordedOutcome(metric="result", value=3.0))
     inside.write("kb/mails.csv", "subject,opens,sent\nA,10,100\nB,20,100\nC,20,100\n")
-    never = (
-        "outcomes of kb are called 'open rate' and this one 'result', so they are never compared;"
-    )
-    assert never in inside(*add).err
-    assert "never compared" not in inside(*add, "--metric", "Open rate").err
+    assert "metric: taken to be 'open rate', as in most outcomes of kb;" in inside(*add).err
+    never = "of kb are called 'open rate' and this one 'result', so they are never compared;"
+    assert never in inside(*add, "--metric", "result").err
+    assert never in inside(*unknown[:-1]).err
+    assert "metric:" not in inside(*add, "--metric", "Öffnungsrate", "--group", "y").err
 
 
 def test_a_run_says_at_its_end_how_many_records_it_was_shown(inside: Inside, folder: Path) -> None:

@@ -62,7 +62,6 @@ def check(folder: str) -> tuple[Report, int]:
 
     docs/knowledge.md has what kb.toml may say and which columns there are.
     """
-
     from autoreason.knowledge.folder_report import check_knowledge
 
     report = check_knowledge(folder)
@@ -75,7 +74,6 @@ def check(folder: str) -> tuple[Report, int]:
 @group("Options", option("-n, --limit N", "How many.", type=click.IntRange(1), default=10))
 def search(folder: str, words: tuple[str, ...], limit: int) -> Report:
     """Find the records nearest to some words; case and diacritics do not matter."""
-
     from autoreason.knowledge.folder_report import search_knowledge
 
     return search_knowledge(folder, " ".join(words), limit=limit)
@@ -89,7 +87,6 @@ def export(folder: str, target: Path | None) -> None:
 
     What is written is read again as the same records, from any folder.
     """
-
     from autoreason.knowledge.folder import encode_records, read_folder
 
     if target == Path("-"):
@@ -105,8 +102,7 @@ def export(folder: str, target: Path | None) -> None:
     where = f" written to {target}" if target else ""
     note = f", {private:,} of them private" if private else ""
     number = numbers.count(len(content.records), "record")
-    left_out = [f"left out: {problem}" for problem in content.problems]
-    print_message(f"{number}{where}{note}", *left_out)
+    print_message(f"{number}{where}{note}", *(f"left out: {each}" for each in content.problems))
 
 
 @knowledge.command(shares=f"{RECORDED} evidence")
@@ -142,7 +138,6 @@ def test(folder: str, **values: Any) -> PreparedRun[Any] | tuple[Report, int]:
 
     Exit status of predictors: 0 where it helps, else 1.
     """
-
     from autoreason.cli import arguments
     from autoreason.cli.console import ProgressLine
     from autoreason.knowledge.holdout import evaluate_predictor
@@ -167,7 +162,7 @@ def test(folder: str, **values: Any) -> PreparedRun[Any] | tuple[Report, int]:
     "What happened",
     option("--value NUMBER", "The number, such as 0.38 or 38%.", required=True),
     option("--n N", "How many it rests on, such as 2100.", type=click.IntRange(1)),
-    option("--metric NAME", "What was measured.", default="result"),
+    option("--metric NAME", "What was measured. [default: the folder's main metric]", default=""),
     option("--better higher|lower", "Which numbers are better.", default="higher"),
     option("--group NAME", "The test, campaign or list it can be compared in.", required=True),
     option("--chosen random|ab|picked|unknown", "How it came to be used.", default="picked"),
@@ -211,9 +206,8 @@ def import_file(folder: Path, file: Path) -> Answer:
     done += [f"{number:,} were there, in {name}" for name, number in known.items()]
     done += [f"{numbers.count(left, 'line')} left out"] * bool(left)
     notes = [f"{'; '.join(done)} ({', '.join(read_as)})"]
-    notes += [f"not read: {', '.join(found.unread)} (kb.toml can name columns)"] * bool(
-        found.unread
-    )
+    unread = ", ".join(found.unread)
+    notes += [f"not read: {unread} (kb.toml can name columns)"] * bool(unread)
     notes += (f"left out: {problem}" for problem in found.problems)
     fields = {"added": added, "replaced": replaced, "known": known.total(), "columns": columns}
     return Answer({**fields, "unread": found.unread, "problems": found.problems}, notes=notes)
@@ -234,7 +228,6 @@ def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report
     Every text gets a code that says nothing, and is to be sent to equally many readers drawn at random.
     From three texts on some are drawn at random, so that not only winners are ever tried.
     """
-
     from autoreason.run.knowledge import plan_ab
 
     found = plan_ab(run, arms, **values)
@@ -249,7 +242,7 @@ def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report
 @group(
     "Test",
     option("--plan FOLDER", "Of the plan. [default: that of the results]", name="planned"),
-    option("--metric NAME", "What was counted.", default="rate"),
+    option("--metric NAME", "What was counted. [default: the folder's main metric]", default=""),
 )
 @group(
     "Where it goes",
@@ -263,7 +256,6 @@ def report_test(results: Path, planned: Path | None, **values: Any) -> tuple[Rep
     however often you look. Exit status 1 where readers were not split equally, for then
     something chose among them and no rate can be compared; nothing is handed on.
     """
-
     from autoreason.run.knowledge import report_ab
 
     found = report_ab(results, planned, **values)

@@ -80,7 +80,7 @@ def show(
     if report is not None:
         _write_report(book, result, report)
     elif number is not None:
-        print_round(book, row, number)
+        print_round(book, row, story, number)
     elif text_only or diff:
         _show_text(row, story, diff=diff)
     elif isinstance(story.job, Lab) and story.end is None:
