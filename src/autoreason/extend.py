@@ -68,8 +68,8 @@ from autoreason.run.verbs import ResumeOptions as ResumeOptions
 from autoreason.run.verbs import RunHooks as RunHooks
 from autoreason.run.verbs import SolveOptions as SolveOptions
 from autoreason.story import RecordedPanel as RecordedPanel
-from autoreason.story import RecordedReview as RecordedReview
 from autoreason.story import RecordedPass as RecordedPass
+from autoreason.story import RecordedReview as RecordedReview
 from autoreason.story import Story as Story
 from autoreason.task import Entry as Entry
 from autoreason.task import Work as Work
