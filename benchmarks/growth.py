@@ -94,7 +94,7 @@ async def _fill(journal: Journal, calls: int) -> str:
     with tempfile.TemporaryDirectory(prefix="autoreason-bench-") as folder:
         path = write_suite(Path(folder), 1, 2)
         suite = await lab.aio(path, EchoModel(), journal=journal, anyway=True)
-    options: RefineOptions = {"passes": 99, "k": 99, "playoff": 0, "confirmation": 0}
+    options: RefineOptions = {"passes": 99, "k": 99, "reviewers": 0, "confirmation": 0}
     options |= {"journal": journal, "budget": Budget(calls=_PER_RUN)}
     for _ in range(calls // _PER_RUN):
         await refine.aio("Explain tides.", EchoModel(), **options)

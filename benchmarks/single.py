@@ -10,7 +10,7 @@ from benchmarks.server import serving
 from benchmarks.timing import idle, longest_chain
 
 _FOUR_PASSES = ("--rounds", "4", "-k", "99", "--seed", "1")
-_SHORT = ("--rounds", "1", "--judges", "2", "--set", "playoff=0", "--seed", "1")
+_SHORT = ("--rounds", "1", "--judges", "2", "--set", "reviewers=0", "--seed", "1")
 _LATENCY = 200.0
 _HELP = (AUTOREASON, "--help")
 

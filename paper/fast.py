@@ -1,7 +1,7 @@
 """Thousands of simulated runs side by side: only the plain course of a run is written out, in arrays.
 
 What depends on the votes comes from `voting.next_wave`, orders come from `orders`, finalists from
-`playoff`, and what becomes of texts from `texts`, as in a run of the tournament itself.
+`review`, and what becomes of texts from `texts`, as in a run of the tournament itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from autoreason.errors import InvalidInput
 from autoreason.events import Incumbent
-from autoreason.settings import MAX_PASSES, Settings
+from autoreason.settings import ANY_GROWTH, MAX_PASSES, Settings
 from autoreason.stats.shares import exact_share
 from autoreason.studies.simulation import Outcomes
 from autoreason.studies.world import (
@@ -74,14 +74,12 @@ class Panels:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        grows = settings.extra_judges > 0
-        self.limit = max(settings.judges, settings.max_judges) if grows else settings.judges
         self._waves: dict[int, int] = {}
 
     def judge(self, world: World, luck: RandomDraws, number: int, worth: Numbers) -> PanelResults:
         """Let panels rank A, B and AB, whose worth is given by column."""
         points = self._points(world, luck, number, worth)
-        scores = np.zeros((len(worth), self.limit + 1, len(SLOTS)), dtype=np.int64)
+        scores = np.zeros((len(worth), self.settings.judges + 1, len(SLOTS)), dtype=np.int64)
         np.cumsum(points, axis=1, out=scores[:, 1:])
         judged = np.zeros(len(worth), dtype=np.int64)
         open_rows = np.arange(len(worth))
@@ -99,10 +97,12 @@ class Panels:
 
     def _points(self, world: World, luck: RandomDraws, number: int, worth: Numbers) -> Counts:
         """What each judge, asked or not, would give each text."""
-        places = position_bonus(world.judges, len(SLOTS), self.limit, self.settings.balanced_orders)
+        places = position_bonus(
+            world.judges, len(SLOTS), self.settings.judges, self.settings.balanced_orders
+        )
         schedules = luck.orders(number, SCHEDULES)
-        points = np.empty((len(worth), self.limit, len(SLOTS)), dtype=np.int64)
-        for seat in range(self.limit):
+        points = np.empty((len(worth), self.settings.judges, len(SLOTS)), dtype=np.int64)
+        for seat in range(self.settings.judges):
             views = worth + world.judges.noise * luck.judge(number, seat) + places[schedules, seat]
             points[:, seat] = borda_points(views)
         return points
@@ -123,10 +123,7 @@ class Panels:
             rankings,
             settings.tie_order,
             settings.voting,
-            start=settings.judges,
-            step=settings.extra_judges,
-            close_margin=settings.close_margin,
-            limit=self.limit,
+            judges=settings.judges,
             required_lead=settings.required_lead,
             early_stop=settings.early_stop,
         )
@@ -187,7 +184,7 @@ def confirm(
 
 @cache
 def _finalist_table(newest: int, max_texts: int) -> tuple[Counts, Counts]:
-    """By the last incumbent's column: how many texts are in the playoff, and which."""
+    """By the last incumbent's column: how many texts are in the review, and which."""
     table = np.zeros((newest + 1, max_texts), dtype=np.int64)
     counts = np.zeros(newest + 1, dtype=np.int64)
     for column in range(newest + 1):
@@ -199,7 +196,7 @@ def _finalist_table(newest: int, max_texts: int) -> tuple[Counts, Counts]:
 
 @cache
 def finalists(incumbents: int, max_texts: int) -> tuple[int, ...]:
-    """Which of so many incumbents are in the playoff."""
+    """Which of so many incumbents are in the review."""
     candidates = [
         Incumbent(name=str(column), since=column, text=f"t{column}", keeps_contract=True)
         for column in range(incumbents)
@@ -264,8 +261,8 @@ class _Runs:
             winner, judged, leads = self._panels.judge(world, luck, number, worth)
             written, counts = len(ballot) - 1, leads | settings.ties_survive
         else:
-            most = np.inf if settings.max_growth is None else settings.max_growth
-            winner = (revision.length <= np.maximum(most, text.length)).astype(np.int64)
+            longest = np.maximum(settings.max_growth, text.length)
+            winner = (revision.length <= longest).astype(np.int64)
             # A revision that was too long says nothing about A.
             judged, written = np.zeros_like(winner), 1
             counts = np.zeros_like(winner, dtype=bool)
@@ -290,7 +287,7 @@ class _Runs:
         several = settings.review_every > 0
         due = np.full_like(ended, several and not number % settings.review_every)
         due = (due | ended) & self._open
-        if settings.playoff:
+        if settings.reviewers:
             self._review(number, due & (self._at > 0), back=several)
         else:
             self._delivered = np.where(due, self._at, self._delivered)
@@ -299,12 +296,12 @@ class _Runs:
         self._open &= ~ended
 
     def _review(self, number: int, due: NDArray[np.bool_], *, back: bool) -> None:
-        """Rank the line of each run that is due; go on from the first if it leads by enough."""
+        """Rank the line of each run that is due; go on from the first."""
         settings, world = self.settings, self.world
         after = number if back else 0
         self._delivered = np.where(self._open & ~due, self._at, self._delivered)
-        counts, table = _finalist_table(int(self._at.max()), settings.playoff_texts)
-        for count in range(2, settings.playoff_texts + 1):
+        counts, table = _finalist_table(int(self._at.max()), settings.review_texts)
+        for count in range(2, settings.review_texts + 1):
             rows = np.flatnonzero(due & (counts[self._at] == count))
             if not len(rows):
                 continue
@@ -315,19 +312,18 @@ class _Runs:
             best = count - 1 - scores[:, ::-1].argmax(axis=1)
             first = columns[np.arange(len(rows)), best]
             self._trends[rows, 0] = self._trends[rows, 1]
-            self._trends[rows, 1] = _trend(scores, settings.playoff)
-            leads = scores.max(axis=1) - scores[:, -1] >= settings.review_lead
-            self._at[rows] = np.where(leads & back, first, self._at[rows])
+            self._trends[rows, 1] = _trend(scores, settings.reviewers)
+            self._at[rows] = first if back else self._at[rows]
             self._delivered[rows] = first
         self._reviews += due
         if back:
-            self.calls[:, number] += np.where(due, settings.playoff, 0)
+            self.calls[:, number] += np.where(due, settings.reviewers, 0)
         line, at = self._line, (np.arange(self.luck.runs), self._at)
         self._text = Texts(line.quality[at], line.length[at], line.taste[at], line.born[at])
 
     def _score(self, after: int, rows: Counts, worth: Numbers) -> Counts:
         """What judges of a review give each text: how many it beats."""
-        seats, judges = self.settings.playoff, self.world.judges
+        seats, judges = self.settings.reviewers, self.world.judges
         places = position_bonus(judges, worth.shape[1], seats, self.settings.balanced_orders)
         schedules = self.luck.orders(_REVIEW + after, SCHEDULES)[rows]
         scores = np.zeros(worth.shape, dtype=np.int64)
@@ -345,13 +341,16 @@ class _Runs:
     def _outcomes(self) -> Outcomes:
         settings, rows = self.settings, np.arange(self.luck.runs)
         calls, delivered = self.calls[rows, self.last], self._delivered
-        if settings.playoff and not settings.review_every:
-            calls = calls + np.where(self._at > 0, settings.playoff, 0)
+        if settings.reviewers and not settings.review_every:
+            calls = calls + np.where(self._at > 0, settings.reviewers, 0)
         claimed = np.zeros(self.luck.runs, dtype=bool)
         if settings.confirmation:
             calls = calls + np.where(delivered > 0, settings.confirmation, 0)
             prefer = confirm(self.world, self.luck, self._line, delivered, self.last, settings)
-            claimed = prefer >= claiming_votes(settings.confirmation)
+            enough = claiming_votes(settings.confirmation)
+            claimed = prefer >= enough
+            # Where fresh judges prefer the first draft, that is delivered.
+            delivered = np.where(settings.confirmation - prefer >= enough, 0, delivered)
         quality = self._line.quality
         falls = np.diff(quality, axis=1) < 0
         in_line = np.arange(1, quality.shape[1]) <= self._at[:, None]
@@ -376,7 +375,7 @@ def play_fast(
     outcomes = whole.play()
     if budget is None or (outcomes.calls <= budget).all():
         return outcomes
-    after = settings.playoff + settings.confirmation
+    after = settings.reviewers + settings.confirmation
     fits = whole.calls + np.where(whole.displaced, after, 0) <= budget
     numbers = np.arange(settings.passes + 1)
     within = np.where(fits & (numbers <= outcomes.passes[:, None]), numbers, 1).max(axis=1)
@@ -386,7 +385,7 @@ def play_fast(
 
 def check_fast(settings: Settings) -> None:
     """Refuse what only the tournament's own loop can do."""
-    plain = settings.candidates == "B+AB" and settings.max_growth is None
+    plain = settings.candidates == "B+AB" and settings.max_growth == ANY_GROWTH
     unseen = settings.candidates == "B" and not settings.judges
     if not (plain or unseen) or (settings.voting, settings.drafts) != ("borda", 1):
         raise InvalidInput(

@@ -57,7 +57,7 @@ class PanelVotes(NamedTuple):
 
 
 def from_events(run: str, events: Iterable[AnyEvent]) -> list[PanelVotes]:
-    """The panels of a recorded run; its playoff is left out, being over other texts."""
+    """The panels of a recorded run; its review is left out, being over other texts."""
     ballots = [event for event in events if isinstance(event, BallotCast)]
     panels = []
     for _, group in groupby(ballots, key=lambda ballot: ballot.stage):

@@ -1,10 +1,10 @@
 """How the default protocol was found: every protocol of a grid in every world of `autoreason simulate`.
 
-    python -m paper.protocols table --set k=2 --set max_judges=9
+    python -m paper.protocols table --set passes=20 --set reviewers=9
     python -m paper.protocols search --calls 90
 
 `table` is `autoreason simulate` with ten thousand runs side by side. `search` looks for the protocol that delivers most
-at equal calls, by two measures: the mean of what it delivers over what fixed passes with three judges and a playoff
+at equal calls, by two measures: the mean of what it delivers over what fixed passes with three judges and a review
 deliver in the same world (of 1 where that is less), and the plain mean. Every rule that ends a run is compared with
 its own passes in a fixed number, too: what it must be better than. What is shown is played again with fresh luck.
 """
@@ -23,7 +23,7 @@ from msgspec import Struct
 from autoreason.report.numbers import count
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
-from autoreason.settings import Settings
+from autoreason.settings import ANY_GROWTH, Settings
 from autoreason.studies.simulation import (
     OnProgress,
     Plan,
@@ -65,11 +65,16 @@ def _candidate(family: str, ending: str, *, fixed: bool = False, **changes: Any)
     return Candidate(family, ending, settings, fixed)
 
 
+JUDGED = {"judges": 3, "candidates": "B+AB", "max_growth": ANY_GROWTH, "k": NEVER}
+"""Contests in every pass, as published, that no survivals end."""
+ONE_REVIEW = {"review_every": 0, "review_texts": 5}
+
+
 def fixed_passes(numbers: Iterable[int]) -> list[Candidate]:
     """What every protocol is measured by: so many passes with three judges, and seven over five texts."""
-    family, same = "3 judges, playoff 7 over 5", {"extra_judges": 0, "playoff": 7, "k": NEVER}
+    family = "3 judges, review 7 over 5"
     return [
-        _candidate(family, f"{passes} passes", fixed=True, passes=passes, **same)
+        _candidate(family, f"{passes} passes", fixed=True, passes=passes, **JUDGED, **ONE_REVIEW)
         for passes in numbers
     ]
 
@@ -78,12 +83,8 @@ def reviewed(
     judges: int, every: int, reviewers: int, most: Sequence[int], rules: Sequence[tuple[int, float]]
 ) -> Iterator[Candidate]:
     """Reviews after so many passes: in a fixed number, and ended by rules of how many at least and which trend."""
-    passes: dict[str, Any] = {"judges": judges, "extra_judges": 0, "playoff_texts": 9}
-    passes |= {"review_every": every, "playoff": reviewers}
-    if judges == 0:
-        passes |= {"candidates": "B", "max_growth": 0.5}
-    else:
-        passes |= {"single_judge": judges == 1, "k": NEVER}
+    passes: dict[str, Any] = {"review_every": every, "reviewers": reviewers}
+    passes |= JUDGED | {"judges": judges} if judges else {}
     family = f"{count(judges, 'judge')}, {reviewers} review 9 every {every}"
     for number in most:
         same = passes | {"passes": every * number}

@@ -88,7 +88,7 @@ def test_keys_are_built_from_their_steps_and_sorted_by_their_numbers() -> None:
     assert sorted(keys, key=order_by_number) == keys[::-1]
 
 
-@given(st.sampled_from(["panel", "playoff", "again/pass/3"]), st.integers(0, 99))
+@given(st.sampled_from(["panel", "review", "again/pass/3"]), st.integers(0, 99))
 def test_a_panel_that_is_run_again_has_a_stage_of_its_own(stage: str, attempt: int) -> None:
     assert first_attempt(attempt_stage(stage, attempt)) == stage
     assert (attempt_stage(stage, attempt) == stage) == (attempt == 0)

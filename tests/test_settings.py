@@ -41,12 +41,12 @@ def test_the_defaults_are_the_robust_protocol() -> None:
     settings = make_settings(ONE, 1)
     assert (settings.protocol, settings.k, settings.passes, settings.judges) == ("robust", 3, 15, 3)
     assert (settings.extra_judges, settings.max_judges) == (3, 6)
-    assert (settings.playoff, settings.confirmation) == (5, 9)
+    assert (settings.reviewers, settings.confirmation) == (5, 9)
 
 
 def test_the_paper_protocol_changes_only_what_the_paper_does_otherwise() -> None:
     settings = make_settings(ONE, 1, "paper")
-    assert (settings.extra_judges, settings.playoff, settings.balanced_orders) == (0, 0, False)
+    assert (settings.extra_judges, settings.reviewers, settings.balanced_orders) == (0, 0, False)
     assert settings.k == 2
     assert settings.tie_order == ("A", "B", "AB")
 

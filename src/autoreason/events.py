@@ -240,7 +240,7 @@ class BallotCast(Event, frozen=True, kw_only=True):
     """One seat of a panel has voted, or could not."""
 
     stage: str
-    """`pass/3`, `playoff`, or the panel of finished texts it belongs to."""
+    """`pass/3`, `review`, or the panel of finished texts it belongs to."""
     seat: int
     model: str
     order: tuple[str, ...]
@@ -340,7 +340,7 @@ class Incumbent(Struct, frozen=True, kw_only=True):
     keeps_contract: bool
 
 
-class PlayoffDecided(Event, frozen=True, kw_only=True):
+class ReviewDecided(Event, frozen=True, kw_only=True):
     """A review: a panel ranked texts from the first draft to the latest; the last one chooses what is delivered."""
 
     texts: tuple[Incumbent, ...]

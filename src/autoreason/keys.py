@@ -58,7 +58,7 @@ class Key(Struct, frozen=True):
 
     @property
     def head(self) -> str:
-        """The first step within its cell: `draft`, `pass`, `playoff`; empty where there is none."""
+        """The first step within its cell: `draft`, `pass`, `review`; empty where there is none."""
         return self.steps[0] if self.steps else ""
 
     @property

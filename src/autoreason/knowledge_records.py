@@ -133,7 +133,7 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     seat: PredictorSeat | None = None
     """None where no predictor votes."""
     weights: dict[str, float] = {}
-    """How much a ballot of each judge counts in the playoff, by how often it was right about pairs of the folder; none
+    """How much a ballot of each judge counts in the review, by how often it was right about pairs of the folder; none
     unless every judge was tested."""
     left_out: dict[str, int] = {}
     """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`,

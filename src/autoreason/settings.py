@@ -44,6 +44,7 @@ THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
 """Providers whose servers and keys LiteLLM knows."""
 PANEL_JUDGES = 7
 """Judges of a panel over finished texts, where nothing else is asked for."""
+_FEW_JUDGES = 3
 MAX_JUDGES = 99
 MAX_DRAFTS = 10
 """As many texts as a judge is asked to rank."""
@@ -58,7 +59,7 @@ ROLE_MODELS = {
     "reviser_models": "revisers",
 }
 """Options that give a role of `Models` a model of its own."""
-Growth = Annotated[float, Meta(ge=0, le=100)]
+ANY_GROWTH = 100.0
 Temperature = Annotated[float, Meta(ge=0, le=2)]
 Kind = TypeVar("Kind", bound=JobType)
 
@@ -210,7 +211,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     candidates: Annotated[
         Candidates,
         "Who opposes A: the revision B and the synthesis AB, B alone, or AB alone, for which B is not judged.",
-    ] = "B+AB"
+    ] = "B"
     blind_revision: Annotated[
         bool, "Revisions are written from task and critique alone, without seeing A."
     ] = False
@@ -224,24 +225,12 @@ class Settings(Struct, frozen=True, kw_only=True):
         Meta(ge=1, le=MAX_PASSES),
         "Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one.",
     ] = 3
-    passes: Annotated[int, Meta(ge=1, le=MAX_PASSES), "The most passes."] = 15
+    passes: Annotated[int, Meta(ge=1, le=MAX_PASSES), "The most passes."] = 30
     judges: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
-        "Judges a panel starts with; with 0 a revision takes A's place unseen, up to the next review.",
-    ] = 3
-    single_judge: Annotated[
-        bool, "One judge decides each pass; one vote is not a panel, and proves nothing."
-    ] = False
-    extra_judges: Annotated[
-        int, Meta(ge=0, le=MAX_JUDGES), "Judges added while the vote is close; 0 adds none."
-    ] = 3
-    max_judges: Annotated[int, Meta(ge=2, le=MAX_JUDGES), "The largest a panel may grow."] = 6
-    close_margin: Annotated[
-        int,
-        Meta(ge=0, le=1000),
-        "A vote is close when the best challenger is within this many points of A.",
-    ] = 2
+        "Judges of a pass; with 0 a revision takes A's place unseen, up to the next review.",
+    ] = 0
     early_stop: Annotated[
         bool, "Do not ask a judge whose vote can no longer change the outcome."
     ] = True
@@ -279,22 +268,22 @@ class Settings(Struct, frozen=True, kw_only=True):
     quoted_critique: Annotated[
         bool, "The critic quotes the text for each problem, and code looks it up; else free prose."
     ] = True
-    playoff: Annotated[
+    reviewers: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
-        "Judges of a review, who rank texts from the first draft to the latest; 0 is none.",
-    ] = 5
-    playoff_texts: Annotated[int, Meta(ge=2, le=10), "The most texts that a review ranks."] = 5
+        "Judges of a review, who rank texts from the first draft to the latest; 0 is no review.",
+    ] = 7
+    review_texts: Annotated[int, Meta(ge=2, le=10), "The most texts that a review ranks."] = 9
+    ballot_texts: Annotated[
+        int,
+        Meta(ge=3, le=10),
+        "The most texts that one judge ranks; more are reviewed in two stages, the older half first.",
+    ] = 10
     review_every: Annotated[
         int,
         Meta(ge=0, le=MAX_PASSES),
         "Passes from one review to the next; with 0 there is one, at the end.",
-    ] = 0
-    review_lead: Annotated[
-        int,
-        Meta(ge=1, le=1000),
-        "Points by which a text must lead the latest in a review for the run to go back to it.",
-    ] = 3
+    ] = 5
     min_reviews: Annotated[
         int, Meta(ge=1, le=MAX_PASSES), "Reviews before the trend of reviews may end the run."
     ] = 5
@@ -303,11 +292,12 @@ class Settings(Struct, frozen=True, kw_only=True):
         Meta(ge=-1, le=1),
         "The run ends where younger texts are put before older ones less than this, in the last two reviews: 1 is "
         "always, 0 as often as not.",
-    ] = 0.3
+    ] = 0.5
     max_growth: Annotated[
-        Growth | None,
+        float,
+        Meta(ge=0, le=ANY_GROWTH),
         "The share of the first draft's words by which a text may be longer, unless critics miss something in A.",
-    ] = None
+    ] = 0.5
     confirmation: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
@@ -343,6 +333,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         return self.job
 
     @property
+    def panel_judges(self) -> int:
+        """Judges who choose among drafts, programs or files, where tests and numbers do not."""
+        return self.judges or _FEW_JUDGES
+
+    @property
     def ties_survive(self) -> bool:
         """Whether A survives a pass after which it stays without a lead, as the paper has it."""
         return self.protocol == "paper"
@@ -371,13 +366,16 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidInput("`confirmation` is 1; one judge is not a panel, give 0, 2 or more")
         if self.subtractive_synthesis and self.candidates == "B":
             raise InvalidInput("`subtractive_synthesis` needs AB among `candidates`; drop one")
-        self._check_single_judge()
+        if not self.judges and self.candidates != "B":
+            raise InvalidInput("without `judges`, `candidates` can only be B; give one of them")
+        if self.reviewers == 1:
+            raise InvalidInput("`reviewers` is 1; one vote is not a panel: give 0, 2 or more")
         if self.style == "anchored" and not self.models.author:
             raise InvalidInput("`style` is anchored, but there is no first draft; give another")
-        for name in ("judges", "drafts"):
-            least, most = getattr(self, name), getattr(self, f"max_{name}")
-            if most < least:
-                raise InvalidInput(f"`max_{name}` ({most}) is under `{name}` ({least}); change one")
+        if self.max_drafts < self.drafts:
+            raise InvalidInput(
+                f"`max_drafts` ({self.max_drafts}) is under `drafts` ({self.drafts}); change one"
+            )
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
             raise InvalidInput("`tie_order` is not A>AB>B or A>B>AB; give one of them")
         self._pair_servers()
@@ -385,17 +383,6 @@ class Settings(Struct, frozen=True, kw_only=True):
             value = getattr(self.budget, name)
             if remedy := limit_remedy(value):
                 raise InvalidInput(f"`budget.{name}` is {value}; {remedy} or leave it out")
-
-    def _check_single_judge(self) -> None:
-        if self.judges > 1 or (self.judges == 0 and self.candidates == "B"):
-            return
-        if self.judges == 0:
-            raise InvalidInput("without `judges`, `candidates` can only be B; give one of them")
-        if not self.single_judge:
-            by_name = ", or ask for one by name with `single_judge`" if self.models.author else ""
-            raise InvalidInput(f"`judges` is 1; one vote is not a panel: give 2 or more{by_name}")
-        if self.extra_judges:
-            raise InvalidInput("a single judge has no `extra_judges`; give 0, or more `judges`")
 
     def server_of(self, address: str) -> str | None:
         """The server a model is asked at; None where it is the provider's own."""
@@ -461,27 +448,20 @@ SETTING_DOCS: dict[str, FieldDoc] = {
 PAPER: dict[str, Any] = {
     "max_drafts": 1,
     "rivals": False,
+    "candidates": "B+AB",
     "k": 2,
-    "extra_judges": 0,
+    "passes": 15,
+    "judges": 3,
     "early_stop": False,
     "balanced_orders": False,
     "quoted_critique": False,
-    "playoff": 0,
+    "max_growth": ANY_GROWTH,
+    "reviewers": 0,
+    "review_every": 0,
     "confirmation": 0,
     "tie_order": ("A", "B", "AB"),
 }
 """Where the published procedure differs from our defaults; `paper/README.md` says what we do otherwise all the same."""
-
-
-def single_judge_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Changes that ask for a single judge, with what goes with it."""
-    whole = {"judges": 1, "extra_judges": 0, **changes}
-    if whole["judges"] != 1:
-        raise InvalidInput(f"`single_judge` is 1 judge, not {whole['judges']}; give one of them")
-    return whole
-
-
-_DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Settings)}
 
 
 def make_settings(
@@ -490,12 +470,9 @@ def make_settings(
     """Settings of a protocol with changes; anything out of range is one clear sentence."""
     base = PAPER if protocol == "paper" else {}
     chosen = {**base, **{name: value for name, value in changes.items() if value is not None}}
-    if chosen.get("single_judge"):
-        chosen = single_judge_changes(chosen)
-    for name in ("judges", "drafts"):
-        maximum = f"max_{name}"
-        if isinstance(chosen.get(name), int) and changes.get(maximum) is None:
-            chosen[maximum] = max(chosen[name], base.get(maximum, _DEFAULTS[maximum]))
+    drafts = chosen.get("drafts")
+    if isinstance(drafts, int) and changes.get("max_drafts") is None:
+        chosen["max_drafts"] = max(drafts, base.get("max_drafts", MAX_DRAFTS))
     if DEFAULT_MODEL in models.all():
         chosen = {**FOR_THE_EMBEDDED_MODEL, **chosen}
     fields = {"models": models, "seed": seed, "protocol": protocol, **chosen}

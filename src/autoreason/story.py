@@ -18,7 +18,7 @@ from autoreason.wording import TextKind, kind_of
 CONFIRMATION = "confirmation"
 """The stage of the panel that compares what is delivered with the first draft."""
 
-PLAYOFF = "playoff"
+REVIEW = "review"
 """The stage of a review, or what the stages of several begin with."""
 
 DRAFTS = "drafts"
@@ -74,7 +74,7 @@ class RecordedReview:
     """A review so far."""
 
     ballots: list[events.BallotCast] = field(default_factory=list)
-    decided: events.PlayoffDecided | None = None
+    decided: events.ReviewDecided | None = None
 
 
 class Confirmation(NamedTuple):
@@ -115,6 +115,8 @@ class Story:
     """Events that only their own room understands, in order."""
     incumbents: list[events.Incumbent] = field(default_factory=list)
     """Every incumbent, the first draft first; without those that a review went back behind."""
+    _reviewed: int = 1
+    """How many of them the last review left."""
 
     @property
     def job(self) -> AnyJob | None:
@@ -132,17 +134,19 @@ class Story:
         return self.incumbents[-1] if self.incumbents else None
 
     @property
-    def playoff(self) -> events.PlayoffDecided | None:
+    def closing_review(self) -> events.ReviewDecided | None:
         """The review that chose what is delivered: the last one, where no pass followed it."""
         last = self.reviews[-1].decided if self.reviews else None
         followed = last and last.after and self.passes and self.passes[-1].number > last.after
         return None if followed else last
 
     @property
-    def playoff_ballots(self) -> list[events.BallotCast]:
-        """Those of that review, or of one under way."""
+    def closing_ballots(self) -> list[events.BallotCast]:
+        """Those of that review, or of one under way; of two stages the last one's."""
         last = self.reviews[-1] if self.reviews else None
-        return last.ballots if last and (last.decided is None or self.playoff) else []
+        if not last or not last.ballots or (last.decided and not self.closing_review):
+            return []
+        return [each for each in last.ballots if each.stage == last.ballots[-1].stage]
 
     @property
     def review_ballots(self) -> list[events.BallotCast]:
@@ -150,9 +154,13 @@ class Story:
 
     @property
     def chosen(self) -> events.Incumbent | None:
-        """The text that the playoff chose; before that the incumbent."""
-        if self.playoff and self.playoff.winner:
-            return next(each for each in self.playoff.texts if each.name == self.playoff.winner)
+        """The text that the review chose; before that the incumbent."""
+        if self.closing_review and self.closing_review.winner:
+            return next(
+                each
+                for each in self.closing_review.texts
+                if each.name == self.closing_review.winner
+            )
         return self.incumbent
 
     @property
@@ -231,11 +239,9 @@ class Story:
                 self._promote("draft", 0, event.text, event.violations)
             case events.PromptsShortened():
                 self.shortened = event
-            case events.PlayoffDecided():
+            case events.ReviewDecided():
                 self._review().decided = event
-                if event.back:
-                    names = [each.name for each in self.incumbents]
-                    del self.incumbents[names.index(event.winner or "") + 1 :]
+                self._go_back(event)
             case events.Delivered() | events.JobFinished():
                 self.end, self.status, self.reason = event, event.status, event.reason
             case events.BallotCast() | events.PanelDecided() if not is_in_pass(event.stage):
@@ -248,7 +254,7 @@ class Story:
         return [event for event in self.others if isinstance(event, kind)]
 
     def _apply_panel(self, event: events.BallotCast | events.PanelDecided) -> None:
-        if isinstance(event, events.BallotCast) and event.stage.startswith(PLAYOFF):
+        if isinstance(event, events.BallotCast) and event.stage.startswith(REVIEW):
             self._review().ballots.append(event)
             return
         panel = self.panels.setdefault(event.stage, RecordedPanel(event.stage))
@@ -262,6 +268,14 @@ class Story:
         if not self.reviews or self.reviews[-1].decided:
             self.reviews.append(RecordedReview())
         return self.reviews[-1]
+
+    def _go_back(self, decided: events.ReviewDecided) -> None:
+        """Take the line back to the text put first; where that is unknown, to where the review before left it."""
+        if decided.back:
+            names = [each.name for each in self.incumbents]
+            end = names.index(decided.winner) + 1 if decided.winner else self._reviewed
+            del self.incumbents[end:]
+        self._reviewed = len(self.incumbents)
 
     def _apply_pass(self, event: events.AnyEvent) -> None:
         match event:

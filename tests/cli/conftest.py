@@ -18,7 +18,7 @@ from tests.patience import PATIENCE
 
 BRIEF = "Write about tides and boats"
 FAST = ("-m", "echo/echo", "--rounds", "2", "--seed", "7")
-NO_END = ("--set", "playoff=0", "--set", "confirmation=0")
+NO_END = ("--set", "reviewers=0", "--set", "confirmation=0")
 """Nothing comes after the passes: any limit of calls lets such a run begin."""
 
 

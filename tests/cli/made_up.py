@@ -18,7 +18,7 @@ from autoreason.events import (
     Incumbent,
     PassDecided,
     PassStarted,
-    PlayoffDecided,
+    ReviewDecided,
     Preference,
     RunStarted,
     Slot,
@@ -149,7 +149,7 @@ BROKEN = (Violation("max_words", "612 words, at most 500 allowed"),)
 LOST = CandidateDropped(number=1, slot="AB", reason="contract", violations=BROKEN, text="…")
 
 
-def playoff() -> list[AnyEvent]:
+def review() -> list[AnyEvent]:
     """The final panel."""
     texts = (
         Incumbent(name="draft", since=0, text=DRAFT, keeps_contract=True),
@@ -167,11 +167,11 @@ def playoff() -> list[AnyEvent]:
         invalid=0,
         agreement=0.43,
     )
-    votes = [ballot("playoff", seat, "pass 1 AB", "draft") for seat in range(6)]
+    votes = [ballot("review", seat, "pass 1 AB", "draft") for seat in range(6)]
     return [
         *votes,
-        ballot("playoff", 6, "draft", "pass 1 AB"),
-        PlayoffDecided(texts=texts, winner="pass 1 AB", verdict=last, preferred=6),
+        ballot("review", 6, "draft", "pass 1 AB"),
+        ReviewDecided(texts=texts, winner="pass 1 AB", verdict=last, preferred=6),
     ]
 
 
@@ -183,6 +183,6 @@ def whole_run() -> list[AnyEvent]:
         *a_pass(1, "AB", 0, verdict(6, 8, 4)),
         *a_pass(2, "A", 1, verdict(8, 6, 4)),
         *a_pass(3, "A", 2, verdict(9, 5, 4, chance=0.08)),
-        *playoff(),
+        *review(),
         DELIVERED,
     ]

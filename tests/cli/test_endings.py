@@ -113,7 +113,7 @@ def test_rounds_are_over_before_it_was_kept_often_enough(ends: Ends) -> None:
 
 
 def test_a_limit_is_reached(ends: Ends) -> None:
-    none_after = ("--set", "playoff=0", "--set", "confirmation=0")
+    none_after = ("--set", "reviewers=0", "--set", "confirmation=0")
     assert ends("preferred", "--call-limit", "10", *none_after, status=3) == [
         "Paused at your limit of 10 calls, in round 2 of 15. You have the text so far.",
         "Whether fresh judges prefer it to the first draft was not asked yet.",

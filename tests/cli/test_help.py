@@ -71,7 +71,7 @@ def test_the_first_screen_shows_what_people_want_to_do_and_names_the_rest() -> N
 
 
 OUR_WORDS = re.compile(
-    r"\b(AB|(?<!could )pass|passes|ballots?|surviv\w+|playoff|incumbents?|contract|synthes\w+"
+    r"\b(AB|(?<!could )pass|passes|ballots?|surviv\w+|review|incumbents?|contract|synthes\w+"
     r"|challengers?|(?<!budget\.)cells?)\b"
 )
 

@@ -30,7 +30,7 @@ BY_NAME = {
 }
 """Fields whose values are numbers by the name of a text or a world."""
 ELSEWHERE = {"settings", "task", "schema", "passes", "draft", "drafts", "delivered"}
-ELSEWHERE |= {"playoff", "playoff_ballots", "confirmation", "worlds", "evidence"}
+ELSEWHERE |= {"closing_review", "closing_ballots", "confirmation", "worlds", "evidence"}
 """Fields that contain what other pages or classes describe, or a test of its own."""
 JUDGES = ("-m", "echo/echo", "--judges", "3", "--seed", "1", "-q")
 PROBLEM = {

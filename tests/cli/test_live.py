@@ -279,7 +279,7 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
         "0:00 last vote: the merge of round 1 is chosen among 2 texts",
     ]
     words = re.findall(r"\w+", out.getvalue())
-    assert {"A", "B", "AB", "pass", "ballot", "panel", "playoff"} & {*words} == {"A"}, (
+    assert {"A", "B", "AB", "pass", "ballot", "panel", "review"} & {*words} == {"A"}, (
         "of the title"
     )
 
@@ -325,7 +325,7 @@ def test_trouble_is_worth_a_line() -> None:
 RESEARCH_STARTED = RunStarted(
     task=research_task(), settings=research_settings(), prompts={}, version="1"
 )
-PLAYOFF = FinalistsMeasured(trials=(0, 1), means=(0.70, 0.72), evaluations=4, chosen=1)
+REVIEW = FinalistsMeasured(trials=(0, 1), means=(0.70, 0.72), evaluations=4, chosen=1)
 
 
 def drawn(live: Live) -> str:
@@ -354,7 +354,7 @@ def test_each_event_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     out = StringIO()
     view = Plain(Live("amber-fox"), out)
     refused = trial(2, "refused", reason="it was tried before")
-    for event in (RESEARCH_STARTED, NOISE, trial(1, "kept"), refused, PLAYOFF, FRESH):
+    for event in (RESEARCH_STARTED, NOISE, trial(1, "kept"), refused, REVIEW, FRESH):
         view.on_event(event)
     lines = [line.partition(" ")[2] for line in out.getvalue().splitlines()]
     assert lines[1:] == [

@@ -30,7 +30,7 @@ def test_every_strategy_is_run_listed_shown_and_resumed(
     # With nothing to set aside for its end, a run can be paused at any call.
     asked: tuple[str, ...] = ("run", BRIEF, *FAST, "--strategy", strategy)
     asked += ("--set", "confirmation=0")
-    asked += ("--set", "playoff=0") if strategy == "autoreason" else ()
+    asked += ("--set", "reviewers=0") if strategy == "autoreason" else ()
     whole = inside(*asked)
     assert whole.status == 0
     assert whole.out.startswith("# ")

@@ -82,7 +82,7 @@ async def test_a_mapping_answers_by_key_then_pattern_then_role() -> None:
 
     assert await message("pass/1/judge/0/try/0", "judge") == "the key"
     assert await message("pass/1/judge/1/try/0", "judge") == "the pattern"
-    assert await message("playoff/judge/1/try/0", "judge") == "the role"
+    assert await message("review/judge/1/try/0", "judge") == "the role"
     assert await message("other/critic/0", "critic") == "made for other/critic/0"
 
 

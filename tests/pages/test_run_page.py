@@ -188,13 +188,13 @@ def test_a_new_draft_is_called_one_wherever_a_page_names_it() -> None:
 
 def test_a_draft_that_is_chosen_with_fewer_first_places_is_said_to_have_won_on_points() -> None:
     story = play_story(5, strategy="best_of_n", voting="borda")
-    assert story.playoff is not None
+    assert story.closing_review is not None
     a, b, c = [each.name for each in story.incumbents][:3]
-    one = story.playoff_ballots[0]
+    one = story.closing_ballots[0]
     rankings = ((a, b, c), (a, b, c), (b, c, a), (c, b, a))
     ballots = [replace(one, ranking=each, order=each) for each in rankings]
     verdict = verdict_of(ballots, (a, b, c), "borda", 4)
-    chosen = replace(story.playoff, winner=b, verdict=verdict)
+    chosen = replace(story.closing_review, winner=b, verdict=verdict)
     story.reviews = [RecordedReview(ballots, chosen)]
     assert "Draft 2 won on points, 9 to 8: every place counts" in read(story)[0]
 

@@ -21,7 +21,7 @@ def found() -> SearchReport:
 
 
 def test_protocols_are_shown_at_equal_calls_the_best_first(found: SearchReport) -> None:
-    assert found.reference.name == "3 judges, playoff 7 over 5, 10 passes"
+    assert found.reference.name == "3 judges, review 7 over 5, 10 passes"
     assert (found.reference.relative, found.reference.absolute) == (0, 0)
     assert [each.relative for each in found.ranked] == sorted(
         (each.relative for each in found.ranked), reverse=True

@@ -32,7 +32,7 @@ def settings(
 
 def limited(calls: int) -> dict[str, Any]:
     """A limit that can end a run at any call, because nothing has to be set aside for its end."""
-    return {"budget": Budget(calls=calls), "playoff": 0, "confirmation": 0}
+    return {"budget": Budget(calls=calls), "reviewers": 0, "confirmation": 0}
 
 
 def scripted(script: Mapping[str, Any] | None = None, **options: Any) -> ScriptedModel:

@@ -208,7 +208,7 @@ async def test_a_record_that_no_longer_fits_is_refused(journal: Journal) -> None
     assert journal.events(paused.run) == before
 
 
-@pytest.mark.parametrize(("stage", "passes"), [("pass/3", 1), ("playoff/judge/4", 6)])
+@pytest.mark.parametrize(("stage", "passes"), [("pass/3", 1), ("review/judge/4", 6)])
 async def test_a_pass_cap_that_does_not_fit_the_record_is_refused_and_nothing_is_paid(
     journal: Journal, stage: str, passes: int
 ) -> None:

@@ -86,7 +86,7 @@ async def test_judges_who_see_the_first_draft_too_cost_more() -> None:
 
 
 async def test_small_changes_may_end_a_run_before_survivals_do() -> None:
-    chosen = replace(settings(), k=15, passes=15, playoff=0, confirmation=0)
+    chosen = replace(settings(), k=15, passes=15, reviewers=0, confirmation=0)
     usual = await estimate_run(TASK, chosen)
     sooner = await estimate_run(TASK, replace(chosen, plateau=1))
     assert usual.calls is not None
@@ -182,7 +182,7 @@ async def test_a_comparison_takes_what_its_allowance_permits(
         allowance=Decimal(allowance),
         passes=2,
         judges=2,
-        playoff=2,
+        reviewers=2,
         seed=1,
     )
     span = prepared.plan().calls

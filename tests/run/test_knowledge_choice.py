@@ -124,7 +124,7 @@ async def test_a_folder_that_is_gone_changes_nothing(folder: Path, journal: Jour
         *(BRIEF, "echo/echo"),
         knowledge=folder,
         budget={"calls": 4},
-        playoff=0,
+        reviewers=0,
         confirmation=0,
         passes=2,
         journal=journal,
@@ -165,8 +165,8 @@ async def test_weights_are_kept_with_the_run_whatever_becomes_of_the_folder(
     shutil.rmtree(folder)
     ended = await resume.aio(stopped.run, journal=journal, judge_models=judges)
     assert ended.finished
-    assert ended.story.playoff is not None
-    assert ended.story.playoff.weights == weights
+    assert ended.story.closing_review is not None
+    assert ended.story.closing_review.weights == weights
     assert "echo/echo 0.5 and echo/other 2" in " ".join(str(ended).split())
     assert (await replay.aio(ended.run, journal=journal)).same
 

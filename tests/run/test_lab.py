@@ -395,7 +395,7 @@ async def test_a_cell_is_left_to_its_suite(tmp_path: Path, journal: Journal) -> 
 async def test_what_a_tree_and_a_diagnosis_need_is_in_the_record_of_each_cell(
     tmp_path: Path, journal: Journal
 ) -> None:
-    text = SUITE.replace("playoff: 0}", "playoff: 0, confirmation: 3}")
+    text = SUITE.replace("reviewers: 0}", "reviewers: 0, confirmation: 3}")
     result = await run_suite(tmp_path, journal, text, repeats=1)
     cells = [each.result for each in result.story.of(CellFinished) if "contest" in each.cell.arms]
     for cell in (each for each in cells if each.trajectory):

@@ -41,7 +41,7 @@ PANEL: dict[str, Any] = {
     "judges": 2,
     "extra_judges": 0,
     "early_stop": False,
-    "playoff": 0,
+    "reviewers": 0,
     "confirmation": 0,
     "drafts": 1,
     "passes": 3,

@@ -270,7 +270,7 @@ async def test_a_whole_run_with_records_on_the_embedded_model(
         passes=1,
         judges=2,
         extra_judges=0,
-        playoff=0,
+        reviewers=0,
         confirmation=0,
     )
     assert result.status in ("converged", "capped")
@@ -312,7 +312,7 @@ async def test_a_whole_run_on_the_server_of_llama_cpp(journal: Journal, llama_se
         passes=1,
         judges=2,
         extra_judges=0,
-        playoff=0,
+        reviewers=0,
         confirmation=0,
     )
     assert result.status in ("converged", "capped")

@@ -25,7 +25,7 @@ from autoreason.run.refine import refine
 from autoreason.settings import Budget
 from autoreason.testing import EchoModel
 
-SHORT: dict[str, Any] = {"playoff": 0, "confirmation": 0, "budget": Budget(calls=2), "seed": 1}
+SHORT: dict[str, Any] = {"reviewers": 0, "confirmation": 0, "budget": Budget(calls=2), "seed": 1}
 
 
 async def test_a_paused_run_goes_on_from_a_file_by_a_part_of_its_name(tmp_path: Path) -> None:

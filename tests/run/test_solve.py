@@ -340,7 +340,7 @@ def test_limits_that_no_problem_may_have_are_refused(chosen: Any, said: str) -> 
 
 
 def test_options_that_solve_would_override_are_refused_and_the_others_kept() -> None:
-    for name in ("passes", "playoff", "confirmation", "drafts", "protocol"):
+    for name in ("passes", "reviewers", "confirmation", "drafts", "protocol"):
         with pytest.raises(InvalidInput, match=f"`{name}`"):
             prepare_solve("echo/echo", **{name: 2})  # type: ignore[arg-type]
     with pytest.raises(

@@ -19,7 +19,7 @@ from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 from autoreason.strategies import BUILT_IN
 
-SHORT: dict[str, Any] = {"passes": 2, "judges": 2, "playoff": 3, "confirmation": 2, "k": 1}
+SHORT: dict[str, Any] = {"passes": 2, "judges": 2, "reviewers": 3, "confirmation": 2, "k": 1}
 LONGER = {**SHORT, "passes": 6, "k": 6, "judges": 3, "extra_judges": 0, "early_stop": False}
 NEWEST = vote(*(f"made in {number}" for number in range(6, 0, -1)))
 SCRIPT: dict[str, Any] = {**USUAL, **VARIED}
@@ -61,22 +61,22 @@ async def test_a_spent_budget_pauses_a_strategy_and_a_higher_one_lets_it_go_on(
         assert not set(first.asked) & set(second.asked)
 
 
-async def test_passes_leave_the_playoff_and_the_confirmation_their_share_of_the_budget(
+async def test_passes_leave_the_review_and_the_confirmation_their_share_of_the_budget(
     journal: Journal,
 ) -> None:
-    a_pass, after = 6, LONGER["playoff"] + LONGER["confirmation"]
+    a_pass, after = 6, LONGER["reviewers"] + LONGER["confirmation"]
     for calls in (1, 11, 12, 17, 18, 24, 39):
         limited = settings(**LONGER, budget=Budget(calls=calls))
         ended = await start_run(journal, scripted({"judge": NEWEST}), settings=limited)
         assert ended.calls <= calls
         if calls < 1 + a_pass + after:
             assert (ended.status, ended.calls) == ("budget", 1)
-            assert "fewer judges of playoff and confirmation" in ended.reason
+            assert "fewer judges of review and confirmation" in ended.reason
         else:
             passes = min(6, (calls - 1 - after) // a_pass)
             assert (ended.status, ended.passes) == ("capped", passes)
             left = calls - 1 - passes * a_pass
-            short = f"{left} of {calls} calls were left before playoff and confirmation"
+            short = f"{left} of {calls} calls were left before review and confirmation"
             assert (short in ended.reason) == (passes < 6)
             assert ended.evidence.preference is not None
             assert (await replay.aio(ended.run, journal=journal)).same
@@ -88,7 +88,7 @@ async def test_a_higher_budget_lets_a_run_go_on_whatever_it_decided_under_the_lo
     limited = settings(**LONGER, budget=Budget(calls=18))
 
     def dead(request: Request) -> str:
-        if request.key.startswith("playoff/"):
+        if request.key.startswith("review/"):
             return "I would rather not say."
         return NEWEST(request)
 
@@ -113,13 +113,13 @@ async def test_a_limited_run_has_its_confirmation_or_never_began_a_pass(
     assert (row.spent.unpriced, row.spent.unmetered) == (0, 0)
 
 
-async def test_a_run_that_pauses_after_its_playoff_shows_what_that_chose(journal: Journal) -> None:
-    most = {**SHORT, "passes": 4, "k": 4, "playoff": 3}
+async def test_a_run_that_pauses_after_its_review_shows_what_that_chose(journal: Journal) -> None:
+    most = {**SHORT, "passes": 4, "k": 4, "reviewers": 3}
 
     def judge(request: Request) -> str:
         if request.key.startswith("confirmation/"):
             raise ProviderFailed("out of reach")
-        return (vote("made in 2") if request.key.startswith("playoff/") else NEWEST)(request)
+        return (vote("made in 2") if request.key.startswith("review/") else NEWEST)(request)
 
     paused = await start_run(journal, scripted({"judge": judge}), changes=most)
     assert paused.status == "provider_failed"

@@ -27,7 +27,7 @@ from autoreason.events import (
     DraftReady,
     GuidanceGiven,
     PassDecided,
-    PlayoffDecided,
+    ReviewDecided,
 )
 from autoreason.exchange import OnSignal, Outcome, Reply, Request
 from autoreason.journal import Journal
@@ -40,7 +40,7 @@ ITERATED = ("conservative", "improve", "harsh", "critique_revise")
 REVISING = (*ITERATED, "self_refine")
 TAKING = (*REVISING, "best_of_n")
 """Strategies that take a text as it comes, without a vote."""
-SHORT: dict[str, Any] = {"passes": 3, "judges": 2, "playoff": 3}
+SHORT: dict[str, Any] = {"passes": 3, "judges": 2, "reviewers": 3}
 TEN = Contract(max_words=10)
 LONG = " ".join(["word"] * 20)
 
@@ -218,7 +218,7 @@ def drafted(request: Request) -> str:
 
 def best_of(n: int, **more: Any) -> dict[str, Any]:
     own = {"strategy": "best_of_n", "strategy_options": {"n": n}}
-    return {**own, "playoff": 3, "confirmation": 0, **more}
+    return {**own, "reviewers": 3, "confirmation": 0, **more}
 
 
 @pytest.mark.parametrize("n", [2, 10])
@@ -229,7 +229,7 @@ async def test_one_panel_sees_all_the_drafts(n: int) -> None:
         assert set(shown_texts(judge).values()) == {
             f"Draft number {number} of them." for number in range(1, n + 1)
         }
-    assert {judge.key.split("/")[0] for judge in played.asked("judge")} == {"playoff"}
+    assert {judge.key.split("/")[0] for judge in played.asked("judge")} == {"review"}
     assert len({request.messages for request in played.asked("author")}) == 1
     assert played.delivered.text == "Draft number 2 of them."
     assert played.delivered.status == "done"
@@ -256,7 +256,7 @@ async def test_a_given_draft_is_one_of_them() -> None:
     played = await play({"author": drafted, "judge": vote("Given")}, draft="Given.", **best_of(3))
     assert len(played.asked("author")) == 2
     assert played.delivered.text == "Given."
-    assert len(played.of(PlayoffDecided)[0].texts) == 3
+    assert len(played.of(ReviewDecided)[0].texts) == 3
 
 
 @pytest.mark.parametrize("n", ["1", "11", "many", "2.5"])
@@ -266,8 +266,8 @@ def test_a_number_of_drafts_that_cannot_be_is_one_sentence(n: str) -> None:
     with pytest.raises(InvalidInput, match="n") as refusal:
         check(settings(strategy="best_of_n", strategy_options={"n": n}))
     assert "\n" not in str(refusal.value)
-    with pytest.raises(InvalidInput, match="set `playoff` to 2"):
-        check(settings(strategy="best_of_n", playoff=0))
+    with pytest.raises(InvalidInput, match="set `reviewers` to 2"):
+        check(settings(strategy="best_of_n", reviewers=0))
 
 
 async def test_a_single_draft_asks_once_unless_it_is_given() -> None:

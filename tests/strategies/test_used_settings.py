@@ -41,8 +41,8 @@ OTHER: dict[str, Any] = {
     "plateau_change": 0.9,
     "tie_order": ("A", "B", "AB"),
     "quoted_critique": False,
-    "playoff": 2,
-    "playoff_texts": 2,
+    "reviewers": 2,
+    "review_texts": 2,
     "confirmation": 2,
     "critic_temperature": 0.1,
     "judge_temperature": 0.1,
@@ -73,7 +73,7 @@ SCRIPT: dict[str, Answer] = {
 
 async def played(strategy: str, name: str = "", value: Any = None) -> Played:
     """A short run with one setting changed."""
-    changes: dict[str, Any] = {"passes": 2, "judges": 3, "playoff": 3}
+    changes: dict[str, Any] = {"passes": 2, "judges": 3, "reviewers": 3}
     if name in ROLE_MODELS:
         role, _, several = name.partition("_model")
         own = {f"{role}s": (value,)} if several else {role: value}
@@ -106,7 +106,7 @@ async def test_requests_depend_on_what_a_strategy_declares_and_on_nothing_else(
     for name, value in OTHER.items():
         used = not unused_setting(usual.settings, [name], [kind.used_settings])
         if name == "protocol" and strategy == "best_of_n":
-            # It has no playoff, without which there is nothing to choose with.
+            # It has no review, without which there is nothing to choose with.
             continue
         same = (await played(strategy, name, value)).requests == usual.requests
         assert same or used, f"{strategy} looks at {name}"

@@ -30,7 +30,7 @@ FOR_TWO_PASSES = {
     "k": 2,
     "extra_judges": 0,
     "early_stop": False,
-    "playoff": 0,
+    "reviewers": 0,
     "confirmation": 0,
 }
 
@@ -69,19 +69,19 @@ async def test_every_two_texts_of_a_panel_make_a_pair(journal: Journal) -> None:
     )
 
 
-async def test_playoff_and_confirmation_add_their_votes_to_those_of_the_pass(
+async def test_review_and_confirmation_add_their_votes_to_those_of_the_pass(
     journal: Journal,
 ) -> None:
     judges = by_seat(("Second", "First", "Third"))
-    changes = {**FOR_TWO_PASSES, "passes": 1, "playoff": 7, "confirmation": 4}
+    changes = {**FOR_TWO_PASSES, "passes": 1, "reviewers": 7, "confirmation": 4}
     result = await start_run(journal, scripted({"judge": judges}), changes=changes)
     found = find_pairs([result.run], journal=journal)
     assert ("pass 1 B", "draft", 14, 0) in names(found)
     assert found.merged == 2
     stages = {p.stages for p in found.pairs if p.rejected_name == "draft"}
-    assert stages == {("pass/1", "playoff", "confirmation")}
+    assert stages == {("pass/1", "review", "confirmation")}
     line = next(p for p in found.pairs if len(p.stages) == 3).as_object()
-    assert line["provenance"]["stage"] == "pass/1 + playoff + confirmation"
+    assert line["provenance"]["stage"] == "pass/1 + review + confirmation"
 
 
 async def test_a_text_that_won_keeps_its_name_when_it_is_the_incumbent(journal: Journal) -> None:

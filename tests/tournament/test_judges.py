@@ -123,7 +123,7 @@ SHORT: dict[str, Any] = {
     "k": 1,
     "extra_judges": 0,
     "early_stop": False,
-    "playoff": 0,
+    "reviewers": 0,
     "confirmation": 0,
 }
 TEXTS = {
@@ -240,7 +240,7 @@ async def test_an_anchored_judge_sees_the_first_draft_once_it_is_no_longer_a() -
         "judge": vote("Second", "Third", "First"),
     }
     played = await play(
-        script, **{**SHORT, "passes": 2, "confirmation": 2, "playoff": 2, "style": "anchored"}
+        script, **{**SHORT, "passes": 2, "confirmation": 2, "reviewers": 2, "style": "anchored"}
     )
     for request in played.asked("judge"):
         shown, prompt = shown_texts(request), request.messages[-1].text

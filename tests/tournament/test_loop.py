@@ -21,7 +21,7 @@ from autoreason.events import (
     CritiqueWritten,
     DraftReady,
     GuidanceGiven,
-    PlayoffDecided,
+    ReviewDecided,
 )
 from autoreason.exchange import REPEATS, Outcome, Reply, Request, Spent
 from autoreason.settings import MAX_PASSES
@@ -47,7 +47,7 @@ async def test_a_run_converges_when_a_survives_twice_in_a_row() -> None:
 
 async def test_a_challenger_that_wins_becomes_the_incumbent_and_the_streak_starts_again() -> None:
     judge = vote("Second text, made in 2", "First", "Second", "Third")
-    played = await play({"judge": judge}, playoff=0)
+    played = await play({"judge": judge}, reviewers=0)
     assert [d.winner for d in played.decided] == ["A", "B", "A", "A"]
     assert [d.streak for d in played.decided] == [1, 0, 1, 2]
     delivered = played.delivered
@@ -56,7 +56,7 @@ async def test_a_challenger_that_wins_becomes_the_incumbent_and_the_streak_start
 
 async def test_a_run_that_never_settles_ends_at_the_cap() -> None:
     newest = ["made in 3", "made in 2", "made in 1"]
-    played = await play({"judge": vote(*newest)}, passes=3, playoff=0)
+    played = await play({"judge": vote(*newest)}, passes=3, reviewers=0)
     assert played.delivered.status == "capped"
     assert len(played.decided) == 3
 
@@ -289,13 +289,13 @@ async def test_a_close_vote_brings_more_judges_and_a_settled_one_no_more() -> No
     assert (played.verdicts[0].winner, played.verdicts[0].ballots) == ("A", 8)
 
 
-async def test_the_playoff_can_return_to_the_first_draft() -> None:
+async def test_the_review_can_return_to_the_first_draft() -> None:
     def judge(request: Request) -> str:
         newest = ("made in 2", "made in 1", "First")
-        return vote(*(reversed(newest) if "playoff" in request.key else newest))(request)
+        return vote(*(reversed(newest) if "review" in request.key else newest))(request)
 
     played = await play({"judge": judge}, passes=2)
-    final = played.of(PlayoffDecided)[0]
+    final = played.of(ReviewDecided)[0]
     assert final.winner == "draft"
     assert final.preferred is None
     assert (played.delivered.text, played.delivered.origin) == ("First text.", "draft")
@@ -364,7 +364,7 @@ def test_a_tie_neither_counts_as_a_survival_nor_ends_the_streak(course: list[str
         fresh = f"Second text, made in {number}."
         return vote(*((own, fresh) if ahead else (fresh, own)))(request)
 
-    quiet: dict[str, Any] = {"extra_judges": 0, "playoff": 0, "confirmation": 0, "judges": 2}
+    quiet: dict[str, Any] = {"extra_judges": 0, "reviewers": 0, "confirmation": 0, "judges": 2}
     played = asyncio.run(play({"judge": judge}, k=k, passes=len(course), **quiet))
     streaks, streak = [], 0
     for end in course:
@@ -376,12 +376,12 @@ def test_a_tie_neither_counts_as_a_survival_nor_ends_the_streak(course: list[str
     assert (played.delivered.status == "converged") == (streaks[-1] == k)
 
 
-async def test_the_paper_protocol_asks_three_judges_takes_prose_and_holds_no_playoff() -> None:
+async def test_the_paper_protocol_asks_three_judges_takes_prose_and_holds_no_review() -> None:
     judge = vote("made in 1", "First")
     played = await play({"critic": "It is dull.", "judge": judge}, protocol="paper")
     assert played.of(CritiqueWritten)[0].prose == "It is dull."
     assert len([r for r in played.asked("judge") if r.key.startswith("pass/1/")]) == 3
-    assert not played.of(PlayoffDecided)
+    assert not played.of(ReviewDecided)
 
 
 async def test_a_seat_is_still_filled_where_only_the_quorum_needs_it() -> None:
@@ -600,8 +600,8 @@ async def test_a_first_draft_is_said_to_be_put_before_those_it_was_ranked_with(
     newest = [f"made in {number}" for number in range(passes, 0, -1)]
 
     def judge(request: Request) -> str:
-        return vote(*(["First"] if request.key.startswith("playoff") else newest))(request)
+        return vote(*(["First"] if request.key.startswith("review") else newest))(request)
 
-    played = await play({"judge": judge}, passes=passes, playoff_texts=5)
+    played = await play({"judge": judge}, passes=passes, review_texts=5)
     first, *_ = summarize(build_story(played.events), run="r", spent=Spent(), seconds=None)
     assert first == f"You have the first draft: judges put it before {which} won a round."

@@ -1,4 +1,4 @@
-"""Panels, their seats that code fills, and weights in the playoff."""
+"""Panels, their seats that code fills, and weights in the review."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tournament.stage import Played, play, vote
 
-from autoreason.events import BallotCast, CodeBallot, PlayoffDecided
+from autoreason.events import BallotCast, CodeBallot, ReviewDecided
 from autoreason.exchange import Query, Request
 from autoreason.journal import Journal
 from autoreason.knowledge_records import Knowledge, PredictorSeat
@@ -271,7 +271,7 @@ def test_a_run_replays_and_says_what_the_metric_did(
         metric_role="judge",
         budget=Budget(calls=24),
         confirmation=0,
-        playoff=0,
+        reviewers=0,
     )
     Path("metric.py").unlink()
     assert paused.status == "budget"
@@ -301,9 +301,9 @@ NAMES = ("x", "y", "z")
 
 
 def judge(request: Request) -> str:
-    """In the playoff, the good judge alone prefers the first text."""
+    """In the review, the good judge alone prefers the first text."""
     newest = ("made in 2", "made in 1", "First")
-    first = request.key.startswith("playoff") and request.model == GOOD
+    first = request.key.startswith("review") and request.model == GOOD
     return vote(*(reversed(newest) if first else newest))(request)
 
 
@@ -312,11 +312,11 @@ async def panel_of(*judges: str, **weights: float) -> Played:
     models = Models(author=GOOD, critic=GOOD, synthesizer=GOOD, judges=judges)
     tested = {f"scripted/{name}": weight for name, weight in weights.items()}
     known = Knowledge(source="kb/", digest="", weights=tested)
-    return await play({"judge": judge}, models=models, knowledge=known, passes=2, playoff=5)
+    return await play({"judge": judge}, models=models, knowledge=known, passes=2, reviewers=5)
 
 
-def final(played: Played) -> PlayoffDecided:
-    (event,) = played.of(PlayoffDecided)
+def final(played: Played) -> ReviewDecided:
+    (event,) = played.of(ReviewDecided)
     return event
 
 
@@ -328,8 +328,8 @@ async def test_a_judge_that_was_right_more_often_outvotes_more_judges() -> None:
     assert final(weighted).winner == "draft"
     assert final(weighted).weights == {POOR: 0.5, GOOD: 2}
     said = "weighted by how often judges were right about your records (scripted/poor 0.5 and scripted/good 2)"
-    assert said in statements.playoff(final(weighted))
-    assert "weighted" not in statements.playoff(final(plain_vote))
+    assert said in statements.review(final(weighted))
+    assert "weighted" not in statements.review(final(plain_vote))
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ ballots = st.lists(st.permutations(NAMES), min_size=2, max_size=4)
 def cast(rankings: list[list[str]]) -> list[BallotCast]:
     return [
         BallotCast(
-            stage="playoff", seat=at, model="m", order=NAMES, labels=NAMES, ranking=tuple(one)
+            stage="review", seat=at, model="m", order=NAMES, labels=NAMES, ranking=tuple(one)
         )
         for at, one in enumerate(rankings)
     ]

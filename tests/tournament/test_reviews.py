@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tournament.stage import Played, critique, document, play, vote
 
-from autoreason.events import CandidateDropped, CandidateReady, PlayoffDecided
+from autoreason.events import CandidateDropped, CandidateReady, ReviewDecided
 from autoreason.story import build_story
 from autoreason.tournament.voting import trend
 
@@ -18,16 +18,16 @@ NEWEST = [f"made in {number}" for number in range(12, 0, -1)]
 
 
 async def reviewed(judge: Any, **changes: Any) -> Played:
-    options: dict[str, Any] = {"passes": 6, "review_every": 2, "playoff": 3, "playoff_texts": 9}
+    options: dict[str, Any] = {"passes": 6, "review_every": 2, "reviewers": 3, "review_texts": 9}
     return await play({"judge": judge}, **UNSEEN | options | changes)
 
 
 async def test_without_judges_a_revision_takes_its_place_unseen_until_the_review() -> None:
     played = await reviewed(vote(*NEWEST))
     assert {each.outcome for each in played.decided} == {"unjudged"}
-    assert [each.after for each in played.of(PlayoffDecided)] == [2, 4, 6]
+    assert [each.after for each in played.of(ReviewDecided)] == [2, 4, 6]
     # Three, five and seven texts, each review by three judges; the last one is not held twice.
-    assert [len(each.texts) for each in played.of(PlayoffDecided)] == [3, 5, 7]
+    assert [len(each.texts) for each in played.of(ReviewDecided)] == [3, 5, 7]
     assert len(played.asked("judge")) == 9
     assert (played.delivered.status, played.delivered.ended_by) == ("capped", "passes")
     assert played.delivered.text == "Second text, made in 6."
@@ -35,7 +35,7 @@ async def test_without_judges_a_revision_takes_its_place_unseen_until_the_review
 
 async def test_the_run_goes_back_to_a_text_that_leads_the_latest_by_enough() -> None:
     played = await reviewed(vote("made in 1.", "First", "made in 3", "made in 2"), passes=4)
-    first, second = played.of(PlayoffDecided)
+    first, second = played.of(ReviewDecided)
     assert (first.winner, first.back) == ("pass 1", True)
     # What came after it is given up: the next revision is of the text that was put first.
     assert "made in 1." in next(
@@ -49,7 +49,7 @@ async def test_the_run_goes_back_to_a_text_that_leads_the_latest_by_enough() -> 
 
 async def test_a_small_lead_does_not_bring_it_back_yet_the_first_is_delivered() -> None:
     played = await reviewed(vote("made in 1.", "First", "made in 2"), passes=2, review_lead=7)
-    (review,) = played.of(PlayoffDecided)
+    (review,) = played.of(ReviewDecided)
     assert (review.winner, review.back) == ("pass 1", False)
     assert played.delivered.origin == "pass 1"
 
@@ -57,7 +57,7 @@ async def test_a_small_lead_does_not_bring_it_back_yet_the_first_is_delivered() 
 async def test_it_ends_where_later_texts_are_no_longer_ranked_above_earlier_ones() -> None:
     judge = vote("First", *reversed(NEWEST))
     played = await reviewed(judge, passes=12, min_reviews=3, review_lead=1000)
-    trends = [each.trend for each in played.of(PlayoffDecided)]
+    trends = [each.trend for each in played.of(ReviewDecided)]
     assert trends == pytest.approx([-1, -1, -1])
     assert (played.delivered.ended_by, len(played.decided)) == ("trend", 6)
     rising = await reviewed(vote(*NEWEST), passes=12, min_reviews=3)
@@ -83,7 +83,7 @@ async def test_the_record_gives_the_same_line_again() -> None:
     assert [each.name for each in story.incumbents][:2] == ["draft", "pass 1"]
     assert story.text == played.delivered.text
     assert len(story.reviews) == 3
-    assert story.playoff is story.reviews[-1].decided
+    assert story.closing_review is story.reviews[-1].decided
 
 
 @given(st.permutations("abcdef"), st.integers(1, 5))

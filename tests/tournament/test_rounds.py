@@ -19,7 +19,7 @@ from autoreason.events import (
     DraftReady,
     PassDecided,
     PassStarted,
-    PlayoffDecided,
+    ReviewDecided,
     Slot,
 )
 from autoreason.settings import Models, make_settings
@@ -86,14 +86,14 @@ def test_every_round_appears_once_in_order_with_the_winner_that_is_recorded(
 
 
 @given(st.lists(st.sampled_from(WINNERS), max_size=12), st.data())
-def test_the_last_text_so_far_is_delivered_unless_a_playoff_chose_another(
+def test_the_last_text_so_far_is_delivered_unless_a_review_chose_another(
     winners: list[Slot | None], data: st.DataObject
 ) -> None:
     story = story_of(winners)
     texts = tuple(story.incumbents)
     chosen = data.draw(st.none() | st.sampled_from(texts))
     name = chosen.name if chosen else None
-    story.apply(PlayoffDecided(texts=texts, winner=name, verdict=None, preferred=None))
+    story.apply(ReviewDecided(texts=texts, winner=name, verdict=None, preferred=None))
     assert story.text == (chosen or texts[-1]).text
     assert len(rounds_of(story)) == len(winners)
 

@@ -77,7 +77,7 @@ def test_a_preference_never_claims_more_than_its_interval(
 def test_evidence_prints_what_it_left_out() -> None:
     story = build_story(made_up.whole_run())
     rows = dict(statements.evidence(made_up.EVIDENCE, story, ()))
-    names = "Survival Agreement Playoff Confirmation Position Contract Leaks"
+    names = "Survival Agreement Review Confirmation Position Contract Leaks"
     assert list(rows) == [*names.split(), "Left out"]
     assert rows["Left out"] == "1 of 17 ballots not valid; 3 criticisms with a made-up quote"
     # A tie was counted, and is not left out.

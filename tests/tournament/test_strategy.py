@@ -23,7 +23,7 @@ from autoreason.tournament import statements
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.loop import Tournament
 
-QUIET: dict[str, Any] = {"extra_judges": 0, "playoff": 0, "confirmation": 0}
+QUIET: dict[str, Any] = {"extra_judges": 0, "reviewers": 0, "confirmation": 0}
 
 
 def divided(request: Request) -> str:
@@ -34,7 +34,7 @@ def divided(request: Request) -> str:
 
 
 async def test_one_judge_decides_where_one_is_asked_for_by_name() -> None:
-    played = await play(k=1, playoff=0, confirmation=0, single_judge=True)
+    played = await play(k=1, reviewers=0, confirmation=0, single_judge=True)
     (cast,) = played.of(BallotCast)
     (end,) = played.decided
     assert (end.outcome, end.winner, cast.ranking) == ("decided", "A", ("A", "B", "AB"))
@@ -166,7 +166,7 @@ def test_a_lead_that_none_can_have_is_refused(
 
 async def play_small(script: dict[str, Answer], **changes: Any) -> Played:
     given = {"prompts": built_in().with_small(), "contract": Contract(max_words=50), **changes}
-    return await play(script, brief="Write.", seed=1, k=3, passes=2, playoff=0, **given)
+    return await play(script, brief="Write.", seed=1, k=3, passes=2, reviewers=0, **given)
 
 
 REFUSED = Reply(outcome=Outcome.OK, text=critique("Dull."), model="x", schema_refused=True)

@@ -38,7 +38,7 @@ RUNS = 40
 FEW = 40
 SWITCHED = ["single", "lead", "runoff"]
 """Runs whose passes are decided by other rules; what comes after the passes is the same for all."""
-PASSES_ALONE: dict[str, Any] = {"k": 2, "playoff": 0, "confirmation": 0}
+PASSES_ALONE: dict[str, Any] = {"k": 2, "reviewers": 0, "confirmation": 0}
 CODE = ["metric", "predictor"]
 WEIGHTS = {"random/poor": 0.25, "random/usual": 1.0, "random/good": 2.5}
 ERRORS = 4
@@ -79,7 +79,7 @@ class TextNumber(Metric):
 
 
 def own_run(kind: str, settings: Settings, luck: RandomDraws, row: int) -> Story:
-    """A run with a metric or a predictor of odd tastes on its panels, or judges of different weight in its playoff."""
+    """A run with a metric or a predictor of odd tastes on its panels, or judges of different weight in its review."""
     cast = Cast(world(), luck, row)
 
     async def ask(request: Request | Query[Any]) -> Any:
@@ -109,13 +109,13 @@ def played(kind: str) -> tuple[Story, ...]:
     """Runs whose judges rank at random, next to code or not, and some who look at nothing but the position."""
     protocol: Protocol = "paper" if kind == "paper" else "robust"
     changes = {
-        "paper": {"confirmation": 9, "playoff": 5},
+        "paper": {"confirmation": 9, "reviewers": 5},
         "drafts": {"drafts": 3},
         "single": {"single_judge": True, **PASSES_ALONE},
         "lead": {"required_lead": 2, **PASSES_ALONE},
         "runoff": {"voting": "instant_runoff", **PASSES_ALONE},
         # What chance gives next to another ballot each time takes a while to work out over five texts.
-        "predictor": {"playoff_texts": 3},
+        "predictor": {"review_texts": 3},
     }.get(kind, {})
     settings = named_protocol(protocol, changes).settings
     runs = FEW if kind in SWITCHED else RUNS
@@ -192,10 +192,10 @@ def test_the_interval_of_the_preference_holds_the_half_in_19_of_20_runs(kind: st
 
 
 def test_the_ballots_that_chose_a_text_lean_towards_it_and_are_said_to_prove_nothing() -> None:
-    chosen = [s.playoff for s in played("robust") if s.playoff and s.playoff.preferred is not None]
+    chosen = [s.closing_review for s in played("robust") if s.closing_review and s.closing_review.preferred is not None]
     shares = [p.preferred / p.verdict.ballots for p in chosen if p.verdict and p.preferred]
     assert fmean(shares) > 0.6
-    assert all("proves nothing" in statements.playoff(each) for each in chosen)
+    assert all("proves nothing" in statements.review(each) for each in chosen)
 
 
 @pytest.mark.parametrize("kind", UNBIASED, scope="module")
@@ -210,7 +210,7 @@ def test_judges_who_rank_at_random_agree_half_of_the_time(kind: str) -> None:
 @pytest.mark.parametrize("level", [0.01, 0.05, 0.2, 0.5])
 def test_a_margin_is_called_rare_as_often_as_it_is(kind: str, level: float) -> None:
     assert small((each.chance for each in verdicts(kind)), level)
-    finals = [s.playoff.verdict for s in played(kind) if s.playoff and s.playoff.verdict]
+    finals = [s.closing_review.verdict for s in played(kind) if s.closing_review and s.closing_review.verdict]
     assert small((each.chance for each in finals), level)
 
 
@@ -253,7 +253,7 @@ def test_a_metric_counts_in_choosing_and_in_no_evidence() -> None:
 
     assert won_by_ab("metric") > won_by_ab("robust") + 0.1
     for story, found in zip(played("metric"), evidence("metric"), strict=True):
-        cast = sum(len(each.ballots) for each in story.passes) + len(story.playoff_ballots)
+        cast = sum(len(each.ballots) for each in story.passes) + len(story.closing_ballots)
         cast += sum(len(each.ballots) for each in story.panels.values())
         assert found.ballots + found.invalid == cast
         confirmed = story.panels.get(CONFIRMATION)
@@ -284,7 +284,7 @@ def test_judges_who_rank_at_random_prefer_the_longer_text_half_of_the_time() -> 
 def test_hardly_anything_is_said_of_judges_who_rank_at_random(models: int) -> None:
     findings = 0
     for story in map(deepcopy, of_any_length()):
-        panels = [each.ballots for each in story.passes] + [story.playoff_ballots]
+        panels = [each.ballots for each in story.passes] + [story.closing_ballots]
         for ballots in panels + [each.ballots for each in story.panels.values()]:
             ballots[:] = [replace(each, model=f"random/{each.seat % models}") for each in ballots]
         found = map_judges(story)
@@ -347,10 +347,10 @@ def test_no_run_converges_on_a_tie_unless_it_follows_the_paper_which_is_said() -
     assert {*ends} == {(True, False), (False, True), (False, False)}
 
 
-def test_weights_count_in_the_playoff_and_are_said() -> None:
-    finals = [story.playoff for story in played("weights") if story.playoff]
+def test_weights_count_in_the_review_and_are_said() -> None:
+    finals = [story.closing_review for story in played("weights") if story.closing_review]
     assert len(finals) > RUNS / 3
     assert all(each.weights == WEIGHTS for each in finals)
-    assert all("random/good 2.5" in statements.playoff(each) for each in finals if each.verdict)
+    assert all("random/good 2.5" in statements.review(each) for each in finals if each.verdict)
     # The panels of passes count every ballot once: three judges give six points each.
     assert {sum(each.scores.values()) % 6 for each in verdicts("weights")} == {0}

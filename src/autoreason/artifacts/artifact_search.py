@@ -605,7 +605,7 @@ class ArtifactSearch:
         context = replace(self._context, emit=events.append, preference=self._research.judge)
         incumbent = state.incumbent.files
         texts = {"A": differing(incumbent, files), "B": differing(files, incumbent)}
-        size = PanelSize(start=self._context.settings.judges)
+        size = PanelSize(self._context.settings.panel_judges)
         verdict = await Panel(context, stage, texts, size).run()
         events.append(PanelDecided(stage=stage, verdict=verdict))
         if verdict is None:

@@ -81,8 +81,8 @@ class ResearchJob(Job):
         rule = settings.job_as(Research).rule
         panels = high["author"] // _CALLS // keep_rule(rule, research).evaluations
         calls = seat_calls(settings)
-        judges = likely["author"] // _TRIALS_PER_PANEL * settings.judges
-        most = panels * settings.judges
+        judges = likely["author"] // _TRIALS_PER_PANEL * settings.panel_judges
+        most = panels * settings.panel_judges
         return (
             low,
             {**likely, "judge": judges * calls.usual},

@@ -113,7 +113,7 @@ def _of_text(story: Story) -> str:
     if is_sampled(story):
         from autoreason.strategies import sample_count
 
-        if story.playoff_ballots:
+        if story.closing_ballots:
             return "last vote"
         number = sample_count(story.settings)
         return f"draft {min(len(story.passes) + 1, number)} of {number}"

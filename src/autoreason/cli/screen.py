@@ -294,9 +294,9 @@ def _critic(one: RecordedPass) -> str:
 def _rounds_over(live: Live) -> bool:
     story, settings = live.story, live.story.settings
     assert settings is not None
-    if story.end or story.playoff_ballots or CONFIRMATION in story.panels:
+    if story.end or story.closing_ballots or CONFIRMATION in story.panels:
         return True
-    if _asked(live, "judge", "playoff") or _asked(live, "judge", CONFIRMATION):
+    if _asked(live, "judge", "review") or _asked(live, "judge", CONFIRMATION):
         return True
     ended = story.streak >= settings.k or len(story.passes) >= settings.passes
     return ended and bool(story.passes and story.passes[-1].decided)
@@ -306,10 +306,10 @@ def _after_rounds(live: Live, settings: Settings) -> list[Step]:
     """The last vote over all texts that stood, and the fresh judges."""
     if not _rounds_over(live):
         return []
-    voted = live.story.playoff is not None or CONFIRMATION in live.story.panels
+    voted = live.story.closing_review is not None or CONFIRMATION in live.story.panels
     made = []
-    if settings.playoff:
-        votes = _votes(live, "playoff", settings.playoff)
+    if settings.reviewers:
+        votes = _votes(live, "review", settings.reviewers)
         name = "review" if settings.review_every else "last vote"
         made.append(Step(name, "done" if voted else "under way", votes))
     if settings.confirmation:
@@ -322,7 +322,7 @@ def _after_rounds(live: Live, settings: Settings) -> list[Step]:
 def _votes(live: Live, stage: str, usual: int) -> str:
     """`2 of 3`: how many rankings there are, of as many as were asked for so far, and what they wait for."""
     story, calls = live.story, _asked(live, "judge", stage)
-    ballots = story.playoff_ballots if stage == "playoff" else []
+    ballots = story.closing_ballots if stage == "review" else []
     if stage.startswith("pass/"):
         ballots = story.passes[-1].ballots
     elif stage in story.panels:

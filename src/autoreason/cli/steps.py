@@ -40,7 +40,7 @@ def describe_step(event: events.AnyEvent, story: Story) -> str:
             return f"first draft: none ({event.reason}: {event.detail})"
         case events.BallotCast():
             return _vote(event, story)
-        case events.PlayoffDecided():
+        case events.ReviewDecided():
             place = f"review after round {event.after}" if event.after else "last vote"
             return f"{place}: {_chosen(event, story)}"
         case events.PanelDecided():
@@ -140,7 +140,7 @@ def describe_tries(drafts: Sequence[events.DraftWritten], most: int) -> str:
 
 def _vote(event: events.BallotCast, story: Story) -> str:
     """A ranking of texts that were given; how those of a round were ranked is said once, at its end."""
-    if story.writes or event.stage.startswith(("pass", "playoff")):
+    if story.writes or event.stage.startswith(("pass", "review")):
         return ""
     judge, swapped = judge_of(event.stage, event.seat)
     place = "" if event.stage == "panel" else f"{_name_panel(event.stage)}: "
@@ -150,7 +150,7 @@ def _vote(event: events.BallotCast, story: Story) -> str:
     return f"{who}: {', then '.join(map(in_words, event.ranking))}"
 
 
-def _chosen(event: events.PlayoffDecided, story: Story) -> str:
+def _chosen(event: events.ReviewDecided, story: Story) -> str:
     if event.winner is None:
         return "too few rankings could be read; the last text stays"
     winner = "the first draft" if event.winner == "draft" else in_words(event.winner)

@@ -227,7 +227,7 @@ _SEVERITIES = {"critical": "red", "major": "yellow", "minor": "dim"}
 
 class Line(NamedTuple):
     place: str
-    """`pass 3`, `playoff`; empty where it belongs to the whole run."""
+    """`pass 3`, `review`; empty where it belongs to the whole run."""
     about: str
     """`critique`, `judge 2`, `verdict`; empty where it goes on from the line before."""
     text: str
@@ -272,9 +272,9 @@ def _lines(event: events.AnyEvent, story: Story) -> Iterator[Line]:
         case events.PanelDecided():
             place = event.stage.replace("/", " ")
             yield from _decision(place, statements.panel(event), event.verdict)
-        case events.PlayoffDecided():
-            place = f"review after pass {event.after}" if event.after else "playoff"
-            yield from _decision(place, _playoff(event), event.verdict)
+        case events.ReviewDecided():
+            place = f"review after pass {event.after}" if event.after else "review"
+            yield from _decision(place, _review(event), event.verdict)
         case ProgramExamined():
             place, _, about = event.stage.rpartition("/") if is_in_pass(event.stage) else ("",) * 3
             about = about or event.stage.replace("/", " ")
@@ -343,7 +343,7 @@ def _critique(place: str, event: events.CritiqueWritten) -> Iterator[Line]:
 
 
 def _ballot(event: events.BallotCast) -> Iterator[Line]:
-    place = "playoff" if event.stage.startswith("playoff") else event.stage.replace("/", " ")
+    place = "review" if event.stage.startswith("review") else event.stage.replace("/", " ")
     who, _, vote = statements.ballot(event).partition(": ")
     yield Line(place, who, vote, "" if event.ranking else "yellow")
     checked = (event.check.model, event.check.reasoning) if event.check else ()
@@ -359,7 +359,7 @@ def _decision(place: str, text: str, verdict: events.Verdict | None) -> Iterator
     yield Line(place, "verdict", text, "bold")
 
 
-def _playoff(event: events.PlayoffDecided) -> str:
+def _review(event: events.ReviewDecided) -> str:
     if event.winner is None or event.verdict is None:
         return "too few valid ballots; the last A is delivered"
     points = statements.scores(event.verdict.scores)

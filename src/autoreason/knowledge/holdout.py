@@ -59,7 +59,7 @@ class TestResult(Struct, frozen=True, kw_only=True):
     right: Estimate | None = None
     """Of a predictor: the share of pairs it was right about."""
     weight: float | None = None
-    """How much its ballot counts in a playoff if it is shown outcomes; None where the pairs were too few."""
+    """How much its ballot counts in a review if it is shown outcomes; None where the pairs were too few."""
     weight_without: float | None = None
     """The same if it is shown none."""
 

@@ -148,7 +148,7 @@ def _last_panels(story: Story) -> Iterator[Moment]:
     if last is None:
         return
     chosen, first = story.chosen or last, story.incumbents[0]
-    for ballot in story.playoff_ballots:
+    for ballot in story.closing_ballots:
         said = _vote(ballot, lambda name: name_text(name, story))
         yield Moment(f"Of all texts so far, {said}", "kept", last.text)
     fresh = story.panels.get(CONFIRMATION)

@@ -111,9 +111,10 @@ def _asked_in_any_case(story: Story) -> Iterator[Sequence[BallotCast]]:
         if names := list(one.verdict.scores if one.verdict else ()):
             wave = pass_size(story.settings, names).first_wave(names, story.settings.voting)
             yield one.ballots[:wave]
-    if story.playoff and story.playoff.verdict:
-        last = story.playoff_ballots[-1].stage
-        yield [ballot for ballot in story.playoff_ballots if ballot.stage == last]
+    for review in story.reviews:
+        if review.decided and review.decided.verdict:
+            stages = dict.fromkeys(ballot.stage for ballot in review.ballots)
+            yield from ([b for b in review.ballots if b.stage == stage] for stage in stages)
     if (drafts := story.panels.get(DRAFTS)) and drafts.verdict:
         yield drafts.ballots
 

@@ -98,7 +98,7 @@ def run_page(
             for one in story.passes
         ],
         sampling=is_sampling(story),
-        firsts=Counter(each.ranking[0] for each in story.playoff_ballots if each.ranking),
+        firsts=Counter(each.ranking[0] for each in story.closing_ballots if each.ranking),
         won=_won_last(story),
         film=moments(story),
         votes=[*_blind_votes(story, run)],
@@ -151,10 +151,10 @@ def describe_fresh_judges(story: Story) -> str:
 
 def _won_last(story: Story) -> str:
     """`draft 3 won on points, …`, where more judges of the last vote put another text first."""
-    last, name = story.playoff, partial(name_text, story=story)
+    last, name = story.closing_review, partial(name_text, story=story)
     if last is None or story.settings is None or last.weights:
         return ""
-    how = explain_win(last.verdict, story.playoff_ballots, story.settings.voting, name)
+    how = explain_win(last.verdict, story.closing_ballots, story.settings.voting, name)
     return f"{name(last.winner or '')} {how}" if how else ""
 
 

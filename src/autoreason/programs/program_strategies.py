@@ -604,15 +604,15 @@ class ProgramTournament(ProgramStrategy):
                 reason = "it passes every public test"
             return self.decide(number, first, reason=reason)
         left = self.allowance.left
-        calls = self.settings.judges * MAX_REQUESTS_PER_SEAT if left is None else int(left)
+        calls = self.settings.panel_judges * MAX_REQUESTS_PER_SEAT if left is None else int(left)
         if calls < _MIN_JUDGES:
             equals = f"{' and '.join(ballot)} pass equally many public tests"
             reason = f"{equals}, and too few calls are left for judges"
             return self.decide(number, first, reason=reason)
         # Judges see no comments: those might reveal where a program comes from.
         texts = {slot: examination.without_comments(each.program) for slot, each in ballot.items()}
-        judges = min(self.settings.judges, calls)
+        judges = min(self.settings.panel_judges, calls)
         ties, early = self.settings.ties_survive, self.settings.early_stop
-        size = PanelSize(start=judges, early_stop=early, calls=calls, ties_survive=ties)
+        size = PanelSize(judges, early_stop=early, calls=calls, ties_survive=ties)
         # Where the tests exclude A, another candidate must take its place.
         return await self.vote(number, texts, size, fallback=None if first == "A" else first)

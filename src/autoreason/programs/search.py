@@ -250,15 +250,15 @@ class Search(ProgramStrategy):
 
     def _judges_are_due(self, finalists: Finalists) -> bool:
         """Whether the last calls are worth more as ballots than as attempts, most of which would fail."""
-        few = quorum(0) <= self._calls_left <= max(quorum(0), self.settings.judges)
+        few = quorum(0) <= self._calls_left <= max(quorum(0), self.settings.panel_judges)
         return few and len(finalists.tied) > 1 and 2 * len(self._passing) < len(self.attempts)
 
     async def _judge(self, finalists: Finalists) -> Delivered:
         """Let judges, who see no comments, decide between groups of equal size; a tie changes nothing."""
         tied = finalists.tied
         texts = {each.stage: without_comments(each.program) for each in tied}
-        judges = min(self.settings.judges, self._calls_left)
-        size = PanelSize(start=judges, early_stop=self.settings.early_stop, calls=self._calls_left)
+        judges = min(self.settings.panel_judges, self._calls_left)
+        size = PanelSize(judges, early_stop=self.settings.early_stop, calls=self._calls_left)
         verdict = await Panel(self.context, _PANEL_STAGE, texts, size).run()
         self.emit(PanelDecided(stage=_PANEL_STAGE, verdict=verdict))
         if verdict is None:

@@ -142,7 +142,7 @@ def _strategy_settings(settings: Settings, terms: Solve) -> Settings:
         k=terms.k,
         # The allowance ends it, and tests decide where judges fail.
         passes=MAX_PASSES,
-        playoff=0,
+        reviewers=0,
         confirmation=0,
         style="holistic" if settings.style == "holistic" else "reasoned",
     )

@@ -159,11 +159,11 @@ class Asker:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and "
                 f"what comes after the last one {query.after}, and {shortage}. "
-                "A new run with fewer judges of playoff and confirmation takes fewer",
+                "A new run with fewer judges of review and confirmation takes fewer",
                 shortage.limit,
             )
         after = count(query.after, "call")
-        return f"{shortage} before playoff and confirmation, which may take {after}"
+        return f"{shortage} before review and confirmation, which may take {after}"
 
     async def _send(self, request: Request) -> Reply:
         started = monotonic()

@@ -177,7 +177,7 @@ def _recover(story: Story) -> Recovery:
     """What keeps the run from failing again on the same record once it is resumed."""
     before = story.recovery
     if story.status == "panel_failed":
-        if story.playoff or not story.passes:
+        if story.closing_review or not story.passes:
             return replace(before, failed_panels=before.failed_panels + 1)
         # By number: the passes of a strategy need not begin with 1.
         return replace(before, forgiven=story.passes[-1].number)

@@ -31,7 +31,7 @@ from autoreason.task import Metric, Task
 from autoreason.tournament.endings import describe_limit
 from autoreason.tournament.loop import without_drafts
 from autoreason.tournament.statements import ONE_VOTE, predictor_seat
-from autoreason.tournament.voting import ballot_size, pass_size
+from autoreason.tournament.voting import ballot_size
 
 if TYPE_CHECKING:
     from autoreason.artifacts.acceptance import BudgetPlan
@@ -381,11 +381,10 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
         return [("advises", "without a call" if by_rule else advice_job.describe_limit(settings))]
     if not settings.job.is_tournament:
         return []
-    work, most = task.work, pass_size(settings).limit
-    grows = f", up to {most} while the vote is close" if most > settings.judges else ""
-    each = ONE_VOTE if settings.judges == 1 else f"{settings.judges} in each round{grows}"
+    work = task.work
+    each = ONE_VOTE if settings.judges == 1 else f"{settings.judges} in each round"
     kept = "once" if settings.k == 1 else f"{settings.k} times in a row"
-    last = f"{settings.playoff} in the last vote, {settings.confirmation} fresh ones"
+    last = f"{settings.reviewers} in the last vote, {settings.confirmation} fresh ones"
     return [
         ("metric", f"{work.evaluate}, a {work.role}" if isinstance(work, Metric) else ""),
         ("predictor", predictor_seat(task, settings)),

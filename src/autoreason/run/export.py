@@ -207,7 +207,7 @@ def _texts(story: Story) -> dict[str, str]:
         files |= {f"{place}/{name}": text for name, text in _pass(recorded).items()}
     for review in story.reviews:
         after = review.decided.after if review.decided else 0
-        place = f"reviews/{after:02}" if after else "playoff"
+        place = f"reviews/{after:02}" if after else "review"
         files |= _ballots(place, review.ballots, review.decided)
         for each in review.decided.texts if review.decided else ():
             files[f"{place}/{_file_name(each.name)}.md"] = each.text

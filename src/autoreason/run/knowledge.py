@@ -64,7 +64,7 @@ def measure_knowledge(
         Its `report` has how often each judge is right with the records, without them and with
         shuffled ones, and a verdict: helps, harms, not shown or too few. The verdict is kept in the
         folder, and only where it is `helps` are judges of later runs shown outcomes. So are the judges'
-        weights, by which a mixed panel counts ballots in the playoff of later runs.
+        weights, by which a mixed panel counts ballots in the review of later runs.
 
     Example:
         >>> from pathlib import Path

@@ -59,7 +59,7 @@ from autoreason.run.verbs import (
     door,
     verb,
 )
-from autoreason.settings import Settings, make_settings, single_judge_changes
+from autoreason.settings import Settings, make_settings
 from autoreason.story import Story, build_story
 from autoreason.task import Task, check_task, make_contract
 
@@ -85,7 +85,7 @@ async def resume(run: RecordedRun, **options: Unpack[ResumeOptions]) -> Result:
 
     Example:
         >>> from autoreason import Budget, refine, resume
-        >>> paused = refine("Explain tides.", "echo/echo", playoff=0, confirmation=0, budget=Budget(calls=2))
+        >>> paused = refine("Explain tides.", "echo/echo", reviewers=0, confirmation=0, budget=Budget(calls=2))
         >>> resume(paused.run, budget=Budget(calls=99), passes=1).status
         'capped'
     """
@@ -227,14 +227,8 @@ def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str
     seed = secrets.randbits(32) if seed is None else seed
     if protocol := options.get("protocol"):
         return make_settings(models, seed, protocol, **changes)
-    if changes.get("single_judge"):
-        changes = single_judge_changes(changes)
-    elif "judges" in changes:
-        changes["single_judge"] = False
-    for name in ("judges", "drafts"):
-        if name in changes:
-            maximum = f"max_{name}"
-            changes.setdefault(maximum, max(changes[name], getattr(before, maximum)))
+    if drafts := changes.get("drafts"):
+        changes.setdefault("max_drafts", max(drafts, before.max_drafts))
     return replace(before, models=models, seed=seed, **changes)
 
 

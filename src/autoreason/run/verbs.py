@@ -180,21 +180,17 @@ class WriteOptions(RoleOptions, total=False):
     anyway: bool
     rivals: bool
     passes: int
-    single_judge: bool
-    extra_judges: int
-    max_judges: int
-    close_margin: int
     required_lead: int
     plateau: int
     plateau_change: float
     quoted_critique: bool
-    playoff: int
-    playoff_texts: int
+    reviewers: int
+    review_texts: int
+    ballot_texts: int
     review_every: int
-    review_lead: int
     min_reviews: int
     min_trend: float
-    max_growth: float | None
+    max_growth: float
     confirmation: int
 
 

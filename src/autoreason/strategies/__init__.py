@@ -19,7 +19,7 @@ from autoreason.keys import attempt_stage, pass_key, try_key
 from autoreason.plugins import load
 from autoreason.report.numbers import count
 from autoreason.settings import MAX_DRAFTS, ROLE_MODELS, SETTING_DOCS, Settings
-from autoreason.story import PLAYOFF, Story
+from autoreason.story import REVIEW, Story
 from autoreason.tournament.challengers import write_draft
 from autoreason.tournament.judges import JUDGE_PROMPTS, JUDGE_SETTINGS, seat_calls
 from autoreason.tournament.loop import MAX_CALLS_PER_TEXT, TRIES
@@ -54,13 +54,11 @@ _ALWAYS_USED = (
 )
 _NEEDS = {
     "plateau_change": "plateau",
-    "playoff_texts": "playoff",
-    "review_every": "playoff",
-    "review_lead": "review_every",
+    "review_texts": "reviewers",
+    "review_every": "reviewers",
+    "ballot_texts": "reviewers",
     "min_reviews": "review_every",
     "min_trend": "review_every",
-    "max_judges": "extra_judges",
-    "close_margin": "extra_judges",
 }
 """Settings that say how another one works."""
 
@@ -224,7 +222,7 @@ class BestOfN(Strategy):
     summary = "independent drafts (option n, default 6), the best by a blind panel"
     prompts = JUDGE_PROMPTS
     options_type = Samples
-    used_settings = (*JUDGE_SETTINGS, "playoff", "confirmation", "protocol")
+    used_settings = (*JUDGE_SETTINGS, "reviewers", "confirmation", "protocol")
 
     async def run(self) -> Delivered:
         await self.write_draft()
@@ -234,10 +232,11 @@ class BestOfN(Strategy):
             await self._write_at_once()
         drafts = self.story.incumbents
         for attempt in panel_attempts(self.context):
-            stage = attempt_stage(PLAYOFF, attempt)
-            winner = await review(self.context, drafts, MAX_DRAFTS, stage)
-            if self.story.playoff is None or self.story.playoff.verdict:
-                await confirm(self.context, drafts[0], winner)
+            stage = attempt_stage(REVIEW, attempt)
+            await review(self.context, drafts, MAX_DRAFTS, stage)
+            if self.story.closing_review is None or self.story.closing_review.verdict:
+                best = self.story.chosen or self.incumbent
+                winner = await confirm(self.context, drafts[0], best)
                 chosen = Ending("drafts", f"the best of {count(len(drafts), 'draft')}")
                 return self.deliver("done", chosen, winner)
         raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
@@ -272,12 +271,14 @@ class BestOfN(Strategy):
     @classmethod
     def check(cls, settings: Settings) -> None:
         super().check(settings)
-        if not settings.playoff:
-            raise InvalidInput("best_of_n needs a panel to choose with; set `playoff` to 2 or more")
+        if not settings.reviewers:
+            raise InvalidInput(
+                "best_of_n needs a panel to choose with; set `reviewers` to 2 or more"
+            )
 
 
 def _judges(settings: Settings) -> int:
-    return settings.playoff + settings.confirmation
+    return settings.reviewers + settings.confirmation
 
 
 _MAX_ROUNDS = 3

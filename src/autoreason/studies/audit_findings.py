@@ -163,7 +163,7 @@ class AuditedRun:
 
     @cached_property
     def finals(self) -> list[Panel]:
-        """Panels over finished texts, the playoff among them, and all panels over programs."""
+        """Panels over finished texts, the review among them, and all panels over programs."""
         story = self.story
         ended: list[RecordedPass | RecordedPanel] = [*story.panels.values()]
         if self.programs:

@@ -160,7 +160,7 @@ class JudgeAnswers(Struct, frozen=True, kw_only=True):
     invalid: int
     """Pairs that it did not decide in both orders under every condition."""
     weight: float | None
-    """How much its ballot counts in the playoff of a mixed panel that is shown outcomes; None where it is unknown."""
+    """How much its ballot counts in the review of a mixed panel that is shown outcomes; None where it is unknown."""
     weight_without: float | None
     """The same on a panel that is shown none."""
     by_time: tuple[Estimate, Estimate] | None
@@ -209,7 +209,7 @@ class KnowledgeReport(Report):
             if each.weight is not None and each.weight_without is not None
         ]
         # A judge alone has none.
-        shown = f"of ballots in the playoff of a mixed panel: {'; '.join(weights)}"
+        shown = f"of ballots in the review of a mixed panel: {'; '.join(weights)}"
         pairs = f"{self.pairs:,} of {self.of:,}, from {count(self.groups, 'group')}"
         rest = "intervals rest on groups, one of which is left out at a time"
         sentences = [

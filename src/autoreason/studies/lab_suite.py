@@ -473,7 +473,7 @@ def compare_strategies(
         raise InvalidInput(f"give the final panel 2 to {MAX_JUDGES} judges, not {judges}")
     for arm in arms.values():
         find_strategy(arm.settings.job.name)
-    panel = replace(own, job=Judge(), judges=judges, max_judges=max(judges, settings.max_judges))
+    panel = replace(own, job=Judge(), judges=judges)
     question = "Which do judges prefer?"
     compared = SuiteComparison(name="strategies", question=question, arms=tuple(arms))
     suite = Suite(

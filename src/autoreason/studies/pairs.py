@@ -144,7 +144,7 @@ def find_pairs(
         finished = [each.decided for each in story.panels.values()]
         undecided = [each and each.verdict is None for each in (*ended, *finished)]
         result.undecided += sum(map(bool, undecided))
-        result.undecided += bool(story.playoff and story.playoff.winner is None)
+        result.undecided += bool(story.closing_review and story.closing_review.winner is None)
         result.merged += sum(len(duel.stages) - 1 for duel in duels)
         prompt = prompt_of(story) if duels else ""
         breaches = story.task.contract.violations if story.task else lambda _: ()
@@ -194,7 +194,7 @@ def _panels(story: Story) -> Iterator[_Panel]:
     for review in story.reviews:
         if review.decided and review.decided.winner:
             texts = {each.name: _NamedText(each.name, each.text) for each in review.decided.texts}
-            yield _Panel("playoff", texts, review.decided.winner, review.ballots)
+            yield _Panel("review", texts, review.decided.winner, review.ballots)
     for stage, recorded in story.panels.items():
         if recorded.verdict:
             judged = [each for each in entries if each.stage in ("", stage)]

@@ -167,7 +167,7 @@ class RankedPanel(PanelJob):
         texts = {entry.name: entry.text for entry in self.context.task.entries}
         for attempt in panel_attempts(self.context):
             stage = attempt_stage(STAGE, attempt)
-            panel = Panel(self.context, stage, texts, PanelSize(start=self.settings.judges))
+            panel = Panel(self.context, stage, texts, PanelSize(self.settings.judges))
             verdict = await panel.run()
             self.emit(PanelDecided(stage=stage, verdict=verdict))
             if verdict:
@@ -362,7 +362,7 @@ class RejudgeJob(PanelJob):
         texts = {e.name: e.text for e in self.context.task.entries if e.stage == stage}
         context = replace(self.context, emit=emit)
         stage_again = attempt_stage(stage, attempt)
-        panel = Panel(context, stage_again, texts, PanelSize(start=self.settings.judges))
+        panel = Panel(context, stage_again, texts, PanelSize(self.settings.judges))
         verdict = await panel.run()
         emit(PanelDecided(stage=stage_again, verdict=verdict))
         return verdict
@@ -383,10 +383,10 @@ def recorded_panels(story: Story, run: str) -> Task:
             slots = in_tie_order(recorded.verdict.scores, story.settings)
             texts = {"A": recorded.incumbent} | {s: c.text for s, c in recorded.candidates.items()}
             entries += [Entry(name=slot, text=texts[slot], stage=stage) for slot in slots]
-    if story.playoff and story.playoff.verdict:
-        stage = sub_key(_AGAIN, "playoff")
+    if story.closing_review and story.closing_review.verdict:
+        stage = sub_key(_AGAIN, "review")
         # Ties go to the last incumbent, which is last among the finalists.
-        finalists = reversed(story.playoff.texts)
+        finalists = reversed(story.closing_review.texts)
         entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
     is_text = not story.task.work or isinstance(story.task.work, Metric)
     if not entries or not is_text:
@@ -419,8 +419,8 @@ def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decisi
         for recorded in before.passes
         if recorded.verdict
     }
-    if before.playoff and before.playoff.verdict:
-        verdicts[sub_key(_AGAIN, "playoff")] = before.playoff.verdict
+    if before.closing_review and before.closing_review.verdict:
+        verdicts[sub_key(_AGAIN, "review")] = before.closing_review.verdict
     found = []
     for stage, was in verdicts.items():
         panel = last_panel(panels, stage)

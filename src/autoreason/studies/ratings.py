@@ -503,10 +503,10 @@ def panel_of(run: str, story: Story) -> Rankings:
         if ballot.ranking and len(ballot.ranking) == len(entries)
     )
     if not rankings and story.delivered:
-        # Under the names they have in a packet. The playoff's judges chose one of the two.
+        # Under the names they have in a packet. The review's judges chose one of the two.
         names = {"draft": "draft", story.delivered.origin: "delivered"}
         confirmed = story.panels.get(CONFIRMATION)
-        ballots = confirmed.ballots if confirmed else story.playoff_ballots
+        ballots = confirmed.ballots if confirmed else story.closing_ballots
         cast = [ballot.ranking for ballot in ballots if ballot.ranking]
         rankings = tuple(tuple(names[n] for n in ranking if n in names) for ranking in cast)
     if not rankings:

@@ -144,7 +144,7 @@ PROMPTS = PromptSet(
 )
 """Just the texts, which are single words: `t0`, `t1`, in the order in which they were written."""
 
-_LAST_STAGES = ("playoff", "confirmation")
+_LAST_STAGES = ("review", "confirmation")
 _PROBLEM = '{"problems": [{"severity": "major", "kind": "quote", "quote": "%s", "problem": "It is weak."}]}'
 
 
@@ -227,7 +227,7 @@ class Cast:
         judges, luck, stage = self.world.judges, self._luck, key.head
         labels, texts = shown[0::2], shown[1::2]
         judge_of = {"drafts": luck.draft_judge, "confirmation": luck.confirming_judge}
-        judge_of["playoff"] = partial(luck.review_judge, key.number("playoff") or 0)
+        judge_of["review"] = partial(luck.review_judge, key.number("review") or 0)
         errors = judge_of[stage](seat) if stage in judge_of else luck.judge(self._number, seat)
         if len(texts) > errors.shape[1]:
             errors = np.hstack((errors, luck.further_errors(self._number, seat)))
@@ -257,7 +257,7 @@ def play_all(
 def play(
     world: World, settings: Settings, luck: RandomDraws, row: int, budget: int | None = None
 ) -> tuple[float, int, int, int, int, bool]:
-    """One run as `Outcomes` has it; within a budget, the longest whose playoff and confirmation fit into it."""
+    """One run as `Outcomes` has it; within a budget, the longest whose review and confirmation fit into it."""
     cast, tournament = tournament_of(world, settings, luck, row)
     if budget is not None and cast.calls.total() > budget:
         # The most passes, one at least, after which draft, passes and last panels are within the budget.
@@ -265,7 +265,7 @@ def play(
         for number, winner in enumerate(tournament.story.trajectory, 1):
             calls += cast.calls[number]
             displaced += winner != "A"
-            after = settings.playoff + settings.confirmation if displaced else 0
+            after = settings.reviewers + settings.confirmation if displaced else 0
             within = number if calls + after <= budget else within
         # The same luck again: the passes it has room for come out as they did.
         cast, tournament = tournament_of(world, replace(settings, passes=within), luck, row)
@@ -298,11 +298,11 @@ def tournament_of(
 
 NAMES: tuple[Protocol, ...] = ("paper", "robust")
 SETTINGS = (
-    *("drafts", "k", "passes", "judges", "single_judge", "extra_judges", "max_judges"),
-    *("close_margin", "early_stop", "balanced_orders", "voting", "required_lead", "tie_order"),
-    *("quoted_critique", "playoff", "playoff_texts", "confirmation", "candidates", "revisers"),
+    *("drafts", "k", "passes", "judges", "early_stop", "balanced_orders", "voting"),
+    *("required_lead", "tie_order", "ballot_texts"),
+    *("quoted_critique", "reviewers", "review_texts", "confirmation", "candidates", "revisers"),
     *("blind_revision", "subtractive_synthesis", "plateau", "plateau_change"),
-    *("review_every", "review_lead", "min_reviews", "min_trend", "max_growth"),
+    *("review_every", "min_reviews", "min_trend", "max_growth"),
 )
 """What makes a difference to a simulated run; `revisers` is how many there are."""
 _ADDRESS = "simulated/cast"
@@ -358,7 +358,7 @@ class Plan(Struct, frozen=True):
     runs: int
     seed: int
     budget: int | None = None
-    """The most calls of a run, playoff included; None is no limit."""
+    """The most calls of a run, review included; None is no limit."""
 
 
 class Cell(Struct, frozen=True, kw_only=True):

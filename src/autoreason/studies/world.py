@@ -126,7 +126,7 @@ def read_world(text: str, name: str, source: str) -> World:
 Numbers = NDArray[np.float64]
 """One row per run."""
 MAX_FINALISTS = 10
-_DRAFT, _PASS, _JUDGE, _PLAYOFF, _ORDER, _CONFIRMATION, _MORE_DRAFTS, _AMONG_DRAFTS = range(8)
+_DRAFT, _PASS, _JUDGE, _REVIEW, _ORDER, _CONFIRMATION, _MORE_DRAFTS, _AMONG_DRAFTS = range(8)
 _MORE_REVISIONS, _MORE_ERRORS = 8, 9
 _UNIT = sqrt(6) / pi
 """The scale at which the standard deviation of a Gumbel error is 1."""
@@ -199,7 +199,7 @@ class RandomDraws:
 
     def review_judge(self, after: int, seat: int) -> Numbers:
         """The own error of one judge of a review about its texts, oldest first; 0 is the only one, at the end."""
-        return self._errors(MAX_FINALISTS, _PLAYOFF, seat, *([after] if after else []))
+        return self._errors(MAX_FINALISTS, _REVIEW, seat, *([after] if after else []))
 
     def confirming_judge(self, seat: int) -> Numbers:
         """The own error of one judge of the confirmation about the first draft and the delivered text."""

@@ -18,10 +18,10 @@ from autoreason.stats.shares import student_t
 from autoreason.story import DRAFTS
 from autoreason.tournament.panel import EVALUATIONS, CodeJudges, Panel, measure, metric_of
 from autoreason.tournament.voting import (
+    PanelSize,
     judges_revisions,
     revisers_by_slot,
     turn,
-    whole_size,
     writes_synthesis,
 )
 from autoreason.tournament.writing import (
@@ -203,7 +203,7 @@ async def _choose(context: JobContext, drafts: dict[int, WrittenText], code: Cod
     if context.settings.drafts == 1 or len(best) == 1:
         return first
     texts = {name: drafts[number].text for name, number in best.items()}
-    panel = Panel(context, DRAFTS, texts, whole_size(context.settings), code=code)
+    panel = Panel(context, DRAFTS, texts, PanelSize(context.settings.panel_judges), code=code)
     verdict = await panel.run()
     context.emit(events.PanelDecided(stage=DRAFTS, verdict=verdict))
     return best[verdict.winner] if verdict else first

@@ -63,10 +63,10 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
     draft, stopped = the_draft(story.draft), _stopped(story, delivered)
     if delivered.origin != "draft" or not story.draft:
         return [preference(story, delivered.evidence.preference), stopped]
-    if delivered.ended_by == "drafts" and not story.playoff:
+    if delivered.ended_by == "drafts" and not story.closing_review:
         return [f"You have {draft}, as it was written: {delivered.reason}."]
     if won := sum(winner not in ("A", "?") for winner in story.trajectory):
-        ranked = len(story.playoff.texts) - 1 if story.playoff else won
+        ranked = len(story.closing_review.texts) - 1 if story.closing_review else won
         which = "every text that" if ranked >= won else f"{ranked} of {won} texts that each"
         return [f"You have {draft}: judges put it before {which} won a round.", stopped]
     if not story.trajectory:
@@ -128,7 +128,7 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
             return f"{after}: you accepted it as it stands."
         case "contract":
             return f"{after}: no text keeps its limits."
-        case "drafts" if story.playoff:
+        case "drafts" if story.closing_review:
             return f"Judges chose it from {count(len(story.incumbents), 'draft')}."
         case _:
             reason = delivered.reason

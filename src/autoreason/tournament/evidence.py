@@ -108,16 +108,16 @@ def _ends(
     """The ends of a panel whose size depends on votes, next to code or with weights; of another just its ballots."""
     if isinstance(judges, int):
         return judges
-    may_vary = (judges.early_stop or judges.extra) and not judges.single
+    may_vary = judges.early_stop and not judges.single
     if not (may_vary or judges.code or judges.weights):
-        return judges.start - len(invalid)
+        return judges.judges - len(invalid)
     size, names = judges, _NAMES[:candidates]
     if size.weights:
         weighted = _weighted_panels(size, names, invalid, _WEIGHTED_PANELS)
         return _gather(weighted, size, rule, names, _WEIGHTED_PANELS)
-    if candidates <= 3 and size.limit <= (12 if is_additive(rule) else 7):
+    if candidates <= 3 and size.judges <= (12 if is_additive(rule) else 7):
         return _gather(_waves(size, names, rule, invalid), size, rule, names)
-    sampled = _SAMPLED_BALLOTS // size.limit
+    sampled = _SAMPLED_BALLOTS // size.judges
     panels = _sampled_waves(size, names, rule, invalid, sampled)
     return _gather(panels, size, rule, names, sampled)
 
@@ -150,7 +150,7 @@ def _waves(
     """Every way such a panel can end, with its chance; each stands for all that are alike to the rule."""
     sitting: dict[tuple[Hashable, int], tuple[float, CastBallots]] = {((), 0): (1.0, ())}
     ballots = list(permutations(names))
-    for seat in range(size.limit + 1):
+    for seat in range(size.judges + 1):
         further: dict[tuple[Hashable, int], tuple[float, CastBallots]] = {}
         for (_, due), (chance, cast) in sitting.items():
             due = due or size.wave(cast, names, rule, seat - len(cast))
@@ -188,7 +188,7 @@ def _weighted_panels(
 ) -> Iterator[tuple[float, CastBallots]]:
     """Panels of a fixed size whose ballots count as their seats do, from a sample."""
     rng = random.Random(0)
-    times = [size.votes(seat) for seat in range(size.start) if seat not in invalid]
+    times = [size.votes(seat) for seat in range(size.judges) if seat not in invalid]
     for _ in range(panels):
         drawn = ((tuple(rng.sample(names, len(names))),) * each for each in times)
         yield 1 / panels, tuple(chain.from_iterable(drawn))

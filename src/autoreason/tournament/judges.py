@@ -124,7 +124,7 @@ JUDGE_SETTINGS = (
     *("style", "voting", "balanced_orders"),
 )
 """What every panel looks at, whatever its size."""
-PANEL_SETTINGS = (*JUDGE_SETTINGS, "judges", "single_judge", "protocol")
+PANEL_SETTINGS = (*JUDGE_SETTINGS, "judges", "protocol")
 """What a panel of the usual size looks at."""
 _MAX_ENUMERATED = 120
 _MAX_LISTED = 6

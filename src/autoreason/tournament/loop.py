@@ -1,4 +1,4 @@
-"""The loop: pass after pass until A has survived k in a row, a playoff over all incumbents, a confirmation."""
+"""The loop: pass after pass, reviews of the line from the first draft to the latest, a confirmation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autoreason.keys import sub_key
 from autoreason.parsing.documents import share_changed
 from autoreason.report.numbers import percent
 from autoreason.settings import Settings
-from autoreason.story import DRAFTS, PLAYOFF
+from autoreason.story import DRAFTS, REVIEW
 from autoreason.task import Metric, Task
 from autoreason.tournament.challengers import MAX_RIVALS, challenge, choose_draft, write_rival
 from autoreason.tournament.evidence import survival_chances
@@ -59,16 +59,16 @@ def min_plan(settings: Settings) -> Plan:
     }
     if not 0 < settings.plateau <= settings.passes or not settings.judges:
         return found_nothing
-    judges, playoff = (
+    judges, review = (
         number // 2 + 1 if settings.early_stop and number else number
-        for number in (settings.judges, settings.playoff)
+        for number in (settings.judges, settings.reviewers)
     )
     small_changes = {
         "author": settings.drafts,
         "critic": settings.plateau,
         "reviser": settings.plateau * len(revisers_by_slot(settings)),
         "synthesizer": settings.plateau * writes_synthesis(settings),
-        "judge": settings.plateau * judges + playoff,
+        "judge": settings.plateau * judges + review,
     }
     return min(found_nothing, small_changes, key=lambda plan: sum(plan.values()))
 
@@ -111,7 +111,6 @@ def _passes_by_chance(settings: Settings) -> float:
 
 def max_plan(settings: Settings) -> Plan:
     """Every request is repeated as often as possible."""
-    seats = max(settings.judges, settings.max_judges) if settings.extra_judges else settings.judges
     rivals = MAX_RIVALS * (settings.rivals and judges_revisions(settings))
     texts = settings.passes * MAX_CALLS_PER_TEXT
     return {
@@ -119,7 +118,7 @@ def max_plan(settings: Settings) -> Plan:
         "critic": settings.passes * CRITICS * TRIES,
         "reviser": texts * len(revisers_by_slot(settings)),
         "synthesizer": texts * writes_synthesis(settings),
-        "judge": (settings.passes * seats + _other_judges(settings, settings.passes))
+        "judge": (settings.passes * settings.judges + _other_judges(settings, settings.passes))
         * seat_calls(settings).most,
     }
 
@@ -133,9 +132,9 @@ def without_drafts(plans: Plans, drafts: int) -> Plans:
 
 
 def _other_judges(settings: Settings, passes: int) -> int:
-    among_drafts = settings.judges if settings.drafts > 1 else 0
+    among_drafts = settings.panel_judges if settings.drafts > 1 else 0
     reviews = -(-passes // settings.review_every) if settings.review_every else 1
-    return among_drafts + reviews * settings.playoff + settings.confirmation
+    return among_drafts + reviews * settings.reviewers + settings.confirmation
 
 
 def growth(first: str, text: str) -> float:
@@ -153,7 +152,7 @@ class Tournament(Strategy):
         *("critic", "critique_again", "reviser", "blind_reviser", "synthesizer"),
         *JUDGE_PROMPTS,
     )
-    fewer_calls = "lower `playoff`, `confirmation` or `max_judges`"
+    fewer_calls = "lower `reviewers` or `confirmation`"
     share_changed: ShareChanged = staticmethod(share_changed)
     growth: ShareChanged = staticmethod(growth)
 
@@ -183,25 +182,24 @@ class Tournament(Strategy):
         elif ending and ending.ended_by == "trend":
             status = "done"
         winner = await self._review(number)
-        await confirm(self.context, self.story.incumbents[0], winner)
+        winner = await confirm(self.context, self.story.incumbents[0], winner)
         return self.deliver(status, ending or self.why_capped(number), winner)
 
     async def _review(self, number: int) -> Incumbent:
-        """The text to deliver if the run ended after this pass."""
-        if self.story.reviews and self.story.playoff and self.story.chosen:
-            return self.story.chosen
-        several = self.settings.review_every > 0
-        stage, after = (sub_key(PLAYOFF, number), number) if several else (PLAYOFF, 0)
-        line = self.story.incumbents
-        return await review(self.context, line, stage=stage, code=self._code, after=after)
+        """The text to go on from, and to deliver if the run ends after this pass."""
+        if self.story.closing_review is None:
+            several = self.settings.review_every > 0
+            stage, after = (sub_key(REVIEW, number), number) if several else (REVIEW, 0)
+            line = self.story.incumbents
+            await review(self.context, line, stage=stage, code=self._code, after=after)
+        return self.story.chosen or self.incumbent
 
     @classmethod
     def check(cls, settings: Settings) -> None:
         super().check(settings)
         if settings.required_lead == 1:
             return
-        judges, candidates = pass_size(settings).limit, ballot_size(settings)
-        most = max_lead(settings.voting, candidates, judges)
+        most = max_lead(settings.voting, ballot_size(settings), settings.judges)
         if settings.required_lead > most:
             raise InvalidInput(f"no text can lead by `required_lead`; give {most} or less")
 
@@ -225,14 +223,13 @@ class Tournament(Strategy):
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:
         """Up to the end of the first pass, and what comes after the last one; no pass begins without those."""
-        if not settings.playoff + settings.confirmation:
+        if not settings.reviewers + settings.confirmation:
             return 0
         drafts = 1 if task.draft is not None else settings.drafts
         one = replace(
             settings, passes=1, drafts=drafts, max_drafts=max(drafts, settings.max_drafts)
         )
-        grown = (pass_size(settings).limit - settings.judges) * seat_calls(settings).usual
-        return sum(likely_plan(one).values()) - (task.draft is not None) + grown
+        return sum(likely_plan(one).values()) - (task.draft is not None)
 
     async def _affords(self, stage: str, texts: int, calls_after: int = 0) -> bool:
         """Whether more texts fit: into the allowance with these calls after them, else into the budget."""
@@ -240,7 +237,7 @@ class Tournament(Strategy):
         if self.context.allowance:
             return self.context.allowance.fits(calls + calls_after)
         # Asked even without limits: a resumed run may have others, and must take the same turn.
-        after = self.max_calls_per_pass() + self._calls_after
+        after = self.calls_per_pass() + self._calls_after
         return not await self.budget_shortage(stage, calls, after)
 
     async def _affords_drafts(self, numbers: range) -> bool:
@@ -252,7 +249,7 @@ class Tournament(Strategy):
 
     @property
     def _calls_after(self) -> int:
-        judges = self.settings.playoff + self.settings.confirmation
+        judges = self.settings.reviewers + self.settings.confirmation
         return judges * seat_calls(self.settings).usual
 
     def _describe_streak(self) -> str:
@@ -310,7 +307,7 @@ class Tournament(Strategy):
     def _too_long(self, incumbent: str, text: str, *, missing: bool) -> str:
         """Why a text grew too much, which judges do not see: they like what is long."""
         most, contract = self.settings.max_growth, self.context.task.contract
-        if most is None or missing or contract.max_words:
+        if missing or contract.max_words:
             return ""
         first = self.story.incumbents[0].text
         share = self.growth(first, text)

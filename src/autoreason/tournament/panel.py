@@ -1,4 +1,4 @@
-"""Panels of judges: seats filled in waves, next to those that code fills; the playoff and the confirmation."""
+"""Panels of judges: seats filled in waves, next to those that code fills; the review and the confirmation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
+from statistics import fmean
 
 from msgspec import Struct
 
@@ -14,8 +15,9 @@ from autoreason.exchange import Query
 from autoreason.jobs.context import JobContext, draw, use_in_order
 from autoreason.keys import sub_key
 from autoreason.parsing.documents import same_text
+from autoreason.stats import BEYOND_CHANCE
 from autoreason.stats.ranks import agreement
-from autoreason.story import CONFIRMATION, PLAYOFF
+from autoreason.story import CONFIRMATION, REVIEW
 from autoreason.task import Metric, MetricRole, Task
 from autoreason.tournament.evidence import SurvivalChances, chance_of_margin, survival_chances
 from autoreason.tournament.judges import balanced_orders, cast_ballot, random_orders
@@ -147,7 +149,7 @@ class Panel:
         spread = balanced_orders if settings.balanced_orders else random_orders
         seed = draw(settings.seed, f"{self.stage}/orders").getrandbits(64)
         # Sorted first, so that the schedule cannot depend on which text is the incumbent.
-        orders = spread(sorted(names), self.size.limit, seed)
+        orders = spread(sorted(names), self.size.judges, seed)
 
         def take(ballot: events.BallotCast) -> None:
             self.ballots.append(ballot)
@@ -206,55 +208,71 @@ async def review(
     context: JobContext,
     incumbents: Sequence[events.Incumbent],
     max_texts: int | None = None,
-    stage: str = PLAYOFF,
+    stage: str = REVIEW,
     code: CodeJudges | None = None,
     after: int = 0,
-) -> events.Incumbent:
-    """The text to deliver if the run ends now; the last where there is nothing to decide, or nothing was decided."""
+) -> None:
+    """Let judges rank texts from the first draft to the latest, where there are two or more to choose from."""
     settings = context.settings
-    finalists = choose_finalists(incumbents, max_texts or settings.playoff_texts)
-    if not settings.playoff or len(finalists) < 2:
-        return incumbents[-1]
-    by_name = {incumbent.name: incumbent for incumbent in finalists}
-    weights, judges = playoff_weights(context), settings.models.judges
-    # Every judge counts towards the evidence, so none is left out. Ties go to the latest incumbent.
-    panel = Panel(
-        context,
-        stage,
-        {name: by_name[name].text for name in reversed(by_name)},
-        PanelSize(
-            start=settings.playoff,
-            weights=tuple(round(QUARTERS * weights[each]) for each in judges) if weights else (),
-        ),
-        code=code,
-        reference=incumbents[0].text,
-    )
-    verdict = await panel.run()
-    winner = by_name[verdict.winner] if verdict else incumbents[-1]
-    first, preferred = incumbents[0].name, None
-    if verdict and first in by_name and winner.name != first:
-        preferred = sum(each.index(winner.name) < each.index(first) for each in panel.rankings)
-    back = False
-    if after and verdict and winner.name != incumbents[-1].name:
-        latest = verdict.scores.get(incumbents[-1].name)
-        lead = settings.review_lead * (QUARTERS if weights else 1)
-        back = latest is None or verdict.scores[winner.name] - latest >= lead
+    size, both_stages = settings.ballot_texts, 2 * settings.ballot_texts - 1
+    finalists = choose_finalists(incumbents, min(max_texts or settings.review_texts, both_stages))
+    if not settings.reviewers or len(finalists) < 2:
+        return
+    first, latest = incumbents[0].name, incumbents[-1].name
+    weights = review_weights(context)
+    ask = partial(_rank, context, weights=weights, code=code, reference=incumbents[0].text)
+    if len(finalists) <= size:
+        panel, verdict = await ask(stage, finalists, settings.reviewers)
+        panels = [panel]
+    else:
+        half = -(-settings.reviewers // 2)
+        older, chosen = await ask(sub_key(stage, "older"), finalists[:size], half)
+        best = next(
+            (each for each in finalists if chosen and each.name == chosen.winner), finalists[0]
+        )
+        panel, verdict = await ask(stage, [best, *finalists[size:]], half)
+        panels = [older, panel]
+    winner, preferred = verdict.winner if verdict else None, None
+    if winner not in (None, first) and first in panel.texts:
+        preferred = sum(each.index(winner) < each.index(first) for each in panel.rankings)
+    trends = [trend(each.rankings, [*each.texts][::-1]) for each in panels if each.rankings]
+    # Of texts that no judge has seen, none takes the place of one that judges put first.
+    back = winner != latest if verdict else not settings.judges
     context.emit(
-        events.PlayoffDecided(
+        events.ReviewDecided(
             texts=tuple(finalists),
-            winner=winner.name if verdict else None,
+            winner=winner,
             verdict=verdict,
             preferred=preferred,
             weights=weights,
             after=after,
-            trend=trend(panel.rankings, tuple(by_name)) if verdict else None,
-            back=back,
+            trend=fmean(trends) if verdict else None,
+            back=after > 0 and back,
         )
     )
-    return winner
 
 
-def playoff_weights(context: JobContext) -> dict[str, float]:
+async def _rank(
+    context: JobContext,
+    stage: str,
+    texts: Sequence[events.Incumbent],
+    judges: int,
+    *,
+    weights: Mapping[str, float],
+    code: CodeJudges | None,
+    reference: str,
+) -> tuple[Panel, events.Verdict | None]:
+    """A panel over texts, oldest first; every judge is asked, and ties go to the latest."""
+    by_seat = tuple(
+        round(QUARTERS * weights[each]) for each in context.settings.models.judges if weights
+    )
+    latest_first = {each.name: each.text for each in reversed(texts)}
+    size = PanelSize(judges, weights=by_seat)
+    panel = Panel(context, stage, latest_first, size, code=code, reference=reference)
+    return panel, await panel.run()
+
+
+def review_weights(context: JobContext) -> dict[str, float]:
     """How much a ballot of each judge counts; none unless all of a mixed panel were tested and they differ."""
     tested = context.task.knowledge.weights if context.task.knowledge else {}
     judges = context.settings.models.judges
@@ -279,16 +297,19 @@ def choose_finalists(
 
 
 async def confirm(
-    context: JobContext, draft: events.Incumbent, delivered: events.Incumbent
-) -> None:
-    """Ask fresh judges which of the two they prefer.
+    context: JobContext, draft: events.Incumbent, chosen: events.Incumbent
+) -> events.Incumbent:
+    """The text to deliver, after fresh judges said which they prefer: the draft only if they do so beyond chance.
 
     Ballots that chose a text favour it, even if judges rank at random, so they are not evidence for it.
     A draft that breaks its contract is never judged: code knows that without judges.
     """
     judges = context.settings.confirmation
-    if not judges or not draft.keeps_contract or same_text(draft.text, delivered.text):
-        return
-    texts = {draft.name: draft.text, delivered.name: delivered.text}
-    verdict = await Panel(context, CONFIRMATION, texts, PanelSize(start=judges)).run()
+    if not judges or not draft.keeps_contract or same_text(draft.text, chosen.text):
+        return chosen
+    texts = {draft.name: draft.text, chosen.name: chosen.text}
+    verdict = await Panel(context, CONFIRMATION, texts, PanelSize(judges)).run()
     context.emit(events.PanelDecided(stage=CONFIRMATION, verdict=verdict))
+    if verdict and verdict.winner == draft.name and verdict.chance <= BEYOND_CHANCE:
+        return draft
+    return chosen

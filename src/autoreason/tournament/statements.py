@@ -249,9 +249,9 @@ def _code_votes(seat: str, story: Story) -> str:
 
 
 def _code_ballots(seat: str, story: Story) -> list[events.CodeBallot]:
-    playoff = story.playoff.verdict if story.playoff else None
+    review = story.closing_review.verdict if story.closing_review else None
     verdicts = [each.verdict for each in story.passes]
-    verdicts += [playoff, *(each.verdict for each in story.panels.values())]
+    verdicts += [review, *(each.verdict for each in story.panels.values())]
     return [each.code[seat] for each in verdicts if each and seat in each.code]
 
 
@@ -314,7 +314,7 @@ def survival(found: events.Survival | None) -> str:
     return f"{sentence}, and {row} within as many passes in {percent(found.chance)} of runs"
 
 
-def playoff(decided: events.PlayoffDecided, draft: events.DraftReady | None = None) -> str:
+def review(decided: events.ReviewDecided, draft: events.DraftReady | None = None) -> str:
     if decided.winner is None or decided.verdict is None:
         return "too few valid ballots, so that the last A is delivered"
     texts = count(len(decided.texts), "text")
@@ -338,7 +338,7 @@ def reviews(story: Story) -> str:
     return f"{count(len(decided), 'review')}, trend {trends or 'unknown'} ({scale}){went}"
 
 
-def weights(decided: events.PlayoffDecided) -> str:
+def weights(decided: events.ReviewDecided) -> str:
     if not decided.weights:
         return ""
     each = listed([f"{judge} {weight:g}" for judge, weight in decided.weights.items()])
@@ -407,8 +407,8 @@ def evidence(
         judged.append(("Agreement", agreement(found.agreement)))
         if len(story.reviews) > 1:
             judged.append(("Reviews", reviews(story)))
-        if story.playoff:
-            judged.append(("Playoff", playoff(story.playoff, story.draft)))
+        if story.closing_review:
+            judged.append(("Review", review(story.closing_review, story.draft)))
         fresh = story.panels.get(CONFIRMATION)
         asked = f" ({jury(each.model for each in fresh.ballots)})" if fresh else ""
         judged.append(("Confirmation", preference(found.preference, origin, story.draft, asked)))

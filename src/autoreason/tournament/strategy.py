@@ -22,9 +22,8 @@ from autoreason.settings import Settings
 from autoreason.story import Story
 from autoreason.tournament.challengers import admit, prepare_draft
 from autoreason.tournament.evidence import SurvivalChances, gather_evidence
-from autoreason.tournament.judges import seat_calls
 from autoreason.tournament.panel import CodeJudges, Panel
-from autoreason.tournament.voting import PanelSize, pass_size
+from autoreason.tournament.voting import PanelSize
 from autoreason.tournament.writing import MissingText, WrittenText, violations, write
 
 
@@ -134,7 +133,7 @@ class Strategy(Job):
         raise NotImplementedError
 
     def accept(self, reason: str) -> events.Delivered | None:
-        """Deliver the incumbent as it is, or the text that the playoff chose."""
+        """Deliver the incumbent as it is, or the text that the review chose."""
         if self.story.chosen is None:
             return None
         return self._end("accepted", Ending("person", reason), self.story.chosen)
@@ -188,7 +187,7 @@ class Strategy(Job):
     def affords_another(self, calls_after: int = 0) -> bool:
         """Whether the allowance, where there is one, is enough for another pass and what comes after."""
         allowance = self.context.allowance
-        return allowance is None or allowance.fits_another(self._calls_per_pass(), calls_after)
+        return allowance is None or allowance.fits_another(self.calls_per_pass(), calls_after)
 
     async def budget_allows(self, number: int, calls_after: int) -> bool:
         """Whether the run's budget is enough for this pass and the calls that come after the last one.
@@ -198,7 +197,7 @@ class Strategy(Job):
         if not calls_after or self.context.allowance:
             return True
         self._shortage = await self.budget_shortage(
-            pass_key(number), self.max_calls_per_pass(), calls_after
+            pass_key(number), self.calls_per_pass(), calls_after
         )
         return not self._shortage
 
@@ -350,14 +349,8 @@ class Strategy(Job):
         self.emit(delivered)
         return delivered
 
-    def _calls_per_pass(self) -> int:
+    def calls_per_pass(self) -> int:
         """Calls of a pass as planned; 1 where that is not known."""
-        one = changed(self.settings, passes=1, playoff=0, confirmation=0, drafts=1, max_drafts=1)
+        one = changed(self.settings, passes=1, reviewers=0, confirmation=0, drafts=1, max_drafts=1)
         _, likely, _ = self.plans(one) or ({}, {}, {})
         return max(1, sum(likely.values()) - likely.get("author", 0))
-
-    def max_calls_per_pass(self) -> int:
-        """Calls of a pass if its panel grows as large as it may."""
-        settings = self.settings
-        extra = pass_size(settings).limit - settings.judges
-        return self._calls_per_pass() + extra * seat_calls(settings).usual

@@ -81,39 +81,24 @@ def next_wave(
     tie_order: tuple[str, ...],
     rule: str,
     *,
-    start: int,
-    step: int,
-    close_margin: int,
-    limit: int,
+    judges: int,
     required_lead: int = 1,
     invalid_seats: int = 0,
     early_stop: bool = True,
 ) -> int:
-    """How many further judges to ask now, side by side; 0 when the panel is complete.
+    """How many further judges of a panel to ask now, side by side; 0 when it is complete.
 
-    A panel of `start` judges grows by `step`, up to `limit`, as long as the best challenger ends
-    within `close_margin` points of the incumbent, `tie_order[0]`, either way; what it needs beyond one point,
-    `required_lead`, counts for the incumbent. With `early_stop`, a judge whose vote can no longer change the outcome
-    is not asked: the wave is the smallest that could settle it. `invalid_seats` counts the judges who gave no valid
-    ballot. The same panels come up repeatedly, and computing a wave takes a while, so waves are cached.
+    With `early_stop`, a judge whose vote can no longer change the outcome is not asked: the wave is the smallest that
+    could settle it; what others need beyond one point, `required_lead`, counts for the incumbent, `tie_order[0]`.
+    `invalid_seats` counts the judges who gave no valid ballot. The same panels come up repeatedly, and computing a
+    wave takes a while, so waves are cached.
     """
     _check(rankings, tie_order)
-    limit = limit if step else min(start, limit)
-    seats_asked = len(rankings) + invalid_seats
-    scoring = _SCORING[rule]
-    scores = _with_lead(scoring.score(rankings, tie_order), tie_order, required_lead)
-    incumbent, *challengers = (scores[name] for name in tie_order)
-    is_close = bool(challengers) and abs(max(challengers) - incumbent) <= close_margin
-    batch = _batch_end(seats_asked, start, step, limit, is_close) - seats_asked
-    if batch <= 0 or not early_stop:
-        return max(batch, 0)
-    reach = scoring.reach(len(tie_order))
-    # Either the panel does not grow after this batch, or growing to its limit changes nothing.
-    goals = (
-        _Goal(tie_order, required_lead, batch * reach, close_margin),
-        _Goal(tie_order, required_lead, (limit - seats_asked) * reach),
-    )
-    return min(_wave_for(name, goal, rankings, rule, batch) for name in tie_order for goal in goals)
+    left = judges - len(rankings) - invalid_seats
+    if left <= 0 or not early_stop:
+        return max(left, 0)
+    goal = _Goal(tie_order, required_lead, left * _SCORING[rule].reach(len(tie_order)))
+    return min(_wave_for(name, goal, rankings, rule, left) for name in tie_order)
 
 
 class _Goal(NamedTuple):
@@ -123,8 +108,6 @@ class _Goal(NamedTuple):
     required_lead: int
     max_loss: int
     """The most by which further judges could shorten it."""
-    close_margin: int | None = None
-    """Given, the lead also keeps the panel from growing."""
 
     def slack(self, leader: str, rival: str, scores: Mapping[str, int]) -> int:
         """Points to spare over the lead that `leader` needs; negative where it falls short."""
@@ -132,8 +115,6 @@ class _Goal(NamedTuple):
         if leader == self.tie_order[0]:
             # It is to stay ahead without what is required of others: a tie confirms nothing.
             needed = self.required_lead
-        if self.close_margin is not None and self.tie_order[0] in (leader, rival):
-            needed = max(needed, self.close_margin + 1)
         return scores[leader] - scores[rival] - self.max_loss - needed
 
     def reached_by(self, leader: str, scores: Mapping[str, int]) -> bool:
@@ -166,16 +147,6 @@ def _wave_for(
             votes.append(vote)
             scores = scoring.safe_scores(votes, goal.tie_order, leader, goal.required_lead)
     return max_wave
-
-
-def _batch_end(seats_asked: int, start: int, step: int, limit: int, grow: bool) -> int:
-    """How many judges will have been asked when the present batch is complete."""
-    if seats_asked < start:
-        return min(start, limit)
-    into_batch = (seats_asked - start) % step if step else 0
-    if into_batch or grow:
-        return min(seats_asked + step - into_batch, limit)
-    return seats_asked
 
 
 def _points_by_place(rankings: Sequence[Ranking], names: Sequence[str]) -> dict[str, int]:
@@ -291,11 +262,7 @@ QUARTERS = 4
 class PanelSize:
     """How many judges a panel has."""
 
-    start: int
-    extra: int = 0
-    """Judges added at a time while the vote is close; 0 adds none."""
-    maximum: int = 0
-    close_margin: int = 0
+    judges: int
     early_stop: bool = False
     calls: int | None = None
     """Requests all seats may take together, second tries included; None is no limit."""
@@ -329,12 +296,8 @@ class PanelSize:
         """Requests a seat may take: an equal share, whatever the other seats need, so that a replay repeats it."""
         if self.calls is None:
             return MAX_REQUESTS_PER_SEAT
-        share, over = divmod(self.calls, self.limit)
+        share, over = divmod(self.calls, self.judges)
         return min(MAX_REQUESTS_PER_SEAT, share + (seat < over))
-
-    @property
-    def limit(self) -> int:
-        return max(self.start, self.maximum) if self.extra else self.start
 
     def wave(
         self, rankings: Sequence[Ranking], tie_order: Sequence[str], rule: str, invalid: int = 0
@@ -345,17 +308,14 @@ class PanelSize:
             (*code, *map(tuple, rankings)),
             tuple(tie_order),
             rule,
-            start=self.start + len(code),
-            step=self.extra,
-            close_margin=self.close_margin,
-            limit=self.limit + len(code),
+            judges=self.judges + len(code),
             required_lead=self.required_lead,
             invalid_seats=invalid,
             early_stop=self.early_stop,
         )
         asked = len(rankings) + invalid
         if not wave and len(rankings) < self.quorum(asked):
-            return max(0, self.start - asked)
+            return max(0, self.judges - asked)
         return wave
 
     def quorum(self, asked: int) -> int:
@@ -371,18 +331,15 @@ def pass_size(settings: Settings, texts: Collection[str] = ("A",)) -> PanelSize:
     """The panel of a pass over these texts; only A has a lead to be overcome."""
     return replace(
         whole_size(settings),
-        extra=settings.extra_judges,
-        maximum=settings.max_judges,
-        close_margin=settings.close_margin,
         early_stop=settings.early_stop,
         required_lead=settings.required_lead if "A" in texts else 1,
     )
 
 
 def whole_size(settings: Settings) -> PanelSize:
-    """A panel of as many judges as one starts with, all of whom are asked."""
+    """The panel of a pass, all of whose judges are asked."""
     judges, ties = settings.judges, settings.ties_survive
-    return PanelSize(start=judges, single=judges == 1, ties_survive=ties)
+    return PanelSize(judges, single=judges == 1, ties_survive=ties)
 
 
 def quorum(judges: int) -> int:

@@ -111,7 +111,7 @@ def test_every_decision_is_shown_beside_the_recorded_one(inside: Inside, run: st
     assert "nother panel would have decided" in said.out
     shown = inside("show", "--evidence").out
     assert "pass 1" in shown
-    assert "playoff" in shown
+    assert "review" in shown
 
 
 @pytest.mark.parametrize("strategy", ["single", "improve"])

@@ -125,7 +125,7 @@ def test_a_limit_that_no_first_pass_fits_into_is_refused_before_anything_is_aske
     assert (done.returncode, done.stdout) == (2, "")
     needed = (
         "--call-limit is 23, and this run needs at least 24; "
-        "give so many, or lower `playoff`, `confirmation` or `max_judges`"
+        "give so many, or lower `reviewers`, `confirmation` or `max_judges`"
     )
     assert needed in done.stderr
     assert not quick_shell.journal.exists()
@@ -224,7 +224,7 @@ WRONG: dict[str, tuple[str, ...]] = {
     "unreachable": ("run", BRIEF, "-m", "test/x", "--base-url", "http://127.0.0.1:9/v1"),
     "strange prompt": ("run", BRIEF, *FAST, "--prompts", "prompts"),
     "no prompts": ("run", BRIEF, *FAST, "--prompts", "nowhere"),
-    "playoff": ("run", BRIEF, *FAST, "--set", "playoff=3", "--set", "playoff=0"),
+    "review": ("run", BRIEF, *FAST, "--set", "reviewers=3", "--set", "reviewers=0"),
     "missing draft": ("run", BRIEF, *FAST, "--draft", "nothing.md"),
     "output folder": ("run", BRIEF, *FAST, "-o", "no/such/text.md"),
     "folder": ("run", "prompts", *FAST),
@@ -423,7 +423,7 @@ def test_what_leaves_this_machine_is_said_however_quiet(inside: Inside) -> None:
             "--call-limit",
             "5",
             "--set",
-            "playoff=0",
+            "reviewers=0",
             "--set",
             "confirmation=0",
         ),

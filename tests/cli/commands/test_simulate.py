@@ -11,7 +11,7 @@ QUICK = ("simulate", "--runs", "2", "--world", "help")
 
 
 def test_the_table_has_a_line_for_every_protocol(quick_shell: Shell) -> None:
-    done = quick_shell(*QUICK, "--world", "harm-new", "--set", "k=1", "--set", "playoff=9")
+    done = quick_shell(*QUICK, "--world", "harm-new", "--set", "k=1", "--set", "reviewers=9")
     assert done.returncode == 0, done.stderr
     for line in ("help: Revisions help", "harm-new:", "paper ", "robust k=1", "2 runs"):
         assert line in done.stdout

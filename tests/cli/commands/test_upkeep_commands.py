@@ -19,7 +19,7 @@ from autoreason.journal import Journal
 @pytest.fixture
 def several(inside: Inside, server: Server) -> Inside:
     """A finished run, one that reached its budget, and one of another strategy."""
-    assert inside("run", BRIEF, *FAST, "-q", "--rounds", "1", "--set", "playoff=0").status == 0
+    assert inside("run", BRIEF, *FAST, "-q", "--rounds", "1", "--set", "reviewers=0").status == 0
     assert inside("run", "A Haiku on Ütopia", *FAST, "-q", "--call-limit", "2", *NO_END).status == 3
     server.gate.set()
     other = ("-m", "test/slow", "--base-url", server.url)

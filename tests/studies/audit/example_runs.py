@@ -17,7 +17,7 @@ from autoreason.events import (
     Incumbent,
     PanelDecided,
     PassDecided,
-    PlayoffDecided,
+    ReviewDecided,
     Status,
     Verdict,
 )
@@ -139,7 +139,7 @@ def run(
         story.panels[CONFIRMATION] = RecordedPanel(CONFIRMATION, ballots, decided)
     if preferred:
         whole = verdict_of([vote("A", "B", order=("A", "B"))] * preferred[1])
-        chosen = PlayoffDecided(texts=(), winner=None, verdict=whole, preferred=preferred[0])
+        chosen = ReviewDecided(texts=(), winner=None, verdict=whole, preferred=preferred[0])
         story.reviews.append(RecordedReview(decided=chosen))
     settings = make_settings(Models.everywhere(author), 1, "paper")
     return AuditedRun(

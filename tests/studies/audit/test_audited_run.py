@@ -36,15 +36,15 @@ async def test_a_run_is_read_with_all_its_contents(journal: Journal) -> None:
     assert run.outcomes.total() == result.calls
 
 
-async def test_the_playoff_and_the_confirmation_are_among_its_panels(journal: Journal) -> None:
+async def test_the_review_and_the_confirmation_are_among_its_panels(journal: Journal) -> None:
     result = await start_run(journal, EchoModel(), changes={"passes": 3, "seed": 5})
     (run,) = read_run(result.run, journal)
-    assert result.story.playoff is not None
-    playoff, confirmation = run.finals
-    assert playoff.ballots == result.story.playoff_ballots
+    assert result.story.closing_review is not None
+    review, confirmation = run.finals
+    assert review.ballots == result.story.closing_ballots
     assert confirmation.ballots == result.story.panels["confirmation"].ballots
     assert len(list(run.panels)) == len(run.passes) + 2
-    assert playoff.verdict == result.story.playoff.verdict
+    assert review.verdict == result.story.closing_review.verdict
 
 
 async def test_only_the_ballots_of_seats_that_are_always_asked_are_a_sample(

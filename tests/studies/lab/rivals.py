@@ -57,7 +57,7 @@ SCRIPT: dict[str, Any] = {
 
 
 def comparing(*strategies: str, task: Task = TASK, **options: Any) -> PreparedLab:
-    small = {"repeats": 2, "panel_judges": 3, "passes": 2, "judges": 2, "playoff": 2, "seed": 7}
+    small = {"repeats": 2, "panel_judges": 3, "passes": 2, "judges": 2, "reviewers": 2, "seed": 7}
     return compare.prepare(task, "scripted/scripted", strategies=strategies, **{**small, **options})
 
 

@@ -80,7 +80,7 @@ async def test_no_one_begins_a_first_pass_that_would_not_fit(journal: Journal, c
     spent = spent_on(result)
     assert all(spent[f"{name} 1"].calls <= calls for name in rivals)
     assert spent["improve 1"].calls == calls
-    # A critic, two authors, two judges, and the two judges of the playoff.
+    # A critic, two authors, two judges, and the two judges of the review.
     assert (spent["autoreason 1"].calls > 0) == (calls >= 7)
 
 

@@ -30,7 +30,7 @@ RECORDED: dict[str, Any] = {
 
 async def recorded(journal: Journal, **changes: Any) -> Result:
     return await start_run(
-        journal, scripted(RECORDED), changes={"judges": 2, "playoff": 3, **changes}
+        journal, scripted(RECORDED), changes={"judges": 2, "reviewers": 3, **changes}
     )
 
 
@@ -52,14 +52,14 @@ async def test_the_texts_of_every_recorded_panel_are_judged_again(journal: Journ
     stages = list(dict.fromkeys(entry.stage for entry in task.entries))
     held = [p.number for p in run.story.passes if p.decided and p.decided.verdict]
     assert len(held) > 1
-    assert run.story.playoff is not None
-    assert stages == [*(f"again/pass/{number}" for number in held), "again/playoff"]
+    assert run.story.closing_review is not None
+    assert stages == [*(f"again/pass/{number}" for number in held), "again/review"]
     for number in held:
         texts = {e.name: e.text for e in task.entries if e.stage == f"again/pass/{number}"}
         recorded_pass = run.story.passes[number - 1]
         assert texts == {slot: recorded_pass.text(slot) for slot in ("A", "AB", "B")}
-    finalists = {e.text for e in task.entries if e.stage == "again/playoff"}
-    assert finalists == {text.text for text in run.story.playoff.texts}
+    finalists = {e.text for e in task.entries if e.stage == "again/review"}
+    assert finalists == {text.text for text in run.story.closing_review.texts}
     assert (task.brief, task.draft) == (
         "Write a note about the new coffee machine.\n\nKeep it short and kind.",
         None,
@@ -77,7 +77,7 @@ async def test_it_is_reported_which_decisions_come_out_otherwise(journal: Journa
     )
     for result in (alike, other):
         found = decisions(run.story, result.story.panels)
-        assert [each.stage for each in found][-1] == "playoff"
+        assert [each.stage for each in found][-1] == "review"
         for each in found:
             assert each.recorded_verdict is not None
             if result is other and each.stage == "pass 2":
@@ -105,8 +105,8 @@ async def test_ties_go_the_way_of_the_record(journal: Journal) -> None:
     found = decisions(run.story, result.story.panels)
     assert all(each.new_verdict is not None and each.new_verdict.tied for each in found)
     assert [each.new_winner for each in found[:-1]] == ["A"] * (len(found) - 1)
-    assert run.story.playoff is not None
-    assert found[-1].new_winner == run.story.playoff.texts[-1].name, "the last incumbent wins ties"
+    assert run.story.closing_review is not None
+    assert found[-1].new_winner == run.story.closing_review.texts[-1].name, "the last incumbent wins ties"
 
 
 def test_a_run_without_a_panel_is_one_sentence() -> None:
@@ -140,7 +140,7 @@ async def test_a_text_that_stood_in_breach_is_not_judged_again_either(journal: J
     long = " ".join(["First"] * 30)
     task = Task(brief="Write one sentence.", draft=long, contract=Contract(max_words=20))
     run = await start_run(
-        journal, scripted(RECORDED), task=task, changes={"judges": 2, "playoff": 3}
+        journal, scripted(RECORDED), task=task, changes={"judges": 2, "reviewers": 3}
     )
     again_task = recorded_panels(run.story, run.run)
     first = {e.name for e in again_task.entries if e.stage == "again/pass/1"}

@@ -47,8 +47,8 @@ def test_a_text_liked_for_being_new_displaces_a_better_one() -> None:
     assert came.worse.sum() > 0
 
 
-def test_a_playoff_delivers_better_texts_where_revisions_do_harm() -> None:
-    without = play_all(world(), settings(playoff=0), 8, seed=1)
+def test_a_review_delivers_better_texts_where_revisions_do_harm() -> None:
+    without = play_all(world(), settings(reviewers=0), 8, seed=1)
     with_one = play_all(world(), settings(), 8, seed=1)
     assert np.array_equal(without.displaced, with_one.displaced)
     assert with_one.quality.mean() > without.quality.mean()
@@ -69,7 +69,7 @@ def test_prose_critics_are_never_silent() -> None:
     assert (came.calls == 1 + 6 * came.passes).all()
 
 
-def test_a_budget_includes_playoff_and_confirmation_and_leaves_room_for_one_pass() -> None:
+def test_a_budget_includes_review_and_confirmation_and_leaves_room_for_one_pass() -> None:
     free = play_all(world(), settings(), 4, seed=2)
     for budget in (30, 80):
         within = play_all(world(), settings(), 4, seed=2, budget=budget)
@@ -203,7 +203,7 @@ def test_a_changed_protocol_is_named_after_its_changes() -> None:
     assert (changed.settings.k, changed.settings.balanced_orders) == (3, False)
     assert changed.settings.tie_order == ("A", "B", "AB")
     assert named_protocol("paper").name == "paper"
-    assert named_protocol("paper").settings.playoff == 0
+    assert named_protocol("paper").settings.reviewers == 0
 
 
 @pytest.mark.parametrize("given", ["k", "k=", "=3", ""])

@@ -161,7 +161,7 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
 _OF_ROW = ("created", "updated", "version", "forked_from", "spent")
 _OF_STORY = (
     *("trajectory", "text", "task", "settings", "drafts", "draft", "passes"),
-    *("playoff_ballots", "playoff"),
+    *("closing_ballots", "closing_review"),
 )
 
 
