@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import NamedTuple, TypeVar
 
 from autoreason import events
@@ -149,6 +150,17 @@ class Story:
         return [each for each in last.ballots if each.stage == last.ballots[-1].stage]
 
     @property
+    def trends(self) -> list[float]:
+        """How far each review put younger texts before older ones."""
+        found = (each.decided.trend for each in self.reviews if each.decided)
+        return [trend for trend in found if trend is not None]
+
+    @property
+    def trend(self) -> float | None:
+        """The mean of the last two reviews; None before the first."""
+        return fmean(self.trends[-2:]) if self.trends else None
+
+    @property
     def review_ballots(self) -> list[events.BallotCast]:
         return [ballot for review in self.reviews for ballot in review.ballots]
 
@@ -190,12 +202,19 @@ class Story:
 
     @property
     def confirmation(self) -> Confirmation | None:
-        """The delivered text against the first draft; None where no panel compared them."""
+        """The delivered text against the first draft; None where no panel compared them, or chose the draft."""
         panel = self.panels.get(CONFIRMATION)
-        if not panel or not panel.verdict:
+        if not panel or not panel.verdict or self.is_draft_preferred:
             return None
         firsts = [ballot.ranking[0] for ballot in panel.ballots if ballot.ranking]
         return Confirmation(len(firsts), sum(name != self.incumbents[0].name for name in firsts))
+
+    @property
+    def is_draft_preferred(self) -> bool:
+        """Whether the first draft is delivered because fresh judges preferred it to what was chosen."""
+        panel = self.panels.get(CONFIRMATION)
+        is_draft = self.delivered is not None and self.delivered.origin == self.incumbents[0].name
+        return is_draft and panel is not None and panel.verdict is not None
 
     @property
     def streak(self) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
-from tests.tournament.stage import USUAL
+from tests.tournament.stage import CONTESTS, USUAL
 
 from autoreason.exchange import REPEATS, Model, OnSignal, Outcome, Reply, Request, Usage
 from autoreason.journal import Journal
@@ -26,8 +26,9 @@ TASK = Task(brief="Write a note about the new coffee machine.\n\nKeep it short a
 def settings(
     address: str = "scripted/scripted", seed: int = 7, k: int = 2, **changes: Any
 ) -> Settings:
-    """Settings with one model for all roles; two survivals end a run."""
-    return make_settings(Models.everywhere(address), seed, k=k, **changes)
+    """Settings with one model for all roles: contests, and two survivals end a run."""
+    contests = {} if changes.get("protocol") == "paper" else CONTESTS
+    return make_settings(Models.everywhere(address), seed, **{"k": k, **contests, **changes})
 
 
 def limited(calls: int) -> dict[str, Any]:

@@ -101,6 +101,12 @@ class Played:
         return [request for request in self.requests if request.role == role]
 
 
+CONTESTS: dict[str, Any] = {
+    **{"judges": 3, "candidates": "B+AB", "passes": 15, "max_growth": 100.0},
+    **{"reviewers": 5, "review_texts": 5, "review_every": 0},
+}
+"""A vote in every pass, one review at the end, and texts of any length."""
+
 USUAL: dict[str, Answer] = {
     "author": document("First text."),
     "critic": critique("It lacks an example."),
@@ -127,7 +133,8 @@ async def play(
     prompts: PromptSet | None = None,
     **changes: Any,
 ) -> Played:
-    """Hold a run with scripted answers, by key or else by role; short, because two survivals end it."""
+    """Hold a run with scripted answers, by key or else by role: contests, and two survivals end it."""
+    changes = changes if protocol == "paper" else CONTESTS | changes
     answers = {**USUAL, **(script or {})}
     played = Played()
 

@@ -63,6 +63,8 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
     draft, stopped = the_draft(story.draft), _stopped(story, delivered)
     if delivered.origin != "draft" or not story.draft:
         return [preference(story, delivered.evidence.preference), stopped]
+    if story.is_draft_preferred:
+        return [f"You have {draft}: fresh judges chose it over the text it had become.", stopped]
     if delivered.ended_by == "drafts" and not story.closing_review:
         return [f"You have {draft}, as it was written: {delivered.reason}."]
     if won := sum(winner not in ("A", "?") for winner in story.trajectory):
@@ -121,7 +123,13 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
         case "trend":
             return f"{after}: {delivered.reason}."
         case "passes":
-            return f"{after}, the most allowed{f'; it was not yet kept {row}' if k else ''}."
+            open_end = ""
+            if settings and settings.review_every:
+                rising = (story.trend or 0) >= settings.min_trend
+                open_end = "; later texts were still ranked above earlier ones" if rising else ""
+            elif k:
+                open_end = f"; it was not yet kept {row}"
+            return f"{after}, the most allowed{open_end}."
         case "budget" | "allowance":
             return f"{after}: another would not fit the limits of the run."
         case "person":

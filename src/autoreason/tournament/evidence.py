@@ -300,7 +300,8 @@ def _scores(cast: Sequence[tuple[int, ...]], rule: str) -> Scores:
     return tuple(sorted(count_votes(rule, rankings, sorted(rankings[0])).scores.values()))
 
 
-def gather_evidence(story: Story) -> Evidence:
+def gather_evidence(story: Story, delivered: str) -> Evidence:
+    """The evidence for the text of this name; judges who chose the first draft are none for it."""
     decided = [p.decided for p in story.passes if p.decided]
     verdicts = [d.verdict for d in decided if d.verdict]
     others = [story.panels[stage] for stage in (DRAFTS, CONFIRMATION) if stage in story.panels]
@@ -311,7 +312,8 @@ def gather_evidence(story: Story) -> Evidence:
     ballots = [b for p in story.passes for b in p.ballots] + story.review_ballots
     ballots += [ballot for panel in others for ballot in panel.ballots]
     preference = None
-    if confirmed := story.confirmation:
+    confirmed = story.confirmation
+    if confirmed and delivered != story.incumbents[0].name:
         judges, prefer = confirmed
         share = exact_share(prefer, judges)
         assert share.low is not None

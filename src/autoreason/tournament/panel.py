@@ -310,6 +310,5 @@ async def confirm(
     texts = {draft.name: draft.text, chosen.name: chosen.text}
     verdict = await Panel(context, CONFIRMATION, texts, PanelSize(judges)).run()
     context.emit(events.PanelDecided(stage=CONFIRMATION, verdict=verdict))
-    if verdict and verdict.winner == draft.name and verdict.chance <= BEYOND_CHANCE:
-        return draft
-    return chosen
+    is_clear = verdict is not None and verdict.chance <= BEYOND_CHANCE
+    return draft if is_clear and verdict and verdict.winner == draft.name else chosen

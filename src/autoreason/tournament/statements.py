@@ -331,7 +331,7 @@ def review(decided: events.ReviewDecided, draft: events.DraftReady | None = None
 def reviews(story: Story) -> str:
     """`5 reviews, trend 0.81, 0.64, 0.22: 1 is later texts always before earlier ones; it went back once`."""
     decided = [each.decided for each in story.reviews if each.decided]
-    trends = ", ".join(f"{each.trend:.2f}" for each in decided if each.trend is not None)
+    trends = ", ".join(f"{trend:.2f}" for trend in story.trends)
     back = sum(each.back for each in decided)
     went = f"; it went back {count(back, 'time')}" if back else ""
     scale = "1 is later texts always before earlier ones, 0 no order"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from statistics import fmean
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace as changed
@@ -62,10 +61,8 @@ NO_TREND = "later texts were no longer ranked above earlier ones"
 
 def _has_no_trend(story: Story, settings: Settings) -> bool:
     """Whether the last two reviews, of enough, put younger texts too seldom before older ones."""
-    decided = [each.decided.trend for each in story.reviews if each.decided]
-    trends = [trend for trend in decided if trend is not None]
-    enough = settings.review_every and len(trends) >= settings.min_reviews
-    return bool(enough) and fmean(trends[-2:]) < settings.min_trend
+    enough = settings.review_every and len(story.trends) >= settings.min_reviews
+    return bool(enough) and story.trend is not None and story.trend < settings.min_trend
 
 
 def _plateau(story: Story, settings: Settings, changed: ShareChanged) -> str:
@@ -344,13 +341,15 @@ class Strategy(Job):
             origin=text.name,
             words=count_words(text.text),
             violations=broken,
-            evidence=gather_evidence(self.story),
+            evidence=gather_evidence(self.story, text.name),
         )
         self.emit(delivered)
         return delivered
 
     def calls_per_pass(self) -> int:
-        """Calls of a pass as planned; 1 where that is not known."""
+        """Calls of a pass as planned, each text sent back once where there are limits; 1 where that is not known."""
         one = changed(self.settings, passes=1, reviewers=0, confirmation=0, drafts=1, max_drafts=1)
         _, likely, _ = self.plans(one) or ({}, {}, {})
-        return max(1, sum(likely.values()) - likely.get("author", 0))
+        texts = likely.get("reviser", 0) + likely.get("synthesizer", 0)
+        repairs = 0 if self.context.task.contract.empty else texts
+        return max(1, sum(likely.values()) - likely.get("author", 0) + repairs)
