@@ -37,35 +37,30 @@ def test_where_only_judges_are_asked_no_other_model_is_named() -> None:
     assert make_settings(models, 1, base_url={"a": "http://h/v1"}).server_of("a/x")
 
 
-def test_the_defaults_are_the_robust_protocol() -> None:
+def test_the_defaults_are_reviews_of_revisions_that_no_judge_sees() -> None:
     settings = make_settings(ONE, 1)
-    assert (settings.protocol, settings.k, settings.passes, settings.judges) == ("robust", 3, 15, 3)
-    assert (settings.extra_judges, settings.max_judges) == (3, 6)
-    assert (settings.reviewers, settings.confirmation) == (5, 9)
+    assert (settings.protocol, settings.passes, settings.judges) == ("robust", 30, 0)
+    assert (settings.reviewers, settings.review_every, settings.review_texts) == (7, 5, 9)
+    assert (settings.candidates, settings.max_growth, settings.confirmation) == ("B", 0.5, 9)
 
 
 def test_the_paper_protocol_changes_only_what_the_paper_does_otherwise() -> None:
     settings = make_settings(ONE, 1, "paper")
-    assert (settings.extra_judges, settings.reviewers, settings.balanced_orders) == (0, 0, False)
-    assert settings.k == 2
+    assert (settings.judges, settings.reviewers, settings.balanced_orders) == (3, 0, False)
+    assert (settings.candidates, settings.k, settings.passes) == ("B+AB", 2, 15)
     assert settings.tie_order == ("A", "B", "AB")
-
-
-def test_a_larger_panel_raises_its_own_limit() -> None:
-    assert make_settings(ONE, 1, judges=12).max_judges == 12
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"k": 0}, "`k` is 0; give a number from 1"),
-        ({"judges": 1}, "`judges` is 1; one vote is not a panel: .* by name with `single_judge`"),
-        ({"judges": 3, "single_judge": True}, "`single_judge` is 1 judge, not 3"),
-        ({"single_judge": True, "extra_judges": 3}, "a single judge has no `extra_judges`"),
+        ({"reviewers": 1}, "`reviewers` is 1; one vote is not a panel: give 0, 2 or more"),
+        ({"candidates": "AB"}, "without `judges`, `candidates` can only be B"),
         ({"required_lead": 0}, "`required_lead` is 0; give a number from 1"),
         ({"passes": 0}, "`passes` is 0"),
         ({"passes": 5000}, "`passes` is 5000"),
-        ({"judges": 5, "max_judges": 3}, r"`max_judges` \(3\) is under `judges` \(5\)"),
+        ({"drafts": 5, "max_drafts": 3}, r"`max_drafts` \(3\) is under `drafts` \(5\)"),
         ({"tie_order": ("B", "A", "AB")}, "`tie_order` is not A>AB>B"),
         ({"judge_temperature": 3.0}, "`judge_temperature` is 3.0"),
         ({"budget": Budget(cost=Decimal(0))}, "`budget.cost` is 0"),
@@ -86,7 +81,7 @@ def test_a_larger_panel_raises_its_own_limit() -> None:
         ),
         ({"base_url": "https://host/v1#secret"}, "put keys into the key file"),
         ({"k": "many"}, "`k` must be a whole number, not text"),
-        ({"extra_judges": 1.5}, "`extra_judges` must be a whole number, not a number"),
+        ({"reviewers": 1.5}, "`reviewers` must be a whole number, not a number"),
         ({"nonsense": 1}, "unknown setting `nonsense`"),
     ],
 )

@@ -279,9 +279,7 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
         "0:00 last vote: the merge of round 1 is chosen among 2 texts",
     ]
     words = re.findall(r"\w+", out.getvalue())
-    assert {"A", "B", "AB", "pass", "ballot", "panel", "review"} & {*words} == {"A"}, (
-        "of the title"
-    )
+    assert {"A", "B", "AB", "pass", "ballot", "panel", "review"} & {*words} == {"A"}, "of the title"
 
 
 def test_what_was_printed_before_a_resume_is_not_printed_again(

@@ -28,10 +28,10 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("robust", {"review_every": 3, "min_reviews": 2, "reviewers": 3, "k": 6}),
     (
         "robust",
-        {"judges": 0, "extra_judges": 0, "candidates": "B", "review_every": 4, "review_lead": 2}
+        {"judges": 0, "candidates": "B", "review_every": 4, "review_lead": 2}
         | {"passes": 18, "min_reviews": 2, "min_trend": 0.4, "review_texts": 9, "max_growth": 0.6},
     ),
-    ("paper", {"single_judge": True, "k": 2}),
+    ("paper", {"judges": 1, "k": 2}),
     ("paper", {"blind_revision": True, "passes": 6}),
     ("paper", {"subtractive_synthesis": True, "plateau": 2, "plateau_change": 0.5, "passes": 8}),
 ]

@@ -31,7 +31,7 @@ def by_key(request: Request) -> str:
 
 def two_revisers(**changes: Any) -> Settings:
     """Settings with two revisers, and no judge but those of two passes."""
-    base = usual(ADDRESS, passes=2, reviewers=0, confirmation=0, extra_judges=0, **changes)
+    base = usual(ADDRESS, passes=2, reviewers=0, confirmation=0, **changes)
     return replace(base, models=replace(base.models, revisers=(ADDRESS, ADDRESS)))
 
 
@@ -59,7 +59,6 @@ async def test_whatever_the_candidates_a_run_replays(
         passes=2,
         reviewers=0,
         confirmation=0,
-        extra_judges=0,
         early_stop=False,
         candidates=candidates,
         blind_revision=blind,

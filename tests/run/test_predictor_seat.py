@@ -39,7 +39,6 @@ SCRIPT: dict[str, Any] = {
 }
 PANEL: dict[str, Any] = {
     "judges": 2,
-    "extra_judges": 0,
     "early_stop": False,
     "reviewers": 0,
     "confirmation": 0,

@@ -269,7 +269,6 @@ async def test_a_whole_run_with_records_on_the_embedded_model(
         journal=journal,
         passes=1,
         judges=2,
-        extra_judges=0,
         reviewers=0,
         confirmation=0,
     )
@@ -311,7 +310,6 @@ async def test_a_whole_run_on_the_server_of_llama_cpp(journal: Journal, llama_se
         journal=journal,
         passes=1,
         judges=2,
-        extra_judges=0,
         reviewers=0,
         confirmation=0,
     )

@@ -136,13 +136,13 @@ async def test_a_fork_has_the_settings_of_its_run_but_for_what_is_given(journal:
 
 async def test_a_fork_can_have_a_single_judge_or_a_panel_again(journal: Journal) -> None:
     panel = await start_run(journal, scripted())
-    single = fork.prepare(panel.run, journal=journal, single_judge=True)
+    single = fork.prepare(panel.run, journal=journal, judges=1)
     assert (single.settings.judges, single.settings.extra_judges) == (1, 0)
-    run = (await start_run(journal, scripted(), changes={"single_judge": True})).run
+    run = (await start_run(journal, scripted(), changes={"judges": 1})).run
     assert fork.prepare(run, journal=journal).settings.judges == 1
     assert fork.prepare(run, journal=journal, judges=3).settings.judges == 3
     with pytest.raises(InvalidInput, match="`single_judge` is 1 judge, not 5"):
-        fork.prepare(panel.run, journal=journal, single_judge=True, judges=5)
+        fork.prepare(panel.run, journal=journal, judges=1, judges=5)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -157,7 +157,7 @@ async def test_a_whole_run_replays_to_the_same_events(journal: Journal, seed: in
     "changes",
     [
         {"style": "verified", "required_lead": 2, "voting": "instant_runoff", "plateau": 4},
-        {"style": "anchored", "single_judge": True},
+        {"style": "anchored", "judges": 1},
     ],
 )
 async def test_a_run_by_other_rules_is_recorded_and_replays(

@@ -20,7 +20,7 @@ from autoreason.settings import Budget
 from autoreason.strategies import BUILT_IN
 
 SHORT: dict[str, Any] = {"passes": 2, "judges": 2, "reviewers": 3, "confirmation": 2, "k": 1}
-LONGER = {**SHORT, "passes": 6, "k": 6, "judges": 3, "extra_judges": 0, "early_stop": False}
+LONGER = {**SHORT, "passes": 6, "k": 6, "judges": 3, "early_stop": False}
 NEWEST = vote(*(f"made in {number}" for number in range(6, 0, -1)))
 SCRIPT: dict[str, Any] = {**USUAL, **VARIED}
 

@@ -28,10 +28,6 @@ OTHER: dict[str, Any] = {
     "k": 1,
     "passes": 1,
     "judges": 4,
-    "single_judge": True,
-    "extra_judges": 0,
-    "max_judges": 9,
-    "close_margin": 9,
     "early_stop": False,
     "balanced_orders": False,
     "style": "holistic",
@@ -43,6 +39,11 @@ OTHER: dict[str, Any] = {
     "quoted_critique": False,
     "reviewers": 2,
     "review_texts": 2,
+    "ballot_texts": 3,
+    "review_every": 1,
+    "min_reviews": 1,
+    "min_trend": 1.0,
+    "max_growth": 0.0,
     "confirmation": 2,
     "critic_temperature": 0.1,
     "judge_temperature": 0.1,
@@ -81,8 +82,6 @@ async def played(strategy: str, name: str = "", value: Any = None) -> Played:
         changes["models"] = Models(**{**roles, "judges": ("fake/a",), **own})
     elif name:
         changes[name] = value
-    if name == "single_judge":
-        del changes["judges"]
     return await play(
         SCRIPT,
         facts="Tides come twice a day.",

@@ -28,7 +28,6 @@ from autoreason.task import Entry, Task
 FOR_TWO_PASSES = {
     "passes": 2,
     "k": 2,
-    "extra_judges": 0,
     "early_stop": False,
     "reviewers": 0,
     "confirmation": 0,

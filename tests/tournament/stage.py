@@ -102,8 +102,13 @@ class Played:
 
 
 CONTESTS: dict[str, Any] = {
-    **{"judges": 3, "candidates": "B+AB", "passes": 15, "max_growth": 100.0},
-    **{"reviewers": 5, "review_texts": 5, "review_every": 0},
+    "judges": 3,
+    "candidates": "B+AB",
+    "passes": 15,
+    "max_growth": 100.0,
+    "reviewers": 5,
+    "review_texts": 5,
+    "review_every": 0,
 }
 """A vote in every pass, one review at the end, and texts of any length."""
 

@@ -323,7 +323,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
 async def once(switch: str = "usual", **options: Any) -> Played:
     """Two passes that A survives, with facts, and without what comes after them."""
     script = {"synthesizer": CUT, **options.pop("script", {})}
-    ends: dict[str, Any] = {"reviewers": 0, "confirmation": 0, "extra_judges": 0, "early_stop": False}
+    ends: dict[str, Any] = {"reviewers": 0, "confirmation": 0, "early_stop": False}
     return await play(script, facts=FACTS, **ends, **SWITCHES[switch], **options)
 
 
@@ -476,7 +476,7 @@ async def test_a_pass_takes_the_calls_that_were_planned_and_never_more_than_the_
 ) -> None:
     one = {"passes": 1, "k": 1, "max_drafts": 1}
     played = await once(switch, script={"reviser": by_key} if "two" in switch else {}, **one)
-    changes = {"reviewers": 0, "confirmation": 0, "extra_judges": 0, **SWITCHES[switch], **one}
+    changes = {"reviewers": 0, "confirmation": 0, **SWITCHES[switch], **one}
     settings = make_settings(changes.pop("models", ONE), 7, **changes)
     assert Counter(each.role for each in played.requests) == Counter(likely_plan(settings))
     assert {len(texts) for texts in judged(played)} == {ballot_size(settings)}

@@ -121,7 +121,6 @@ def test_labels_mean_nothing() -> None:
 SHORT: dict[str, Any] = {
     "passes": 1,
     "k": 1,
-    "extra_judges": 0,
     "early_stop": False,
     "reviewers": 0,
     "confirmation": 0,
@@ -225,7 +224,7 @@ async def test_of_a_mixed_panel_another_model_checks() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"style": "verified"}, {"single_judge": True}, {"style": "anchored", "judges": 5}]
+    "changes", [{"style": "verified"}, {"judges": 1}, {"style": "anchored", "judges": 5}]
 )
 async def test_a_run_takes_the_calls_that_are_planned_for_it(changes: dict[str, Any]) -> None:
     played = await judged(**{"style": "reasoned", **changes})

@@ -364,7 +364,7 @@ def test_a_tie_neither_counts_as_a_survival_nor_ends_the_streak(course: list[str
         fresh = f"Second text, made in {number}."
         return vote(*((own, fresh) if ahead else (fresh, own)))(request)
 
-    quiet: dict[str, Any] = {"extra_judges": 0, "reviewers": 0, "confirmation": 0, "judges": 2}
+    quiet: dict[str, Any] = {"reviewers": 0, "confirmation": 0, "judges": 2}
     played = asyncio.run(play({"judge": judge}, k=k, passes=len(course), **quiet))
     streaks, streak = [], 0
     for end in course:
@@ -385,7 +385,7 @@ async def test_the_paper_protocol_asks_three_judges_takes_prose_and_holds_no_rev
 
 
 async def test_a_seat_is_still_filled_where_only_the_quorum_needs_it() -> None:
-    played = await play(silenced(1, 1, 2), judges=5, extra_judges=0, k=1)
+    played = await play(silenced(1, 1, 2), judges=5, k=1)
     assert (played.verdicts[0].ballots, played.verdicts[0].invalid) == (3, 2)
 
 

@@ -101,7 +101,7 @@ def test_it_ranks_by_number_and_votes_only_where_a_ballot_can_say_what_it_found(
 
 
 async def test_three_judges_and_a_metric_have_four_ballots_and_the_fourth_is_no_judges() -> None:
-    run, _ = await judged(newest, k=1, early_stop=False, extra_judges=0)
+    run, _ = await judged(newest, k=1, early_stop=False)
     (decided,), (verdict,) = run.decided, run.verdicts
     assert verdict.scores == {"A": 3 * 3 + 1, "AB": 3 * 1 + 3, "B": 3 * 2 + 2}
     assert verdict.metric == CodeBallot(ranking=("AB", "B", "A"), values={"A": 0, "AB": 2, "B": 1})
@@ -175,9 +175,7 @@ async def test_a_text_is_predicted_once_and_without_a_number_there_is_no_vote() 
 
 async def test_a_metric_and_a_predictor_have_a_ballot_each() -> None:
     script = {"number": lambda query: -newest(query.text)}
-    run, _ = await predicted(
-        newest, script=script, work=Number(), k=1, early_stop=False, extra_judges=0
-    )
+    run, _ = await predicted(newest, script=script, work=Number(), k=1, early_stop=False)
     (verdict,) = run.verdicts
     assert list(verdict.code) == ["metric", "predictor"]
     assert sum(verdict.scores.values()) == 6 * 5
@@ -216,7 +214,7 @@ def test_seats_of_code_are_counted_in_scores_and_in_nothing_that_counts_judges(
 # ---- whom a panel asks next, and what chance gives -------------------------------------------------
 
 rankings = st.permutations(A_AB_B).map(tuple)
-SIZES = [PanelSize(3, early_stop=True), PanelSize(2, 2, 4, 1, early_stop=True), PanelSize(4)]
+SIZES = [PanelSize(3, early_stop=True), PanelSize(4, early_stop=True), PanelSize(4)]
 
 
 @given(st.lists(rankings, min_size=9, max_size=9), rankings, st.sampled_from(["borda", "copeland"]))
@@ -229,7 +227,7 @@ def test_a_judge_who_is_not_asked_would_have_changed_nothing(
         while wave := beside.wave(votes[:asked], A_AB_B, rule):
             asked += wave
         early = count_votes(rule, [metric, *votes[:asked]], A_AB_B)
-        assert early.winner == count_votes(rule, [metric, *votes[: size.start]], A_AB_B).winner
+        assert early.winner == count_votes(rule, [metric, *votes[: size.judges]], A_AB_B).winner
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -240,7 +238,7 @@ def test_chances_are_those_of_all_ballots_judges_could_cast_next_to_the_metrics(
 ) -> None:
     beside = seated(size, metric)
     ends = []
-    for votes in product(permutations(A_AB_B), repeat=size.limit):
+    for votes in product(permutations(A_AB_B), repeat=size.judges):
         asked = 0
         while wave := beside.wave(votes[:asked], A_AB_B, rule):
             asked += wave
@@ -264,14 +262,13 @@ def test_a_run_replays_and_says_what_the_metric_did(
     paused = refine(
         "Write a note about the coffee machine.",
         EchoModel(),
-        passes=4,
+        **CONTESTS | {"passes": 4, "reviewers": 0},
         seed=4,
         drafts=2,
         metric="metric.py:score",
         metric_role="judge",
         budget=Budget(calls=24),
         confirmation=0,
-        reviewers=0,
     )
     Path("metric.py").unlink()
     assert paused.status == "budget"

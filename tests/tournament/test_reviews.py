@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tournament.stage import Played, critique, document, play, vote
+from tests.tournament.stage import Played, critique, document, play, shown_texts, vote
 
 from autoreason.events import CandidateDropped, CandidateReady, ReviewDecided
+from autoreason.exchange import Request
 from autoreason.story import build_story
 from autoreason.tournament.voting import trend
 
-UNSEEN: dict[str, Any] = {"judges": 0, "extra_judges": 0, "candidates": "B", "confirmation": 0}
+UNSEEN: dict[str, Any] = {"judges": 0, "candidates": "B", "confirmation": 0}
 NEWEST = [f"made in {number}" for number in range(12, 0, -1)]
 
 
@@ -33,7 +34,7 @@ async def test_without_judges_a_revision_takes_its_place_unseen_until_the_review
     assert played.delivered.text == "Second text, made in 6."
 
 
-async def test_the_run_goes_back_to_a_text_that_leads_the_latest_by_enough() -> None:
+async def test_the_run_goes_on_from_the_text_that_is_put_first() -> None:
     played = await reviewed(vote("made in 1.", "First", "made in 3", "made in 2"), passes=4)
     first, second = played.of(ReviewDecided)
     assert (first.winner, first.back) == ("pass 1", True)
@@ -47,16 +48,51 @@ async def test_the_run_goes_back_to_a_text_that_leads_the_latest_by_enough() -> 
     assert played.delivered.origin == "pass 1"
 
 
-async def test_a_small_lead_does_not_bring_it_back_yet_the_first_is_delivered() -> None:
-    played = await reviewed(vote("made in 1.", "First", "made in 2"), passes=2, review_lead=7)
+async def test_without_rankings_it_goes_back_to_the_text_last_put_first() -> None:
+    def later(request: Request) -> str:
+        known = vote(*NEWEST)(request)
+        return known if request.key.startswith("review/2/") else "I cannot say."
+
+    played = await reviewed(later, passes=4)
+    assert [(each.winner, each.back) for each in played.of(ReviewDecided)] == [
+        ("pass 2", False),
+        (None, True),
+    ]
+    assert played.delivered.origin == "pass 2"
+
+
+async def test_more_texts_than_a_judge_ranks_are_reviewed_in_two_stages() -> None:
+    options: dict[str, Any] = {"passes": 8, "review_every": 8, "ballot_texts": 5, "reviewers": 5}
+    played = await reviewed(vote("made in 2", *NEWEST), **options)
+    older, newer = (
+        [shown_texts(each) for each in played.asked("judge") if ("older" in each.key) is is_older]
+        for is_older in (True, False)
+    )
+    assert {len(each) for each in older} == {5} == {len(each) for each in newer}
+    assert (len(older), len(newer)) == (3, 3)
+    assert all("Second text, made in 2." in each.values() for each in (*older, *newer))
     (review,) = played.of(ReviewDecided)
-    assert (review.winner, review.back) == ("pass 1", False)
-    assert played.delivered.origin == "pass 1"
+    assert (len(review.texts), review.winner) == (9, "pass 2")
+
+
+async def test_a_first_draft_that_fresh_judges_prefer_is_delivered_and_not_praised_by_them() -> (
+    None
+):
+    def judge(request: Request) -> str:
+        fresh = request.key.startswith("confirmation")
+        return vote(*(["First"] if fresh else NEWEST))(request)
+
+    played = await reviewed(judge, passes=2, confirmation=9)
+    assert (played.delivered.origin, played.delivered.text) == ("draft", "First text.")
+    assert played.delivered.evidence.preference is None
+    story = build_story(played.events)
+    assert story.is_draft_preferred
+    assert story.confirmation is None
 
 
 async def test_it_ends_where_later_texts_are_no_longer_ranked_above_earlier_ones() -> None:
     judge = vote("First", *reversed(NEWEST))
-    played = await reviewed(judge, passes=12, min_reviews=3, review_lead=1000)
+    played = await reviewed(judge, passes=12, min_reviews=3)
     trends = [each.trend for each in played.of(ReviewDecided)]
     assert trends == pytest.approx([-1, -1, -1])
     assert (played.delivered.ended_by, len(played.decided)) == ("trend", 6)

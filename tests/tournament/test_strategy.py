@@ -23,7 +23,7 @@ from autoreason.tournament import statements
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.loop import Tournament
 
-QUIET: dict[str, Any] = {"extra_judges": 0, "reviewers": 0, "confirmation": 0}
+QUIET: dict[str, Any] = {"reviewers": 0, "confirmation": 0}
 
 
 def divided(request: Request) -> str:
@@ -34,7 +34,7 @@ def divided(request: Request) -> str:
 
 
 async def test_one_judge_decides_where_one_is_asked_for_by_name() -> None:
-    played = await play(k=1, reviewers=0, confirmation=0, single_judge=True)
+    played = await play(k=1, reviewers=0, confirmation=0, judges=1)
     (cast,) = played.of(BallotCast)
     (end,) = played.decided
     assert (end.outcome, end.winner, cast.ranking) == ("decided", "A", ("A", "B", "AB"))
@@ -149,9 +149,9 @@ async def test_a_larger_change_is_no_plateau_unless_it_is_allowed(
     ("lead", "most", "changes"),
     [
         (13, 12, {}),
-        (7, 6, {"extra_judges": 0}),
-        (4, 3, {"extra_judges": 0, "candidates": "B"}),
-        (4, 3, {"extra_judges": 0, "voting": "majority"}),
+        (7, 6, {}),
+        (4, 3, {"candidates": "B"}),
+        (4, 3, {"voting": "majority"}),
         (5, 4, {"voting": "copeland"}),
     ],
 )

@@ -111,7 +111,7 @@ def played(kind: str) -> tuple[Story, ...]:
     changes = {
         "paper": {"confirmation": 9, "reviewers": 5},
         "drafts": {"drafts": 3},
-        "single": {"single_judge": True, **PASSES_ALONE},
+        "single": {"judges": 1, **PASSES_ALONE},
         "lead": {"required_lead": 2, **PASSES_ALONE},
         "runoff": {"voting": "instant_runoff", **PASSES_ALONE},
         # What chance gives next to another ballot each time takes a while to work out over five texts.
@@ -192,7 +192,11 @@ def test_the_interval_of_the_preference_holds_the_half_in_19_of_20_runs(kind: st
 
 
 def test_the_ballots_that_chose_a_text_lean_towards_it_and_are_said_to_prove_nothing() -> None:
-    chosen = [s.closing_review for s in played("robust") if s.closing_review and s.closing_review.preferred is not None]
+    chosen = [
+        s.closing_review
+        for s in played("robust")
+        if s.closing_review and s.closing_review.preferred is not None
+    ]
     shares = [p.preferred / p.verdict.ballots for p in chosen if p.verdict and p.preferred]
     assert fmean(shares) > 0.6
     assert all("proves nothing" in statements.review(each) for each in chosen)
@@ -210,7 +214,11 @@ def test_judges_who_rank_at_random_agree_half_of_the_time(kind: str) -> None:
 @pytest.mark.parametrize("level", [0.01, 0.05, 0.2, 0.5])
 def test_a_margin_is_called_rare_as_often_as_it_is(kind: str, level: float) -> None:
     assert small((each.chance for each in verdicts(kind)), level)
-    finals = [s.closing_review.verdict for s in played(kind) if s.closing_review and s.closing_review.verdict]
+    finals = [
+        s.closing_review.verdict
+        for s in played(kind)
+        if s.closing_review and s.closing_review.verdict
+    ]
     assert small((each.chance for each in finals), level)
 
 
@@ -328,7 +336,7 @@ def test_position_shows_where_it_is_all_that_counts() -> None:
 
 def test_one_vote_is_said_to_be_no_panel_and_shows_no_margin() -> None:
     assert {each.chance for each in verdicts("single")} == {1.0}
-    settings = named_protocol("robust", {"single_judge": True}).settings
+    settings = named_protocol("robust", {"judges": 1}).settings
     for story, end in zip(played("single"), delivered("single"), strict=True):
         story.settings = settings
         rows = dict(statements.evidence(end.evidence, story, (), end.origin))

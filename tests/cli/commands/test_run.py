@@ -160,11 +160,11 @@ def test_one_judge_by_name_is_announced_run_and_reported_as_no_panel(inside: Ins
     assert refused.sentence == (
         "--judges is 1; one vote is not a panel: give 2 or more, or ask for one by name with `single_judge`"
     )
-    rules = ("--set", "single_judge=true", "--set", "plateau=3")
+    rules = ("--set", "judges=1", "--set", "plateau=3")
     dry = " ".join(inside("run", BRIEF, *FAST, *rules, "--dry-run").out.split())
     assert f"judges {ONE_VOTE}; " in dry
     assert "plateau 3" in dry
-    done = inside("run", BRIEF, *FAST, "--set", "single_judge=true", "--progress", "lines")
+    done = inside("run", BRIEF, *FAST, "--set", "judges=1", "--progress", "lines")
     said = " ".join(done.err.split())
     assert "Judges one in each round; a single vote is not evidence" in said
     shown = " ".join(inside("show", "--evidence").out.split())

@@ -74,9 +74,7 @@ async def test_no_one_spends_more_than_the_allowance_and_another_pass_would_not_
 @pytest.mark.parametrize("calls", [6, 7])
 async def test_no_one_begins_a_first_pass_that_would_not_fit(journal: Journal, calls: int) -> None:
     rivals = ("improve", "critique_revise", "best_of_n", "autoreason")
-    result, _ = await compared(
-        journal, comparing(*rivals, repeats=1, allowance=calls, extra_judges=0)
-    )
+    result, _ = await compared(journal, comparing(*rivals, repeats=1, allowance=calls))
     spent = spent_on(result)
     assert all(spent[f"{name} 1"].calls <= calls for name in rivals)
     assert spent["improve 1"].calls == calls

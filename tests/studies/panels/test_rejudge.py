@@ -106,7 +106,9 @@ async def test_ties_go_the_way_of_the_record(journal: Journal) -> None:
     assert all(each.new_verdict is not None and each.new_verdict.tied for each in found)
     assert [each.new_winner for each in found[:-1]] == ["A"] * (len(found) - 1)
     assert run.story.closing_review is not None
-    assert found[-1].new_winner == run.story.closing_review.texts[-1].name, "the last incumbent wins ties"
+    assert found[-1].new_winner == run.story.closing_review.texts[-1].name, (
+        "the last incumbent wins ties"
+    )
 
 
 def test_a_run_without_a_panel_is_one_sentence() -> None:
