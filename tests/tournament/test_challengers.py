@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tournament.stage import Answer, Played, document, play, shown_texts, vote
+from tests.tournament.stage import CONTESTS, Answer, Played, document, play, shown_texts, vote
 from tests.under_chance.luck import most_often
 
 from autoreason.contract import Contract
@@ -476,7 +476,7 @@ async def test_a_pass_takes_the_calls_that_were_planned_and_never_more_than_the_
 ) -> None:
     one = {"passes": 1, "k": 1, "max_drafts": 1}
     played = await once(switch, script={"reviser": by_key} if "two" in switch else {}, **one)
-    changes = {"reviewers": 0, "confirmation": 0, **SWITCHES[switch], **one}
+    changes = CONTESTS | {"reviewers": 0, "confirmation": 0, **SWITCHES[switch], **one}
     settings = make_settings(changes.pop("models", ONE), 7, **changes)
     assert Counter(each.role for each in played.requests) == Counter(likely_plan(settings))
     assert {len(texts) for texts in judged(played)} == {ballot_size(settings)}
@@ -489,7 +489,7 @@ async def test_a_pass_takes_the_calls_that_were_planned_and_never_more_than_the_
 
 def with_revisers(number: int, **changes: Any) -> Settings:
     models = Models(author="a/x", judges=("a/x",), revisers=("a/x",) * number)
-    return make_settings(models, 1, **changes)
+    return make_settings(models, 1, **CONTESTS | changes)
 
 
 @given(st.integers(0, 3), st.sampled_from(["B+AB", "B", "AB"]), st.integers(1, 9))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.models.fake_provider import Answer, FakeProvider, provider
-from tests.tournament.stage import Played, critique, document, play, shown_texts, vote
+from tests.tournament.stage import CONTESTS, Played, critique, document, play, shown_texts, vote
 
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import BallotCast, CritiqueWritten, JobFinished
@@ -228,7 +228,7 @@ async def test_of_a_mixed_panel_another_model_checks() -> None:
 )
 async def test_a_run_takes_the_calls_that_are_planned_for_it(changes: dict[str, Any]) -> None:
     played = await judged(**{"style": "reasoned", **changes})
-    planned = likely_plan(make_settings(Models.everywhere("x/y"), 1, **{**SHORT, **changes}))
+    planned = likely_plan(make_settings(Models.everywhere("x/y"), 1, **CONTESTS | SHORT | changes))
     assert {role: len(played.asked(role)) for role in planned} == planned
 
 

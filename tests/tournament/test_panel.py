@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.tournament.stage import Played, play, vote
+from tests.tournament.stage import CONTESTS, Played, play, vote
 
 from autoreason.events import BallotCast, CodeBallot, ReviewDecided
 from autoreason.exchange import Query, Request

@@ -222,7 +222,7 @@ class BestOfN(Strategy):
     summary = "independent drafts (option n, default 6), the best by a blind panel"
     prompts = JUDGE_PROMPTS
     options_type = Samples
-    used_settings = (*JUDGE_SETTINGS, "reviewers", "confirmation", "protocol")
+    used_settings = (*JUDGE_SETTINGS, "reviewers", "ballot_texts", "confirmation", "protocol")
 
     async def run(self) -> Delivered:
         await self.write_draft()
