@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
-from scipy.stats import t as student
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, proportion_effectsize
 from tests.stats.intervals import ends
@@ -47,7 +46,7 @@ def test_wilson_holds_the_share_inside_zero_and_one(counts: tuple[int, int]) -> 
 @steady
 def test_an_exact_share_has_the_interval_of_scipy(counts: tuple[int, int], level: float) -> None:
     found = exact_share(*counts, confidence=level)
-    theirs = binomtest(*counts).proportion_ci(level, method="exact")
+    theirs = scipy.stats.binomtest(*counts).proportion_ci(level, method="exact")
     assert ends(found) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
     assert (found.value, found.n) == (counts[0] / counts[1], counts[1])
 
@@ -110,7 +109,7 @@ def test_tries_are_worth_more_than_their_tasks_only_where_they_do_not_hang_toget
 @given(st.integers(1, 300), st.floats(0.0005, 0.4))
 @steady
 def test_students_quantiles_are_those_of_scipy(freedom: int, tail: float) -> None:
-    assert student_t(freedom, tail) == pytest.approx(student.isf(tail, freedom), rel=1e-5)
+    assert student_t(freedom, tail) == pytest.approx(scipy.stats.t.isf(tail, freedom), rel=1e-5)
 
 
 # ---- effect size -------------------------------------------------------------------------------
@@ -135,7 +134,7 @@ def test_the_sign_test_is_the_binomial_test_and_does_not_care_for_sides(
 ) -> None:
     wins, losses = split
     found = sign_test(wins, losses)
-    assert found.p_value == pytest.approx(binomtest(wins, wins + losses).pvalue)
+    assert found.p_value == pytest.approx(scipy.stats.binomtest(wins, wins + losses).pvalue)
     assert found.p_value == sign_test(losses, wins).p_value
     assert found.n == wins + losses
 
