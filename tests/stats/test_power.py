@@ -9,7 +9,6 @@ import pytest
 import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.power import NormalIndPower
 from tests.stats.intervals import ends
 
 from autoreason.stats.power import (
@@ -76,6 +75,8 @@ def test_the_least_gain_is_where_every_task_that_differs_goes_one_way(tasks: int
 
 
 def test_pairs_are_counted_as_statsmodels_counts_them() -> None:
+    from statsmodels.stats.power import NormalIndPower
+
     theirs = NormalIndPower().solve_power(nobs1=197, alpha=0.05, power=0.8, ratio=0)
     assert detectable_difference(197, 0.5).value == pytest.approx(theirs * 0.5, rel=1e-4)
     assert detectable_difference(0, 1).value is None

@@ -8,8 +8,6 @@ import pytest
 import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint, proportion_effectsize
 from tests.stats.intervals import ends
 
 from autoreason.stats.shares import (
@@ -66,6 +64,8 @@ def test_an_exact_share_leaves_one_half_out_just_where_the_sign_test_does(
 @given(counts)
 @steady
 def test_a_share_has_the_interval_of_statsmodels(counts: tuple[int, int]) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     found = share(*counts)
     assert ends(found) == pytest.approx(proportion_confint(*counts, method="wilson"), abs=1e-9)
     assert found.n == counts[1]
@@ -120,6 +120,8 @@ def test_students_quantiles_are_those_of_scipy(freedom: int, tail: float) -> Non
 def test_cohens_h_is_that_of_statsmodels_and_changes_sign_with_the_sides(
     one: float, other: float
 ) -> None:
+    from statsmodels.stats.proportion import proportion_effectsize
+
     assert cohens_h(one, other) == pytest.approx(proportion_effectsize(one, other))
     assert cohens_h(one, other) == -cohens_h(other, one)
 
@@ -146,6 +148,8 @@ def test_the_sign_test_is_the_binomial_test_and_does_not_care_for_sides(
     "p_values", [[0.3], [0.04, 0.01, 0.03, 0.005], [0.9, 0.6, 1.0, 0.2], [0.02, 0.02, 0.0]]
 )
 def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    from statsmodels.stats.multitest import multipletests
+
     theirs = multipletests(p_values, method="holm")[1]
     assert holm(p_values) == pytest.approx(list(theirs))
 
