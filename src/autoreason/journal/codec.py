@@ -299,8 +299,10 @@ def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
         reply.seconds,
         now(),
         cut(write(request), [message.text for message in request.messages]),
-        # A reply to a schema is parsed, and never quoted in a later request.
-        write(reply) if request.schema else cut(write(reply), [reply.text]),
+        # What judges say is never quoted in a later request, nor is a reply to a schema, which is parsed.
+        write(reply)
+        if request.role == "judge" or request.schema
+        else cut(write(reply), [reply.text]),
     )
 
 
