@@ -19,7 +19,7 @@ from autoreason.events import CORE_EVENTS, FINISHED, AnyEvent, Status
 from autoreason.exchange import Outcome, Query, Reply, Request, Role, Spent
 from autoreason.fields import plainly
 from autoreason.journal import sql
-from autoreason.task import Work
+from autoreason.task import Entry, Work
 
 _MARK = "\x01"
 """Encloses the digest of a text; JSON escapes control characters, so it never contains one."""
@@ -229,9 +229,11 @@ def _texts_in(value: Any) -> Iterator[str]:
         for name in value.__struct_fields__:
             if name not in _RECORDED_ONCE:
                 yield from _texts_in(getattr(value, name))
-    elif isinstance(value, dict | tuple):
-        for each in value.values() if isinstance(value, dict) else value:
+    elif isinstance(value, dict):
+        for each in value.values():
             yield from _texts_in(each)
+    elif isinstance(value, tuple):
+        yield from (each.text for each in value if isinstance(each, Entry))
 
 
 def write_text(text: str) -> str:
