@@ -18,6 +18,9 @@ _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", 
 
 def without_controls(text: str) -> str:
     """The text without what would steer a terminal, and with what would reorder it spelled out."""
+    # Most texts have none of them, which this finds at once.
+    if text.isprintable():
+        return text
     return _BIDI.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", _CONTROLS.sub("", text))
 
 

@@ -189,7 +189,7 @@ def report_of(run: str | None, *, journal: Journal) -> FoundReport:
     if not cells:
         raise InvalidInput(f"no cell of {row.id} has ended yet; see `autoreason show {row.id}`")
     runs = [each.id for each in with_bases(row, journal)]
-    return FoundReport(suite_report(row, story, journal), cells, runs)
+    return FoundReport(suite_report(row, story, journal)(), cells, runs)
 
 
 def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite, Story]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from math import ceil, inf
 from time import monotonic
 from typing import Any, Generic, TypeVar
@@ -326,8 +327,13 @@ class StopSwitch:
 class StudyResult(Result, Generic[AnyReport]):
     """The result of a run that judged texts: its report, and what the run took."""
 
-    final_report: AnyReport | None = None
+    _make_report: Callable[[], AnyReport] | None = field(default=None, compare=False)
     """None where the run paused."""
+
+    @cached_property
+    def final_report(self) -> AnyReport | None:
+        """What the run found, made when it is first read; None where the run paused."""
+        return self._make_report() if self._make_report else None
 
     @property
     def report(self) -> AnyReport:

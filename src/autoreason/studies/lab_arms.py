@@ -61,8 +61,9 @@ def _worse_than_draft(suite: Suite, arm: str, values: ArmValues) -> _Seen:
         for arms in suite.judged
         for draft in arms
         if arm in arms and draft != arm and suite.arms[draft].settings.job.name == "single"
+        for shared in (_share_draft(suite, arm, draft),)
         for unit, preference in values.preferences(arm, draft, arms).items()
-        if suite.tasks[unit[0]].task.draft is not None or _share_draft(suite, arm, draft)
+        if shared or suite.tasks[unit[0]].task.draft is not None
     }
     for unit, each in values.cells[arm].items():
         if unit in preferences:
