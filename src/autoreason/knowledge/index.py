@@ -416,7 +416,7 @@ def describe_figure(record: Record, standing: Standing | None) -> str:
         value, n, se, pooled = standing.value, standing.n, None, _describe_pool(result, standing)
     basis = f" ± {se:.2g}" if se is not None else ", n unknown"
     if n is not None:
-        basis = f" of {n:,}" if _is_share(result) else f", n {n:,}"
+        basis = f" of {n:,}" if is_share_of(result) else f", n {n:,}"
     figure = f"{result.metric}{pooled} {show_number(result, value)}{basis}"
     if standing is None or standing.size < 2 or not record.group:
         return figure
@@ -425,10 +425,10 @@ def describe_figure(record: Record, standing: Standing | None) -> str:
 
 
 def show_number(result: RecordedOutcome, value: float) -> str:
-    return f"{value * 100:.3g} %" if _is_share(result) else f"{value:.4g}"
+    return f"{value * 100:.3g} %" if is_share_of(result) else f"{value:.4g}"
 
 
-def _is_share(result: RecordedOutcome) -> bool:
+def is_share_of(result: RecordedOutcome) -> bool:
     return 0 <= result.value <= 1 and (result.n is not None or is_rate(result.metric))
 
 
