@@ -430,7 +430,7 @@ def _chart(group: RankedGroup) -> Chart:
             Interval(
                 f"{each.end}: {shorten(each.text, _MAX_SHOWN)}",
                 each.seen,
-                f"{result}; adjusted for luck {adjusted}, {lift} over its group",
+                f"{result}; adjusted for luck {adjusted}, {lift} against its group",
             )
             for each, (_, _, _, result, adjusted, lift, _) in zip(
                 group.ends, group.rows(), strict=True
