@@ -69,7 +69,7 @@ def test_every_column_is_understood(content: KnowledgeFolder) -> None:
 
 
 def test_no_line_is_lost_but_the_sum(content: KnowledgeFolder) -> None:
-    assert content.problems == (f"{GERMAN}, line 14: this is a sum, not a text",)
+    assert content.problems == (f"{GERMAN}, line 14: 'Summe' is a summary row, not a text",)
     assert len(content.records) == 220 + 12 + 4 + 2
 
 

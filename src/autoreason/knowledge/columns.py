@@ -100,12 +100,34 @@ _YEAR_OR_MONTH = re.compile(r"(\d{4})(?:-(\d{2}))?")
 _MONTH_FIRST, _DAY_FIRST = "%m/", "%d/"
 _FORMATS = (
     *("%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S", "%Y.%m.%d", "%Y-%m-%d", "%Y%m%d"),
-    *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%y", "%d. %m. %Y", "%d-%b-%Y"),
+    *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%y", "%d. %m. %Y", "%d-%m-%Y"),
     *("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M %p", "%m/%d/%y"),
-    *("%d/%m/%Y", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%d/%m/%y", "%d-%m-%Y"),
-    *("%b %d, %Y %I:%M %p", "%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%b %d %Y"),
-    *("%a, %d %b %Y %H:%M:%S %z", "%Y年%m月%d日"),
+    *("%d/%m/%Y", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%d/%m/%y", "%Y年%m月%d日"),
+    *(
+        "%b %d, %Y %I:%M %p",
+        "%b %d, %Y",
+        "%b %d %Y",
+        "%d %b %Y",
+        "%d-%b-%Y",
+        "%d-%b-%y",
+        "%d %b %y",
+    ),
+    *(
+        "%d. %b %Y",
+        "%d. %b %y",
+        "%d.%b %Y",
+        "%d. %b %Y %H:%M",
+        "%d. %b %Y, %H:%M",
+        "%d %b %Y %H:%M:%S %z",
+    ),
 )
+_MONTH = re.compile(
+    r"(?<![^\W\d_])(jan|jän|feb|mar|mär|mrz|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)[^\W\d_]*\.?",
+    re.I,
+)
+_GERMAN = {"jän": "jan", "mär": "mar", "mrz": "mar", "mai": "may", "okt": "oct", "dez": "dec"}
+_AROUND = re.compile(r"^[^\W\d_]{2,10}(?:,|\.,?)\s+|\s+(?:Uhr|h)$")
+"""The day of the week before a date, and what follows a time."""
 _SIGNS_OF_DATES = re.compile("[/.,:年]")
 """By which the few formats are found that can fit a text: to try all of them takes long."""
 
@@ -249,6 +271,8 @@ def _iso(text: str) -> str:
 @lru_cache(10_000)
 def _find_formats(text: str) -> dict[str, str]:
     """The formats by which a text is a date, and what it is by each."""
+    month = _MONTH.sub(lambda each: _GERMAN.get(name := each[1].casefold(), name), text)
+    text = text if month == text else _AROUND.sub("", month)
     found, signs = {}, _SIGNS_OF_DATES.findall(text)
     for form in _FORMATS:
         if _SIGNS_OF_DATES.findall(form) == signs:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import cached_property
 from heapq import merge
-from itertools import chain, islice
+from itertools import chain, islice, repeat
+from math import inf
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -22,6 +23,7 @@ from autoreason.knowledge.columns import is_earlier, is_rate
 from autoreason.knowledge.folder import KnowledgeFolder, digest_folder, read_folder, spread_private
 from autoreason.knowledge.standing import Standing, find_standings, one_line
 from autoreason.knowledge.words import (
+    FILLERS,
     is_single_sign,
     is_too_similar,
     lines_to_models,
@@ -42,6 +44,8 @@ _VERSION = "3"
 MAX_POSTINGS = 3_000
 """Occurrences that a search looks at; the commonest words of a long text are left out before."""
 _MAX_WORDS = 64
+_COMMON, _MIN_COMMON = 0.25, 10
+"""A word in more than this share of records, and in more than so many, makes no two of them similar."""
 _LAST_DAY = "9999"
 """Where records without a date are, after all others."""
 _SCHEMA = """
@@ -131,15 +135,19 @@ class Index:
         *,
         until: str = "",
         max_postings: int = MAX_POSTINGS,
+        telling: bool = False,
     ) -> Iterator[IndexedRecord]:
-        """Records that are near a text, the nearest first; those of one day at the latest, if given."""
+        """Records that are near a text, the nearest first; those of one day at the latest, if given.
+
+        With `telling`, only by words that say what a text is about.
+        """
         # Rows are in the order of their days.
         found = self._sql.execute(
             "SELECT row FROM records WHERE day <= ? ORDER BY day DESC, row DESC LIMIT 1",
             (f"{until[:10] or _LAST_DAY}~",),
         )
         last = (found.fetchone() or (0,))[0]
-        query, postings = self._query(text, max_postings)
+        query, postings = self._query(text, max_postings, telling=telling)
         if not query:
             return
         # A word that is everywhere makes nothing near: the latest records will do.
@@ -166,15 +174,18 @@ class Index:
         own = _STANDING.decode(standing) if standing else None
         return IndexedRecord(_RECORD.decode(body), own, bool(to_models), half)
 
-    def _query(self, text: str, max_postings: int) -> tuple[str, int]:
+    def _query(self, text: str, max_postings: int, *, telling: bool) -> tuple[str, int]:
         """Any of the text's rarer words, as many as can be looked at quickly, and how often they occur."""
-        words = list(dict.fromkeys(split_words(text)))
+        words = [
+            each for each in dict.fromkeys(split_words(text)) if not (telling and each in FILLERS)
+        ]
+        most = max(_MIN_COMMON, _COMMON * self.count("TRUE")) if telling else inf
         if all(map(is_single_sign, words)):
             return " OR ".join(f'"{word}"*' for word in words), 0
         frequencies = []
         for word in words:
             found = self._sql.execute("SELECT doc FROM vocabulary WHERE term = ?", (word,))
-            frequencies += [(known[0], f'"{word}"') for known in found]
+            frequencies += [(known[0], f'"{word}"') for known in found if known[0] <= most]
         chosen: list[str] = []
         postings = 0
         for frequency, term in sorted(frequencies)[:_MAX_WORDS]:
@@ -308,6 +319,8 @@ class Retrieved(NamedTuple):
     critic: ShownOutcomes
     judges: ShownOutcomes
     left_out: dict[str, int]
+    unlike: int
+    """How many outcomes there are, where none of them is similar; else 0."""
 
 
 def find_neighbours(
@@ -316,9 +329,13 @@ def find_neighbours(
     left_out: Counter[str] | None = None,
     *,
     max_postings: int = MAX_POSTINGS,
+    telling: bool = False,
 ) -> Iterator[IndexedRecord]:
     """Outcomes of similar texts, the nearest first, each text once; `left_out` counts what was passed over."""
-    near = index.nearest(query.text, OUTCOMES, until=query.before, max_postings=max_postings)
+    until = query.before
+    near = index.nearest(
+        query.text, OUTCOMES, until=until, max_postings=max_postings, telling=telling
+    )
     yield from _admit(near, query, left_out)
 
 
@@ -364,10 +381,10 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
     halves: list[list[IndexedRecord]] = [[], []] if for_judges else [[]]
     texts: set[str] = set()
     # Few records may share words with a brief; those that say most are better than none.
-    nearest = find_neighbours(index, query, similar)
+    nearest = find_neighbours(index, query, similar, telling=True)
     strongest = islice(_admit(index.strongest(OUTCOMES), query), 8 * LISTED)
-    metric = next(iter(index.metrics), "")
-    for found in chain(nearest, strongest):
+    metric, unlike = next(iter(index.metrics), ""), index.count("kind IN (?, ?)", *OUTCOMES)
+    for found, is_near in chain(zip(nearest, repeat(True)), zip(strongest, repeat(False))):
         # Opens and clicks on one list would say that those who clicked did badly.
         if found.record.result and found.record.result.metric != metric:
             continue
@@ -376,10 +393,12 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
         if len(half) < _NEAREST and _score(found) and plain not in texts:
             half.append(found)
             texts.add(plain)
+            unlike *= not is_near
         if min(map(len, halves)) == _NEAREST:
             break
     critic, judges = (_choose(half) for half in (halves if for_judges else [*halves, []]))
-    return Retrieved(critic, judges, _count_left_out(index, query, similar["too similar"]))
+    left_out = _count_left_out(index, query, similar["too similar"])
+    return Retrieved(critic, judges, left_out, unlike)
 
 
 def choose_knowledge(index: Index, query: Query, *, for_judges: bool = True) -> Knowledge:
@@ -394,6 +413,7 @@ def choose_knowledge(index: Index, query: Query, *, for_judges: bool = True) -> 
         critic=found.critic,
         judges=found.judges,
         left_out=found.left_out,
+        unlike=found.unlike,
     )
 
 
@@ -403,6 +423,7 @@ def show(found: IndexedRecord) -> ShownRecord:
         id=found.record.id,
         text=_cut(mask(found.record.text)),
         figure=describe_figure(found.record, found.standing),
+        group=found.record.group,
         private=found.record.private,
     )
 
