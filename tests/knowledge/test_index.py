@@ -56,20 +56,6 @@ def fact(text: str, when: str = "") -> Record:
         ("причин", TEXTS[4]),
     ],
 )
-def test_records_for_a_brief_are_chosen_by_what_it_is_about() -> None:
-    lines = {"Ein Mantel für den Regen": 0.3, "Grauer Filz": 0.1}
-    lines |= {f"Haben Sie in {city} schon gewählt?": 0.2 for city in ("Köln", "Bonn", "Ulm")}
-    lines |= {f"Heute, Nummer {at}": 0.2 + at / 400 for at in range(30)}
-    records = [outcome(text, value) for text, value in lines.items()]
-    with Index.of_rows(with_standings(records)) as index:
-        # A word of every language that most records have says as little.
-        brief = "Haben Sie heute eine Betreffzeile für einen Mantel in Grau?"
-        near = [each.record.text for each in find_neighbours(index, Query(brief), telling=True)]
-        assert near == ["Ein Mantel für den Regen"]
-        assert retrieve(index, Query(brief)).unlike == 0
-        assert retrieve(index, Query("Haben Sie heute Zeit?")).unlike == len(records)
-
-
 def test_texts_in_any_script_are_found(words: str, text: str) -> None:
     with index_of(map(fact, TEXTS)) as index:
         assert [found.record.text for found in index.nearest(words)] == [text]
@@ -333,3 +319,17 @@ def test_a_run_is_shown_facts_style_and_outcomes() -> None:
     assert [each.text for each in (*well, *badly)] == ["green tea today", "green tea only"]
     assert well[0].figure.startswith("opens 40 % of 2,100; group 25 %; adjusted ")
     assert found.left_out == {"private": 1}
+
+
+def test_records_for_a_brief_are_chosen_by_what_it_is_about() -> None:
+    lines = {"Ein Mantel für den Regen": 0.3, "Grauer Filz": 0.1}
+    lines |= {f"Haben Sie in {city} schon gewählt?": 0.2 for city in ("Köln", "Bonn", "Ulm")}
+    lines |= {f"Heute, Nummer {at}": 0.2 + at / 400 for at in range(30)}
+    records = [outcome(text, value) for text, value in lines.items()]
+    with Index.of_rows(with_standings(records)) as index:
+        # A word of every language that most records have says as little.
+        brief = "Haben Sie heute eine Betreffzeile für einen Mantel in Grau?"
+        near = [each.record.text for each in find_neighbours(index, Query(brief), telling=True)]
+        assert near == ["Ein Mantel für den Regen"]
+        assert retrieve(index, Query(brief)).unlike == 0
+        assert retrieve(index, Query("Haben Sie heute Zeit?")).unlike == len(records)

@@ -208,7 +208,7 @@ class FolderReport(Report):
                 "Lines that address a model; models are shown their records only if kb.toml says `allow`",
                 self.to_models,
             ),
-            *_named("Not used", self.problems),
+            *_named("To put right", self.problems),
         ]
 
     def _files(self) -> list[Table]:

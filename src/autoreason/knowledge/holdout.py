@@ -138,7 +138,7 @@ SHOWN = _NORMAL.inv_cdf(1 - BEYOND_CHANCE / 2) + _NORMAL.inv_cdf(0.8)
 TONES: dict[str, Tone] = {"helps": "good", "harms": "bad", "worse": "bad", "too few": "warning"}
 _DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 2, "embeddings": 2}
 """How often all answers are repeated with shuffled outcomes; regressions, which take seconds, have a shuffle each."""
-UNTESTED = f"{MIN_KNOWN} records or fewer are known before them, or a copy of a text is"
+UNTESTED = f"to test a pair takes more than {MIN_KNOWN} earlier records, none of them with nearly the same text"
 FLIPPED = "by flipping the signs of whole groups"
 NEIGHBOURS = 20
 _MAX_POSTINGS = 20_000
@@ -233,7 +233,7 @@ class PredictorTest(Report):
         )
         too_good = "shuffled outcomes do better than a coin: something else is measured"
         left_out = (
-            (self.unanswered, "pair", f"of which {UNTESTED}"),
+            (self.unanswered, "pair", f"({UNTESTED})"),
             (self.picked, "record", "whose text was picked"),
             (self.no_error, "result", "whose error is unknown"),
         )
