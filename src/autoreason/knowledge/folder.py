@@ -419,7 +419,16 @@ def import_table(
     file: str | Path, folder: str | Path
 ) -> tuple[TableReading, int, int, Counter[str]]:
     """Append what is new in a table; returns it, how much is new, how much it replaces, and what was there, by file."""
-    path, root = Path(file).expanduser(), _check_root(folder)
+    path, target = Path(file).expanduser(), Path(folder).expanduser()
+    if not target.is_dir():
+        first = path.is_dir()
+        remedy = (
+            "the folder comes first, then the file"
+            if first
+            else f"make it (mkdir {folder}) or correct it"
+        )
+        raise InvalidInput(f"{folder} is no folder of records to import into; {remedy}")
+    root = _check_root(folder)
     config = _read_config(root)
     columns = config.columns_of(path.name)
     found = read_named(path, lambda data: read_table(path.name, data, columns, config.better))

@@ -299,8 +299,8 @@ class _RowReader:
         verdict = read_verdict(cells.get(columns.verdict, ""))
         score = self._number(columns.score, cells)
         if result is None and verdict is None and score is None:
-            named = (columns.count, columns.n, columns.value, columns.verdict, columns.score)
-            missing = [f"no {name}" for name in named if name and not self._text(name, cells)]
+            results = (columns.count, columns.n, columns.value, columns.verdict, columns.score)
+            missing = [f"no {name}" for name in results if name and not self._text(name, cells)]
             raise ValueError(": ".join(filter(None, [_NOTHING, " and ".join(missing)])))
         chosen = self._constant("chosen", cells).casefold()
         said = self._text(columns.private, cells)

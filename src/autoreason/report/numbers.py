@@ -100,9 +100,9 @@ def interval(found: Estimate, digits: int = 2) -> str:
     return _with_interval(found, *[lambda value: f"{value:z.{digits}f}"] * 2)
 
 
-def percent_interval(found: Estimate) -> str:
-    """`77 % (69 to 83)`, `2.1 % (1.9 to 2.3)`; a dash where nothing is known."""
-    digits = digits_of(found)
+def percent_interval(found: Estimate, least: int = 0) -> str:
+    """`77 % (69 to 83)`, `2.1 % (1.9 to 2.3)`, with `least` decimals; a dash where nothing is known."""
+    digits = max(least, digits_of(found))
 
     def end(value: float) -> str:
         return f"{value * 100:z.{digits}f}"

@@ -118,6 +118,7 @@ def plan_ab(
     *,
     base: float = 0.2,
     lift: float = 0.1,
+    readers: int | None = None,
     journal: JournalPlace = None,
 ) -> AbPlan:
     """Plan an A/B test of the texts of a run: codes, an equal split and a sample size.
@@ -128,6 +129,7 @@ def plan_ab(
             is drawn, of more two.
         base: The share that the first draft is expected to reach, such as 0.2 of readers who open.
         lift: The smallest rise worth finding, as a share of that.
+        readers: All readers there are; given, the plan says which rise they can show, whatever `lift` is.
         journal: An open journal, the file of one, or None for the result's or the user's own.
 
     Returns:
@@ -143,7 +145,7 @@ def plan_ab(
     if story.end is None:
         raise InvalidInput(f"run {name} has no result yet; end it with `autoreason resume {name}`")
     seed = story.settings.seed if story.settings else 0
-    return plan_of(story, name, arms, base=base, lift=lift, seed=seed)
+    return plan_of(story, name, arms, base=base, lift=lift, readers=readers, seed=seed)
 
 
 @checked

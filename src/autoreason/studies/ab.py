@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil, fsum
 from pathlib import Path
@@ -40,10 +42,13 @@ from autoreason.stats.power import MAX_SAMPLE, always_valid_difference, sample_s
 from autoreason.stats.shares import exact_share
 from autoreason.story import Story
 from autoreason.studies.rating_packet import draw_codes
+from autoreason.wording import KINDS, kind_of
 
 FILE = "ab.json"
 RESULTS = "results.csv"
 MAX_ARMS = 10
+_LIFTS = 1_000
+"""Rises that are tried, in steps of one in a hundred, for the smallest that so many readers can show."""
 _DRAWN = 5
 """One arm in so many is drawn at random, so that not only winners are ever tried."""
 
@@ -52,7 +57,7 @@ class Arm(Struct, frozen=True, kw_only=True):
     code: str
     text: str
     origin: str
-    """Where in the run it comes from."""
+    """Where in the run it comes from, in the letters of the paper; people read `describe_origin`."""
     chosen: Chosen
     """`ab` where the run's panels chose it, `random` where it was drawn."""
 
@@ -73,20 +78,20 @@ class AbPlan(Report):
     unchanged: bool = False
     """Whether the run delivered its first draft, so that no arm but the control was ever delivered."""
     broken: tuple[str, ...] = ()
-    """Codes of texts that break the run's contract."""
+    """The code of the delivered text where that breaks a limit of the run; no other text may."""
 
     @property
     def conclusion(self) -> str:
         return (
             f"send each of {count(len(self.arms), 'text')} to {self.sample:,} readers drawn at random, "
-            f"{self.sample * len(self.arms):,} in all; that shows a rate {self.lift * 100:g} % above "
-            f"{self.base * 100:g} % four times out of five"
+            f"{self.sample * len(self.arms):,} in all; that shows a rise from {self.base * 100:.3g} to "
+            f"{self.base * (1 + self.lift) * 100:.3g} % four times out of five"
         )
 
     def sections(self) -> list[Section]:
         """The texts by code; where they come from is in the plan's file, not here."""
         columns = [*words("code"), *figures("words"), *words("text")]
-        rows = [(arm.code, str(count_words(arm.text)), shorten(arm.text, 60)) for arm in self.arms]
+        rows = [(arm.code, str(count_words(arm.text)), _begin(arm.text, 60)) for arm in self.arms]
         sentences = [
             ("Split", "equal and at random, reader by reader; nobody knows which is which"),
             ("Drawn", f"{sum(arm.chosen == 'random' for arm in self.arms)} of them at random"),
@@ -97,10 +102,9 @@ class AbPlan(Report):
             )
             sentences.insert(0, ("Unchanged", why))
         if self.broken:
-            texts = f"{len(self.broken)} of {count(len(self.arms), 'text')}"
-            breaks = "breaks" if len(self.broken) == 1 else "break"
-            which = f"{texts} {breaks} the run's contract: {listed(self.broken)}"
-            sentences.insert(0, ("Contract", which))
+            sentences.insert(
+                0, ("Limits", f"{self.broken[0]}, the result, breaks a limit of its brief")
+            )
         return [Section(sentences=sentences, tables=[Table(columns, rows)])]
 
     def write(self, folder: str | Path) -> list[Path]:
@@ -121,14 +125,22 @@ class AbPlan(Report):
 
 
 def plan_of(
-    story: Story, run: str, arms: int = 3, *, base: float = 0.2, lift: float = 0.1, seed: int = 0
+    story: Story,
+    run: str,
+    arms: int = 3,
+    *,
+    base: float = 0.2,
+    lift: float = 0.1,
+    readers: int | None = None,
+    seed: int = 0,
 ) -> AbPlan:
-    """A test of the delivered text against the first draft and others of a run."""
+    """A test of the delivered text against the first draft and others of a run that keep its limits."""
     texts = _texts(story)
     most = min(len(texts), MAX_ARMS)
     if not 2 <= arms <= most:
         remedy = f"give 2 to {most} for `arms`" if most > 1 else "name another run"
-        raise InvalidInput(f"run {run} has {len(texts)} texts that differ; {remedy}")
+        kept = " and keep its limits" if story.task and story.task.contract.rules() else ""
+        raise InvalidInput(f"run {run} has {len(texts)} texts that differ{kept}; {remedy}")
     rng = Random(seed)
     origins = list(texts)
     drawn = ceil(arms / _DRAWN) if arms > 2 else 0
@@ -140,27 +152,43 @@ def plan_of(
         how: Chosen = "ab" if origin in picked else "random"
         found.append(Arm(code=code, text=texts[origin], origin=origin, chosen=how))
     delivered = found[0].code
+    lift, sample = _find_sample(arms, base, lift, readers)
+    found.sort(key=lambda arm: arm.code)
+    return AbPlan(
+        run=run,
+        arms=tuple(found),
+        control=next((arm.code for arm in found if arm.origin == _DRAFT), delivered),
+        base=base,
+        lift=lift,
+        sample=sample,
+        unchanged=bool(story.incumbents and same_text(story.incumbents[0].text, story.text or "")),
+        broken=(delivered,) if _is_broken(story, texts[origins[0]]) else (),
+    )
+
+
+def _find_sample(arms: int, base: float, lift: float, readers: int | None) -> tuple[float, int]:
+    """The rise that is found and how many readers each text takes: for a rise, or with the readers there are."""
+    if 1 <= base <= 100:
+        raise InvalidInput(f"`base` is {base:g}; write {base / 100:g} or {base:g}%")
     try:
         if not (0 < base < 1 and lift > 0 and base * (1 + lift) < 1):
             raise ValueError
-        sample = sample_size(base, lift, arms - 1)
+        if readers is None:
+            return lift, sample_size(base, lift, arms - 1)
     except ValueError:
         raise InvalidInput(
             f"a rate of {base:g} that rises by {lift:g} of itself is 1 or more, or takes more than "
             f"{MAX_SAMPLE:,} readers to find; give `base` and `lift` as shares, such as 0.2 and 0.1"
         ) from None
-    found.sort(key=lambda arm: arm.code)
-    return AbPlan(
-        run=run,
-        arms=tuple(found),
-        control=next((arm.code for arm in found if arm.origin == "draft"), delivered),
-        base=base,
-        lift=lift,
-        sample=sample,
-        unchanged=bool(story.incumbents and same_text(story.incumbents[0].text, story.text or "")),
-        broken=tuple(arm.code for arm in found if story.task.contract.violations(arm.text))
-        if story.task
-        else (),
+    for at in range(1, _LIFTS):
+        with suppress(ValueError):
+            if (
+                base * (1 + at / 100) < 1
+                and sample_size(base, at / 100, arms - 1) <= readers // arms
+            ):
+                return at / 100, readers // arms
+    raise InvalidInput(
+        f"{readers:,} readers of {arms} texts show no rise over {base:g}; give more `readers` or fewer `arms`"
     )
 
 
@@ -181,26 +209,54 @@ def _texts(story: Story) -> dict[str, str]:
     found: dict[str, str] = {}
 
     def add(origin: str, text: str | None) -> None:
+        # What was delivered is what the test is about, whatever it breaks.
+        if found and text and _is_broken(story, text):
+            return
         if text and not any(same_text(text, other) for other in found.values()):
             found[origin] = text
 
+    sampling = story.job is not None and story.job.is_sampling
     add(story.origin or "delivered", story.text)
-    add("draft", story.incumbents[0].text if story.incumbents else None)
+    add(_DRAFT, story.incumbents[0].text if story.incumbents else None)
     for each in reversed(story.passes):
         for slot, candidate in each.candidates.items():
-            add(f"pass {each.number}, {slot}", candidate.text)
+            add(
+                f"draft {each.number}" if sampling else f"pass {each.number}, {slot}",
+                candidate.text,
+            )
     for draft in story.drafts:
         add(f"draft {draft.number}", draft.text)
     return found
+
+
+def _is_broken(story: Story, text: str) -> bool:
+    return story.task is not None and bool(story.task.contract.violations(text))
+
+
+def describe_origin(origin: str) -> str:
+    """`the merge of round 12`, `the first draft`, `draft 3`."""
+    if not (found := _OF_PASS.fullmatch(origin)):
+        return KINDS["draft"].the if origin == _DRAFT else origin
+    return f"{KINDS[kind_of(found[2], first=False)].the} of round {found[1]}"
+
+
+def _begin(text: str, length: int) -> str:
+    """How a text begins, without the marks of headings."""
+    return shorten(_MARKS.sub("", text), length)
 
 
 _MISMATCH = 0.001
 """Less likely than this, the split was not what was planned, and no number below can be trusted."""
 _COMPARISONS = 60
 """Of texts in other tests, one fewer than a test has texts; with fewer nobody knows how far texts truly differ."""
+_DRAFT = "draft"
+_OF_PASS = re.compile(r"pass (\d+),? (AB|A|B)\b.*")
+_MARKS = re.compile(r"^\s*#+\s+", re.MULTILINE)
+_MAX_WORSE = 2
+"""Texts that do worse and are named in one sentence."""
 _REACHED = 0.95
 """Of the planned readers; some addresses of any list do not exist."""
-_SHOWN = 60
+_SHOWN, _NAMED = 60, 28
 _TONES: dict[str, Literal["good", "bad"]] = {"better": "good", "worse": "bad"}
 
 
@@ -218,7 +274,7 @@ class ArmResult(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        return f"{self.code} “{shorten(self.text, _SHOWN)}”"
+        return f"{self.code} “{_begin(self.text, _NAMED)}”"
 
     @property
     def verdict(self) -> str:
@@ -281,12 +337,14 @@ class AbReport(Report):
             best = max(better, key=lambda arm: arm.count / arm.n)
             expected = "" if best.shrunken is None else f"; expect {best.expected}"
             return (
-                f"{best.name} ({best.origin}) does better than {control}: "
+                f"{best.name} ({describe_origin(best.origin)}) does better than {control}: "
                 f"{points(best.difference or best.rate)} points{expected}{early}"
             )
         if worse:
             does = "does" if len(worse) == 1 else "do"
-            names = listed([arm.name for arm in worse])
+            names = f"{len(worse)} texts"
+            if len(worse) <= _MAX_WORSE:
+                names = listed([arm.name for arm in worse])
             return f"none is shown to do better than {control}; {names} {does} worse{early}"
         return f"no text is shown to do better than {control}{early}"
 
@@ -305,10 +363,10 @@ class AbReport(Report):
         rows = [
             (
                 arm.code,
-                shorten(arm.text, _SHOWN),
-                arm.origin,
+                _begin(arm.text, _SHOWN),
+                describe_origin(arm.origin),
                 f"{arm.n:,}",
-                percent_interval(arm.rate),
+                percent_interval(arm.rate, 1),
                 points(arm.difference) if arm.difference else UNKNOWN,
                 *[arm.expected] * is_expected,
                 arm.verdict,
@@ -347,7 +405,7 @@ class AbReport(Report):
         rows = []
         for arm in self.arms:
             if by := arm.difference:
-                text, said = shorten(arm.text, _SHOWN), f"{points(by)} points: {arm.verdict}"
+                text, said = _begin(arm.text, _SHOWN), f"{points(by)} points: {arm.verdict}"
                 rows.append(Interval(text, by, said, _TONES.get(arm.verdict, "")))
         chart = interval_chart(
             f"Points over {control}",
@@ -442,7 +500,7 @@ def read_results(path: Path, codes: Collection[str]) -> tuple[dict[str, tuple[in
     for line, cells in rows:
         name = cells.get(code, "").strip().upper()
         if name not in codes and any(map(SUMS.fullmatch, map(plain_name, cells.values()))):
-            sums.append(f"line {line}, a sum")
+            sums.append(f"line {line}, a summary row")
             continue
         try:
             if not name or name in counts:

@@ -141,6 +141,14 @@ def test_a_value_may_be_written_as_in_a_table(inside: Inside) -> None:
         assert inside(*add).status == 0
     (record,) = read_folder(inside.folder / "kb").records
     assert record.result == RecordedOutcome(metric="result", value=0.38)
+    assert "'12,5' is not a count; write it like 12098" in inside(*add, "--n", "12,5").err
+    assert inside(*add, "--n", "12.098").status == 0
+    assert [each.result.n for each in read_folder(inside.folder / "kb").records if each.result][
+        1:
+    ] == [12_098]
+    planned = ("knowledge", "ab-plan", *inside.runs(), "--arms", "2", "--base")
+    assert inside(*planned, "22,5").sentence == "--base is 22.5; write 0.225 or 22.5%"
+    assert "rise from 22.5 to " in inside(*planned, "22,5%", "--readers", "6.000").out
     exported = inside("knowledge", "export", "kb", "--to", "-")
     assert record.text.split()[-1] in exported.out
 
@@ -168,6 +176,11 @@ def test_a_table_is_imported_once_and_what_is_not_read_is_named(inside: Inside) 
     assert f"2 records added; 1 line left out {read}" in done.err
     assert "not read: Winner (kb.toml can name columns)" in done.err
     assert "left out: march.csv, line 4: there is no text" in done.err
+    nowhere = inside("knowledge", "import", "kbb", "march.csv").sentence
+    assert (
+        nowhere == "kbb is no folder of records to import into; make it (mkdir kbb) or correct it"
+    )
+    assert "the folder comes first" in inside("knowledge", "import", "march.csv", "kb").sentence
     again = inside("knowledge", "import", "kb", "march.csv", "--json").json
     assert (again["added"], again["known"], again["unread"]) == (0, 2, ["Winner"])
     assert len(read_folder(inside.folder / "kb").records) == 2
