@@ -98,33 +98,16 @@ _MAX_NUMBER = 10**15
 _WEEK = re.compile(r"(\d{4})(?:-?[wW])?(\d{2})")
 _YEAR_OR_MONTH = re.compile(r"(\d{4})(?:-(\d{2}))?")
 _MONTH_FIRST, _DAY_FIRST = "%m/", "%d/"
-_FORMATS = (
-    *("%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S", "%Y.%m.%d", "%Y-%m-%d", "%Y%m%d"),
-    *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%y", "%d. %m. %Y", "%d-%m-%Y"),
-    *("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M %p", "%m/%d/%y"),
-    *("%d/%m/%Y", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%d/%m/%y", "%Y年%m月%d日"),
-    *(
-        "%b %d, %Y %I:%M %p",
-        "%b %d, %Y",
-        "%b %d %Y",
-        "%d %b %Y",
-        "%d-%b-%Y",
-        "%d-%b-%y",
-        "%d %b %y",
-    ),
-    *(
-        "%d. %b %Y",
-        "%d. %b %y",
-        "%d.%b %Y",
-        "%d. %b %Y %H:%M",
-        "%d. %b %Y, %H:%M",
-        "%d %b %Y %H:%M:%S %z",
-    ),
+_WRITTEN = (
+    "%Y/%m/%d|%Y/%m/%d %H:%M|%Y/%m/%d %H:%M:%S|%Y.%m.%d|%Y-%m-%d|%Y%m%d|%Y年%m月%d日|"
+    "%d.%m.%Y|%d.%m.%Y %H:%M|%d.%m.%Y %H:%M:%S|%d.%m.%y|%d. %m. %Y|%d-%m-%Y|"
+    "%m/%d/%Y|%m/%d/%Y %H:%M|%m/%d/%Y %H:%M:%S|%m/%d/%Y %I:%M %p|%m/%d/%y|"
+    "%d/%m/%Y|%d/%m/%Y %H:%M|%d/%m/%Y %H:%M:%S|%d/%m/%y|%b %d, %Y|%b %d, %Y %I:%M %p|%b %d %Y|%d %b %Y|%d %b %y|"
+    "%d-%b-%Y|%d-%b-%y|%d. %b %Y|%d. %b %y|%d.%b %Y|%d. %b %Y %H:%M|%d. %b %Y, %H:%M|%d %b %Y %H:%M:%S %z"
 )
-_MONTH = re.compile(
-    r"(?<![^\W\d_])(jan|jän|feb|mar|mär|mrz|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)[^\W\d_]*\.?",
-    re.I,
-)
+_FORMATS = _WRITTEN.split("|")
+_MONTHS = "jan|jän|feb|mar|mär|mrz|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec"
+_MONTH = re.compile(rf"(?<![^\W\d_])({_MONTHS})[^\W\d_]*\.?", re.IGNORECASE)
 _GERMAN = {"jän": "jan", "mär": "mar", "mrz": "mar", "mai": "may", "okt": "oct", "dez": "dec"}
 _AROUND = re.compile(r"^[^\W\d_]{2,10}(?:,|\.,?)\s+|\s+(?:Uhr|h)$")
 """The day of the week before a date, and what follows a time."""
@@ -548,12 +531,8 @@ class ColumnGuess:
 
     def _longest_texts(self) -> list[str]:
         """Columns of words by their length, the longest first."""
-        lengths = {
-            header: sum(len(str(value)) for value in self._known(header))
-            for header in self.headers
-            if not self._has_numbers(header)
-        }
-        return sorted(lengths, key=lengths.__getitem__, reverse=True)
+        texts = [each for each in self.headers if not self._has_numbers(each)]
+        return sorted(texts, key=lambda each: -sum(len(str(value)) for value in self._known(each)))
 
 
 def _is_rate(header: str) -> bool:

@@ -192,10 +192,8 @@ def _divide_groups(readings: list[tuple[FileReading, list[Record]]], config: Fol
 def spread_private(records: Sequence[Record]) -> list[Record]:
     """What is private in one file is private in all: it is the text that must not leave."""
     private = {one_line(record.text) for record in records if record.private}
-    return [
-        replace(record, private=True) if one_line(record.text) in private else record
-        for record in records
-    ]
+    hide = [one_line(each.text) in private for each in records]
+    return [replace(e, private=True) if own else e for e, own in zip(records, hide, strict=True)]
 
 
 def digest_folder(path: str | Path) -> str:
@@ -223,14 +221,10 @@ def _unmatched(root: Path, config: FolderConfig) -> list[str]:
     given = (*config.allow, *config.tables, *config.private)
     folder = root if root.is_dir() else root.parent
     files = [name for name, _ in _walk(folder, [])] if given else []
-    return [
-        each
-        for each in given
-        # A folder may be empty as yet.
-        if not (each.endswith("/*") and Path(f"{folder}/{each[:-2]}").is_dir())
-        and each.removeprefix("./") not in files
-        and not any(_matches(name, (each,)) for name in files)
-    ]
+    # A folder may be empty as yet.
+    empty = {each for each in given if each.endswith("/*") and Path(folder, each[:-2]).is_dir()}
+    named = [each for each in given if each not in empty and each.removeprefix("./") not in files]
+    return [each for each in named if not any(_matches(name, (each,)) for name in files)]
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
@@ -358,15 +352,11 @@ def _read_result(keys: dict[str, Any], config: FolderConfig) -> RecordedOutcome 
     value = fields.get("value")
     if value is None:
         return None
-    return check_outcome(
-        RecordedOutcome(
-            metric=str(fields.get("metric") or "result").casefold(),
-            value=guess_number_format("", [value], commas=False).read(value) or 0.0,
-            n=NumberFormat().read_count(fields.get("n")),
-            se=NumberFormat().read(fields.get("se")),
-            better=read_better(fields.get("better", config.better)),
-        )
-    )
+    plain, metric = NumberFormat(), str(fields.get("metric") or "result").casefold()
+    number = guess_number_format("", [value], commas=False).read(value) or 0.0
+    n, se = plain.read_count(fields.get("n")), plain.read(fields.get("se"))
+    better = read_better(fields.get("better", config.better))
+    return check_outcome(RecordedOutcome(metric=metric, value=number, n=n, se=se, better=better))
 
 
 FILE = "outcomes.jsonl"
@@ -421,21 +411,17 @@ def import_table(
     """Append what is new in a table; returns it, how much is new, how much it replaces, and what was there, by file."""
     path, target = Path(file).expanduser(), Path(folder).expanduser()
     if not target.is_dir():
-        first = path.is_dir()
-        remedy = (
-            "the folder comes first, then the file"
-            if first
-            else f"make it (mkdir {folder}) or correct it"
-        )
+        remedy = f"make it (mkdir {folder}) or correct it"
+        remedy = "the folder comes first, then the file" if path.is_dir() else remedy
         raise InvalidInput(f"{folder} is no folder of records to import into; {remedy}")
     root = _check_root(folder)
     config = _read_config(root)
     columns = config.columns_of(path.name)
     found = read_named(path, lambda data: read_table(path.name, data, columns, config.better))
     if not found.records:
+        why = "; ".join(found.problems[:2]) or "it is empty"
         raise InvalidInput(
-            f"no line of {file} says how a text did ({'; '.join(found.problems[:2]) or 'it is empty'}); "
-            "name its columns in kb.toml"
+            f"no line of {file} says how a text did ({why}); name columns in kb.toml"
         )
 
     def say(record: Record) -> Hashable:

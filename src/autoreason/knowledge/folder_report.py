@@ -32,21 +32,18 @@ from autoreason.stats.shares import exact_share
 _MAX_NAMED = 5
 """Lists, texts at either end of one, and what to put right on a page."""
 _MAX_SHOWN = 120
-_COLUMNS, _MAX_NAME, _MAX_LINES = 80, 22, 3
-"""Of a summary: its width, letters of a group's name, groups."""
+_COLUMNS, _MAX_LINES = 80, 3
+"""Of a summary: its width, and the groups that it names."""
 _MAX_GROUPS, _MAX_TABLED = 20, 200
 """Of which a terminal and a page show the ends."""
-_SMALL = 0.01
-"""A share below it has two decimals."""
+_TO_MODELS = (
+    "Lines that address a model; models are shown their records only if kb.toml says `allow`"
+)
 _DIFFER = 0.3
 """The share of pairs on which judges with and without knowledge usually differ."""
 _MOST = 50
 """Points that can be gained over a coin."""
-_RANKING = [
-    *words("group", "", "text"),
-    *figures("result", "adjusted", "over group"),
-    Column("when", figures=False, spare=1),
-]
+_RANKING = [*words("group", "", "text"), *figures("result", "adjusted", "over it"), *words("when")]
 _KINDS: dict[RecordKind, tuple[str, str]] = {
     "outcome": ("outcome", ""),
     "verdict": ("verdict", ""),
@@ -56,7 +53,7 @@ _KINDS: dict[RecordKind, tuple[str, str]] = {
 }
 
 
-class RankedText(msgspec.Struct, frozen=True, kw_only=True):
+class RankedText(msgspec.Struct, frozen=True):
     """One of the best or the worst texts of a group."""
 
     end: str
@@ -72,7 +69,7 @@ class RankedText(msgspec.Struct, frozen=True, kw_only=True):
     """What that is above the mean."""
 
 
-class RankedGroup(msgspec.Struct, frozen=True, kw_only=True):
+class RankedGroup(msgspec.Struct, frozen=True):
     """What did best and worst among texts that can be compared."""
 
     group: str
@@ -83,6 +80,7 @@ class RankedGroup(msgspec.Struct, frozen=True, kw_only=True):
     mean: float
     is_share: bool
     ends: tuple[RankedText, ...]
+    """From the best to the worst."""
 
     @property
     def title(self) -> str:
@@ -90,9 +88,7 @@ class RankedGroup(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.group}: {self.metric} of {count(self.texts, 'text')}{readers}"
 
     def show(self, value: float) -> str:
-        return (
-            f"{value * 100:.{1 if value >= _SMALL else 2}f} %" if self.is_share else f"{value:.4g}"
-        )
+        return f"{value * 100:.{1 + (value < 0.01)}f} %" if self.is_share else f"{value:.4g}"
 
     def show_lift(self, lift: float) -> str:
         """In points of a hundred where it is one of shares; never a false 0."""
@@ -184,14 +180,11 @@ class FolderReport(Report):
         if shown := self.ranked[:_MAX_LINES]:
             of = f"; {len(shown)} of {len(self.ranked):,}" if len(shown) < len(self.ranked) else ""
             lines.append(f"{self._best_and_worst} (over its mean, adjusted for luck{of}):")
-            lifts = [[each.show_lift(end.lift) for end in _first_ends(each)] for each in shown]
-            wide = max(len(lift) for two in lifts for lift in two)
-            name = min(_MAX_NAME, max(len(each.group) for each in shown))
-            text = (_COLUMNS - name - 2 * wide - 10) // 2
-            for group, two in zip(shown, lifts, strict=True):
-                ends = zip(two, _first_ends(group), strict=True)
-                sides = [f"  {lift:>{wide}}  {shorten(e.text, text):<{text}}" for lift, e in ends]
-                lines.append(f"  {_name(group.group):<{name}}{''.join(sides)}".rstrip())
+            for each in shown:
+                room = (_COLUMNS - len(each.group)) // 2 - 9
+                two = (each.ends[0], each.ends[-1])
+                ends = (f"{each.show_lift(end.lift)} {shorten(end.text, room)}" for end in two)
+                lines.append(f"  {each.group}: {' · '.join(ends)}")
         wrong = [*self.metrics, *self.problems]
         to_models = f"{count(len(self.to_models), 'line')} that may address a model"
         if wrong or self.to_models:
@@ -204,26 +197,16 @@ class FolderReport(Report):
         return [
             *_tabled(f"{self._best_and_worst}, most readers first", self.ranked[:_MAX_GROUPS]),
             Section(tables=self._files(), sentences=self._sentences()),
-            *_named(
-                "Lines that address a model; models are shown their records only if kb.toml says `allow`",
-                self.to_models,
-            ),
+            *_named(_TO_MODELS, self.to_models),
             *_named("To put right", self.problems),
         ]
 
     def _files(self) -> list[Table]:
         columns = [*words("file"), *figures("records"), *words("read as")]
-        rows = [
-            (each.file, f"{each.records:,}", _describe_columns(each))
-            for each in self.files
-            if each.columns or each.is_table
-        ]
-        others = (each.file for each in self.files if not (each.columns or each.is_table))
-        texts = Counter(file.partition("/")[0] for file in others)
-        rows += [
-            (f"{folder}/", f"{number:,}", "text" if number == 1 else "texts")
-            for folder, number in texts.items()
-        ]
+        tables = [each for each in self.files if each.columns or each.is_table]
+        rows = [(each.file, f"{each.records:,}", _describe_columns(each)) for each in tables]
+        texts = Counter(each.file.partition("/")[0] for each in self.files if each not in tables)
+        rows += [(f"{name}/", f"{n:,}", "text" if n == 1 else "texts") for name, n in texts.items()]
         return [Table(columns, rows)] if rows else []
 
     def _sentences(self) -> list[tuple[str, str]]:
@@ -255,10 +238,8 @@ class FolderReport(Report):
             return f"too few to test whether they help; {MIN_PAIRS} pairs are the least"
         if self.paired_groups < MIN_GROUPS:
             return few_groups(self.paired_groups)
-        best, worst = (
-            round(SHOWN * sqrt(_DIFFER / pairs) * 100)
-            for pairs in (self.pairs, self.independent_pairs)
-        )
+        pairs = (self.pairs, self.independent_pairs)
+        best, worst = (round(SHOWN * sqrt(_DIFFER / each) * 100) for each in pairs)
         shows = "the smallest gain that a test shows four times out of five is"
         if worst > _MOST:
             return f"{shows} {best} points at best; most pairs are of few groups, which may show nothing"
@@ -279,14 +260,9 @@ class SearchReport(Report):
         return f"{count(len(self.found), 'record')} of {self.folder} found for “{shorten(self.text, _MAX_SHOWN)}”"
 
     def sections(self) -> list[Section]:
-        columns = [
-            Column("id", figures=False),
-            Column("text", figures=False, least=30),
-            Column("figure", figures=False, least=16),
-            Column("group", figures=False, spare=2),
-            Column("when", figures=False, spare=1),
-            Column("source", figures=False, spare=3),
-        ]
+        leasts = {"id": (0, 0), "text": (30, 0), "figure": (16, 0)}
+        leasts |= {"group": (0, 2), "when": (0, 1), "source": (0, 3)}
+        columns = [Column(name, figures=False, least=a, spare=b) for name, (a, b) in leasts.items()]
         rows = [
             (r.id, shorten(r.text, _MAX_SHOWN), _figure(each), r.group, r.when, r.source)
             for each in self.found
@@ -330,6 +306,8 @@ def check_knowledge(folder: str | Path) -> FolderReport:
     results = [each for each in content.records if each.result]
     measured = [each for each in results if each.result and (each.result.n or each.result.se)]
     names = {each.columns["group"] for each in content.files if "group" in each.columns}
+    guarded = [each for each in content.records if not each.allowed]
+    flagged = [(each.source, line) for each in guarded for line in lines_to_models(each.text)]
     return FolderReport(
         folder=content.path,
         digest=content.digest,
@@ -344,12 +322,7 @@ def check_knowledge(folder: str | Path) -> FolderReport:
         private=sum(record.private for record in content.records),
         picked=found.picked,
         no_error=found.no_error,
-        to_models=tuple(
-            f"{record.source}: {shorten(line, _MAX_SHOWN)}"
-            for record in content.records
-            if not record.allowed
-            for line in lines_to_models(record.text)
-        ),
+        to_models=tuple(f"{file}: {shorten(line, _MAX_SHOWN)}" for file, line in flagged),
         pairs=len(found.pairs),
         paired_groups=len(by_group),
         independent_pairs=len(found.pairs) ** 2 / squares if squares else 0.0,
@@ -361,9 +334,7 @@ def check_knowledge(folder: str | Path) -> FolderReport:
 def _rank(records: Sequence[Record]) -> list[RankedGroup]:
     """The best and the worst texts of every group by one metric, by their adjusted results."""
     # What nobody has grouped can be compared within its table at most.
-    known = [
-        replace(each, group=each.group or _file(each), verdict=None, score=None) for each in records
-    ]
+    known = (replace(e, group=e.group or _file(e), verdict=None, score=None) for e in records)
     groups: dict[tuple[str, RecordedOutcome], list[tuple[Record, Standing]]] = {}
     for record, standing in find_standings(known):
         if (result := record.result) and standing.size > 1:
@@ -376,43 +347,20 @@ def _rank(records: Sequence[Record]) -> list[RankedGroup]:
         is_share = all(is_share_of(record.result) for record, _ in texts if record.result)
         # Of a test of five, the third is neither.
         size, n = max(1, min(_MAX_NAMED, len(texts) // 4)), len(texts)
-        ends = [("best", each) for each in texts[:size]]
-        ends += [("worst", each) for each in texts[::-1][:size]]
-        found.append(
-            RankedGroup(
-                group=group,
-                metric=kind.metric,
-                texts=n,
-                readers=sum(at.n or 0 for _, at in texts),
-                mean=texts[0][1].mean,
-                is_share=is_share,
-                ends=tuple(
-                    RankedText(
-                        end=end,
-                        text=record.text,
-                        when=record.when[:10],
-                        n=at.n,
-                        seen=exact_share(round(at.value * at.n), at.n, 1 - BEYOND_CHANCE / n)
-                        if is_share and at.n
-                        else Estimate(at.value, reason="the number of readers is not known"),
-                        adjusted=at.shrunken,
-                        lift=at.shrunken - at.mean,
-                    )
-                    for end, (record, at) in ends
-                ),
+        ends = []
+        for at, (record, own) in enumerate((*texts[:size], *texts[-size:])):
+            end, when, lift = (
+                "best" if at < size else "worst",
+                record.when[:10],
+                own.shrunken - own.mean,
             )
-        )
+            seen = Estimate(own.value, reason="the number of readers is not known")
+            if is_share and own.n:
+                seen = exact_share(round(own.value * own.n), own.n, 1 - BEYOND_CHANCE / n)
+            ends.append(RankedText(end, record.text, when, own.n, seen, own.shrunken, lift))
+        readers, mean = sum(own.n or 0 for _, own in texts), texts[0][1].mean
+        found.append(RankedGroup(group, kind.metric, n, readers, mean, is_share, tuple(ends)))
     return sorted(found, key=lambda each: -each.readers)
-
-
-def _first_ends(group: RankedGroup) -> tuple[RankedText, RankedText]:
-    """The best and the worst."""
-    return group.ends[0], group.ends[len(group.ends) // 2]
-
-
-def _name(group: str) -> str:
-    """A group's name with both its ends: lists differ at the one, months at the other."""
-    return group if len(group) <= _MAX_NAME else f"{group[: _MAX_NAME - 10].rstrip()}…{group[-9:]}"
 
 
 def _tabled(title: str, groups: Sequence[RankedGroup]) -> list[Section]:
@@ -424,24 +372,21 @@ def _tabled(title: str, groups: Sequence[RankedGroup]) -> list[Section]:
 
 
 def _chart(group: RankedGroup) -> Chart:
+    rows = []
+    for each, (_, end, text, result, adjusted, lift, _) in zip(
+        group.ends, group.rows(), strict=True
+    ):
+        said = f"{result}; adjusted for luck {adjusted}, {lift} against its group"
+        rows.append(Interval(f"{end}: {text}", each.seen, said))
+    off = f"the line how far it can be off (95 % for all {group.texts:,} texts of the group)"
     return interval_chart(
         group.title,
-        [
-            Interval(
-                f"{each.end}: {shorten(each.text, _MAX_SHOWN)}",
-                each.seen,
-                f"{result}; adjusted for luck {adjusted}, {lift} against its group",
-            )
-            for each, (_, _, _, result, adjusted, lift, _) in zip(
-                group.ends, group.rows(), strict=True
-            )
-        ],
+        rows,
         middle=group.mean,
         middle_label=f"the mean of {group.group}",
         scale=None,
         show=group.show,
-        note=f"The dot is what was seen, the line how far it can be off (95 % for all {group.texts:,} texts "
-        "of the group).",
+        note=f"The dot is what was seen, {off}.",
     )._replace(numbers=Table(_RANKING, group.rows()))
 
 

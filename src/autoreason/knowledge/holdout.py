@@ -227,10 +227,8 @@ class PredictorTest(Report):
 
     def _sentences(self) -> list[tuple[str, str]]:
         basis = f"{count(self.pairs, 'pair')} of {count(self.groups, 'group')}"
-        test = (
-            f"{p_statement(self.p_value)} for the difference from length, {FLIPPED}; "
-            "to help, it must beat length and a coin"
-        )
+        test = f"{p_statement(self.p_value)} for the difference from length, {FLIPPED}; "
+        test += "to help, it must beat length and a coin"
         too_good = "shuffled outcomes do better than a coin: something else is measured"
         left_out = (
             (self.unanswered, "pair", f"({UNTESTED})"),
@@ -362,9 +360,7 @@ def summarize(
         groups=len(against),
         right=right,
         # It rests on shuffles, not on groups: what one makes of words by chance, it makes of them in all groups.
-        placebo=clustered_share(shuffles)
-        if shuffles
-        else Estimate(None, reason="nothing was shuffled"),
+        placebo=clustered_share(shuffles) if shuffles else Estimate(None, reason="none shuffled"),
         length=length,
         against_length=Estimate(None, reason="it is length") if alone else resampled_mean(against),
         p_value=None if alone or not against else p_value,
@@ -429,10 +425,9 @@ def _length(query: Query) -> float:
 
 
 def _answer(predictor: Predictor, pair: Pair) -> float:
-    better, worse = (
-        predictor(Query(record.text, pair.group, pair.when, private=True, to_models=True))
-        for record in (pair.better, pair.worse)
-    )
+    about = Query("", pair.group, pair.when, private=True, to_models=True)
+    texts = (pair.better.text, pair.worse.text)
+    better, worse = (predictor(about._replace(text=text)) for text in texts)
     return 0.5 if better == worse else float(better > worse)
 
 

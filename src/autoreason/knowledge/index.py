@@ -132,9 +132,9 @@ class Index:
         self,
         text: str,
         kinds: Sequence[RecordKind] = (),
-        *,
         until: str = "",
         max_postings: int = MAX_POSTINGS,
+        *,
         telling: bool = False,
     ) -> Iterator[IndexedRecord]:
         """Records that are near a text, the nearest first; those of one day at the latest, if given.
@@ -142,10 +142,8 @@ class Index:
         With `telling`, only by words that say what a text is about.
         """
         # Rows are in the order of their days.
-        found = self._sql.execute(
-            "SELECT row FROM records WHERE day <= ? ORDER BY day DESC, row DESC LIMIT 1",
-            (f"{until[:10] or _LAST_DAY}~",),
-        )
+        latest = "SELECT row FROM records WHERE day <= ? ORDER BY day DESC, row DESC LIMIT 1"
+        found = self._sql.execute(latest, (f"{until[:10] or _LAST_DAY}~",))
         last = (found.fetchone() or (0,))[0]
         query, postings = self._query(text, max_postings, telling=telling)
         if not query:
@@ -176,9 +174,8 @@ class Index:
 
     def _query(self, text: str, max_postings: int, *, telling: bool) -> tuple[str, int]:
         """Any of the text's rarer words, as many as can be looked at quickly, and how often they occur."""
-        words = [
-            each for each in dict.fromkeys(split_words(text)) if not (telling and each in FILLERS)
-        ]
+        fillers = FILLERS if telling else frozenset[str]()
+        words = [each for each in dict.fromkeys(split_words(text)) if each not in fillers]
         most = max(_MIN_COMMON, _COMMON * self.count("TRUE")) if telling else inf
         if all(map(is_single_sign, words)):
             return " OR ".join(f'"{word}"*' for word in words), 0
@@ -243,10 +240,8 @@ def with_standings(records: Sequence[Record]) -> list[Row]:
         key = (record.group, one_line(record.text))
         if key not in standings or standings[key].size < 2:
             standings[key] = standing
-    return [
-        (each, standings.get((each.group, one_line(each.text))) if each.kind in OUTCOMES else None)
-        for each in spread_private(records)
-    ]
+    keys = ((e, (e.group, one_line(e.text))) for e in spread_private(records))
+    return [(each, standings.get(key) if each.kind in OUTCOMES else None) for each, key in keys]
 
 
 def _fill_from(connection: sqlite3.Connection, content: KnowledgeFolder) -> None:
@@ -265,16 +260,10 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
         connection.execute(
             "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                row,
-                msgspec.json.encode(record),
-                msgspec.json.encode(own) if own else None,
-                record.when or _LAST_DAY,
-                record.kind,
-                record.group,
-                record.private,
+                *(row, msgspec.json.encode(record), msgspec.json.encode(own) if own else None),
+                *(record.when or _LAST_DAY, record.kind, record.group, record.private),
                 not record.allowed and bool(lines_to_models(record.text)),
-                hashlib.sha256(signs).digest()[0] % 2,
-                abs(own.score) if own else 0.0,
+                *(hashlib.sha256(signs).digest()[0] % 2, abs(own.score) if own else 0.0),
             ),
         )
         connection.execute("INSERT INTO texts (rowid, words) VALUES (?, ?)", (row, words))
@@ -332,10 +321,7 @@ def find_neighbours(
     telling: bool = False,
 ) -> Iterator[IndexedRecord]:
     """Outcomes of similar texts, the nearest first, each text once; `left_out` counts what was passed over."""
-    until = query.before
-    near = index.nearest(
-        query.text, OUTCOMES, until=until, max_postings=max_postings, telling=telling
-    )
+    near = index.nearest(query.text, OUTCOMES, query.before, max_postings, telling=telling)
     yield from _admit(near, query, left_out)
 
 

@@ -88,7 +88,7 @@ def read_table(
     guess = ColumnGuess([row.cells for row in others], given)
     # What kb.toml says of columns means nothing to records that are written as ours.
     columns = guess.columns() if guess.headers else Columns(encoding=encoding)
-    reader = _RowReader(name, columns, sample, better=better, commas=commas, private=private)
+    reader = _RowReader((name, better, private), columns, sample, commas=commas)
     records = []
     for row in chain(sample, found):
         try:
@@ -237,17 +237,10 @@ def check_outcome(found: RecordedOutcome) -> RecordedOutcome:
 
 class _RowReader:
     def __init__(
-        self,
-        name: str,
-        columns: Columns,
-        sample: Sequence[Row],
-        *,
-        better: str,
-        commas: bool,
-        private: bool,
+        self, table: tuple[str, str, bool], columns: Columns, sample: Sequence[Row], *, commas: bool
     ) -> None:
-        self._name, self._columns, self._better = name, columns, better
-        self._private = private
+        self._name, self._better, self._private = table
+        self._columns = columns
         self._headers = {key for row in sample for key in row.cells}
 
         def values(column: str) -> list[object]:
@@ -287,14 +280,11 @@ class _RowReader:
             raise ValueError("there is no text")
         when = self._read_when(cells.get(columns.when), row.line)
         # What columns say, the time, or a word that is not a column's name.
-        parts = [
-            self._text(part, cells)
-            if part in self._headers
-            else read_period(when, part)
-            if part in PERIODS
-            else part
-            for part in columns.group_parts
-        ]
+        times = {part: read_period(when, part) for part in PERIODS}
+        own = {
+            part: self._text(part, cells) for part in columns.group_parts if part in self._headers
+        }
+        parts = [{**times, **own}.get(part, part) for part in columns.group_parts]
         result = self._read_result(cells)
         verdict = read_verdict(cells.get(columns.verdict, ""))
         score = self._number(columns.score, cells)
@@ -368,15 +358,9 @@ class _RowReader:
             value = self._number(columns.value, cells)
         if value is None:
             return None
-        return check_outcome(
-            RecordedOutcome(
-                metric=metric.casefold(),
-                value=value,
-                n=n,
-                se=self._number(columns.se, cells),
-                better=read_better(self._constant("better", cells) or self._better),
-            )
-        )
+        se, metric = self._number(columns.se, cells), metric.casefold()
+        better = read_better(self._constant("better", cells) or self._better)
+        return check_outcome(RecordedOutcome(metric=metric, value=value, n=n, se=se, better=better))
 
     def _number(self, column: str, cells: Mapping[str, Any]) -> float | None:
         return self._formats[column].read(cells.get(column)) if column else None

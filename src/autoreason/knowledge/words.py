@@ -140,11 +140,8 @@ def lines_to_models(text: str) -> list[str]:
     """Lines that seem to speak to a model that reads them, rather than to the text's readers."""
     # Without the tricks that hide a word: invisible signs, other forms of letters.
     lines = ((each, _INVISIBLE.sub("", each)) for each in text.splitlines())
-    return [
-        line.strip()
-        for line, seen in lines
-        if _ADDRESSES_MODEL.search(unicodedata.normalize("NFKC", seen))
-    ]
+    plain = ((line.strip(), unicodedata.normalize("NFKC", seen)) for line, seen in lines)
+    return [line for line, seen in plain if _ADDRESSES_MODEL.search(seen)]
 
 
 def mask(text: str) -> str:

@@ -28,12 +28,7 @@ from autoreason.strategies import job_class
 from autoreason.task import Metric, Task
 from autoreason.tournament.endings import describe_limit
 from autoreason.tournament.loop import without_drafts
-from autoreason.tournament.statements import (
-    ONE_VOTE,
-    predictor_seat,
-    records_table,
-    unlike_records,
-)
+from autoreason.tournament.statements import ONE_VOTE, predictor_seat, records_table, unlike_records
 from autoreason.tournament.voting import ballot_size, pass_size
 
 if TYPE_CHECKING:

@@ -76,12 +76,8 @@ def measure_knowledge(
         'too few'
     """
     choice = ModelChoice.judging(model, options)
-    prepared = prepare(
-        Task(brief="Choose the text that does better."),
-        choice,
-        options,
-        KnowledgeTest(folder=str(Path(folder).resolve())),
-    )
+    job = KnowledgeTest(folder=str(Path(folder).resolve()))
+    prepared = prepare(Task(brief="Choose the text that does better."), choice, options, job)
     check_private(folder)
     at_home = not destinations(prepared.settings, choice.objects, options.get("pool"))
     known = spread_private(read_folder(folder).records)
@@ -289,7 +285,6 @@ def _name_metric(
             f"most outcomes of {folder} are called {main!r} and this one {name!r}, so they are never compared; "
             f"if it is the same, give the metric {main!r}"
         )
-    taken = (
-        f"taken to be {main!r}, as in most outcomes of {folder}; if it is another, give the metric"
-    )
+    taken = f"taken to be {main!r}, as in most outcomes of {folder}"
+    taken += "; if it is another, give the metric"
     return name, "" if given or not values[main] else taken

@@ -77,8 +77,6 @@ class AbPlan(Report):
     sample: int
     unchanged: bool = False
     """Whether the run delivered its first draft, so that no arm but the control was ever delivered."""
-    broken: tuple[str, ...] = ()
-    """The code of the delivered text where that breaks a limit of the run; no other text may."""
 
     @property
     def conclusion(self) -> str:
@@ -97,14 +95,8 @@ class AbPlan(Report):
             ("Drawn", f"{sum(arm.chosen == 'random' for arm in self.arms)} of them at random"),
         ]
         if self.unchanged:
-            why = (
-                "the run delivered its first draft: its gain is 0, and the other texts were dropped"
-            )
+            why = "the run delivered its first draft: its gain is 0, and other texts were dropped"
             sentences.insert(0, ("Unchanged", why))
-        if self.broken:
-            sentences.insert(
-                0, ("Limits", f"{self.broken[0]}, the result, breaks a limit of its brief")
-            )
         return [Section(sentences=sentences, tables=[Table(columns, rows)])]
 
     def write(self, folder: str | Path) -> list[Path]:
@@ -137,6 +129,8 @@ def plan_of(
     """A test of the delivered text against the first draft and others of a run that keep its limits."""
     texts = _texts(story)
     most = min(len(texts), MAX_ARMS)
+    if story.text and not any(same_text(story.text, each) for each in texts.values()):
+        raise InvalidInput(f"the text of run {run} breaks a limit of its brief; name another run")
     if not 2 <= arms <= most:
         remedy = f"give 2 to {most} for `arms`" if most > 1 else "name another run"
         kept = " and keep its limits" if story.task and story.task.contract.rules() else ""
@@ -147,49 +141,35 @@ def plan_of(
     picked = origins[: arms - drawn]
     chosen = [*picked, *rng.sample(origins[len(picked) :], drawn)]
     codes = draw_codes(arms, texts.values(), rng)
-    found = []
-    for code, origin in zip(codes, chosen, strict=True):
-        how: Chosen = "ab" if origin in picked else "random"
-        found.append(Arm(code=code, text=texts[origin], origin=origin, chosen=how))
+    found = [
+        Arm(code=code, text=texts[at], origin=at, chosen="ab" if at in picked else "random")
+        for code, at in zip(codes, chosen, strict=True)
+    ]
     delivered = found[0].code
     lift, sample = _find_sample(arms, base, lift, readers)
-    found.sort(key=lambda arm: arm.code)
-    return AbPlan(
-        run=run,
-        arms=tuple(found),
-        control=next((arm.code for arm in found if arm.origin == _DRAFT), delivered),
-        base=base,
-        lift=lift,
-        sample=sample,
-        unchanged=bool(story.incumbents and same_text(story.incumbents[0].text, story.text or "")),
-        broken=(delivered,) if _is_broken(story, texts[origins[0]]) else (),
-    )
+    control = next((arm.code for arm in found if arm.origin == _DRAFT), delivered)
+    same = bool(story.incumbents and same_text(story.incumbents[0].text, story.text or ""))
+    arranged = tuple(sorted(found, key=lambda arm: arm.code))
+    return AbPlan(run, arranged, control, base, lift, sample, unchanged=same)
 
 
 def _find_sample(arms: int, base: float, lift: float, readers: int | None) -> tuple[float, int]:
     """The rise that is found and how many readers each text takes: for a rise, or with the readers there are."""
     if 1 <= base <= 100:
         raise InvalidInput(f"`base` is {base:g}; write {base / 100:g} or {base:g}%")
-    try:
-        if not (0 < base < 1 and lift > 0 and base * (1 + lift) < 1):
-            raise ValueError
-        if readers is None:
-            return lift, sample_size(base, lift, arms - 1)
-    except ValueError:
+    lifts = [lift] if readers is None else [at / 100 for at in range(1, _LIFTS)]
+    most = MAX_SAMPLE if readers is None else readers // arms
+    for each in lifts:
+        with suppress(ValueError):
+            if each > 0 and (least := sample_size(base, each, arms - 1)) <= most:
+                return each, least if readers is None else most
+    if readers is None:
         raise InvalidInput(
             f"a rate of {base:g} that rises by {lift:g} of itself is 1 or more, or takes more than "
             f"{MAX_SAMPLE:,} readers to find; give `base` and `lift` as shares, such as 0.2 and 0.1"
-        ) from None
-    for at in range(1, _LIFTS):
-        with suppress(ValueError):
-            if (
-                base * (1 + at / 100) < 1
-                and sample_size(base, at / 100, arms - 1) <= readers // arms
-            ):
-                return at / 100, readers // arms
-    raise InvalidInput(
-        f"{readers:,} readers of {arms} texts show no rise over {base:g}; give more `readers` or fewer `arms`"
-    )
+        )
+    few = f"{readers:,} readers of {arms} texts show no rise over {base:g}"
+    raise InvalidInput(f"{few}; give more `readers` or fewer `arms`")
 
 
 def read_plan(folder: Path) -> AbPlan:
@@ -205,14 +185,13 @@ def read_plan(folder: Path) -> AbPlan:
 
 
 def _texts(story: Story) -> dict[str, str]:
-    """Texts of a run that differ: what was delivered, the first draft, then the others, the latest first."""
+    """Texts of a run that differ and keep its limits: the delivered one, the first draft, then the latest first."""
     found: dict[str, str] = {}
+    limits = story.task.contract if story.task else None
 
     def add(origin: str, text: str | None) -> None:
-        # What was delivered is what the test is about, whatever it breaks.
-        if found and text and _is_broken(story, text):
-            return
-        if text and not any(same_text(text, other) for other in found.values()):
+        same = text and any(same_text(text, other) for other in found.values())
+        if text and not same and not (limits and limits.violations(text)):
             found[origin] = text
 
     sampling = story.job is not None and story.job.is_sampling
@@ -220,17 +199,11 @@ def _texts(story: Story) -> dict[str, str]:
     add(_DRAFT, story.incumbents[0].text if story.incumbents else None)
     for each in reversed(story.passes):
         for slot, candidate in each.candidates.items():
-            add(
-                f"draft {each.number}" if sampling else f"pass {each.number}, {slot}",
-                candidate.text,
-            )
+            name = f"draft {each.number}" if sampling else f"pass {each.number}, {slot}"
+            add(name, candidate.text)
     for draft in story.drafts:
         add(f"draft {draft.number}", draft.text)
     return found
-
-
-def _is_broken(story: Story, text: str) -> bool:
-    return story.task is not None and bool(story.task.contract.violations(text))
 
 
 def describe_origin(origin: str) -> str:
@@ -275,6 +248,10 @@ class ArmResult(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         return f"{self.code} “{_begin(self.text, _NAMED)}”"
+
+    @property
+    def points(self) -> str:
+        return points(self.difference) if self.difference else UNKNOWN
 
     @property
     def verdict(self) -> str:
@@ -327,9 +304,8 @@ class AbReport(Report):
                 f"compared ({p_statement(self.mismatch)}); find out what, and begin again"
             )
         control = next(arm.name for arm in self.arms if arm.code == self.control)
-        better, worse = (
-            [arm for arm in self.arms if arm.verdict == verdict] for verdict in ("better", "worse")
-        )
+        better = [arm for arm in self.arms if arm.verdict == "better"]
+        worse = [arm for arm in self.arms if arm.verdict == "worse"]
         least, planned = min(arm.n for arm in self.arms), f"{self.planned:,} planned readers"
         early = f"; read early, at {least:,} of {planned} of each text"
         early *= least < _REACHED * self.planned
@@ -342,9 +318,8 @@ class AbReport(Report):
             )
         if worse:
             does = "does" if len(worse) == 1 else "do"
-            names = f"{len(worse)} texts"
-            if len(worse) <= _MAX_WORSE:
-                names = listed([arm.name for arm in worse])
+            some = [arm.name for arm in worse]
+            names = listed(some) if len(some) <= _MAX_WORSE else f"{len(some)} texts"
             return f"none is shown to do better than {control}; {names} {does} worse{early}"
         return f"no text is shown to do better than {control}{early}"
 
@@ -352,9 +327,8 @@ class AbReport(Report):
         read_as = [("Read as", self.read_as)] * bool(self.read_as)
         if self.is_unequal:
             split = f"unequal ({p_statement(self.mismatch)})"
-            sizes = Table(
-                [*words("code"), *figures("n")], [(arm.code, f"{arm.n:,}") for arm in self.arms]
-            )
+            columns = [*words("code"), *figures("n")]
+            sizes = Table(columns, [(arm.code, f"{arm.n:,}") for arm in self.arms])
             return [Section(sentences=[("Split", split), *read_as], tables=[sizes])]
         is_expected = any(arm.shrunken is not None for arm in self.arms)
         measured = ["n", "rate (95 %)", f"points over {self.control}", *["expected"] * is_expected]
@@ -362,13 +336,8 @@ class AbReport(Report):
         columns += [*figures(*measured), *words("verdict")]
         rows = [
             (
-                arm.code,
-                _begin(arm.text, _SHOWN),
-                describe_origin(arm.origin),
-                f"{arm.n:,}",
-                percent_interval(arm.rate, 1),
-                points(arm.difference) if arm.difference else UNKNOWN,
-                *[arm.expected] * is_expected,
+                *(arm.code, _begin(arm.text, _SHOWN), describe_origin(arm.origin), f"{arm.n:,}"),
+                *(percent_interval(arm.rate, 1), arm.points, *[arm.expected] * is_expected),
                 arm.verdict,
             )
             for arm in self.arms
@@ -430,9 +399,8 @@ def report_of(
     """What counts, `(count, n)` by code, show of a plan; rates are expected as far as `known` records of others say."""
     codes = {arm.code for arm in plan.arms}
     if wrong := sorted(codes ^ set(counts)):
-        raise InvalidInput(
-            f"{wrong[0]} is not in both plan and results; give every code of the plan once"
-        )
+        remedy = "give every code of the plan once"
+        raise InvalidInput(f"{wrong[0]} is not in both plan and results; {remedy}")
     group = group or plan.run
     records = []
     for arm in plan.arms:
@@ -450,11 +418,7 @@ def report_of(
     standings = find_standings([*records, *tests])
     others = (each for record, each in standings if record.group != group and each.n)
     comparisons = round(fsum(1 - 1 / each.size for each in others))
-    shrunken = {
-        record.text: each.shrunken if comparisons >= _COMPARISONS else None
-        for record, each in standings
-        if record.group == group
-    }
+    own = {record.text: each.shrunken for record, each in standings if record.group == group}
     alpha, sizes = 0.05 / (len(plan.arms) - 1), [n for _, n in counts.values()]
     mismatch = unequal_split(sizes, plan.sample * len(plan.arms), _MISMATCH)
     equal, control = mismatch >= _MISMATCH, counts[plan.control]
@@ -471,7 +435,7 @@ def report_of(
                 count=number,
                 rate=exact_share(number, n),
                 difference=apart if equal and arm.code != plan.control else None,
-                shrunken=shrunken[arm.text] if equal else None,
+                shrunken=own[arm.text] if equal and comparisons >= _COMPARISONS else None,
             )
         )
     return AbReport(
