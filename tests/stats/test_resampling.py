@@ -13,11 +13,7 @@ from scipy.stats import binomtest, chisquare
 from scipy.stats import permutation_test as their_test
 from tests.stats.intervals import ends
 
-from autoreason.stats.resampling import (
-    cluster_bootstrap,
-    equal_shares,
-    permutation_test,
-)
+from autoreason.stats.resampling import cluster_bootstrap, equal_shares, permutation_test
 from autoreason.stats.shares import sign_test
 
 steady = settings(derandomize=True)

@@ -115,10 +115,8 @@ def test_what_was_counted_is_called_as_in_the_folder(plan: AbPlan, tmp_path: Pat
     assert said() == ("rate", "")
     mails = ["subject,Öffnungen,sent", *(f"{at},{at},100" for at in range(30))]
     (kb / "mails.csv").write_text("\n".join(mails))
-    taken = (
-        f"taken to be 'open rate', as in most outcomes of {kb}; if it is another, give the metric"
-    )
-    assert said() == ("open rate", taken)
+    taken = f"taken to be 'open rate', as in most outcomes of {kb}; if it is another, give"
+    assert said() == ("open rate", f"{taken} the metric")
     assert {each.result.metric for each in read_folder(kb).records if each.result} == {"open rate"}
     assert said("Öffnungsrate") == ("open rate", "")
     assert said("Gain")[1].startswith(f"most outcomes of {kb} are called 'open rate' and this one")
