@@ -275,9 +275,8 @@ def _walk(root: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:
                 problems.append(f"{shown}: a link, which is not followed; copy what it leads to")
             elif name in names and path.is_file():
                 yield shown, path
-        folders[:] = sorted(
-            name for name in folders if name[0] != "." and not Path(folder, name).is_symlink()
-        )
+        own = (name for name in folders if name[0] != "." and not Path(folder, name).is_symlink())
+        folders[:] = sorted(own)
 
 
 def _contents(root: Path, problems: list[str], digest: Any) -> Iterator[tuple[str, bytes]]:
@@ -303,10 +302,8 @@ def _read_file(name: str, data: bytes, config: FolderConfig) -> TableReading:
         return read_table(name, data, config.columns_of(name), config.better, private=private)
     folder, _, rest = name.partition("/")
     if ending not in _TEXTS or not rest or folder.casefold() not in _FOLDERS:
-        raise InvalidInput(
-            "not read; records are in .csv, .tsv and .jsonl files, and texts in .md files of the folders "
-            + ", ".join(_FOLDERS)
-        )
+        where = f"and texts in .md files of the folders {', '.join(_FOLDERS)}"
+        raise InvalidInput(f"not read; records are in .csv, .tsv and .jsonl files, {where}")
     kind, verdict = _FOLDERS[folder.casefold()]
     text, encoding = decode_text(data, config.encoding)
     if len(text) > MAX_TEXT:
@@ -316,10 +313,8 @@ def _read_file(name: str, data: bytes, config: FolderConfig) -> TableReading:
     if unknown := [str(key) for key in keys if key not in _KEYS]:
         # One of them may be `private`, mistyped.
         private = True
-        problems.append(
-            f"{name}: unknown keys of its front matter ({', '.join(unknown)}); "
-            "until they are corrected or removed, it is private"
-        )
+        keys_are = f"{name}: unknown keys of its front matter ({', '.join(unknown)})"
+        problems.append(f"{keys_are}; until they are corrected or removed, it is private")
     if not body.strip():
         raise InvalidInput("it is empty")
     chosen = keys.get("chosen", "unknown")
@@ -420,9 +415,8 @@ def import_table(
     found = read_named(path, lambda data: read_table(path.name, data, columns, config.better))
     if not found.records:
         why = "; ".join(found.problems[:2]) or "it is empty"
-        raise InvalidInput(
-            f"no line of {file} says how a text did ({why}); name columns in kb.toml"
-        )
+        why = f"no line of {file} says how a text did ({why})"
+        raise InvalidInput(f"{why}; name its columns in kb.toml")
 
     def say(record: Record) -> Hashable:
         """What a record says, in whatever group."""

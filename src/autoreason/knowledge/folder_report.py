@@ -36,9 +36,7 @@ _COLUMNS, _MAX_LINES = 80, 3
 """Of a summary: its width, and the groups that it names."""
 _MAX_GROUPS, _MAX_TABLED = 20, 200
 """Of which a terminal and a page show the ends."""
-_TO_MODELS = (
-    "Lines that address a model; models are shown their records only if kb.toml says `allow`"
-)
+_TO_MODELS = "Lines that address a model, shown to models only if kb.toml says `allow`"
 _DIFFER = 0.3
 """The share of pairs on which judges with and without knowledge usually differ."""
 _MOST = 50
@@ -263,18 +261,13 @@ class SearchReport(Report):
         leasts = {"id": (0, 0), "text": (30, 0), "figure": (16, 0)}
         leasts |= {"group": (0, 2), "when": (0, 1), "source": (0, 3)}
         columns = [Column(name, figures=False, least=a, spare=b) for name, (a, b) in leasts.items()]
-        rows = [
-            (r.id, shorten(r.text, _MAX_SHOWN), _figure(each), r.group, r.when, r.source)
-            for each in self.found
-            for r in [each.record]
-        ]
+        known = ((each.record, _figure(each)) for each in self.found)
+        rows = [(r.id, shorten(r.text, _MAX_SHOWN), f, r.group, r.when, r.source) for r, f in known]
         return [Section(tables=[Table(columns, rows)])] if rows else []
 
     def to_dict(self) -> dict[str, Any]:
-        records = [
-            {"id": each.record.id, "figure": _figure(each), **msgspec.to_builtins(each.record)}
-            for each in self.found
-        ]
+        known = ((each.record, _figure(each)) for each in self.found)
+        records = [{"id": r.id, "figure": said, **msgspec.to_builtins(r)} for r, said in known]
         return {"conclusion": self.conclusion, "summary": self.summary(), "records": records}
 
 
@@ -349,15 +342,13 @@ def _rank(records: Sequence[Record]) -> list[RankedGroup]:
         size, n = max(1, min(_MAX_NAMED, len(texts) // 4)), len(texts)
         ends = []
         for at, (record, own) in enumerate((*texts[:size], *texts[-size:])):
-            end, when, lift = (
-                "best" if at < size else "worst",
-                record.when[:10],
-                own.shrunken - own.mean,
-            )
+            end, lift = "best" if at < size else "worst", own.shrunken - own.mean
             seen = Estimate(own.value, reason="the number of readers is not known")
             if is_share and own.n:
                 seen = exact_share(round(own.value * own.n), own.n, 1 - BEYOND_CHANCE / n)
-            ends.append(RankedText(end, record.text, when, own.n, seen, own.shrunken, lift))
+            ends.append(
+                RankedText(end, record.text, record.when[:10], own.n, seen, own.shrunken, lift)
+            )
         readers, mean = sum(own.n or 0 for _, own in texts), texts[0][1].mean
         found.append(RankedGroup(group, kind.metric, n, readers, mean, is_share, tuple(ends)))
     return sorted(found, key=lambda each: -each.readers)

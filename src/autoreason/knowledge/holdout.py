@@ -16,6 +16,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.fields import check_call
 from autoreason.knowledge.folder import read_folder
@@ -284,13 +285,9 @@ def evaluate_predictor(
     check_call(evaluate_predictor, folder=folder, predictor=predictor, on_progress=on_progress)
     found = measure_predictor(read_folder(folder).records, predictor, on_progress)
     if predictor in FITTED:
-        result = TestResult(
-            judge=predictor,
-            verdict=found.verdict,
-            pairs=found.pairs,
-            when=datetime.now(UTC).isoformat(timespec="seconds"),
-            right=found.right,
-        )
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        result = TestResult(judge=predictor, verdict=found.verdict, pairs=found.pairs, when=now)
+        result = replace(result, right=found.right)
         try:
             record_test(folder, result)
         except OSError as error:

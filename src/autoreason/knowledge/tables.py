@@ -97,9 +97,8 @@ def read_table(
             problems.append(f"{name}, line {row.line}: {error}")
     if reader.undated:
         dates, (line, why) = count(len(reader.undated), "date"), reader.undated[0]
-        problems.append(
-            f"{name}: {dates} cannot be read, and the lines are used without (line {line}: {why})"
-        )
+        undated = f"{name}: {dates} cannot be read, and the lines are used without"
+        problems.append(f"{undated} (line {line}: {why})")
     used = {*columns.named().values(), *columns.group_parts}
     unread = tuple(header for header in guess.headers if header and header not in used)
     dates = reader.show_date(sample)
@@ -281,10 +280,8 @@ class _RowReader:
         when = self._read_when(cells.get(columns.when), row.line)
         # What columns say, the time, or a word that is not a column's name.
         times = {part: read_period(when, part) for part in PERIODS}
-        own = {
-            part: self._text(part, cells) for part in columns.group_parts if part in self._headers
-        }
-        parts = [{**times, **own}.get(part, part) for part in columns.group_parts]
+        own, known = columns.group_parts, self._headers
+        parts = [self._text(at, cells) if at in known else times.get(at, at) for at in own]
         result = self._read_result(cells)
         verdict = read_verdict(cells.get(columns.verdict, ""))
         score = self._number(columns.score, cells)

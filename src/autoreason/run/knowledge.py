@@ -96,13 +96,9 @@ def measure_knowledge(
         )
     metrics = {(each.result.metric, each.result.better) for each in records if each.result}
     means = [f": {better} {metric}" for metric, better in metrics]
-    work = RecordedPairs(
-        source=str(folder),
-        pairs=pairs,
-        of=len(testable),
-        withheld=len(known) - len(records),
-        private=any(each.private for each in records),
-    )
+    private, withheld = any(each.private for each in records), len(known) - len(records)
+    work = RecordedPairs(source=str(folder), pairs=pairs, of=len(testable), withheld=withheld)
+    work = replace(work, private=private)
     brief = f"Choose the text that does better{means[0] if len(means) == 1 else ''}."
     return replace(prepared, task=Task(brief=brief, work=work))
 
@@ -237,9 +233,8 @@ def add_outcome(
     if (n is not None and n < 1) or (se is not None and se < 0):
         raise InvalidInput("`n` must be at least 1 and `se` at least 0")
     if n is not None and se is None and value > 1:
-        raise InvalidInput(
-            f"`value` {value:g} is over 1; give {value / 100:g} for per cent, or `se`"
-        )
+        remedy = f"give {value / 100:g} for per cent, or `se`"
+        raise InvalidInput(f"`value` {value:g} is over 1; {remedy}")
     try:
         when = read_date(options.get("when") or datetime.now(UTC).date().isoformat())
     except ValueError as error:

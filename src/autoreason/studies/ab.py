@@ -312,10 +312,8 @@ class AbReport(Report):
         if better:
             best = max(better, key=lambda arm: arm.count / arm.n)
             expected = "" if best.shrunken is None else f"; expect {best.expected}"
-            return (
-                f"{best.name} ({describe_origin(best.origin)}) does better than {control}: "
-                f"{points(best.difference or best.rate)} points{expected}{early}"
-            )
+            named, by = f"{best.name} ({describe_origin(best.origin)})", f"{best.points} points"
+            return f"{named} does better than {control}: {by}{expected}{early}"
         if worse:
             does = "does" if len(worse) == 1 else "do"
             some = [arm.name for arm in worse]
@@ -348,9 +346,9 @@ class AbReport(Report):
             f"({p_statement(self.mismatch)} however often you look; the limit is {_MISMATCH})"
         )
         expected = (
-            "rates drawn towards their mean by how few they rest on, and by how far texts of other tests in the "
-            "folder truly differ: winners are lucky"
+            "rates drawn towards their mean by how few they rest on, and by how far texts of "
         )
+        expected += "other tests in the folder truly differ: winners are lucky"
         if self.comparisons < _COMPARISONS:
             expected = (
                 f"unknown: to know how far texts truly differ takes {_COMPARISONS} comparisons in other tests of a "

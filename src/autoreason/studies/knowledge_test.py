@@ -94,14 +94,8 @@ def recorded_pair(index: Index, pair: Pair, seed: int, *, private: bool) -> Reco
         well=_choose([each.judges.well for each in found], texts),
         badly=_choose([each.judges.badly for each in found], texts),
     )
-    return RecordedPair(
-        better=pair.better.text,
-        worse=pair.worse.text,
-        group=pair.group,
-        when=pair.when,
-        known=known,
-        placebo=shuffle(known, seed),
-    )
+    own = RecordedPair(better=texts[0], worse=texts[1], group=pair.group, when=pair.when)
+    return replace(own, known=known, placebo=shuffle(known, seed))
 
 
 def shuffle(known: ShownOutcomes, seed: int) -> ShownOutcomes:
@@ -189,10 +183,8 @@ class KnowledgeReport(Report):
             shares = map(percent_interval, (each.without, each.with_records, each.placebo))
             rows.append((each.judge, *shares, points(each.gain), each.verdict))
         none, retrieval, length = UNKNOWN, *map(percent_interval, (self.retrieval, self.length))
-        rivals = [
-            ("retrieval alone", none, retrieval, none, none, ""),
-            ("length: the longer one", length, none, none, none, ""),
-        ]
+        rivals = [("retrieval alone", none, retrieval, none, none, "")]
+        rivals += [("length: the longer one", length, none, none, none, "")]
         right = figures("without", "with records", "placebo", "with less without")
         columns = [*words("judge"), *right, *words("verdict")]
         tested = [each for each in self.judges if each.p_value is not None]
@@ -412,13 +404,6 @@ def keep_verdicts(story: Story, run: str) -> None:
         return
     now = datetime.now(UTC).isoformat(timespec="seconds")
     for each in knowledge_report(story).judges:
-        found = TestResult(
-            judge=each.judge,
-            verdict=each.verdict,
-            pairs=each.pairs,
-            when=now,
-            run=run,
-            weight=each.weight,
-            weight_without=each.weight_without,
-        )
-        record_test(folder, found)
+        found = TestResult(judge=each.judge, verdict=each.verdict, pairs=each.pairs, when=now)
+        weights = {"weight": each.weight, "weight_without": each.weight_without}
+        record_test(folder, replace(found, run=run, **weights))
