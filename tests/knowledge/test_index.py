@@ -333,3 +333,13 @@ def test_records_for_a_brief_are_chosen_by_what_it_is_about() -> None:
         assert near == ["Ein Mantel für den Regen"]
         assert retrieve(index, Query(brief)).unlike == 0
         assert retrieve(index, Query("Haben Sie heute Zeit?")).unlike == len(records)
+
+
+def test_a_result_that_nobody_counted_moves_no_group_and_comes_last() -> None:
+    bare = RecordedOutcome(metric="opens", value=0.62)
+    records = [outcome(f"Tea {at}", 0.1 + at / 20) for at in range(9)]
+    records.append(Record(text="Tea, much", kind="outcome", result=bare, group="g"))
+    with Index.of_rows(with_standings(records)) as index:
+        shown = retrieve(index, Query("Some tea"), for_judges=False).critic.well
+    assert [each.text for each in shown] == ["Tea 8", "Tea 7", "Tea 6", "Tea 5"]
+    assert "group 30 %" in shown[0].figure

@@ -376,7 +376,11 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
             continue
         plain = plain_text(found.record.text)
         half = halves[found.half % len(halves)]
-        if len(half) < _NEAREST and _score(found) and plain not in texts:
+        if (
+            len(half) < (_NEAREST if is_near else 2 * LISTED)
+            and _score(found)
+            and plain not in texts
+        ):
             half.append(found)
             texts.add(plain)
             unlike *= not is_near
@@ -439,6 +443,10 @@ def is_share_of(result: RecordedOutcome) -> bool:
     return 0 <= result.value <= 1 and (result.n is not None or is_rate(result.metric))
 
 
+def _is_bare(result: RecordedOutcome) -> bool:
+    return result.n is None and result.se is None
+
+
 def _describe_pool(result: RecordedOutcome, standing: Standing) -> str:
     """`, sent twice: 25.1 and 28.7 %, together`; of many results the least and the most."""
     *others, last = (show_number(result, each) for each in sorted(standing.values))
@@ -451,6 +459,9 @@ def _describe_pool(result: RecordedOutcome, standing: Standing) -> str:
 def _choose(found: Sequence[IndexedRecord]) -> ShownOutcomes:
     """The best and the worst, without near-duplicates, as they are shown."""
     ranked = sorted(found, key=lambda each: (-_score(each), each.record.id))
+    # What nobody counted may be luck: it is shown where nothing else is.
+    counted = [each for each in ranked if not (each.record.result and _is_bare(each.record.result))]
+    others = [each for each in ranked if each not in counted]
 
     def thin(candidates: Iterable[IndexedRecord]) -> tuple[ShownRecord, ...]:
         kept: list[IndexedRecord] = []
@@ -462,8 +473,8 @@ def _choose(found: Sequence[IndexedRecord]) -> ShownOutcomes:
         return tuple(map(show, kept))
 
     return ShownOutcomes(
-        well=thin(each for each in ranked if _score(each) > 0),
-        badly=thin(each for each in reversed(ranked) if _score(each) < 0),
+        well=thin(each for each in (*counted, *others) if _score(each) > 0),
+        badly=thin(each for each in (*counted[::-1], *others[::-1]) if _score(each) < 0),
     )
 
 

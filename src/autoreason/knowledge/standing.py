@@ -323,11 +323,11 @@ def _share(true: float, chance: float) -> float:
 
 
 def _mean(group: Sequence[_Measure]) -> float:
-    """By how many each rests on, where all say so."""
-    sizes = [each.n for each in group if each.n]
-    if len(sizes) < len(group):
+    """By how many each rests on, without those that do not say, unless none does."""
+    known = [(each.value, each.n) for each in group if each.n]
+    if not known:
         return fmean(each.value for each in group)
-    return fsum(each.value * n for each, n in zip(group, sizes, strict=True)) / sum(sizes)
+    return fsum(value * n for value, n in known) / sum(n for _, n in known)
 
 
 MIN_KNOWN = 20

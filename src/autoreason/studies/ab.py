@@ -312,8 +312,8 @@ class AbReport(Report):
         if better:
             best = max(better, key=lambda arm: arm.count / arm.n)
             expected = "" if best.shrunken is None else f"; expect {best.expected}"
-            named, by = f"{best.name} ({describe_origin(best.origin)})", f"{best.points} points"
-            return f"{named} does better than {control}: {by}{expected}{early}"
+            by = f"{best.points} points{expected}{early}"
+            return f"{best.name} does better than {control}: {by}"
         if worse:
             does = "does" if len(worse) == 1 else "do"
             some = [arm.name for arm in worse]
@@ -330,11 +330,13 @@ class AbReport(Report):
             return [Section(sentences=[("Split", split), *read_as], tables=[sizes])]
         is_expected = any(arm.shrunken is not None for arm in self.arms)
         measured = ["n", "rate (95 %)", f"points over {self.control}", *["expected"] * is_expected]
-        columns = [*words("code"), Column("text", figures=False, least=24), *words("from")]
+        leasts = {"code": 0, "text": 22, "from": 16}
+        columns = [Column(name, figures=False, least=least) for name, least in leasts.items()]
         columns += [*figures(*measured), *words("verdict")]
         rows = [
             (
-                *(arm.code, _begin(arm.text, _SHOWN), describe_origin(arm.origin), f"{arm.n:,}"),
+                *(arm.code, _begin(arm.text, _SHOWN)),
+                *(describe_origin(arm.origin).removeprefix("the "), f"{arm.n:,}"),
                 *(percent_interval(arm.rate, 1), arm.points, *[arm.expected] * is_expected),
                 arm.verdict,
             )

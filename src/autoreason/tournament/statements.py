@@ -181,8 +181,14 @@ def records_table(found: Knowledge) -> Table:
         for who, records in shown.items()
         for each in records
     ]
-    leasts = {"record": 0, "text": 24, "result": 18, "group": 0, "shown to": 0}
-    return Table([Column(name, figures=False, least=least) for name, least in leasts.items()], rows)
+    sizes = {
+        "record": (1, 0),
+        "text": (0, 26),
+        "result": (0, 30),
+        "group": (0, 0),
+        "shown to": (0, 0),
+    }
+    return Table([Column(name, False, *each) for name, each in sizes.items()], rows)
 
 
 def written_with(story: Story) -> list[str]:
