@@ -123,6 +123,10 @@ class Index:
         return int(found.fetchone()[0])
 
     @cached_property
+    def size(self) -> int:
+        return self.count("TRUE")
+
+    @cached_property
     def metrics(self) -> dict[str, int]:
         """How many results there are by each metric, that of most first."""
         counted = "SELECT metric, records FROM metrics ORDER BY records DESC, metric"
@@ -176,7 +180,7 @@ class Index:
         """Any of the text's rarer words, as many as can be looked at quickly, and how often they occur."""
         fillers = FILLERS if telling else frozenset[str]()
         words = [each for each in dict.fromkeys(split_words(text)) if each not in fillers]
-        most = max(_MIN_COMMON, _COMMON * self.count("TRUE")) if telling else inf
+        most = max(_MIN_COMMON, _COMMON * self.size) if telling else inf
         if all(map(is_single_sign, words)):
             return " OR ".join(f'"{word}"*' for word in words), 0
         frequencies = []
@@ -369,7 +373,7 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
     # Few records may share words with a brief; those that say most are better than none.
     nearest = find_neighbours(index, query, similar, telling=True)
     strongest = islice(_admit(index.strongest(OUTCOMES), query), 8 * LISTED)
-    metric, unlike = next(iter(index.metrics), ""), index.count("kind IN (?, ?)", *OUTCOMES)
+    metric, any_near = next(iter(index.metrics), ""), False
     for found, is_near in chain(zip(nearest, repeat(True)), zip(strongest, repeat(False))):
         # Opens and clicks on one list would say that those who clicked did badly.
         if found.record.result and found.record.result.metric != metric:
@@ -383,11 +387,12 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
         ):
             half.append(found)
             texts.add(plain)
-            unlike *= not is_near
+            any_near |= is_near
         if min(map(len, halves)) == _NEAREST:
             break
     critic, judges = (_choose(half) for half in (halves if for_judges else [*halves, []]))
     left_out = _count_left_out(index, query, similar["too similar"])
+    unlike = 0 if any_near else index.count("kind IN (?, ?)", *OUTCOMES)
     return Retrieved(critic, judges, left_out, unlike)
 
 
