@@ -113,8 +113,7 @@ def test_the_smallest_gain_is_shown_four_times_in_five(pairs: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("evaluations", "parts"),
-    [(60, (3, 0, 6)), (99, (3, 0, 6)), (100, (5, 0, 8)), (200, (5, 4, 8))],
+    ("evaluations", "parts"), [(60, (3, 0, 6)), (99, (3, 0, 6)), (100, (5, 0, 8)), (200, (5, 4, 8))]
 )
 def test_small_budgets_have_a_smaller_apparatus(evaluations: int, parts: tuple[int, ...]) -> None:
     plan = plan_budget(evaluations)
@@ -182,11 +181,7 @@ def ordered(decision: str) -> int:
     st.integers(-1000, 1000),
 )
 def test_decisions_do_not_depend_on_the_scale_or_the_zero_of_the_metric(
-    candidate: dict[int, float],
-    incumbent: dict[int, float],
-    noise: Noise,
-    scale: float,
-    shift: int,
+    candidate: dict[int, float], incumbent: dict[int, float], noise: Noise, scale: float, shift: int
 ) -> None:
     def moved(evaluations: dict[int, float]) -> dict[int, float]:
         return {number: scale * value + shift for number, value in evaluations.items()}

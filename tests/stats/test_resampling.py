@@ -12,11 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.stats.intervals import ends
 
-from autoreason.stats.resampling import (
-    cluster_bootstrap,
-    equal_shares,
-    permutation_test,
-)
+from autoreason.stats.resampling import cluster_bootstrap, equal_shares, permutation_test
 from autoreason.stats.shares import sign_test
 
 steady = settings(derandomize=True)

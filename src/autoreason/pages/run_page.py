@@ -79,6 +79,7 @@ def run_page(
     short = draft is not None and max(len(draft), len(result)) <= LONGEST
     decided = [each.decided for each in story.passes if each.decided]
     over = {each.number: each for each in rounds_of(story)}
+    known = story.task.knowledge if story.task else None
     under_way = Round(0, None, "under way", "", None)
     return fill_page(
         Path(__file__).parent / "assets/run.html",
@@ -108,6 +109,7 @@ def run_page(
         limits=limits,
         spent_by_role=spent_by_role or {},
         evidence=rows,
+        records=statements.records_table(known) if known and known.shown else None,
         points=statements.passes_table(decided) if any(e.verdict for e in decided) else None,
         about=about or {},
         pieces=Fragments(),

@@ -100,9 +100,9 @@ def interval(found: Estimate, digits: int = 2) -> str:
     return _with_interval(found, *[lambda value: f"{value:z.{digits}f}"] * 2)
 
 
-def percent_interval(found: Estimate) -> str:
-    """`77 % (69 to 83)`, `2.1 % (1.9 to 2.3)`; a dash where nothing is known."""
-    digits = digits_of(found)
+def percent_interval(found: Estimate, least: int = 0) -> str:
+    """`77 % (69 to 83)`, `2.1 % (1.9 to 2.3)`, with `least` decimals; a dash where nothing is known."""
+    digits = max(least, digits_of(found))
 
     def end(value: float) -> str:
         return f"{value * 100:z.{digits}f}"
@@ -113,11 +113,22 @@ def percent_interval(found: Estimate) -> str:
 def points(found: Estimate) -> str:
     """`+4.0 (-2.1 to +9.8)`, `+0.21 (+0.02 to +0.40)`, in points of a hundred."""
     digits = max(digits_of(found), 1)
-    ends = [end * 100 for end in (found.low, found.high) if end]
-    # An end that is above or below 0 must look so.
-    while digits < _MOST_DIGITS and any(not round(end, digits) for end in ends):
-        digits += 1
+    # What is above or below 0 must look so.
+    parts = [part * 100 for part in (found.value, found.low, found.high) if part]
+    digits = max([digits, *map(_digits_to_differ, parts)])
     return _with_interval(found, *[lambda value: f"{value * 100:+z.{digits}f}"] * 2)
+
+
+def signed(value: float) -> str:
+    """`+1.8`, `-0.04`, `0.0`: one decimal, or as many as it takes to differ from 0."""
+    return f"{value:{'+' if value else ''}z.{_digits_to_differ(value)}f}"
+
+
+def _digits_to_differ(value: float) -> int:
+    """From one on, those with which a number does not look like 0 unless it hardly differs from it."""
+    return next(
+        (at for at in range(1, _MOST_DIGITS) if round(value, at)), _MOST_DIGITS if value else 1
+    )
 
 
 def digits_of(found: Estimate) -> int:
@@ -145,8 +156,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def shorten(text: str, length: int) -> str:
+    """The text on one line; where it is cut, after a whole word, unless that loses much of it."""
     line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+    if len(line) <= length:
+        return line
+    whole = line[:length].rpartition(" ")[0]
+    return (whole if len(whole) * 3 >= length * 2 else line[: length - 1].rstrip()) + "…"
 
 
 def describe_tie(scores: Mapping[str, int], winner: str) -> str:

@@ -155,6 +155,9 @@ class Result(Report):
 
             rows = [(label, name_drafts(text)) for label, text in rows]
         sections = [Section(sentences=rows)]
+        known = self.story.task.knowledge if self.story.task else None
+        if known and known.shown:
+            sections.append(Section("Records", tables=[statements.records_table(known)]))
         sections += self._brief()
         if decided := [each.decided for each in self.story.passes if each.decided]:
             table = statements.passes_table(decided)

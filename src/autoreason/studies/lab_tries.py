@@ -46,10 +46,7 @@ class SuiteTry(Struct, frozen=True, kw_only=True):
 
 
 def find_tries(
-    suite: Suite,
-    finished: Sequence[CellFinished],
-    values: ArmValues,
-    texts: Mapping[str, str],
+    suite: Suite, finished: Sequence[CellFinished], values: ArmValues, texts: Mapping[str, str]
 ) -> Iterator[SuiteTry]:
     """Every task in every repeat; `texts` are those delivered, by the part of their cell."""
     panels: dict[tuple[str, int], CellFinished] = {}
