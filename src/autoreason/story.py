@@ -112,6 +112,11 @@ class Story:
         return self.settings.job if self.settings else None
 
     @property
+    def is_sampling(self) -> bool:
+        """Whether its rounds are drafts that have nothing to do with each other."""
+        return self.job is not None and self.job.is_sampling
+
+    @property
     def writes(self) -> Product | None:
         """What the run writes; None where it judges what others have written."""
         return self.settings.job.writes if self.settings else "text"

@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING, TextIO
 
 from autoreason.characters import without_controls
 from autoreason.cli.live import Live, View
-from autoreason.cli.lookup import is_sampled
 from autoreason.cli.steps import name_role
 from autoreason.events import LIFECYCLE, AnyEvent, RunStarted
 from autoreason.exchange import BatchWaiting, CallRetried, Signal
 from autoreason.job_types import Judge, JudgePairs, Solve
-from autoreason.jobs import count_within, show_cost, show_tokens
 from autoreason.keys import Key, order_by_number
-from autoreason.report.numbers import count, duration, percent, roughly
+from autoreason.report.numbers import (
+    count,
+    count_within,
+    duration,
+    percent,
+    roughly,
+    show_cost,
+    show_tokens,
+)
 from autoreason.report.table import lay_out, wrap
 from autoreason.settings import Budget
 from autoreason.story import Story
@@ -110,7 +116,7 @@ def _of_text(story: Story) -> str:
     assert story.settings is not None
     if story.draft is None:
         return "first draft"
-    if is_sampled(story):
+    if story.is_sampling:
         from autoreason.strategies import sample_count
 
         if story.playoff_ballots:

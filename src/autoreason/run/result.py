@@ -23,9 +23,8 @@ from autoreason.events import FINISHED, EndedBy, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.files import Place
 from autoreason.job_types import Certify
-from autoreason.jobs import spending
 from autoreason.journal.run_names import is_cell, owning_run
-from autoreason.report.numbers import count, without_folder
+from autoreason.report.numbers import count, spending, without_folder
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.settings import LIMITS
 from autoreason.story import Story
@@ -149,7 +148,7 @@ class Result(Report):
             found = ended.evidence, self.story, ended.violations, self.origin
             rows += statements.evidence(*found)
         rows += self.next_steps()
-        if self.story.job and self.story.job.is_sampling:
+        if self.story.is_sampling:
             from autoreason.strategies import name_drafts
 
             rows = [(label, name_drafts(text)) for label, text in rows]
@@ -213,7 +212,7 @@ class Result(Report):
 
     def _summary(self) -> list[tuple[str, str]]:
         rows = [("Attention", broken)] if (broken := self.broken_contract()) else []
-        if self.story.job and self.story.job.is_sampling and self.story.draft:
+        if self.story.is_sampling and self.story.draft:
             drafts = count(len(self.story.incumbents), "draft")
             rows.append(("Drafts", f"{drafts} for the panel to choose from"))
         elif won := self.story.trajectory:

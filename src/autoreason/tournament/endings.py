@@ -166,7 +166,7 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
 def _round_of(story: Story) -> str:
     if not story.passes:
         return "" if story.draft is None else "round 1"
-    if story.job and story.job.is_sampling:
+    if story.is_sampling:
         return f"draft {story.passes[-1].number}"
     most = f" of {story.settings.passes}" if story.settings else ""
     return f"round {story.passes[-1].number}{most}"
