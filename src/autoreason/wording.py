@@ -31,6 +31,24 @@ KINDS: dict[TextKind, KindWords] = {
     "kept": KindWords("text so far", "■", "blue"),
 }
 
+STRATEGIES = {
+    "autoreason": "refining",
+    "single": "one draft",
+    "critique_revise": "critic and rewrite",
+    "best_of_n": "best of several drafts",
+}
+"""Ways from a task to a text, as people are told of them."""
+
+MEASURES = {
+    "passes": "rounds",
+    "converged": "settled",
+    "kept_contract": "limits kept",
+    "overfitted": "public tests alone",
+    "claimed": "gain as the loop saw it",
+    "value": "gain",
+}
+"""What is measured of many runs, where its name is not what people would say."""
+
 SEVERITIES = {"critical": "serious", "major": "serious", "minor": "small"}
 """How bad a fault is that a critic found, in the words people are shown."""
 
@@ -40,6 +58,14 @@ def kind_of(slot: str, *, first: bool, fresh: bool = False) -> TextKind:
     if slot == "A":
         return "draft" if first else "kept"
     return "merge" if slot == "AB" else "new" if fresh else "rewrite"
+
+
+def name_strategy(name: str) -> str:
+    return STRATEGIES.get(name, name.replace("_", " "))
+
+
+def name_measure(name: str) -> str:
+    return MEASURES.get(name, name.replace("_", " "))
 
 
 def numeral(number: int) -> str:

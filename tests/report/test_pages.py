@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -75,6 +76,22 @@ REPORTS: dict[str, Callable[[Path], Report]] = {
         [solved("p1", program=HOSTILE), solved("p2", private=None)], assignments(2)
     ),
 }
+
+
+_EXPERTS = re.compile(
+    r"\b(?:arms?|AB|ballots?|Borda|tau|incumbent|converged|trajector\w+|taxonomy|p [=<] ?\d|p, corrected)\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("kind", ["suite", "panel", "research", "programs"])
+def test_what_is_not_folded_is_in_words_that_people_know(kind: str, tmp_path: Path) -> None:
+    report = REPORTS[kind](tmp_path)
+    html = report.to_html()
+    shown = html[html.index("<h1") : html.index(">Evidence<")]
+    assert _EXPERTS.findall(re.sub("<[^>]*>", " ", shown)) == []
+    titles = " ".join(each.title for each in report.page_sections())
+    assert _EXPERTS.findall(titles) == []
 
 
 @pytest.mark.parametrize("kind", REPORTS)

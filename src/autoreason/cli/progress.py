@@ -26,6 +26,7 @@ from autoreason.report.numbers import (
 from autoreason.report.table import lay_out, wrap
 from autoreason.settings import Budget
 from autoreason.story import Story
+from autoreason.wording import name_strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +40,6 @@ HEARTBEAT = 15.0
 _BATCH_HEARTBEAT = 600.0
 """The same while batches are waited for."""
 _HEADS = {"strategies": "compare", "problems": "solve", "rules": "research"}
-_ARMS = {"autoreason": "refining", "single": "one draft"}
 
 
 def describe_progress(live: Live, *, timed: bool = True) -> str:
@@ -161,7 +161,7 @@ def _describe_cell(cell: Cell, key: Key) -> str:
     if cell.kind != "arm":
         return "first draft" if cell.kind == "draft" else "judges"
     round_number = key.number("pass")
-    name = _ARMS.get(cell.arms[0], cell.arms[0].replace("_", " "))
+    name = name_strategy(cell.arms[0])
     return f"{name}, round {round_number}" if round_number is not None else name
 
 

@@ -221,6 +221,18 @@ def longer(share: Estimate, over: str) -> str:
     )
 
 
+_MUCH_LONGER = 1.2
+"""Times the words of another text, from which on a taste for length is worth a line."""
+
+
+def taste_for_length(words: int, other: int, share: Estimate, than: str = "") -> list[str]:
+    """A line where a text is much longer than the one it is compared with, and its judges like length."""
+    if not other or words < _MUCH_LONGER * other or share.low is None or share.low <= 0.5:
+        return []
+    more = f"{percent(words / other - 1)} longer{f' than {than}' if than else ''}"
+    return [f"It is {more}, and these judges like length: see show --evidence."]
+
+
 def agreement(tau: float | None, who: str = "judges") -> str:
     """Kendall's tau as the share of pairs that two judges put in the same order.
 

@@ -36,6 +36,7 @@ from autoreason.studies.lab_suite import (
     set_of,
 )
 from autoreason.task import Entry, Task
+from autoreason.wording import name_measure
 
 _UNITS = ("calls", "tokens", "cost")
 _SAMPLE_WORDS = 700
@@ -148,7 +149,7 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
                 if (share := test.detectable.value) is not None:
                     better = "prefer one arm" if test.measure == "preferred" else "favour one arm"
                     shows = f"{percent(share)} or more {better}"
-                measure = test.measure.replace("_", " ")
+                measure = name_measure(test.measure)
                 shown.append((test.comparison, test.arms, measure, f"{test.units:,}", shows))
             heads = [*words("comparison", "arms", "measure"), *figures(f"{self.clusters}s")]
             table = Table([*heads, *words("shows")], shown)

@@ -53,7 +53,7 @@ def test_what_was_left_out_says_why_and_shows_no_place() -> None:
     suite = a_suite()
     cells = [a_cell("single", "B", finished=False, status="budget"), a_cell("revised", "B")]
     (found,) = find_tries(suite, cells, ArmValues(suite, cells), {})
-    page = side_by_side([found], base="single").to_html()
+    page = side_by_side([found], base="single", name=str).to_html()
     assert "left out: budget · r</p>" in page, "why, and the run"
     assert "no text" not in page, "where there is none at all"
 
@@ -93,7 +93,7 @@ def test_ends_are_known() -> None:
 
 def test_a_chart_has_a_line_for_each_way_and_words_for_each_pass() -> None:
     plot = draw_tree(trees()[0])
-    assert plot.title == "Trajectories of contest on free"
+    assert plot.title == "Rounds of contest on free"
     assert plot.svg.count('class="line"') == 3
     assert plot.svg.count("★") == 2
-    assert "pass 2: AB; repeats 1, 2; 145 words" in plot.svg
+    assert "round 2: AB; tries 1, 2; 145 words" in plot.svg
