@@ -457,11 +457,12 @@ def _arms_section(found: LabReport, name: Callable[[str], str] = str) -> Section
 
 def _charts(found: LabReport) -> Iterator[Section]:
     """The one plot that answers the question; of several questions one for each."""
-    panel, first = found.panel, found.arms[0].arm
+    panel = found.panel
     if found.cells < found.planned:
         # Nothing is concluded before all have ended.
         return
-    if panel and first in panel.names():
+    if panel:
+        first = panel.standings[0].name
         title = f"{capital(found.name(first))} against each of the others"
         pairs = [
             replace(each, first=found.name(first), second=found.name(each.second))
