@@ -154,9 +154,9 @@ class Story:
 
     @property
     def title(self) -> str:
-        """The heading of its text; of one without, the first words of the brief."""
+        """The heading of its text, if the task has a word of it; else the first words of the brief."""
         written = find_title(self.text) if self.writes == "text" and self.text else ""
-        return written or (self.task.title if self.task else "")
+        return written if self.task is None else self.task.title_of(written)
 
     @property
     def confirmation(self) -> Confirmation | None:

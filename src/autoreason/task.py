@@ -30,6 +30,7 @@ _LISTS = ("sections", "must_include", "must_not_include")
 _TEXT_ENDINGS = (".md", ".markdown", ".txt")
 _MAX_NAME = 255
 _MAX_TITLE = 60
+_STEM = 4
 _MAX_FILE_SIZE = 20_000_000
 
 
@@ -96,12 +97,22 @@ class Task(Struct, frozen=True, kw_only=True):
         line = next((line for line in self.brief.splitlines() if line.strip()), "")
         return _as_title(line.strip().lstrip("# "))
 
+    def title_of(self, heading: str) -> str:
+        """The heading of a result, unless it has no word of what was given: then it only fills a line."""
+        given = _stems("\n".join(filter(None, (self.brief, self.draft, self.facts))))
+        return self.title if _stems(heading).isdisjoint(given) else heading
+
 
 def find_title(text: str) -> str:
     """The heading that a text begins with, or else its first of the highest kind; empty where there is none."""
     begins = HEADING.match(text.lstrip("\n"))
     found = begins or re.search(r"^()# +(.*)$", CODE_BLOCK.sub("", text), re.MULTILINE)
     return _as_title(re.sub(r"[*_`]", "", heading_text(found[2]))) if found else ""
+
+
+def _stems(text: str) -> set[str]:
+    """What longer words begin with, so that `tide` and `tides` are one."""
+    return {word[:_STEM] for word in re.findall(rf"\w{{{_STEM},}}", text.casefold())}
 
 
 def _as_title(line: str) -> str:
