@@ -280,16 +280,26 @@ def resume_command(run: str, story: Story) -> str:
     """The command that goes on, with the limit at which it paused raised by half."""
     command = f"autoreason resume {owning_run(run)}"
     # The limit of a cell is that of all cells.
-    if story.status != "budget" or story.settings is None or is_cell(run):
-        return command
-    limits = [story.limit] if story.limit else list(LIMITS)
-    amounts = {name: getattr(story.settings.budget, name) for name in limits}
-    raised = (
-        f" --{LIMITS[name].replace('_', '-')} {_raise(name, float(amount))}"
+    is_limited = story.status == "budget" and not is_cell(run)
+    return command + raised_limits(story) if is_limited else command
+
+
+def raised_limits(story: Story) -> str:
+    """Options that raise the limits of a run by half, but to no less than its next call could take."""
+    if story.settings is None:
+        return ""
+    from autoreason.models.budget import find_needed
+
+    needed = find_needed(story.reason)
+    amounts = {
+        name: getattr(story.settings.budget, name)
+        for name in ([story.limit] if story.limit else LIMITS)
+    }
+    return "".join(
+        f" --{LIMITS[name].replace('_', '-')} {_raise(name, max(float(amount), needed))}"
         for name, amount in amounts.items()
         if amount is not None
     )
-    return command + "".join(raised)
 
 
 def _raise(limit: str, amount: float) -> str:
