@@ -69,6 +69,7 @@ def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
     [
         ("", "is empty"),
         ("   \n\n", "is empty"),
+        ("\u200b\u2060 \ufeff\n", "is empty"),
         ("---\nmax_words: 3\n---\n", "is empty"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "not UTF-8 text"),
         (b"text\x00text", "binary file"),

@@ -305,11 +305,14 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
 
 def standings(found: PanelReport) -> Table:
     firsts = [] if found.pairwise else ["first places"]
+    # Over several tries these are the lengths of those that were judged, and others are said elsewhere.
+    sizes = [] if found.clustered else ["words"]
     rows = []
     for each in found.standings:
-        shown = (f"{each.words:,}", decimal(each.points), interval(each.mean_points))
-        rows.append((each.name, *shown, *(decimal(each.first_places) for _ in firsts)))
-    heads = ["words", "points", "per ballot (95 % for all)", *firsts]
+        shown = (decimal(each.points), interval(each.mean_points))
+        length = (f"{each.words:,}" for _ in sizes)
+        rows.append((each.name, *length, *shown, *(decimal(each.first_places) for _ in firsts)))
+    heads = [*sizes, "points", "per ballot (95 % for all)", *firsts]
     return Table([*words(""), *figures(*heads)], rows)
 
 
