@@ -31,24 +31,11 @@ KINDS: dict[TextKind, KindWords] = {
     "kept": KindWords("text so far", "■", "blue"),
 }
 
-STRATEGIES = {
-    "autoreason": "refining",
-    "single": "one draft",
-    "critique_revise": "critic and rewrite",
-    "best_of_n": "best of several drafts",
-}
-"""Ways from a task to a text, as people are told of them."""
-
-MEASURES = {
-    "passes": "rounds",
-    "converged": "settled",
-    "kept_contract": "limits kept",
-    "overfitted": "public tests alone",
-    "claimed": "gain as the loop saw it",
-    "value": "gain",
-}
-"""What is measured of many runs, where its name is not what people would say."""
-
+_WORDS = {"autoreason": "refining", "single": "one draft", "critique_revise": "critic and rewrite"}
+_WORDS |= {"best_of_n": "best of several drafts", "passes": "rounds", "converged": "settled"}
+_WORDS |= {"kept_contract": "limits kept", "overfitted": "public tests alone", "value": "gain"}
+_WORDS |= {"claimed": "gain as the loop saw it"}
+"""Strategies and measures whose name is not what people would say."""
 SEVERITIES = {"critical": "serious", "major": "serious", "minor": "small"}
 """How bad a fault is that a critic found, in the words people are shown."""
 
@@ -60,12 +47,9 @@ def kind_of(slot: str, *, first: bool, fresh: bool = False) -> TextKind:
     return "merge" if slot == "AB" else "new" if fresh else "rewrite"
 
 
-def name_strategy(name: str) -> str:
-    return STRATEGIES.get(name, name.replace("_", " "))
-
-
-def name_measure(name: str) -> str:
-    return MEASURES.get(name, name.replace("_", " "))
+def in_words(name: str) -> str:
+    """A strategy or a measure as people are told of it."""
+    return _WORDS.get(name, name.replace("_", " "))
 
 
 def numeral(number: int) -> str:

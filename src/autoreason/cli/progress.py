@@ -26,7 +26,7 @@ from autoreason.report.numbers import (
 from autoreason.report.table import lay_out, wrap
 from autoreason.settings import Budget
 from autoreason.story import Story
-from autoreason.wording import name_strategy
+from autoreason.wording import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -161,7 +161,7 @@ def _describe_cell(cell: Cell, key: Key) -> str:
     if cell.kind != "arm":
         return "first draft" if cell.kind == "draft" else "judges"
     round_number = key.number("pass")
-    name = name_strategy(cell.arms[0])
+    name = in_words(cell.arms[0])
     return f"{name}, round {round_number}" if round_number is not None else name
 
 

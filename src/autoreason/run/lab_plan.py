@@ -36,7 +36,7 @@ from autoreason.studies.lab_suite import (
     set_of,
 )
 from autoreason.task import Entry, Task
-from autoreason.wording import name_measure
+from autoreason.wording import in_words
 
 _UNITS = ("calls", "tokens", "cost")
 _SAMPLE_WORDS = 700
@@ -149,7 +149,7 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
                 if (share := test.detectable.value) is not None:
                     better = "prefer one" if test.measure == "preferred" else "favour one"
                     shows = f"{percent(share)} or more {better}"
-                measure = name_measure(test.measure)
+                measure = in_words(test.measure)
                 shown.append((test.comparison, test.arms, measure, f"{test.units:,}", shows))
             heads = [*words("comparison", "of", "measure"), *figures(f"{self.clusters}s")]
             table = Table([*heads, *words("shows")], shown)

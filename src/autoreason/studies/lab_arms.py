@@ -22,7 +22,7 @@ from autoreason.studies.audit import has_drifted
 from autoreason.studies.audit_panels import invalid_level
 from autoreason.studies.lab_comparisons import ArmValues, cluster, figure
 from autoreason.studies.lab_suite import SHARES, Measure, Suite, draft_settings
-from autoreason.wording import name_measure
+from autoreason.wording import in_words
 
 _FEW_SURVIVALS = 0.2
 _Seen = Iterator[tuple[bool, bool | None]]
@@ -281,7 +281,7 @@ def arms_table(arms: Sequence[LabArm], quality_by: str, name: Callable[[str], st
         quality = figure(quality_by, each.quality)
         rows.append((name(each.arm), each.cells, each.finished, *values, *[quality] * len(judged)))
     return Table(
-        [*words(""), *figures("tries", "finished", *map(name_measure, (*measures, *judged)))], rows
+        [*words(""), *figures("tries", "finished", *map(in_words, (*measures, *judged)))], rows
     )
 
 
@@ -306,9 +306,9 @@ def arm_notes(arms: Sequence[LabArm], quality_by: str, clusters: str) -> Iterato
         tries = count(each.at_limit, "try that reached its limit", "tries that reached their limit")
         yield each.arm, f"without {tries}{counted}; the others took less"
     measured = _known_measures(arms)
-    explained = {name_measure(each): text for each, text in _MEASURES.items() if each in measured}
+    explained = {in_words(each): text for each, text in _MEASURES.items() if each in measured}
     if quality_by and quality_by not in measured:
-        explained[name_measure(quality_by)] = _QUALITIES[quality_by]  # type: ignore[index]
+        explained[in_words(quality_by)] = _QUALITIES[quality_by]  # type: ignore[index]
     yield from explained.items()
     if any(each in SHARES for each in measured):
         over = "tasks" if clusters == "task" else "tasks in repeats"

@@ -38,7 +38,7 @@ from autoreason.studies.lab_suite import (
     SuiteComparison,
 )
 from autoreason.studies.panel_report import DOT_AND_LINE
-from autoreason.wording import name_measure
+from autoreason.wording import in_words
 
 Unit = tuple[str, int]
 
@@ -321,7 +321,7 @@ def describe_finding(pair: ArmPair) -> str:
         shown = f"{share * 100:.3g} %" if percent(share) == _HALF else percent(share)
         return f"judges prefer {ahead} to {behind} in {shown} of votes"
     if not value:
-        return f"{first} and {second} are equal by the measure {name_measure(pair.measure)}"
+        return f"{first} and {second} are equal by the measure {in_words(pair.measure)}"
     more = "more" if value > 0 else "fewer" if pair.measure in _COUNTED else "less"
     size = in_units(pair.measure, abs(value))
     return f"{first} {_VERBS[pair.measure].format(size=size, more=more, second=second)}"
@@ -403,7 +403,7 @@ def pair_charts(pairs: Sequence[ArmPair]) -> Iterator[Chart]:
         together.setdefault((each.question, each.measure), []).append(each)
     questions = Counter(question for question, _ in together)
     for (question, measure), found in together.items():
-        name = name_measure(measure)
+        name = in_words(measure)
         title = question if questions[question] == 1 else f"{question} ({name})"
         preferred = measure == "preferred"
         first, *others = {each.first for each in found}
@@ -430,17 +430,14 @@ def pair_charts(pairs: Sequence[ArmPair]) -> Iterator[Chart]:
         )
 
 
-def preferred_share(difference: Estimate) -> Estimate:
-    """The share of votes behind a difference of shares."""
-    ends = (difference.value, difference.low, difference.high)
-    value, low, high = (None if each is None else (1 + each) / 2 for each in ends)
-    return replace(difference, value=value, low=low, high=high)
+def _preferred_share(difference: Estimate) -> Estimate:
+    return difference.changed(lambda by: (1 + by) / 2)
 
 
 def size_of(pair: ArmPair) -> str:
     """`69 % (52 to 86)` of votes, `3 words (1 to 5)`."""
     if pair.measure == "preferred":
-        return percent_interval(preferred_share(pair.difference))
+        return percent_interval(_preferred_share(pair.difference))
     return " ".join(difference(pair.measure, pair.difference))
 
 
@@ -451,7 +448,7 @@ def _interval(pair: ArmPair) -> Interval:
     if pair.shown and by:
         better = pair.measure in _MORE_IS_BETTER
         verdict = "shown" if not better else "good" if by > 0 else "bad"
-    found = preferred_share(found) if preferred else found
+    found = _preferred_share(found) if preferred else found
     said = f"no interval, {found.reason}" if found.reason else "not shown"
     if verdict:
         said = f"judges prefer {pair.ahead}" if preferred else "more" if by > 0 else "less"
@@ -467,7 +464,7 @@ def comparisons_table(pairs: Sequence[ArmPair], clusters: str) -> Table:
         could = Figure(each.detectable and each.detectable.value, in_points(each.detectable))
         rows.append(
             (
-                *(each.comparison, each.first, each.second, name_measure(each.measure)),
+                *(each.comparison, each.first, each.second, in_words(each.measure)),
                 figure(each.measure, each.first_mean),
                 figure(each.measure, each.second_mean),
                 Figure(each.difference, difference(each.measure, each.difference)),

@@ -77,7 +77,7 @@ from autoreason.studies.panel_report import (
     standings,
     win_matrix,
 )
-from autoreason.wording import name_strategy
+from autoreason.wording import in_words
 
 Rows = list[tuple[str, str]]
 _HEADINGS = {
@@ -210,9 +210,7 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         return self.origin
 
     def sections(self) -> list[Section]:
-        answers, results = len(self.pairs[:1]) * 2, _results(self)
-        first, others = results[:answers], results[answers:]
-        return [*first, _arms_section(self), *others, *_details(self)]
+        return [*_results(self, _arms_section(self)), *_details(self)]
 
     def page_sections(self) -> list[Section]:
         """The charts that answer what was asked, the texts, what it cost; all else is evidence."""
@@ -224,7 +222,7 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
 
     def name(self, arm: str) -> str:
         """A strategy in words; in a suite people have named what they compare themselves."""
-        return name_strategy(arm) if self.form == "strategies" else arm
+        return in_words(arm) if self.form == "strategies" else arm
 
     def data(self) -> list[Table]:
         rows = []
@@ -423,7 +421,7 @@ def _pair_lines(pairs: Sequence[ArmPair]) -> list[str]:
     return [*lines, *([f"  and {more} more: see --evidence"] if more else [])]
 
 
-def _results(found: LabReport) -> list[Section]:
+def _results(found: LabReport, *arms: Section) -> list[Section]:
     parts = []
     rows: Rows = []
     if found.pairs:
@@ -435,8 +433,10 @@ def _results(found: LabReport) -> list[Section]:
         table = comparisons_table(found.pairs, found.clusters)
         parts = [Section("Answers", answers), Section("Comparisons", [*_columns(found)], [table])]
         rows = _method(found)
+    parts += arms
     if found.form == "strategies":
-        parts, rows = _panel_section(found)
+        panels, rows = _panel_section(found)
+        parts += panels
     rows += [("Left out", str(each)) for each in found.left_out[:_MAX_LEFT_OUT]]
     if more := len(found.left_out[_MAX_LEFT_OUT:]):
         rows.append(("Left out", f"and {more} more reasons"))

@@ -99,17 +99,13 @@ class EntryDuel(Struct, frozen=True, kw_only=True):
     def seen_from(self, name: str) -> EntryDuel:
         if name == self.first:
             return self
-        share = self.preferred
-        value, low, high = (
-            None if end is None else 1 - end for end in (share.value, share.high, share.low)
-        )
         return replace(
             self,
             first=self.second,
             second=self.first,
             wins=self.losses,
             losses=self.wins,
-            preferred=replace(share, value=value, low=low, high=high),
+            preferred=self.preferred.changed(lambda share: 1 - share),
         )
 
 
@@ -237,25 +233,21 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         return taste_for_length(first.words, second.words, self.longer_preferred, than)
 
     def _could_show(self) -> str:
-        more = 3 * max(3, len(self.judges))
-        first, second = self.standings[:2]
-        duel = _between(self.duels, first.name, second.name)
-        votes = duel.wins + duel.losses if self.pairwise else self.ballots
-        now, later = self._needed(votes), self._needed(more)
-        cast = count(votes, "vote" if self.pairwise else "ranking")
-        few = f"{cast} {'is' if votes == 1 else 'are'} too few to show a favourite"
-        raised = f"; of --judges {more} about {later}" if later and not self.pairwise else ""
-        return (
-            f"Of {cast} it takes about {now} to show a favourite{raised}."
-            if now
-            else f"{few}{raised}."
-        )
-
-    def _needed(self, votes: int) -> int:
-        """How many of so many must prefer one text to another for that to be beyond chance; 0 if none can."""
+        """About how many it takes, by the test of a pair."""
         level = BEYOND_CHANCE / len(self.duels)
-        enough = (n for n in range(votes // 2 + 1, votes + 1) if _is_beyond(n, votes - n, level))
-        return next(enough, 0)
+
+        def needed(votes: int) -> int:
+            majorities = range(votes // 2 + 1, votes + 1)
+            tests = ((n, sign_test(n, votes - n).p_value or 1.0) for n in majorities)
+            return next((n for n, p in tests if p <= level), 0)
+
+        votes, more = self.detectable.n, 3 * max(3, len(self.judges))
+        now, later = needed(votes), 0 if self.pairwise else needed(more)
+        cast = count(votes, "vote" if self.pairwise else "ranking")
+        raised = f"; of --judges {more} about {later}" if later else ""
+        if now:
+            return f"Of {cast} it takes about {now} to show a favourite{raised}."
+        return f"{cast} {'is' if votes == 1 else 'are'} too few to show a favourite{raised}."
 
     @property
     def leaders(self) -> list[str]:
@@ -366,11 +358,8 @@ def standings_chart(found: PanelReport) -> Chart:
         won, points = each.name == found.winner, each.mean_points
         said = f"{percent_interval(points)} of votes"
         if not found.pairwise:
-            value, low, high = (
-                None if end is None else best + 1 - end
-                for end in (points.value, points.high, points.low)
-            )
-            said = f"place {interval(replace(points, value=value, low=low, high=high))} on average"
+            places = points.changed(lambda each: best + 1 - each)
+            said = f"place {interval(places)} on average"
         said += ": the winner" * won
         rows.append(Interval(each.name, points, said, "good" if won else ""))
     return interval_chart(
@@ -575,11 +564,6 @@ def _duels(
             )
         )
     return tuple(found)
-
-
-def _is_beyond(wins: int, losses: int, level: float) -> bool:
-    p = sign_test(wins, losses).p_value
-    return p is not None and p <= level
 
 
 def _between(every: Sequence[EntryDuel], one: str, other: str) -> EntryDuel:
