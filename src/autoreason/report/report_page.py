@@ -14,10 +14,7 @@ _COMMAND = re.compile(r"(?:; | · )[^;·]*(?:--\w+|\bautoreason \w+)[^;·]*|[:;]
 
 
 def report_page(
-    heading: str,
-    summary: Sequence[str],
-    sections: Sequence[Section],
-    about: Mapping[str, str],
+    heading: str, summary: Sequence[str], sections: Sequence[Section], about: Mapping[str, str]
 ) -> str:
     return fill_page(
         ASSETS / "report.html",

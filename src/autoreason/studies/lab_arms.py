@@ -42,14 +42,13 @@ class FailureMode(NamedTuple):
     name: str
     """As the paper has it, in JSON."""
     called: str
-    condition: str
     see: Callable[[Suite, str, ArmValues], _Seen]
     sign: str
 
 
 def diagnose(suite: Suite, arm: str, values: ArmValues) -> tuple[LabFailure, ...]:
     found = []
-    for name, _, _, see, _ in MODES:
+    for name, _, see, _ in MODES:
         seen = list(see(suite, arm, values))
         met = [condition for sign, condition in seen if sign]
         under = sum(map(bool, met)) if seen and None not in met else None
@@ -120,27 +119,24 @@ def _too_weak(_suite: Suite, arm: str, values: ArmValues) -> _Seen:
 
 MODES = (
     FailureMode(
-        *("Self-correction unreliability", "worse than its draft"),
-        *("no external signal", _worse_than_draft),
+        *("Self-correction unreliability", "worse than its draft", _worse_than_draft),
         "independent judges prefer the draft that a text began from",
     ),
     FailureMode(
-        *("Drift / synthesis dominance", "far from its draft", "unconstrained scope", _drift),
-        "a text less than half or more than one and a half times as long as its draft, or "
-        "with hardly any of its wording; or it is kept in fewer than one round in five while merges win most",
+        *("Drift / synthesis dominance", "far from its draft", _drift),
+        "a text less than half or more than one and a half times as long as its draft, or with hardly any "
+        "of its wording; or it is kept in fewer than one round in five while merges win most",
     ),
     FailureMode(
-        *("Overfitting to visible feedback", "right only where it could see"),
-        *("shallow revision loop", _overfitting),
+        *("Overfitting to visible feedback", "right only where it could see", _overfitting),
         "a program passes the public tests and fails private ones",
     ),
     FailureMode(
-        *("No convergence", "did not settle", "broken judge pipeline", _no_convergence),
+        *("No convergence", "did not settle", _no_convergence),
         "the most rounds or its limit were reached, or judges came to no answer",
     ),
     FailureMode(
-        *("Model too weak", "writes the same again"),
-        *("insufficient generation diversity", _too_weak),
+        *("Model too weak", "writes the same again", _too_weak),
         "half of all rewrites and merges or more repeat another text",
     ),
 )
@@ -346,20 +342,18 @@ def _by_pass(
 def failures_section(arms: Sequence[LabArm]) -> Section:
     rows = []
     for at, mode in enumerate(MODES):
-        counts = []
-        everywhere = [arm.failures[at] for arm in arms]
-        if not any(found.of for found in everywhere):
-            continue
-        for found in everywhere:
+        counts: list[str] = []
+        for found in (arm.failures[at] for arm in arms):
             known = found.cells and found.under_condition is not None
             met = f" ({found.under_condition})" if known else ""
             counts.append(f"{found.cells} of {found.of}{met}" if found.of else UNKNOWN)
-        rows.append((mode.called, mode.sign, mode.condition, *counts))
+        if {*counts} != {UNKNOWN}:
+            rows.append((mode.called, mode.sign, *counts))
     how = (
         "tries that show the sign, of those that could; in brackets those that also meet the "
         "paper's condition, where the record says so"
     )
     notes = [("Counts", how), ("Caution", "a sign is not proof, and a try may show several")]
-    heads = words("", "sign in the record", "condition in the paper")
+    heads = words("", "sign in the record")
     table = Table([*heads, *figures(*(arm.arm for arm in arms))], rows)
     return Section("Signs of failure", notes, [table], detail=True)

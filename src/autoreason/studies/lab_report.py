@@ -60,7 +60,6 @@ from autoreason.studies.lab_tries import (
     SuiteTry,
     TrajectoryTree,
     TreeNode,
-    draw_tree,
     find_tries,
     side_by_side,
     trajectory_trees,
@@ -85,7 +84,7 @@ _HEADINGS = {
     "rules": "Rules of research",
     "problems": "Programs",
 }
-_MAX_NAMED, _MAX_LEFT_OUT, _MAX_TREES, _MAX_SHOWN = 5, 20, 6, 3
+_MAX_NAMED, _MAX_LEFT_OUT, _MAX_SHOWN = 5, 20, 3
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
@@ -570,20 +569,11 @@ def _method(found: LabReport) -> Rows:
 
 
 def _details(found: LabReport) -> Iterator[Section]:
-    for arms, panel in found.panels.items():
+    # Those of strategies are in the method already.
+    for arms, panel in () if found.panel else found.panels.items():
         # What could be shown is said by the plan, for the tests that were planned.
         rows = [row for row in notes(panel) if row[0] != "Power"]
         yield Section(f"Judges of {arms}", rows, detail=True)
     yield from passes_sections(found.arms)
-    if found.trees:
-        more = len(found.trees[_MAX_TREES:])
-        rest = f" {count(more, 'more chart')}: see trees.csv." if more else ""
-        explained = (
-            "Each line follows the text so far from round to round. Lines separate where different texts "
-            "won. A rewrite (B) that wins adds 1 to the distance from the first draft, a merge (AB) 0.5, as "
-            f"in the paper. A star: it settled; the tables have the numbers.{rest}"
-        )
-        charts = [*map(draw_tree, found.trees[:_MAX_TREES])]
-        yield Section("How rounds went", [("", explained)], charts=charts, detail=True)
     if any(each.of for arm in found.arms for each in arm.failures):
         yield failures_section(found.arms)

@@ -9,10 +9,8 @@ from statistics import fmean
 from msgspec import Struct
 
 from autoreason.programs.events import as_code
-from autoreason.report.charts import Chart, Lines, Point, Series, colours, line_chart
-from autoreason.report.numbers import UNKNOWN, count, decimal
+from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.side_by_side import SideBySide, Tone, Try, Version
-from autoreason.report.table import Figure, Table, figures, words
 from autoreason.studies.lab_comparisons import ArmValues, number
 from autoreason.studies.lab_suite import CellFinished, CellResult, Suite
 
@@ -46,10 +44,7 @@ class SuiteTry(Struct, frozen=True, kw_only=True):
 
 
 def find_tries(
-    suite: Suite,
-    finished: Sequence[CellFinished],
-    values: ArmValues,
-    texts: Mapping[str, str],
+    suite: Suite, finished: Sequence[CellFinished], values: ArmValues, texts: Mapping[str, str]
 ) -> Iterator[SuiteTry]:
     """Every task in every repeat; `texts` are those delivered, by the part of their cell."""
     panels: dict[tuple[str, int], CellFinished] = {}
@@ -147,10 +142,6 @@ class TrajectoryTree(Struct, frozen=True, kw_only=True):
     nodes: tuple[TreeNode, ...]
     """A node's parent stands before it; the first is the draft."""
 
-    @property
-    def ways(self) -> list[TreeNode]:
-        return [node for node in self.nodes if node.ended]
-
 
 _DRIFT = {"A": 0.0, "?": 0.0, "AB": 0.5}
 """What a win adds to it; 1 of all others."""
@@ -190,33 +181,3 @@ def _node(way: tuple[str, ...], through: dict[int, CellResult]) -> TreeNode:
         ended=tuple(ended),
         converged=tuple(n for n, each in ended.items() if each.status == "converged"),
     )
-
-
-def draw_tree(tree: TrajectoryTree) -> Chart:
-    """Rounds across, distance from the first draft up; a line for each way that repeats went."""
-    rows = [
-        (
-            *(", ".join(map(str, node.ended)), " ".join(node.way), node.drift),
-            Figure(node.words, decimal(node.words)),
-            f"{len(node.converged)} of {len(node.ended)}",
-        )
-        for node in tree.ways
-    ]
-    columns = [*words("tries", "winners"), *figures("distance", "words", "settled")]
-    by_way = {node.way: node for node in tree.nodes}
-    names = [
-        f"tries {row[0]}" + (" ★" * bool(n.converged))
-        for row, n in zip(rows, tree.ways, strict=True)
-    ]
-    series = [
-        Series(name, shade, [_point(by_way[end.way[:n]]) for n in range(len(end.way) + 1)])
-        for (name, shade), end in zip(colours(names).items(), tree.ways, strict=True)
-    ]
-    axes = Lines(series, "round", heading="distance from the first draft")
-    return line_chart(f"Rounds of {tree.arm} on {tree.task}", Table(columns, rows), axes)
-
-
-def _point(node: TreeNode) -> Point:
-    winner = f"round {len(node.way)}: {node.way[-1]}" if node.way else "the first draft"
-    repeats = ", ".join(map(str, node.repeats))
-    return Point(len(node.way), node.drift, f"{winner}; tries {repeats}; {node.words:,.0f} words")

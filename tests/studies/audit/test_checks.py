@@ -28,11 +28,7 @@ from autoreason.events import GuidanceGiven, RunPaused, Status
 from autoreason.exchange import Outcome
 from autoreason.journal import RecordedEvent, ReplyText
 from autoreason.studies import audit, audit_panels
-from autoreason.studies.audit import (
-    QUESTIONS,
-    audit_runs,
-    conclude,
-)
+from autoreason.studies.audit import QUESTIONS, audit_runs, conclude
 from autoreason.studies.audit_findings import AuditedRun, Question
 from autoreason.tournament.judges import balanced_orders
 

@@ -53,11 +53,7 @@ def a_pair(measure: Any, value: float, **known: Any) -> ArmPair:
         ("words", 1.0, "contest writes 1 word more than single on average"),
         ("passes", 2.0, "contest takes 2 rounds more than single on average"),
         ("cost", -0.25, "contest costs $0.25 less than single on average"),
-        (
-            "kept_contract",
-            0.125,
-            "contest keeps its limits more often than single, by 12.5 points",
-        ),
+        ("kept_contract", 0.125, "contest keeps its limits more often than single, by 12.5 points"),
         ("passed", 0.0, "contest and single are equal by the measure passed"),
         ("preferred", -0.04, "judges prefer single to contest in 52 % of votes, but that could"),
         ("preferred", -0.004, "judges prefer neither contest nor single (8 pairs)"),

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.command import (
-    RECORDED,
-    REPORT,
-    SUMMARY,
-    Answer,
-    Group,
-    print_message,
-)
+from autoreason.cli.command import RECORDED, REPORT, SUMMARY, Answer, Group, print_message
 from autoreason.cli.lookup import run_argument
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput
