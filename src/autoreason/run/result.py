@@ -291,10 +291,8 @@ def raised_limits(story: Story) -> str:
     from autoreason.models.budget import find_needed
 
     needed = find_needed(story.reason)
-    amounts = {
-        name: getattr(story.settings.budget, name)
-        for name in ([story.limit] if story.limit else LIMITS)
-    }
+    limits = [story.limit] if story.limit else list(LIMITS)
+    amounts = {name: getattr(story.settings.budget, name) for name in limits}
     return "".join(
         f" --{LIMITS[name].replace('_', '-')} {_raise(name, max(float(amount), needed))}"
         for name, amount in amounts.items()
