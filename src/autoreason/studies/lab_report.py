@@ -385,7 +385,7 @@ def _contest(found: LabReport) -> str:
     return f"no {noun} is shown to be better on {where}{could_show}"
 
 
-def summarize_panel(panel: PanelReport, name: Callable[[str], str]) -> list[str]:
+def summarize_panel(panel: PanelReport, name: Callable[[str], str] = str) -> list[str]:
     """The strategy in the lead against every other."""
     first = panel.standings[0].name
     ahead: list[str] = []
