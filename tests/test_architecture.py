@@ -80,7 +80,7 @@ FORBIDDEN = {
     "report": (
         "autoreason.journal",
         "autoreason.models",
-        *(f"autoreason.{noun}" for noun in sorted(NOUNS - {"characters", "errors"})),
+        *(f"autoreason.{noun}" for noun in sorted(NOUNS - {"characters", "errors", "exchange"})),
         *(name for name in OUTSIDE if name != "rich"),
     ),
     "stats": (

@@ -19,13 +19,7 @@ from tests.tournament.stage import vote
 
 from autoreason.cli.live import Live
 from autoreason.events import AnyEvent, RunStarted
-from autoreason.exchange import (
-    CallStarted,
-    QueryStarted,
-    Request,
-    Signal,
-    TextArrived,
-)
+from autoreason.exchange import CallStarted, QueryStarted, Request, Signal, TextArrived
 from autoreason.job_types import Advise, Certify, Judge, JudgePairs, Rejudge
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel

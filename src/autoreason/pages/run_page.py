@@ -13,7 +13,7 @@ import msgspec
 
 from autoreason.contract import Contract, count_words
 from autoreason.exchange import Spent
-from autoreason.pages.film import is_sampling, moments, name_text
+from autoreason.pages.film import moments, name_text
 from autoreason.pages.fragments import LONGEST, Fragments
 from autoreason.pages.judge_map import map_judges
 from autoreason.pages.recount import RULES, TIES, recount_all
@@ -71,7 +71,7 @@ def run_page(
     rows: Sequence[tuple[str, str]] = ()
     if ended:
         rows = statements.evidence(ended.evidence, story, ended.violations, story.origin)
-    if is_sampling(story):
+    if story.is_sampling:
         rows = [(label, name_drafts(text)) for label, text in rows]
     fresh = story.panels.get(CONFIRMATION)
     draft = drafted.text if drafted and drafted.text != story.text else None
@@ -98,7 +98,7 @@ def run_page(
             (over.get(one.number, under_way), one, is_first_draft(one, story))
             for one in story.passes
         ],
-        sampling=is_sampling(story),
+        sampling=story.is_sampling,
         firsts=Counter(each.ranking[0] for each in story.playoff_ballots if each.ranking),
         won=_won_last(story),
         film=moments(story),

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from decimal import Decimal
 
+    from autoreason.exchange import Spent
     from autoreason.stats import Estimate
 
 
@@ -89,6 +90,34 @@ def roughly(seconds: float) -> str:
         return f"{seconds:{'.1g' if seconds < 1 else '.0f'}} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def count_within(number: int, limit: int | None, noun: str) -> str:
+    """`3 calls`, or `3 of 20 calls` against a limit."""
+    return count(number, noun) if limit is None else f"{number:,} of {count(limit, noun)}"
+
+
+def show_tokens(spent: Spent, limit: int | None = None) -> str:
+    """Tokens against their limit; where some are not known, what they are at least."""
+    if spent.unmetered and not spent.known_tokens:
+        return "tokens unknown" if limit is None else f"tokens unknown of {limit:,}"
+    least = "at least " if spent.unmetered else ""
+    return least + count_within(spent.known_tokens, limit, "token")
+
+
+def show_cost(spent: Spent, limit: Decimal | None = None) -> str:
+    """The cost against its limit; a part that is not known is named."""
+    of = f" of {money(limit)}" if limit is not None else ""
+    if spent.unpriced and not spent.known_cost:
+        return f"cost unknown{of}"
+    more = f" and {count(spent.unpriced, 'call')} of unknown price" if spent.unpriced else ""
+    return f"{money(spent.known_cost)}{of}{more}"
+
+
+def spending(spent: Spent, seconds: float | None = None) -> str:
+    """`62 calls, 80,100 tokens, $0.27, 3 min 12 s`."""
+    parts = [count(spent.calls, "call"), show_tokens(spent), show_cost(spent)]
+    return ", ".join([*parts, duration(seconds)] if seconds is not None else parts)
 
 
 def megabytes(size: int) -> str:
@@ -205,6 +234,18 @@ def longer(share: Estimate, over: str) -> str:
         f"the longer of two texts is preferred {percent(share.value)} of the time "
         f"(95 % interval {interval}, over {over}; chance is 50 %)"
     )
+
+
+_MUCH_LONGER = 1.2
+"""Times the words of another text, from which on a taste for length is worth a line."""
+
+
+def taste_for_length(words: int, other: int, share: Estimate, than: str = "") -> list[str]:
+    """A line where a text is much longer than the one it is compared with, and its judges like length."""
+    if not other or words < _MUCH_LONGER * other or share.low is None or share.low <= 0.5:
+        return []
+    more = f"{percent(words / other - 1)} longer{f' than {than}' if than else ''}"
+    return [f"It is {more}, and these judges like length: see show --evidence."]
 
 
 def agreement(tau: float | None, who: str = "judges") -> str:
