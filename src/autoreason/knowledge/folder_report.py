@@ -166,7 +166,7 @@ class FolderReport(Report):
         """Its page, which shows the best and the worst as charts."""
         from autoreason.report.report_page import report_page
 
-        return report_page(self.heading, [self.sentence], self.page_sections(), "", about or {})
+        return report_page(self.heading, [self.sentence], self.page_sections(), about or {})
 
     @property
     def _best_and_worst(self) -> str:
