@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.once import FOLDER
+
+if TYPE_CHECKING:
+    from autoreason.journal import Journal
 
 # Started in the background, the suite inherits an ignored Ctrl-C, and so would every process that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -28,7 +31,9 @@ pytest_plugins = ("tests.limits", "tests.postgres")
 
 # Programs are run on Linux; elsewhere texts are tested, and what needs no sandbox.
 collect_ignore = (
-    [] if sys.platform == "linux" else ["programs", "cli/test_check.py", "cli/test_solve.py"]
+    []
+    if sys.platform == "linux"
+    else ["programs", "cli/commands/test_check.py", "cli/commands/test_solve.py"]
 )
 
 DATA = Path(__file__).parent / "data"
@@ -132,6 +137,15 @@ def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.endswith(("_API_KEY", "_BASE_URL")) or name in ("OLLAMA_HOST", "HF_TOKEN"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    """Empty, and closed afterwards."""
+    from autoreason.journal import Journal
+
+    with Journal.open(str(tmp_path / "journal.db"), create=True) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -80,7 +80,7 @@ FORBIDDEN = {
     "report": (
         "autoreason.journal",
         "autoreason.models",
-        *(f"autoreason.{noun}" for noun in sorted(NOUNS - {"characters", "errors"})),
+        *(f"autoreason.{noun}" for noun in sorted(NOUNS - {"characters", "errors", "exchange"})),
         *(name for name in OUTSIDE if name != "rich"),
     ),
     "stats": (
@@ -128,9 +128,18 @@ class Import(NamedTuple):
     meaning: str
 
 
-def imports(tree: ast.Module, package: list[str]) -> Iterator[Import]:
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """What the rules below are about, of a module that is read once for all of them."""
+    kept = (ast.Import, ast.ImportFrom, ast.Attribute, ast.Raise)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return tuple(node for node in ast.walk(tree) if isinstance(node, kept))
+
+
+def imports(path: Path, house: Path) -> Iterator[Import]:
     """Every import in a module, wherever it stands: at the top, in a function, for types only."""
-    for node in ast.walk(tree):
+    package = [house.name, *path.relative_to(house).parent.parts]
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 first = alias.name.partition(".")[0]
@@ -157,12 +166,11 @@ def dotted(node: ast.expr) -> list[str]:
 @cache
 def uses(path: Path, house: Path) -> tuple[Use, ...]:
     """Every import of a module, and every attribute it takes from an imported name."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    imported = list(imports(tree, [house.name, *path.relative_to(house).parent.parts]))
+    imported = list(imports(path, house))
     meanings = {each.bound: each.meaning for each in imported}
     taken = (
         Use(node.lineno, ".".join([meanings[parts[0]], *parts[1:]]))
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.Attribute) and (parts := dotted(node)) and parts[0] in meanings
     )
     return (*(each.use for each in imported), *taken)
@@ -244,9 +252,7 @@ def module_graph(house: Path) -> dict[str, set[str]]:
     names = {module_name(path, house): path for path in modules(house)}
     graph = {}
     for name, path in names.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        package = [house.name, *path.relative_to(house).parent.parts]
-        used = {each.use.name for each in imports(tree, package)}
+        used = {each.use.name for each in imports(path, house)}
         graph[name] = {
             next((place for place in (one, one.rpartition(".")[0]) if place in names), name)
             for one in used
@@ -325,9 +331,7 @@ def test_errors_of_the_library_name_parameters_and_leave_flags_to_the_command_li
     for path in HOUSE.rglob("*.py"):
         if "cli" in path.relative_to(HOUSE).parts:
             continue
-        raised = [
-            each for each in ast.walk(ast.parse(path.read_text())) if isinstance(each, ast.Raise)
-        ]
+        raised = [each for each in nodes(path) if isinstance(each, ast.Raise)]
         constants = [
             each for one in raised for each in ast.walk(one) if isinstance(each, ast.Constant)
         ]

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from autoreason.characters import without_controls
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
+from autoreason.events import JobFinished
+from autoreason.story import Story
 from autoreason.task import Task, read_task, split_front_matter
 
 
@@ -67,6 +69,7 @@ def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
     [
         ("", "is empty"),
         ("   \n\n", "is empty"),
+        ("\u200b\u2060 \ufeff\n", "is empty"),
         ("---\nmax_words: 3\n---\n", "is empty"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "not UTF-8 text"),
         (b"text\x00text", "binary file"),
@@ -139,6 +142,23 @@ def test_nothing_in_a_shown_text_steers_or_reorders_what_is_seen(text: str) -> N
     assert without_controls(shown) == shown
     assert without_controls("a\u200e\u200f\u061c\u202e") == "a<U+200E><U+200F><U+061C><U+202E>"
     assert Task(brief="# \x1b[31mRed\x07 \x9b2Jtide\x7f").title == "[31mRed 2Jtide"
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("The tides, explained", "The tides, explained"),
+        ("Here is your text", "Explain a tide to a child"),
+        ("Sunday opening", "Sunday opening"),
+        ("", "Explain a tide to a child"),
+    ],
+)
+def test_a_run_is_called_by_its_heading_unless_that_only_fills_a_line(
+    heading: str, title: str
+) -> None:
+    story = Story(task=Task(brief="Explain a tide to a child", draft="# Opening on Sundays"))
+    story.end = JobFinished(status="done", reason="", text=f"# {heading}\n\nIt rises.")
+    assert story.title == title
 
 
 _REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}

@@ -7,6 +7,9 @@ import re
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Signs that change the order in which others are shown, so that a text can look like another."""
+_UNSEEN = re.compile(
+    r"[\s\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe0f\ufeff\uffa0]*"
+)
 _LINKS = re.compile(r"[\\\[\]]|(?<=:)//|(?<=www)\.|@", re.IGNORECASE)
 """What makes a link or an image in Markdown, spelled out or found by itself; also what would undo an escape."""
 _NOT_IN_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
@@ -18,7 +21,15 @@ _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", 
 
 def without_controls(text: str) -> str:
     """The text without what would steer a terminal, and with what would reorder it spelled out."""
+    # Most texts have none of them, which this finds at once.
+    if text.isprintable():
+        return text
     return _BIDI.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", _CONTROLS.sub("", text))
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text can be seen: it is empty, white space, or signs without width."""
+    return _UNSEEN.fullmatch(text) is not None
 
 
 def with_whole_characters(text: str) -> str:

@@ -110,7 +110,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def empty(self) -> bool:
         """Whether there are no limits."""
-        return self == Contract()
+        return self == _NO_LIMITS
 
     def rules(self) -> tuple[str, ...]:
         """The contract in plain words, for prompts and for people."""
@@ -207,6 +207,9 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             except (ValueError, RecursionError) as error:
                 found.append(_breach("format", f"not valid JSON: {error}"))
         return found
+
+
+_NO_LIMITS = Contract()
 
 
 def _load_check(name: str) -> Callable[[str], Sequence[str]]:

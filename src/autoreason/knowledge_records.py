@@ -83,6 +83,8 @@ class ShownRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Perhaps cut, with addresses and numbers masked."""
     figure: str = ""
     """What became of it, in words: `open rate 38 % of 2,100; group 24 %`; `approved`."""
+    group: str = ""
+    """For people; models are not shown it."""
     private: bool = False
     """Only for models on this machine."""
 
@@ -138,6 +140,9 @@ class Knowledge(Struct, frozen=True, kw_only=True):
     left_out: dict[str, int] = {}
     """How many were left out, and why: `private`, `addresses a model`, `same group`, `later`, `too similar`,
     `measured by another metric`, `no better and no worse than its group`."""
+    unlike: int = 0
+    """How many outcomes the folder has, where none is similar to brief and draft, so that those which say most are
+    shown; else 0."""
     withheld: int = 0
     """Private records that an earlier run showed and this one does not: texts it begins with, or judges, were written
     with them."""

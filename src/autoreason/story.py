@@ -125,6 +125,11 @@ class Story:
         return self.settings.job if self.settings else None
 
     @property
+    def is_sampling(self) -> bool:
+        """Whether its rounds are drafts that have nothing to do with each other."""
+        return self.job is not None and self.job.is_sampling
+
+    @property
     def writes(self) -> Product | None:
         """What the run writes; None where it judges what others have written."""
         return self.settings.job.writes if self.settings else "text"
@@ -196,9 +201,9 @@ class Story:
 
     @property
     def title(self) -> str:
-        """The heading of its text; of one without, the first words of the brief."""
+        """The heading of its text, if the task has a word of it; else the first words of the brief."""
         written = find_title(self.text) if self.writes == "text" and self.text else ""
-        return written or (self.task.title if self.task else "")
+        return written if self.task is None else self.task.title_of(written)
 
     @property
     def confirmation(self) -> Confirmation | None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
-from autoreason.characters import without_controls
+from autoreason.characters import is_blank, without_controls
 from autoreason.contract import CODE_BLOCK, HEADING, Contract, heading_text
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Query
@@ -30,6 +30,7 @@ _LISTS = ("sections", "must_include", "must_not_include")
 _TEXT_ENDINGS = (".md", ".markdown", ".txt")
 _MAX_NAME = 255
 _MAX_TITLE = 60
+_STEM = 4
 _MAX_FILE_SIZE = 20_000_000
 
 
@@ -96,12 +97,22 @@ class Task(Struct, frozen=True, kw_only=True):
         line = next((line for line in self.brief.splitlines() if line.strip()), "")
         return _as_title(line.strip().lstrip("# "))
 
+    def title_of(self, heading: str) -> str:
+        """The heading of a result, unless it has no word of what was given: then it only fills a line."""
+        given = _stems("\n".join(filter(None, (self.brief, self.draft, self.facts))))
+        return self.title if _stems(heading).isdisjoint(given) else heading
+
 
 def find_title(text: str) -> str:
     """The heading that a text begins with, or else its first of the highest kind; empty where there is none."""
     begins = HEADING.match(text.lstrip("\n"))
     found = begins or re.search(r"^()# +(.*)$", CODE_BLOCK.sub("", text), re.MULTILINE)
     return _as_title(re.sub(r"[*_`]", "", heading_text(found[2]))) if found else ""
+
+
+def _stems(text: str) -> set[str]:
+    """What longer words begin with, so that `tide` and `tides` are one."""
+    return {word[:_STEM] for word in re.findall(rf"\w{{{_STEM},}}", text.casefold())}
 
 
 def _as_title(line: str) -> str:
@@ -139,7 +150,7 @@ def read_task(
     check_call(read_task, source=source, draft=draft, facts=facts, contract=contract)
     name, text = read_source(str(source))
     keys, brief = split_front_matter(name, text, FRONT_MATTER)
-    if not brief.strip():
+    if is_blank(brief):
         raise InvalidInput(f"{name} is empty; write what you want, in a sentence or a page")
     if "checks" in keys:
         raise InvalidInput(f"{name}: a brief cannot name code; give `checks` as file.py:name")
@@ -165,7 +176,7 @@ def check_task(task: Task) -> Task:
     """Return the task, or refuse it where it is empty or cannot be recorded."""
     check_fields(task)
     for name, text in (("brief", task.brief), ("draft", task.draft)):
-        if text is not None and not text.strip():
+        if text is not None and is_blank(text):
             raise InvalidInput(f"the {name} is empty; write it, in a sentence or a page")
     parts = {"brief": task.brief, "draft": task.draft, "facts": task.facts}
     for name, text in (parts | {"contract": "".join(task.contract.rules())}).items():
@@ -186,7 +197,7 @@ def read_text(path: Path, what: str) -> str:
     if len(data) > _MAX_FILE_SIZE:
         raise InvalidInput(f"{what} {path} is over {_MAX_FILE_SIZE // 1_000_000} MB; shorten it")
     text = _decode(data, f"{what} {path}")
-    if not text.strip():
+    if is_blank(text):
         raise InvalidInput(f"{what} {path} is empty; write something in it or leave it out")
     return text
 
@@ -209,7 +220,7 @@ def read_source(source: str, what: str = "brief") -> tuple[str, str]:
     """The text that a file, `-` or the words themselves stand for, and what to call it in a message."""
     if source == "-":
         return "standard input", read_input()
-    if not source.strip():
+    if is_blank(source):
         raise InvalidInput(f"the {what} is empty; give a file, a text, or - for standard input")
     short = "\n" not in source and len(source) <= _MAX_NAME
     if short and (_exists(Path(source)) or _LOOKS_LIKE_A_FILE.search(source)):

@@ -31,6 +31,11 @@ KINDS: dict[TextKind, KindWords] = {
     "kept": KindWords("text so far", "■", "blue"),
 }
 
+_WORDS = {"autoreason": "refining", "single": "one draft", "critique_revise": "critic and rewrite"}
+_WORDS |= {"best_of_n": "best of several drafts", "passes": "rounds", "converged": "settled"}
+_WORDS |= {"kept_contract": "limits kept", "overfitted": "public tests alone", "value": "gain"}
+_WORDS |= {"claimed": "gain as the loop saw it"}
+"""Strategies and measures whose name is not what people would say."""
 SEVERITIES = {"critical": "serious", "major": "serious", "minor": "small"}
 """How bad a fault is that a critic found, in the words people are shown."""
 
@@ -40,6 +45,11 @@ def kind_of(slot: str, *, first: bool, fresh: bool = False) -> TextKind:
     if slot == "A":
         return "draft" if first else "kept"
     return "merge" if slot == "AB" else "new" if fresh else "rewrite"
+
+
+def in_words(name: str) -> str:
+    """A strategy or a measure as people are told of it."""
+    return _WORDS.get(name, name.replace("_", " "))
 
 
 def numeral(number: int) -> str:

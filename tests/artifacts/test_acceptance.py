@@ -5,10 +5,9 @@ from __future__ import annotations
 from math import inf, isclose
 
 import pytest
+import scipy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.stats import nct, ttest_rel
-from scipy.stats import t as student
 
 from autoreason.artifacts.acceptance import (
     CorrectedEffects,
@@ -33,7 +32,7 @@ equal_values = settings(derandomize=True, deadline=None)
 def test_the_interval_is_that_of_a_paired_t_test() -> None:
     result, start = [0.61, 0.64, 0.58, 0.66, 0.6, 0.63], [0.52, 0.57, 0.52, 0.53, 0.55, 0.54]
     found = end_test(result, start)
-    theirs = ttest_rel(result, start).confidence_interval(0.95)
+    theirs = scipy.stats.ttest_rel(result, start).confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
     assert found.gain == pytest.approx(0.49 / 6)
     assert (found.n, found.shown) == (6, True)
@@ -106,14 +105,15 @@ def test_result_and_start_exchanged_change_the_sign(pairs: list[tuple[float, flo
 @pytest.mark.parametrize("pairs", [6, 8, 30])
 def test_the_smallest_gain_is_shown_four_times_in_five(pairs: int) -> None:
     gain = least_gain(pairs, 2.0)
-    bound = student.isf(0.025, pairs - 1)
-    assert nct.sf(bound, pairs - 1, gain / 2.0 * pairs**0.5) == pytest.approx(0.8, abs=0.03)
+    bound = scipy.stats.t.isf(0.025, pairs - 1)
+    assert scipy.stats.nct.sf(bound, pairs - 1, gain / 2.0 * pairs**0.5) == pytest.approx(
+        0.8, abs=0.03
+    )
     assert least_gain(5, 2.0) == inf
 
 
 @pytest.mark.parametrize(
-    ("evaluations", "parts"),
-    [(60, (3, 0, 6)), (99, (3, 0, 6)), (100, (5, 0, 8)), (200, (5, 4, 8))],
+    ("evaluations", "parts"), [(60, (3, 0, 6)), (99, (3, 0, 6)), (100, (5, 0, 8)), (200, (5, 4, 8))]
 )
 def test_small_budgets_have_a_smaller_apparatus(evaluations: int, parts: tuple[int, ...]) -> None:
     plan = plan_budget(evaluations)
@@ -181,11 +181,7 @@ def ordered(decision: str) -> int:
     st.integers(-1000, 1000),
 )
 def test_decisions_do_not_depend_on_the_scale_or_the_zero_of_the_metric(
-    candidate: dict[int, float],
-    incumbent: dict[int, float],
-    noise: Noise,
-    scale: float,
-    shift: int,
+    candidate: dict[int, float], incumbent: dict[int, float], noise: Noise, scale: float, shift: int
 ) -> None:
     def moved(evaluations: dict[int, float]) -> dict[int, float]:
         return {number: scale * value + shift for number, value in evaluations.items()}

@@ -16,13 +16,7 @@ from tests.artifacts.evaluating import command, function, needs_jail
 
 from autoreason.artifacts import evaluator_check
 from autoreason.artifacts.artifact import Files
-from autoreason.artifacts.attacks import (
-    LANGUAGES,
-    Language,
-    attacks_on,
-    equal_copy,
-    replace_values,
-)
+from autoreason.artifacts.attacks import LANGUAGES, Language, attacks_on, equal_copy, replace_values
 from autoreason.artifacts.evaluator_check import (
     CheckReport,
     _compare,

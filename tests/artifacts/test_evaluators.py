@@ -15,14 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.artifacts.evaluating import (
-    command,
-    evaluation,
-    function,
-    measure,
-    needs_jail,
-    opened,
-)
+from tests.artifacts.evaluating import command, evaluation, function, measure, needs_jail, opened
 
 from autoreason.artifacts.artifact import (
     Evaluation,

@@ -79,11 +79,7 @@ async def test_the_budget_covers_noise_floor_races_playoff_and_end_test(journal:
         meter = Meter(noise=1.0)
         steps = [random.Random(evaluations + each).gauss(0.1, 1.0) for each in range(300)]
         await run(
-            journal,
-            meter,
-            turning(steps.__getitem__),
-            evaluations=evaluations,
-            patience=1000,
+            journal, meter, turning(steps.__getitem__), evaluations=evaluations, patience=1000
         )
         assert len(meter.evaluations) <= evaluations
         # With a single candidate the start may stay, which needs no test.

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.keep_rules.simulation import (
-    decide_all,
-    effects,
-)
+from benchmarks.keep_rules.simulation import decide_all, effects
 from benchmarks.keep_rules.study import WAYS, WORLDS, fill_cell
 from hypothesis import given, settings
 from hypothesis import strategies as st

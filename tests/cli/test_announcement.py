@@ -76,6 +76,11 @@ def test_evaluations_of_research_are_a_limit_too() -> None:
             Contract(min_words=9, sections=("Cost",), must_not_include=("innovative",)),
             "at least 9 words · has a section headed “Cost” · does not contain “innovative”",
         ),
+        (
+            Contract(must_include=("Lisbon, Porto",)),
+            "contains “Lisbon, Porto” · “Lisbon, Porto” is one text: for several write "
+            "[Lisbon, Porto], or the option again",
+        ),
     ],
 )
 def test_limits_are_repeated_as_understood(contract: Contract, said: str) -> None:

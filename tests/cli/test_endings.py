@@ -194,8 +194,7 @@ def test_where_all_is_quiet_one_line_says_what_went_wrong(
             "lambda r: vote(*['alpha', 'beta', 'gamma'][seat(r) % 3 :], 'alpha')(r)",
             [
                 "No text is shown to be preferred: a.md leads, first in 3 of 7 rankings.",
-                "7 rankings can show a majority of 97 % or more; --judges 21 can show one of",
-                "81 %.",
+                "Of 7 rankings it takes about 7 to show a favourite; of --judges 21 about 17.",
             ],
         ),
     ],

@@ -125,6 +125,7 @@ def test_what_commands_share_is_refused_where_it_means_nothing(inside: Inside) -
     [
         ("pases=3", "unknown setting `pases`; did you mean --rounds?"),
         ("zzz=3", "unknown setting `zzz`; known are strategy, "),
+        ("draft=3", "draft is an option of its own, not a setting; give --draft"),
         ("k", "'k' sets nothing; write it like k=3"),
         ("k=many", "-k is 'many'; give a whole number"),
         ("extra_judges=500", "`extra_judges` is 500; give a number from 0 to 99"),

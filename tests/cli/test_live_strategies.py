@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 from tests.cli.test_live import Clock, seen, terminal
 from tests.programs.stage import MadeUpExaminer, fenced, program
 from tests.run.leaving import Breaking
-from tests.run.runs import TASK, go_on, open_journal, settings, start_run
+from tests.run.runs import TASK, go_on, settings, start_run
 from tests.run.solve_runs import solve_set, task, terms
 from tests.run.suites import run_suite
 from tests.strategies.test_leaving import SCRIPT as WRITING
@@ -20,13 +19,7 @@ from tests.tournament.stage import vote
 
 from autoreason.cli.live import Live
 from autoreason.events import AnyEvent, RunStarted
-from autoreason.exchange import (
-    CallStarted,
-    QueryStarted,
-    Request,
-    Signal,
-    TextArrived,
-)
+from autoreason.exchange import CallStarted, QueryStarted, Request, Signal, TextArrived
 from autoreason.job_types import Advise, Certify, Judge, JudgePairs, Rejudge
 from autoreason.journal import Journal
 from autoreason.models.doubles import EchoModel, ScriptedModel
@@ -43,13 +36,6 @@ SCRIPT = {**WRITING, "judge": vote("reviser", "two", "one")}
 WIDTHS = (30, 80)
 TEXTS = [*BUILT_IN, "judge", "judge_pairs", "rejudge", "certify", "advise"]
 """What writes or judges texts."""
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    """Empty, and closed afterwards."""
-    with open_journal(tmp_path) as opened:
-        yield opened
 
 
 class Watcher:

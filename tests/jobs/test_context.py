@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from autoreason.errors import InvalidInput, ProviderFailed, Stopped
 from autoreason.events import AnyEvent, DraftFailed
 from autoreason.exchange import Outcome, Reply, Spent, Usage
-from autoreason.jobs import show_tokens, spending
 from autoreason.jobs.context import (
     Allowance,
     Emit,
@@ -25,6 +24,7 @@ from autoreason.jobs.context import (
     side_by_side,
     use_in_order,
 )
+from autoreason.report.numbers import show_tokens, spending
 from autoreason.settings import Unit
 from autoreason.tournament.voting import PanelSize
 

@@ -205,6 +205,7 @@ def test_a_candidate_is_stored_once_in_whichever_role(journal: Journal, url: str
     journal.append(RUN, GuidanceGiven(number=1, text=text))
     asyncio.run(journal.flush())
     assert committed(url, "texts") == 1
+    assert journal._read("SELECT max(length(payload)) < 200 FROM events")[0][0]
     assert {call.reply.text for call in journal.calls(RUN)} == {text}
     (event,) = [each.event for each in journal.events(RUN)]
     assert event == GuidanceGiven(number=1, text=text)
@@ -223,7 +224,7 @@ async def test_a_deleted_run_takes_its_texts_along_and_another_has_its_own(
         for run in ("again", "other"):
             await journal.record_reply(run, a_request(text="Rank these. " * 50), a_reply())
             assert journal.calls(run)[0].request == a_request(text="Rank these. " * 50)
-        assert committed(url, "texts") == 2
+        assert committed(url, "texts") == 3
         for run in ("again", "other"):
             await asyncio.to_thread(journal.delete_run, run)
         assert committed(url, "texts") == 0

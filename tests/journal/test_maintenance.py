@@ -69,10 +69,10 @@ def test_a_damaged_run_is_named(url: str, statement: str, what: str) -> None:
 def test_a_changed_byte_of_a_compressed_text_is_damage(path: Path) -> None:
     written(path, "one", "two")
     with closing(sqlite3.connect(path)) as connection:
-        ((packed,),) = connection.execute("SELECT payload FROM events WHERE run = 'two'")
-        assert isinstance(packed, bytes)
+        compressed = "run = 'two' AND typeof(text) = 'blob'"
+        ((packed,),) = connection.execute(f"SELECT text FROM texts WHERE {compressed}")
         changed = packed[:-6] + bytes([packed[-6] ^ 1]) + packed[-5:]
-        connection.execute("UPDATE events SET payload = ? WHERE run = 'two'", (changed,))
+        connection.execute(f"UPDATE texts SET text = ? WHERE {compressed}", (changed,))
         connection.commit()
     with Journal.open(str(path), create=False) as journal:
         (damage,) = maintenance.check(journal, quietly)

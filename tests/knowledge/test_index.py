@@ -319,3 +319,27 @@ def test_a_run_is_shown_facts_style_and_outcomes() -> None:
     assert [each.text for each in (*well, *badly)] == ["green tea today", "green tea only"]
     assert well[0].figure.startswith("opens 40 % of 2,100; group 25 %; adjusted ")
     assert found.left_out == {"private": 1}
+
+
+def test_records_for_a_brief_are_chosen_by_what_it_is_about() -> None:
+    lines = {"Ein Mantel für den Regen": 0.3, "Grauer Filz": 0.1}
+    lines |= {f"Haben Sie in {city} schon gewählt?": 0.2 for city in ("Köln", "Bonn", "Ulm")}
+    lines |= {f"Heute, Nummer {at}": 0.2 + at / 400 for at in range(30)}
+    records = [outcome(text, value) for text, value in lines.items()]
+    with Index.of_rows(with_standings(records)) as index:
+        # A word of every language that most records have says as little.
+        brief = "Haben Sie heute eine Betreffzeile für einen Mantel in Grau?"
+        near = [each.record.text for each in find_neighbours(index, Query(brief), telling=True)]
+        assert near == ["Ein Mantel für den Regen"]
+        assert retrieve(index, Query(brief)).unlike == 0
+        assert retrieve(index, Query("Haben Sie heute Zeit?")).unlike == len(records)
+
+
+def test_a_result_that_nobody_counted_moves_no_group_and_comes_last() -> None:
+    bare = RecordedOutcome(metric="opens", value=0.62)
+    records = [outcome(f"Tea {at}", 0.1 + at / 20) for at in range(9)]
+    records.append(Record(text="Tea, much", kind="outcome", result=bare, group="g"))
+    with Index.of_rows(with_standings(records)) as index:
+        shown = retrieve(index, Query("Some tea"), for_judges=False).critic.well
+    assert [each.text for each in shown] == ["Tea 8", "Tea 7", "Tea 6", "Tea 5"]
+    assert "group 30 %" in shown[0].figure

@@ -69,7 +69,7 @@ def test_every_column_is_understood(content: KnowledgeFolder) -> None:
 
 
 def test_no_line_is_lost_but_the_sum(content: KnowledgeFolder) -> None:
-    assert content.problems == (f"{GERMAN}, line 14: this is a sum, not a text",)
+    assert content.problems == (f"{GERMAN}, line 14: 'Summe' is a summary row, not a text",)
     assert len(content.records) == 220 + 12 + 4 + 2
 
 
@@ -95,23 +95,49 @@ def test_check_counts_the_pairs_that_the_test_uses(
     )
 
 
-def test_check_begins_with_the_best_and_the_worst_texts_of_each_list(
+def test_check_begins_with_the_best_and_the_worst_texts_of_each_group(
     checked: FolderReport, content: KnowledgeFolder
 ) -> None:
-    assert list(checked.lists)[:4] == [
-        *("Kunden: open rate of 74 texts", "Interessenten: open rate of 73 texts"),
-        *("Presse: open rate of 73 texts", f"{GERMAN}: open rate of 12 texts"),
-    ]
-    rows = checked.lists["Kunden: open rate of 74 texts"]
-    assert [row[0] for row in rows] == ["best"] * 5 + ["worst"] * 5
-    assert all(("dein" in row[1] or "dich" in row[1]) == (row[0] == "best") for row in rows)
-    text = checked.to_text(120)
-    assert text.index(rows[0][1]) < text.index(rows[5][1]) < text.index(EXPORT)
+    readers = [each.readers for each in checked.ranked]
+    assert readers == sorted(readers, reverse=True)
+    group = checked.ranked[0]
+    own = [each.text for each in content.records if each.group == group.group]
+    assert group.group.startswith(("Kunden, 2025", "Interessenten, 2025", "Presse, 2025"))
+    assert {end.text for end in group.ends} <= {*own}
+    assert group.texts == len(own)
+    assert [end.end for end in group.ends] == ["best", "worst"]
+    best, worst = group.ends
+    assert best.lift > 0 > worst.lift
+    text, page = checked.to_text(120), checked.to_html()
+    assert text.index(best.text) < text.index(worst.text) < text.index(EXPORT)
     assert text.index("Power") < text.index("line 14")
-    results = {each.text: each.result for each in content.records if each.result}
-    for _, known, figure, _, _ in rows:
-        basis = f" of {results[known].n:,}" if results[known].n else ""
-        assert figure == f"{results[known].value * 100:.3g} %{basis}"
+    assert f"{group.group}: open rate of {group.texts} texts, {group.readers:,} readers" in page
+    assert page.index("What can be tested") < page.index("The other groups")
+    assert all(each.group in page for each in checked.ranked)
+    header, first, *_ = checked.summary()[1:]
+    assert header.startswith("Best and worst by group (over its mean")
+    assert first.split()[0] == group.group.split()[0]
+    assert all(len(line) <= 80 for line in checked.summary()[1:5])
+
+
+def test_a_text_is_ranked_within_its_own_test_and_only_where_its_readers_are_known(
+    tmp_path: Path,
+) -> None:
+    table = "Test;Betreff;Zugestellt;Öffnungen;Öffnungsrate\n"
+    high = "".join(f"t1;High {at};6000;{1900 - at * 60};\n" for at in range(5))
+    low = "".join(f"t2;Low {at};2000;{300 - at * 40};\n" for at in range(3))
+    (tmp_path / "mails.csv").write_text(f"{table}{high}{low}t2;Nobody;;;62 %\n", "utf-8")
+    report = check_knowledge(tmp_path)
+    shown = {each.group: [(end.end, end.text) for end in each.ends] for each in report.ranked}
+    assert shown == {
+        "t1": [("best", "High 0"), ("worst", "High 4")],
+        "t2": [("best", "Low 0"), ("worst", "Low 2")],
+    }
+    assert report.unranked == 1
+    assert "Not ranked 1 without a number of readers" in one_line(report)
+    ends = [end for each in report.to_dict()["ranked"] for end in each["ends"]]
+    assert [end["lift"] > 0 for end in ends] == [True, False] * 2
+    assert report.summary()[1] == "Best and worst by Test (over its mean, adjusted for luck):"
 
 
 def test_two_metrics_are_never_on_one_list(tmp_path: Path) -> None:
@@ -120,7 +146,9 @@ def test_two_metrics_are_never_on_one_list(tmp_path: Path) -> None:
     checked = check_knowledge(tmp_path)
     warning = f"{GERMAN} measures click rate, most records open rate; they are not compared ("
     assert warning in one_line(checked)
-    assert list(checked.lists)[-1] == f"{GERMAN}: click rate of 12 texts"
+    metrics = {each.group: each.metric for each in checked.ranked}
+    assert metrics[GERMAN] == "click rate"
+    assert metrics["Kunden"] == "open rate"
     with Index.open(tmp_path) as index:
         found = retrieve(index, Query("Was trägst du in Größe 40 im Herbst?"))
     assert all(each.figure.startswith("open rate") for each in found.critic.all)

@@ -384,7 +384,7 @@ def test_a_reply_is_read_with_its_reasoning_and_all_its_counts(name: DialectName
         ("openai_chat", chat("Half a", "model_length"), Outcome.TRUNCATED),
         ("openai_chat", chat("<think>On and on", "length"), Outcome.TRUNCATED),
         ("openai_chat", chat(None), Outcome.EMPTY),
-        ("openai_chat", chat(" \n"), Outcome.EMPTY),
+        ("openai_chat", chat(" \u200b\n"), Outcome.EMPTY),
         ("openai_chat", chat("", "content_filter"), Outcome.REFUSED),
         ("openai_chat", chat({"content": None, "refusal": "I cannot."}), Outcome.REFUSED),
         ("openai_chat", chat("A text.", "eos"), Outcome.OK),

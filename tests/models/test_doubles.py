@@ -15,16 +15,7 @@ from hypothesis import strategies as st
 
 from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.exchange import (
-    Message,
-    Outcome,
-    Reply,
-    Request,
-    Role,
-    Schema,
-    Signal,
-    TextArrived,
-)
+from autoreason.exchange import Message, Outcome, Reply, Request, Role, Schema, Signal, TextArrived
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.examination import read_program
 

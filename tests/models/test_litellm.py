@@ -19,11 +19,7 @@ from msgspec.structs import replace
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Message, Outcome, Request, Schema, Signal, TextArrived
-from autoreason.models.litellm import (
-    LiteLLMModel,
-    arguments,
-    call_failed,
-)
+from autoreason.models.litellm import LiteLLMModel, arguments, call_failed
 
 SCHEMA = Schema(name="ballot", definition={"type": "object"}, plain="Answer in JSON.")
 REQUEST = Request(

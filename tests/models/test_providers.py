@@ -30,7 +30,6 @@ from autoreason.models.providers import (
 )
 
 ROOT = Path(__file__).parents[2]
-_EXAMPLES = [each for each in (ROOT / "examples").rglob("*") if each.suffix in (".md", ".py")]
 PAGES = sorted(
     [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.md")]
 )

@@ -25,9 +25,7 @@ def fires_at(text: str, size: int) -> int | None:
 
 
 @given(
-    start=st.text(max_size=300),
-    block=st.text(min_size=1, max_size=1600),
-    size=st.integers(1, 700),
+    start=st.text(max_size=300), block=st.text(min_size=1, max_size=1600), size=st.integers(1, 700)
 )
 def test_a_loop_is_noticed_soon_however_it_is_cut(start: str, block: str, size: int) -> None:
     enough = 4000 if len(block) <= 800 else 8000

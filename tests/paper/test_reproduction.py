@@ -26,12 +26,7 @@ from paper.figures import (
     smallest,
     tally,
 )
-from paper.recording import (
-    PassLine,
-    Recording,
-    Run,
-    read_recording,
-)
+from paper.recording import PassLine, Recording, Run, read_recording
 from paper.reproduce import ReproducedLine, Reproduction, reproduce
 from tests.conftest import DATA
 from tests.stats.intervals import ends

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -213,6 +214,19 @@ def test_the_work_grows_with_the_length_of_degenerate_words_and_no_faster(
             read_critique(reply * times or "xy is wrong", text * times or PROGRAM, program=program)
 
     assert_linear(work, 2_000)
+
+
+def test_of_lists_that_only_ever_begin_few_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    decode = json.JSONDecoder.raw_decode
+
+    def count(self: json.JSONDecoder, reply: str, at: int) -> Any:
+        tried.append(at)
+        return decode(self, reply, at)
+
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", count)
+    assert read_critique('{"problems":' * 100_000, TEXT) is None
+    assert len(tried) < 100
 
 
 def test_the_work_grows_with_the_length_of_a_text_quoted_all_over_and_no_faster() -> None:

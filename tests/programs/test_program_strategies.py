@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.programs.stage import PROBLEM, MadeUpExaminer, Worked, critique, fenced, program, work
-from tests.run.runs import go_on, open_journal, start_run
+from tests.run.runs import go_on, start_run
 from tests.run.solve_runs import SCRIPT, task, terms
 from tests.tournament.stage import cut_off
 
@@ -48,12 +47,6 @@ BEGUN = """
         self.end_pass(1, "unopposed", "A")
         return self.hand_in(self.best())
 """
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with open_journal(tmp_path) as journal:
-        yield journal
 
 
 def plug_in(folder: Path, lines: str) -> str:

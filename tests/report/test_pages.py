@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -75,6 +76,21 @@ REPORTS: dict[str, Callable[[Path], Report]] = {
         [solved("p1", program=HOSTILE), solved("p2", private=None)], assignments(2)
     ),
 }
+
+
+_EXPERTS = re.compile(
+    r"\b(?:arms?|AB|ballots?|Borda|tau|incumbent|converged|trajector\w+|taxonomy|p [=<] ?\d|p, corrected)\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("kind", ["suite", "panel", "research", "programs"])
+def test_what_is_not_folded_is_in_words_that_people_know(kind: str, tmp_path: Path) -> None:
+    html = REPORTS[kind](tmp_path).to_html()
+    shown, evidence = html[html.index("<h1") :].split("Evidence</h2>")
+    assert evidence.lstrip().startswith("<details>"), "all of it is folded"
+    shown += " ".join(re.findall("<details><summary>(.*?)</summary>", evidence))
+    assert _EXPERTS.findall(re.sub("<[^>]*>", " ", shown)) == []
 
 
 @pytest.mark.parametrize("kind", REPORTS)

@@ -198,7 +198,7 @@ async def test_a_suite_that_can_show_nothing_is_refused_before_anything_is_spent
         (
             "budget: {cell: {calls: 5}}\n",
             Budget(),
-            "18 of 18 cells of contest would likely reach it",
+            "18 of 18 parts of contest would likely reach it",
         ),
         ("budget: {cell: {tokens: 10}}\n", Budget(), "raise `budget.cell`"),
     ],

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +33,9 @@ from autoreason.run.result import StudyResult
 from autoreason.settings import Budget
 from autoreason.studies.lab_report import LabReport
 
-ray: Any = pytest.importorskip("ray", reason="needs Ray; install autoreason[ray]")
+# Not imported before it is used: every process that collects tests would take half a second more.
+if find_spec("ray") is None:
+    pytest.skip("needs Ray; install autoreason[ray]", allow_module_level=True)
 # Its types are not all to be had.
 module: Callable[[str], Any] = import_module
 
@@ -111,10 +114,10 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
         patch.setenv("RAY_gcs_server_port_wait_time_s", "120")
         nodes = start_patiently()
         try:
-            ray.init(address=nodes.address, log_to_driver=False)
+            module("ray").init(address=nodes.address, log_to_driver=False)
             yield nodes
         finally:
-            ray.shutdown()
+            module("ray").shutdown()
             nodes.close()
 
 
@@ -280,7 +283,7 @@ def test_rays_own_lines_are_not_printed(
     monkeypatch.setattr(worker, "_worker_logs_enabled", True)
     # As with RAY_DEDUP_LOGS=0.
     monkeypatch.setattr(logging_module, "RAY_DEDUP_LOGS", False)
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
     with pytest.raises(InvalidInput, match="no Ray cluster"):
         workers.connect("127.0.0.1:1")
     line = {"lines": ["Task CellActor.run failed."], "pid": "raylet", "is_err": False}
@@ -294,7 +297,7 @@ async def test_what_cannot_run_on_a_cluster_is_refused_in_one_sentence(
     options: dict[str, Any] = {"model": "echo/echo", "ray": "127.0.0.1:1"}
     with pytest.raises(InvalidInput, match="Ray needs a journal on a server"):
         await run_suite(tmp_path, journal, **options)
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
     with Journal.open(postgres_url, create=True) as server:
         with pytest.raises(InvalidInput, match=r"no Ray cluster is at 127\.0\.0\.1:1"):
             await run_suite(tmp_path, server, **options)

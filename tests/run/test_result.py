@@ -41,14 +41,6 @@ def result(story: Story | None = None, **changes: object) -> Result:
     return Result(**(fields | changes))  # type: ignore[arg-type]
 
 
-def story_with(text: str) -> Story:
-    """A whole run that delivered this text."""
-    story = build_story(made_up.whole_run())
-    assert story.delivered is not None
-    story.end = replace(story.delivered, text=text)
-    return story
-
-
 def test_it_concludes_how_the_run_ended_and_shows_the_evidence() -> None:
     found = result()
     rows = dict(found.sections()[0].sentences)

@@ -6,10 +6,9 @@ from math import comb
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, chi2
-from statsmodels.stats.power import NormalIndPower
 from tests.stats.intervals import ends
 
 from autoreason.stats.power import (
@@ -29,7 +28,7 @@ steady = settings(derandomize=True, max_examples=30)
 def power_of(judges: int, share: float) -> float:
     """How often so many judges come out significant, by going through every split."""
     significant = [k for k in range(judges + 1) if (sign_test(k, judges - k).p_value or 0) <= 0.05]
-    return float(sum(binom.pmf(k, judges, share) for k in significant))
+    return float(sum(scipy.stats.binom.pmf(k, judges, share) for k in significant))
 
 
 @given(st.integers(6, 60))
@@ -55,7 +54,7 @@ def test_the_smallest_gain_that_shows_has_the_power_when_played_out() -> None:
     assert gain is not None
     one, other = (differ + gain) / 2, (differ - gain) / 2
     drawn = np.random.default_rng(4).multinomial(tasks, [one, other, 1 - differ], size=1500)
-    shown = [(b - c) ** 2 / (b + c) >= chi2.isf(0.05, 1) for b, c, _ in drawn]
+    shown = [(b - c) ** 2 / (b + c) >= scipy.stats.chi2.isf(0.05, 1) for b, c, _ in drawn]
     assert np.mean(shown) == pytest.approx(0.8, abs=0.04)
 
 
@@ -76,6 +75,8 @@ def test_the_least_gain_is_where_every_task_that_differs_goes_one_way(tasks: int
 
 
 def test_pairs_are_counted_as_statsmodels_counts_them() -> None:
+    from statsmodels.stats.power import NormalIndPower
+
     theirs = NormalIndPower().solve_power(nobs1=197, alpha=0.05, power=0.8, ratio=0)
     assert detectable_difference(197, 0.5).value == pytest.approx(theirs * 0.5, rel=1e-4)
     assert detectable_difference(0, 1).value is None

@@ -7,17 +7,12 @@ from math import factorial, prod
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, chisquare
-from scipy.stats import permutation_test as their_test
 from tests.stats.intervals import ends
 
-from autoreason.stats.resampling import (
-    cluster_bootstrap,
-    equal_shares,
-    permutation_test,
-)
+from autoreason.stats.resampling import cluster_bootstrap, equal_shares, permutation_test
 from autoreason.stats.shares import sign_test
 
 steady = settings(derandomize=True)
@@ -46,7 +41,9 @@ def test_few_pairs_are_tested_exactly(values: list[int]) -> None:
 def test_many_pairs_are_sampled_like_scipy_does() -> None:
     values = np.random.default_rng(3).normal(0.35, 1, size=40).tolist()
     found = permutation_test(values)
-    theirs = their_test((values,), np.mean, permutation_type="samples", n_resamples=20_000, rng=2)
+    theirs = scipy.stats.permutation_test(
+        (values,), np.mean, permutation_type="samples", n_resamples=20_000, rng=2
+    )
     assert found.p_value == pytest.approx(theirs.pvalue, abs=0.006)
     assert found == permutation_test(values)
 
@@ -136,13 +133,15 @@ def test_few_ballots_are_tested_exactly(counts: list[int]) -> None:
 @steady
 def test_two_positions_are_a_coin_however_many_ballots(split: tuple[int, int]) -> None:
     first, n = split
-    assert equal_shares([first, n - first]).p_value == pytest.approx(binomtest(first, n).pvalue)
+    assert equal_shares([first, n - first]).p_value == pytest.approx(
+        scipy.stats.binomtest(first, n).pvalue
+    )
 
 
 @given(st.lists(st.integers(30, 90), min_size=5, max_size=5))
 @steady
 def test_many_ballots_are_tested_by_chi_square(counts: list[int]) -> None:
-    theirs = chisquare(counts)
+    theirs = scipy.stats.chisquare(counts)
     found = equal_shares(counts)
     assert found.statistic == pytest.approx(theirs.statistic)
     assert found.p_value == pytest.approx(theirs.pvalue)
@@ -153,7 +152,7 @@ def test_many_ballots_are_tested_by_chi_square(counts: list[int]) -> None:
 def test_ballots_too_many_to_count_and_too_few_for_chi_square_are_tested_against_random_ones(
     counts: list[int],
 ) -> None:
-    theirs = chisquare(counts)
+    theirs = scipy.stats.chisquare(counts)
     found = equal_shares(counts)
     assert found.statistic == pytest.approx(theirs.statistic)
     assert found.p_value == pytest.approx(theirs.pvalue, abs=0.03)

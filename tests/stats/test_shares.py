@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
-from scipy.stats import t as student
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint, proportion_effectsize
 from tests.stats.intervals import ends
 
 from autoreason.stats.shares import (
@@ -47,7 +44,7 @@ def test_wilson_holds_the_share_inside_zero_and_one(counts: tuple[int, int]) -> 
 @steady
 def test_an_exact_share_has_the_interval_of_scipy(counts: tuple[int, int], level: float) -> None:
     found = exact_share(*counts, confidence=level)
-    theirs = binomtest(*counts).proportion_ci(level, method="exact")
+    theirs = scipy.stats.binomtest(*counts).proportion_ci(level, method="exact")
     assert ends(found) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
     assert (found.value, found.n) == (counts[0] / counts[1], counts[1])
 
@@ -67,6 +64,8 @@ def test_an_exact_share_leaves_one_half_out_just_where_the_sign_test_does(
 @given(counts)
 @steady
 def test_a_share_has_the_interval_of_statsmodels(counts: tuple[int, int]) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     found = share(*counts)
     assert ends(found) == pytest.approx(proportion_confint(*counts, method="wilson"), abs=1e-9)
     assert found.n == counts[1]
@@ -110,7 +109,7 @@ def test_tries_are_worth_more_than_their_tasks_only_where_they_do_not_hang_toget
 @given(st.integers(1, 300), st.floats(0.0005, 0.4))
 @steady
 def test_students_quantiles_are_those_of_scipy(freedom: int, tail: float) -> None:
-    assert student_t(freedom, tail) == pytest.approx(student.isf(tail, freedom), rel=1e-5)
+    assert student_t(freedom, tail) == pytest.approx(scipy.stats.t.isf(tail, freedom), rel=1e-5)
 
 
 # ---- effect size -------------------------------------------------------------------------------
@@ -121,6 +120,8 @@ def test_students_quantiles_are_those_of_scipy(freedom: int, tail: float) -> Non
 def test_cohens_h_is_that_of_statsmodels_and_changes_sign_with_the_sides(
     one: float, other: float
 ) -> None:
+    from statsmodels.stats.proportion import proportion_effectsize
+
     assert cohens_h(one, other) == pytest.approx(proportion_effectsize(one, other))
     assert cohens_h(one, other) == -cohens_h(other, one)
 
@@ -135,7 +136,7 @@ def test_the_sign_test_is_the_binomial_test_and_does_not_care_for_sides(
 ) -> None:
     wins, losses = split
     found = sign_test(wins, losses)
-    assert found.p_value == pytest.approx(binomtest(wins, wins + losses).pvalue)
+    assert found.p_value == pytest.approx(scipy.stats.binomtest(wins, wins + losses).pvalue)
     assert found.p_value == sign_test(losses, wins).p_value
     assert found.n == wins + losses
 
@@ -147,6 +148,8 @@ def test_the_sign_test_is_the_binomial_test_and_does_not_care_for_sides(
     "p_values", [[0.3], [0.04, 0.01, 0.03, 0.005], [0.9, 0.6, 1.0, 0.2], [0.02, 0.02, 0.0]]
 )
 def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    from statsmodels.stats.multitest import multipletests
+
     theirs = multipletests(p_values, method="holm")[1]
     assert holm(p_values) == pytest.approx(list(theirs))
 

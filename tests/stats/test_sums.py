@@ -6,9 +6,9 @@ from itertools import product
 from math import comb, prod
 
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, permutation_test, skewnorm
 
 from autoreason.stats import sums
 from autoreason.stats.sums import (
@@ -57,10 +57,10 @@ def test_the_order_of_the_parts_makes_no_difference(parts: list[Part], observed:
 def test_many_coins_are_a_binomial(size: int, chance: float) -> None:
     parts = [((0.0, 1 - chance), (1.0, chance))] * size
     for probability in (0.2, 0.02, 0.002):
-        observed = float(binom.isf(probability, size, chance))
-        exact = float(binom.sf(observed - 1, size, chance))
+        observed = float(scipy.stats.binom.isf(probability, size, chance))
+        exact = float(scipy.stats.binom.sf(observed - 1, size, chance))
         # Between two lattice points a smooth curve may be off by half a step.
-        step = float(binom.pmf(observed, size, chance))
+        step = float(scipy.stats.binom.pmf(observed, size, chance))
         found = more_than_chance(parts, observed)
         assert abs(found - exact) <= (1e-9 if size == 20 else 0.6 * step + 0.05 * exact)
 
@@ -80,14 +80,14 @@ def test_flipped_signs_are_scipys_permutation_test(scores: list[int]) -> None:
     if not parts:
         assert unlike_chance(parts, 0) == 1
         return
-    oracle = permutation_test(
+    oracle = scipy.stats.permutation_test(
         (scores,), lambda x, axis: x.sum(axis=axis), permutation_type="samples", n_resamples=10_000
     )
     assert unlike_chance(parts, sum(scores)) == pytest.approx(oracle.pvalue, abs=1e-9)
 
 
 def test_a_sample_gets_the_moments_that_are_known() -> None:
-    drawn = [float(v) for v in skewnorm.rvs(5, size=500, random_state=1)]
+    drawn = [float(v) for v in scipy.stats.skewnorm.rvs(5, size=500, random_state=1)]
     mean, variance, third = moments([centred(drawn, 0.0, 2.0)])
     assert (mean, variance) == pytest.approx((0, 2), abs=1e-7)
     assert third > 0

@@ -61,11 +61,7 @@ async def test_every_two_texts_of_a_panel_make_a_pair(journal: Journal) -> None:
     pair = next(p for p in found.pairs if p.rejected_name == "draft")
     assert (pair.chosen, pair.rejected) == ("Second text, made in 1.", "First text.")
     assert pair.chosen_votes == 2 * pair.rejected_votes
-    assert (pair.author, pair.judges, pair.seed) == (
-        "scripted/scripted",
-        ("scripted/scripted",),
-        7,
-    )
+    assert (pair.author, pair.judges, pair.seed) == ("scripted/scripted", ("scripted/scripted",), 7)
 
 
 async def test_review_and_confirmation_add_their_votes_to_those_of_the_pass(
@@ -199,13 +195,9 @@ def test_a_judge_who_saw_two_texts_both_ways_round_has_one_vote_or_none(journal:
     assert names(found) == {("short", "long", 2, 0)}
 
 
-@hypothesis_settings(
-    max_examples=8,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@hypothesis_settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(st.permutations(["First", "Second", "Third"]), min_size=3, max_size=3),
-    st.floats(0, 1),
+    st.lists(st.permutations(["First", "Second", "Third"]), min_size=3, max_size=3), st.floats(0, 1)
 )
 async def test_no_vote_is_lost_or_counted_twice(
     journal: Journal, ballots: list[list[str]], agreement: float

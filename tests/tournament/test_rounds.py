@@ -159,7 +159,30 @@ def test_how_a_text_won_is_said_where_another_has_more_first_places(rule: str, h
     assert found.outcome == f"the rewrite won {how.partition(',')[0]}"
     assert found.note == f"It won {how}, though more judges put the first draft first."
     one.ballots = one.ballots[1:]
-    assert rounds_of(story)[0].outcome == "the rewrite won"
+    assert rounds_of(story)[0].note.endswith("though as many judges put the first draft first.")
+    split = "first places split 1 to 1 to 1"
+    assert rounds_of(story)[0].sentence == f"the rewrite won {how.partition(',')[0]}, {split}"
+    one.ballots = [*one.ballots, replace(one.ballots[1], seat=9)]
+    assert rounds_of(story)[0].sentence == "the rewrite won, 2 of 4 judges"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "margin", "says"),
+    [
+        ("unconfirmed", 0, "kept, does not count: no text was ahead on points"),
+        ("decided", 0, "kept: equal on points, and a tie keeps the text so far"),
+        ("decided", -1, "kept: no text led it by enough"),
+        ("decided", 1, "kept"),
+    ],
+)
+def test_a_text_that_is_kept_without_a_lead_says_why(outcome: Any, margin: int, says: str) -> None:
+    story = story_of(["A"])
+    story.settings = make_settings(Models.everywhere("test/judge"), 1, voting="borda")
+    (one,) = story.passes
+    assert one.decided is not None
+    verdict = replace(verdict_of(one.ballots, ("A", "AB"), "borda", 4), margin=margin)
+    one.decided = replace(one.decided, outcome=outcome, verdict=verdict)
+    assert rounds_of(story)[0].outcome == says
 
 
 @pytest.mark.parametrize(

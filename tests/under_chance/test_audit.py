@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import binomtest
+import scipy
 from tests.programs.stage import critique, fenced, program
 from tests.run.runs import open_journal
 from tests.run.solve_runs import solve_set
@@ -77,7 +77,7 @@ def named(found: tuple[AuditFinding, ...], name: str) -> AuditFinding:
 
 
 def no_more_than_the_level(claims: int, records: int, level: float = LEVEL) -> bool:
-    return bool(binomtest(claims, records, level, alternative="greater").pvalue > 0.01)
+    return bool(scipy.stats.binomtest(claims, records, level, alternative="greater").pvalue > 0.01)
 
 
 def test_hardly_a_record_is_said_to_be_more_than_chance(

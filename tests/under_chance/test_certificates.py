@@ -44,9 +44,7 @@ asked = pytest.mark.parametrize("outcomes", [pairs_asked_once, pairs_asked_twice
 
 
 def how_often(
-    verdict: str,
-    rule: Callable[[Answers], str],
-    outcomes: Iterator[tuple[Answers, float]],
+    verdict: str, rule: Callable[[Answers], str], outcomes: Iterator[tuple[Answers, float]]
 ) -> float:
     """How likely a rule comes to a verdict."""
     return sum(likely for answers, likely in outcomes if rule(answers) == verdict)

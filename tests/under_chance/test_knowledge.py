@@ -101,12 +101,12 @@ def texts_that_are_alike(groups: int, texts: int, n: int, rate: float, seed: int
     )
 
 
-def test_the_intervals_of_a_list_hold_together_those_of_the_best_too(tmp_path: Path) -> None:
+def test_the_intervals_of_a_group_hold_together_those_of_the_best_too(tmp_path: Path) -> None:
     rate, groups = 0.25, 120
     (tmp_path / "records.jsonl").write_bytes(texts_that_are_alike(groups, 12, 80, rate, seed=3))
-    lists = check_knowledge(tmp_path).numbers.values()
-    assert len(lists) == groups
-    missed = sum(any(misses(found, rate) for found in each.results) for each in lists)
+    ranked = check_knowledge(tmp_path).ranked
+    assert len(ranked) == groups
+    missed = sum(any(misses(end.seen, rate) for end in each.ends) for each in ranked)
     assert missed <= most_often(groups)
 
 
@@ -116,14 +116,10 @@ def test_of_texts_that_are_all_alike_the_best_and_the_worst_are_adjusted_to_the_
     rate = 0.25
     (tmp_path / "records.jsonl").write_bytes(texts_that_are_alike(12, 20, 400, rate, seed=5))
 
-    def percent(shown: str) -> float:
-        return float(shown.partition(" %")[0])
-
-    rows = [row for rows in check_knowledge(tmp_path).lists.values() for row in rows]
-    assert len(rows) == 12 * 10
-    raw, adjusted = (
-        fmean(abs(percent(row[column]) - 100 * rate) for row in rows) for column in (2, 3)
-    )
+    ends = [end for each in check_knowledge(tmp_path).ranked for end in each.ends]
+    assert len(ends) == 12 * 10
+    raw = fmean(abs((end.seen.value or 0) - rate) * 100 for end in ends)
+    adjusted = fmean(abs(end.lift) * 100 for end in ends)
     assert raw > 2
     assert adjusted < 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from decimal import Decimal
 from importlib.util import find_spec
@@ -157,8 +158,11 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
 
 
 def describe_limits(contract: Contract) -> str:
-    """`at most 230 words · has a section headed “Cost”`."""
+    """`at most 230 words · has a section headed “Cost”`; words with a comma may be meant as several."""
     rules = [f"{rule[:1].lower()}{rule[1:].removesuffix('.')}" for rule in contract.rules()]
+    items = (*contract.sections, *contract.must_include, *contract.must_not_include)
+    if joined := next((each for each in items if re.fullmatch(r"[^/].*\w, \w.*", each)), ""):
+        rules.append(f"“{joined}” is one text: for several write [{joined}], or the option again")
     return " · ".join(rules) or "none; --max-words, --section and others are checked by a program"
 
 

@@ -151,6 +151,9 @@ def with_flags(sentence: str, besides: Sequence[str] = ()) -> str:
     # An option may have a name of its own in the code.
     flags = {flag.lstrip("-").replace("-", "_"): flag for flag in longest.values()} | longest
 
+    if (typed := re.match(r"unknown setting `(\w+)`", sentence)) and typed[1] in flags:
+        return f"{typed[1]} is an option of its own, not a setting; give {flags[typed[1]]}"
+
     def flag(name: re.Match[str]) -> str:
         if name[1] in besides:
             return name[0]

@@ -74,11 +74,6 @@ def is_contest(story: Story) -> bool:
     return story.job is None or story.job.is_tournament
 
 
-def is_sampled(story: Story) -> bool:
-    """Whether its passes are independent drafts."""
-    return story.job is not None and story.job.is_sampling
-
-
 def writes_programs(story: Story) -> bool:
     """Whether it writes programs, for one problem or a set of them."""
     if not isinstance(story.job, Lab):

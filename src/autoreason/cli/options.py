@@ -63,6 +63,16 @@ def figure(value: str) -> float:
     raise click.BadParameter(f"{value!r} is not a number; write it like 0.38 or 38%")
 
 
+def whole_number(value: object) -> int:
+    """A count as tables write it: 2100, 2,100 or 2.100."""
+    from autoreason.knowledge.columns import NumberFormat
+
+    with suppress(ValueError):
+        if found := NumberFormat().read_count(str(value)):
+            return found
+    raise click.BadParameter(f"{value!r} is not a count; write it like 12098")
+
+
 def duration(value: float | str) -> float:
     """A time such as 90s, 30m or 2h, in seconds, which need no unit."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([smh]?)", str(value).strip())
@@ -113,6 +123,7 @@ _TYPES: dict[str, Any] = {
     **dict.fromkeys(("N", "MB"), int),
     **dict.fromkeys(("SHARE", "SECONDS"), float),
     "NUMBER": figure,
+    "COUNT": whole_number,
     "TIME": duration,
     "WHEN": moment,
 }

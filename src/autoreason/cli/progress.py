@@ -9,17 +9,24 @@ from typing import TYPE_CHECKING, TextIO
 
 from autoreason.characters import without_controls
 from autoreason.cli.live import Live, View
-from autoreason.cli.lookup import is_sampled
 from autoreason.cli.steps import name_role
 from autoreason.events import LIFECYCLE, AnyEvent, RunStarted
 from autoreason.exchange import BatchWaiting, CallRetried, Signal
 from autoreason.job_types import Judge, JudgePairs, Solve
-from autoreason.jobs import count_within, show_cost, show_tokens
 from autoreason.keys import Key, order_by_number
-from autoreason.report.numbers import count, duration, percent, roughly
+from autoreason.report.numbers import (
+    count,
+    count_within,
+    duration,
+    percent,
+    roughly,
+    show_cost,
+    show_tokens,
+)
 from autoreason.report.table import lay_out, wrap
 from autoreason.settings import Budget
 from autoreason.story import Story
+from autoreason.wording import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +40,6 @@ HEARTBEAT = 15.0
 _BATCH_HEARTBEAT = 600.0
 """The same while batches are waited for."""
 _HEADS = {"strategies": "compare", "problems": "solve", "rules": "research"}
-_ARMS = {"autoreason": "refining", "single": "one draft"}
 
 
 def describe_progress(live: Live, *, timed: bool = True) -> str:
@@ -110,7 +116,7 @@ def _of_text(story: Story) -> str:
     assert story.settings is not None
     if story.draft is None:
         return "first draft"
-    if is_sampled(story):
+    if story.is_sampling:
         from autoreason.strategies import sample_count
 
         if story.closing_ballots:
@@ -155,7 +161,7 @@ def _describe_cell(cell: Cell, key: Key) -> str:
     if cell.kind != "arm":
         return "first draft" if cell.kind == "draft" else "judges"
     round_number = key.number("pass")
-    name = _ARMS.get(cell.arms[0], cell.arms[0].replace("_", " "))
+    name = in_words(cell.arms[0])
     return f"{name}, round {round_number}" if round_number is not None else name
 
 

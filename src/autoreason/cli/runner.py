@@ -135,13 +135,14 @@ def disclosure(task: Task, settings: Settings, *, quiet: bool) -> list[str]:
     if task.knowledge is None and task.work is None:
         return []
     from autoreason.run.knowledge_choice import destinations, disclose_task
-    from autoreason.tournament.statements import predictor_seat
+    from autoreason.tournament.statements import predictor_seat, unlike_records
 
     sent, known = disclose_task(task, settings), task.knowledge
     if quiet:
         leaves = destinations(settings)
         return [sent] if sent and leaves and (not known or known.shown or known.withheld) else []
-    return [each for each in (sent, predictor_seat(task, settings)) if each]
+    unlike = unlike_records(known) if known else ""
+    return [each for each in (sent, unlike, predictor_seat(task, settings)) if each]
 
 
 def check_artifact_folder(task: Task, folder: Path | None) -> None:

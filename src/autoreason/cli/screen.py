@@ -15,7 +15,7 @@ from rich.text import Text
 from autoreason.characters import without_controls
 from autoreason.cli import steps
 from autoreason.cli.live import Call, Live, View
-from autoreason.cli.lookup import is_contest, is_sampled
+from autoreason.cli.lookup import is_contest
 from autoreason.cli.progress import describe_progress, describe_spending, describe_time
 from autoreason.keys import Key, pass_key, sub_key
 from autoreason.report.numbers import count, duration, shorten
@@ -102,7 +102,7 @@ def draw(live: Live, console: Console) -> Group:
 def _describe_keys(live: Live) -> str:
     if live.watched:
         return "Ctrl-C end watching; the run goes on"
-    guided = live.story.writes in ("text", "files") and not is_sampled(live.story)
+    guided = live.story.writes in ("text", "files") and not live.story.is_sampling
     tell = " · in another terminal, autoreason tell: guide, accept" if guided else ""
     return f"Ctrl-C stop, resume later{tell}"
 

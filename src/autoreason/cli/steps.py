@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from autoreason import events
-from autoreason.cli.lookup import is_sampled
 from autoreason.keys import judge_of
 from autoreason.report.numbers import count, lines
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
@@ -52,7 +51,7 @@ def describe_step(event: events.AnyEvent, story: Story) -> str:
 
 def _round_step(event: events.AnyEvent, story: Story) -> str:
     number, place = getattr(event, "number", None), ""
-    if is_sampled(story):
+    if story.is_sampling:
         from autoreason.strategies import sampled_draft
 
         place = sampled_draft(story, number or 0)
@@ -70,13 +69,13 @@ def _round_step(event: events.AnyEvent, story: Story) -> str:
         case events.CandidateDropped():
             return f"{place}{_name_text(event, story)}: {describe_dropped(event)}"
         case events.PassDecided():
-            return "" if is_sampled(story) else f"{place}: {rounds_of(story)[-1].sentence}"
+            return "" if story.is_sampling else f"{place}: {rounds_of(story)[-1].sentence}"
     return in_words(event.line)
 
 
 def _name_text(event: events.CandidateReady | events.CandidateDropped, story: Story) -> str:
     """`: rewrite`, `: merge`; `: new draft` where one takes the place of a rewrite that came to no vote."""
-    if is_sampled(story):
+    if story.is_sampling:
         return ""
     new = is_new_draft(event, story.passes[-1])
     return f": {KINDS['new'].name if new else name_slot(event.slot)}"
@@ -154,7 +153,7 @@ def _chosen(event: events.ReviewDecided, story: Story) -> str:
     if event.winner is None:
         return "too few rankings could be read; the last text stays"
     winner = "the first draft" if event.winner == "draft" else in_words(event.winner)
-    winner = winner.replace("round", "draft") if is_sampled(story) else winner
+    winner = winner.replace("round", "draft") if story.is_sampling else winner
     if event.after:
         back = "; it goes on from there" if event.back else ""
         return f"{winner} is put first of {count(len(event.texts), 'text')}{back}"

@@ -13,7 +13,7 @@ from rich.text import Text
 from autoreason import events
 from autoreason.cli import outcome
 from autoreason.cli.console import stdout_console
-from autoreason.cli.lookup import is_contest, is_sampled, when
+from autoreason.cli.lookup import is_contest, when
 from autoreason.cli.screen import RoundLine, draw_rounds, list_rounds
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
@@ -64,7 +64,7 @@ def print_overview(row: RunRow, result: Result) -> None:
         lines = [f"Under way; to watch it: autoreason show {short_run(row.id)} --follow"]
     outcome.print_summary([title, *lines], console)
     rounds = list_rounds(story, rounds_of(story)) if is_text else []
-    if is_text and is_sampled(story):
+    if is_text and story.is_sampling:
         rounds = _drafts(story)
     if rounds:
         console.print()
@@ -242,7 +242,7 @@ def describe_record(recorded: Iterable[events.AnyEvent], *, full: bool = False) 
     for event in recorded:
         story.apply(event)
         lines = [line for line in _lines(event, story) if full or line.kind == "step"]
-        found += _name_as_drafts(event, lines, story) if is_sampled(story) else lines
+        found += _name_as_drafts(event, lines, story) if story.is_sampling else lines
     return found
 
 

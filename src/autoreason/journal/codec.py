@@ -19,11 +19,14 @@ from autoreason.events import CORE_EVENTS, FINISHED, AnyEvent, Status
 from autoreason.exchange import Outcome, Query, Reply, Request, Role, Spent
 from autoreason.fields import plainly
 from autoreason.journal import sql
-from autoreason.task import Work
+from autoreason.task import Entry, Work
 
 _MARK = "\x01"
 """Encloses the digest of a text; JSON escapes control characters, so it never contains one."""
 _MIN_LENGTH = 200
+_WORTH_CUTTING = 400
+"""Characters of JSON from which texts are looked for in it."""
+_RECORDED_ONCE = ("settings", "prompts")
 _MAX_KNOWN = 8_000_000
 """Characters of texts that a writer remembers."""
 # A line that separates texts in a prompt, as JSON. A pattern that begins with a choice is ten times slower.
@@ -213,6 +216,26 @@ def write(value: Any) -> str:
         ) from None
 
 
+def _cut_all(value: Any) -> str | tuple[str, ...]:
+    json = write(value)
+    return json if len(json) < _WORTH_CUTTING else cut(json, _texts_in(value))
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """The texts in a value that a run may record again, in the order of its JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            if name not in _RECORDED_ONCE:
+                yield from _texts_in(getattr(value, name))
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _texts_in(each)
+    elif isinstance(value, tuple):
+        yield from (each.text for each in value if isinstance(each, Entry))
+
+
 def write_text(text: str) -> str:
     """A text as a column has it, or refused where it cannot be stored: a shell may pass bytes that are not text."""
     try:
@@ -224,7 +247,7 @@ def write_text(text: str) -> str:
 
 
 def event_row(run: str, seq: int, event: AnyEvent) -> tuple[Any, ...]:
-    return (run, seq, type(event).__name__, now(), write(event))
+    return (run, seq, type(event).__name__, now(), _cut_all(event))
 
 
 def check_event(event: AnyEvent) -> None:
@@ -299,8 +322,10 @@ def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
         reply.seconds,
         now(),
         cut(write(request), [message.text for message in request.messages]),
-        # A reply to a schema is parsed, and never quoted in a later request.
-        write(reply) if request.schema else cut(write(reply), [reply.text]),
+        # What judges say is never quoted in a later request, nor is a reply to a schema, which is parsed.
+        write(reply)
+        if request.role == "judge" or request.schema
+        else cut(write(reply), [reply.text]),
     )
 
 
@@ -309,8 +334,8 @@ def answer_row(run: str, query: Query[Any], answer: Any) -> tuple[Any, ...]:
     no_usage_and_cost = (None,) * 6
     return (
         *(run, query.key, query.kind, "", "", *no_usage_and_cost, 0.0, now()),
-        write(query),
-        write(answer),
+        _cut_all(query),
+        _cut_all(answer),
     )
 
 

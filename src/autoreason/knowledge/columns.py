@@ -98,14 +98,19 @@ _MAX_NUMBER = 10**15
 _WEEK = re.compile(r"(\d{4})(?:-?[wW])?(\d{2})")
 _YEAR_OR_MONTH = re.compile(r"(\d{4})(?:-(\d{2}))?")
 _MONTH_FIRST, _DAY_FIRST = "%m/", "%d/"
-_FORMATS = (
-    *("%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S", "%Y.%m.%d", "%Y-%m-%d", "%Y%m%d"),
-    *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%y", "%d. %m. %Y", "%d-%b-%Y"),
-    *("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M %p", "%m/%d/%y"),
-    *("%d/%m/%Y", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%d/%m/%y", "%d-%m-%Y"),
-    *("%b %d, %Y %I:%M %p", "%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%b %d %Y"),
-    *("%a, %d %b %Y %H:%M:%S %z", "%Y年%m月%d日"),
+_WRITTEN = (
+    "%Y/%m/%d|%Y/%m/%d %H:%M|%Y/%m/%d %H:%M:%S|%Y.%m.%d|%Y-%m-%d|%Y%m%d|%Y年%m月%d日|"
+    "%d.%m.%Y|%d.%m.%Y %H:%M|%d.%m.%Y %H:%M:%S|%d.%m.%y|%d. %m. %Y|%d-%m-%Y|"
+    "%m/%d/%Y|%m/%d/%Y %H:%M|%m/%d/%Y %H:%M:%S|%m/%d/%Y %I:%M %p|%m/%d/%y|"
+    "%d/%m/%Y|%d/%m/%Y %H:%M|%d/%m/%Y %H:%M:%S|%d/%m/%y|%b %d, %Y|%b %d, %Y %I:%M %p|%b %d %Y|%d %b %Y|%d %b %y|"
+    "%d-%b-%Y|%d-%b-%y|%d. %b %Y|%d. %b %y|%d.%b %Y|%d. %b %Y %H:%M|%d. %b %Y, %H:%M|%d %b %Y %H:%M:%S %z"
 )
+_FORMATS = _WRITTEN.split("|")
+_MONTHS = "jan|jän|feb|mar|mär|mrz|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec"
+_MONTH = re.compile(rf"(?<![^\W\d_])({_MONTHS})[^\W\d_]*\.?", re.IGNORECASE)
+_GERMAN = {"jän": "jan", "mär": "mar", "mrz": "mar", "mai": "may", "okt": "oct", "dez": "dec"}
+_AROUND = re.compile(r"^[^\W\d_]{2,10}(?:,|\.,?)\s+|\s+(?:Uhr|h)$")
+"""The day of the week before a date, and what follows a time."""
 _SIGNS_OF_DATES = re.compile("[/.,:年]")
 """By which the few formats are found that can fit a text: to try all of them takes long."""
 
@@ -249,6 +254,8 @@ def _iso(text: str) -> str:
 @lru_cache(10_000)
 def _find_formats(text: str) -> dict[str, str]:
     """The formats by which a text is a date, and what it is by each."""
+    month = _MONTH.sub(lambda each: _GERMAN.get(name := each[1].casefold(), name), text)
+    text = text if month == text else _AROUND.sub("", month)
     found, signs = {}, _SIGNS_OF_DATES.findall(text)
     for form in _FORMATS:
         if _SIGNS_OF_DATES.findall(form) == signs:
@@ -524,12 +531,8 @@ class ColumnGuess:
 
     def _longest_texts(self) -> list[str]:
         """Columns of words by their length, the longest first."""
-        lengths = {
-            header: sum(len(str(value)) for value in self._known(header))
-            for header in self.headers
-            if not self._has_numbers(header)
-        }
-        return sorted(lengths, key=lengths.__getitem__, reverse=True)
+        texts = [each for each in self.headers if not self._has_numbers(each)]
+        return sorted(texts, key=lambda each: -sum(len(str(value)) for value in self._known(each)))
 
 
 def _is_rate(header: str) -> bool:

@@ -192,10 +192,8 @@ def _divide_groups(readings: list[tuple[FileReading, list[Record]]], config: Fol
 def spread_private(records: Sequence[Record]) -> list[Record]:
     """What is private in one file is private in all: it is the text that must not leave."""
     private = {one_line(record.text) for record in records if record.private}
-    return [
-        replace(record, private=True) if one_line(record.text) in private else record
-        for record in records
-    ]
+    hide = [one_line(each.text) in private for each in records]
+    return [replace(e, private=True) if own else e for e, own in zip(records, hide, strict=True)]
 
 
 def digest_folder(path: str | Path) -> str:
@@ -223,14 +221,10 @@ def _unmatched(root: Path, config: FolderConfig) -> list[str]:
     given = (*config.allow, *config.tables, *config.private)
     folder = root if root.is_dir() else root.parent
     files = [name for name, _ in _walk(folder, [])] if given else []
-    return [
-        each
-        for each in given
-        # A folder may be empty as yet.
-        if not (each.endswith("/*") and Path(f"{folder}/{each[:-2]}").is_dir())
-        and each.removeprefix("./") not in files
-        and not any(_matches(name, (each,)) for name in files)
-    ]
+    # A folder may be empty as yet.
+    empty = {each for each in given if each.endswith("/*") and Path(folder, each[:-2]).is_dir()}
+    named = [each for each in given if each not in empty and each.removeprefix("./") not in files]
+    return [each for each in named if not any(_matches(name, (each,)) for name in files)]
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
@@ -281,9 +275,8 @@ def _walk(root: Path, problems: list[str]) -> Iterator[tuple[str, Path]]:
                 problems.append(f"{shown}: a link, which is not followed; copy what it leads to")
             elif name in names and path.is_file():
                 yield shown, path
-        folders[:] = sorted(
-            name for name in folders if name[0] != "." and not Path(folder, name).is_symlink()
-        )
+        own = (name for name in folders if name[0] != "." and not Path(folder, name).is_symlink())
+        folders[:] = sorted(own)
 
 
 def _contents(root: Path, problems: list[str], digest: Any) -> Iterator[tuple[str, bytes]]:
@@ -309,10 +302,8 @@ def _read_file(name: str, data: bytes, config: FolderConfig) -> TableReading:
         return read_table(name, data, config.columns_of(name), config.better, private=private)
     folder, _, rest = name.partition("/")
     if ending not in _TEXTS or not rest or folder.casefold() not in _FOLDERS:
-        raise InvalidInput(
-            "not read; records are in .csv, .tsv and .jsonl files, and texts in .md files of the folders "
-            + ", ".join(_FOLDERS)
-        )
+        where = f"and texts in .md files of the folders {', '.join(_FOLDERS)}"
+        raise InvalidInput(f"not read; records are in .csv, .tsv and .jsonl files, {where}")
     kind, verdict = _FOLDERS[folder.casefold()]
     text, encoding = decode_text(data, config.encoding)
     if len(text) > MAX_TEXT:
@@ -322,10 +313,8 @@ def _read_file(name: str, data: bytes, config: FolderConfig) -> TableReading:
     if unknown := [str(key) for key in keys if key not in _KEYS]:
         # One of them may be `private`, mistyped.
         private = True
-        problems.append(
-            f"{name}: unknown keys of its front matter ({', '.join(unknown)}); "
-            "until they are corrected or removed, it is private"
-        )
+        keys_are = f"{name}: unknown keys of its front matter ({', '.join(unknown)})"
+        problems.append(f"{keys_are}; until they are corrected or removed, it is private")
     if not body.strip():
         raise InvalidInput("it is empty")
     chosen = keys.get("chosen", "unknown")
@@ -358,15 +347,11 @@ def _read_result(keys: dict[str, Any], config: FolderConfig) -> RecordedOutcome 
     value = fields.get("value")
     if value is None:
         return None
-    return check_outcome(
-        RecordedOutcome(
-            metric=str(fields.get("metric") or "result").casefold(),
-            value=guess_number_format("", [value], commas=False).read(value) or 0.0,
-            n=NumberFormat().read_count(fields.get("n")),
-            se=NumberFormat().read(fields.get("se")),
-            better=read_better(fields.get("better", config.better)),
-        )
-    )
+    plain, metric = NumberFormat(), str(fields.get("metric") or "result").casefold()
+    number = guess_number_format("", [value], commas=False).read(value) or 0.0
+    n, se = plain.read_count(fields.get("n")), plain.read(fields.get("se"))
+    better = read_better(fields.get("better", config.better))
+    return check_outcome(RecordedOutcome(metric=metric, value=number, n=n, se=se, better=better))
 
 
 FILE = "outcomes.jsonl"
@@ -419,15 +404,19 @@ def import_table(
     file: str | Path, folder: str | Path
 ) -> tuple[TableReading, int, int, Counter[str]]:
     """Append what is new in a table; returns it, how much is new, how much it replaces, and what was there, by file."""
-    path, root = Path(file).expanduser(), _check_root(folder)
+    path, target = Path(file).expanduser(), Path(folder).expanduser()
+    if not target.is_dir():
+        remedy = f"make it (mkdir {folder}) or correct it"
+        remedy = "the folder comes first, then the file" if path.is_dir() else remedy
+        raise InvalidInput(f"{folder} is no folder of records to import into; {remedy}")
+    root = _check_root(folder)
     config = _read_config(root)
     columns = config.columns_of(path.name)
     found = read_named(path, lambda data: read_table(path.name, data, columns, config.better))
     if not found.records:
-        raise InvalidInput(
-            f"no line of {file} says how a text did ({'; '.join(found.problems[:2]) or 'it is empty'}); "
-            "name its columns in kb.toml"
-        )
+        why = "; ".join(found.problems[:2]) or "it is empty"
+        why = f"no line of {file} says how a text did ({why})"
+        raise InvalidInput(f"{why}; name its columns in kb.toml")
 
     def say(record: Record) -> Hashable:
         """What a record says, in whatever group."""

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
 from pathlib import Path
-from statistics import fmean
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.fields import check_call
-from autoreason.knowledge.folder import FileReading, KnowledgeFolder, read_folder
+from autoreason.knowledge.folder import FileReading, read_folder
 from autoreason.knowledge.holdout import MIN_PAIRS, SHOWN, UNTESTED, few_groups
-from autoreason.knowledge.index import Index, IndexedRecord, describe_figure, show_number
+from autoreason.knowledge.index import Index, IndexedRecord, describe_figure, is_share_of
 from autoreason.knowledge.predictor import find_testable
 from autoreason.knowledge.standing import MIN_GROUPS, Standing, find_standings
 from autoreason.knowledge.words import lines_to_models
-from autoreason.knowledge_records import Record, RecordKind
+from autoreason.knowledge_records import Record, RecordedOutcome, RecordKind
 from autoreason.report.charts import Chart, Interval, interval_chart
-from autoreason.report.numbers import count, listed, shorten
+from autoreason.report.numbers import count, listed, shorten, signed
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table, figures, words
 from autoreason.stats import BEYOND_CHANCE, Estimate
@@ -32,13 +32,16 @@ from autoreason.stats.shares import exact_share
 _MAX_NAMED = 5
 """Lists, texts at either end of one, and what to put right on a page."""
 _MAX_SHOWN = 120
-_COLUMN, _MAX_TEXT, _MAX_LINES = 40, 28, 3
-"""Of a summary: columns for the best texts, letters of a text, texts at either end."""
+_COLUMNS, _MAX_LINES = 80, 3
+"""Of a summary: its width, and the groups that it names."""
+_MAX_GROUPS, _MAX_TABLED = 20, 200
+"""Of which a terminal and a page show the ends."""
+_TO_MODELS = "Lines that address a model, shown to models only if kb.toml says `allow`"
 _DIFFER = 0.3
 """The share of pairs on which judges with and without knowledge usually differ."""
 _MOST = 50
 """Points that can be gained over a coin."""
-_RANKING = [*words("", "text"), *figures("result", "adjusted"), *words("when")]
+_RANKING = [*words("group", "", "text"), *figures("result", "adjusted", "over it"), *words("when")]
 _KINDS: dict[RecordKind, tuple[str, str]] = {
     "outcome": ("outcome", ""),
     "verdict": ("verdict", ""),
@@ -48,15 +51,56 @@ _KINDS: dict[RecordKind, tuple[str, str]] = {
 }
 
 
-class ListNumbers(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers behind a list of the best and the worst texts."""
+class RankedText(msgspec.Struct, frozen=True):
+    """One of the best or the worst texts of a group."""
 
+    end: str
+    """`best` or `worst`."""
+    text: str
+    when: str
+    n: int | None
+    seen: Estimate
+    """Its result; the intervals hold for all texts of the group, so for those picked from them."""
+    adjusted: float
+    """Drawn towards the group's mean."""
+    lift: float
+    """What that is above the mean."""
+
+
+class RankedGroup(msgspec.Struct, frozen=True):
+    """What did best and worst among texts that can be compared."""
+
+    group: str
+    metric: str
     texts: int
+    readers: int
+    """Of all its texts, as far as they are known."""
     mean: float
-    """Of all texts of the list."""
     is_share: bool
-    results: tuple[Estimate, ...]
-    """Of those shown, in their order; the intervals hold for all texts of the list, so for those picked from them."""
+    ends: tuple[RankedText, ...]
+    """From the best to the worst."""
+
+    @property
+    def title(self) -> str:
+        readers = f", {self.readers:,} readers" if self.readers else ""
+        return f"{self.group}: {self.metric} of {count(self.texts, 'text')}{readers}"
+
+    def show(self, value: float) -> str:
+        return f"{value * 100:.{1 + (value < 0.01)}f} %" if self.is_share else f"{value:.4g}"
+
+    def show_lift(self, lift: float) -> str:
+        """In points of a hundred where it is one of shares; never a false 0."""
+        return signed(lift * 100) if self.is_share else f"{lift:+.3g}"
+
+    def rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                *(self.group, each.end, shorten(each.text, _MAX_SHOWN)),
+                self.show(each.seen.value or 0.0) + (f" of {each.n:,}" if each.n else ""),
+                *(self.show(each.adjusted), self.show_lift(each.lift), each.when),
+            )
+            for each in self.ends
+        ]
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,8 +112,12 @@ class FolderReport(Report):
     folder: str
     digest: str
     kinds: dict[str, int]
-    lists: dict[str, tuple[tuple[str, ...], ...]]
-    """Which texts did best and worst, the longest list first: a text, what it came to, adjusted, and when."""
+    ranked: tuple[RankedGroup, ...]
+    """Which texts did best and worst, each within its own group; the group with most readers first."""
+    unranked: int
+    """Results without a number of readers, which luck alone may have made."""
+    grouped_by: str
+    """What groups are called in the tables; empty where they say nothing of it, or several things."""
     files: tuple[FileReading, ...]
     problems: tuple[str, ...]
     groups: int
@@ -88,8 +136,6 @@ class FolderReport(Report):
     """Pairs on which nothing can be tested: too little is known before them, or a copy of a text is."""
     metrics: tuple[str, ...]
     """What files measure that is not compared with what most records measure."""
-    numbers: dict[str, ListNumbers]
-    """By the title of the list."""
 
     @property
     def conclusion(self) -> str:
@@ -99,11 +145,12 @@ class FolderReport(Report):
 
     def page_sections(self) -> list[Section]:
         """Which texts did best and worst, what can be tested, what to put right; how it was read is folded."""
-        charts = [self._chart(title) for title in islice(self.lists, _MAX_NAMED)]
-        hint = "Unless readers were assigned by lot, as in a test, these are hints until tested."
-        if len(self.lists) > _MAX_NAMED:
-            hint += f" The first {_MAX_NAMED} of {len(self.lists)} lists are shown."
-        best = [Section("Best and worst", [("", hint)], charts=charts)] if charts else []
+        hint = "Each text is compared with its own group. Unless readers were assigned by lot, these are hints."
+        shown, others = self.ranked[:_MAX_NAMED], self.ranked[_MAX_NAMED:]
+        if others:
+            hint += f" Of {len(self.ranked):,} groups, the {_MAX_NAMED} with most readers; the others are below."
+        charts = [_chart(each) for each in shown]
+        best = [Section(self._best_and_worst, [("", hint)], charts=charts)] if charts else []
         groups = count(self.paired_groups, "group")
         pairs = f"{count(self.pairs, 'pair')} of texts from {groups} differ beyond their error"
         tested = Section("What can be tested", [("", f"{pairs}; {self._power()}.")])
@@ -111,41 +158,31 @@ class FolderReport(Report):
         more = f"and {len(wrong) - _MAX_NAMED:,} more" if len(wrong) > _MAX_NAMED else ""
         lines = [("", each) for each in (*wrong[:_MAX_NAMED], more) if each]
         right = [Section("To put right", lines)] if lines else []
+        folded = [each._replace(folded=True) for each in _tabled("The other groups", others)]
         read = Section("How it was read", self._sentences(), self._files(), folded=True)
-        return [*best, tested, *right, read]
+        return [*best, tested, *right, *folded, read]
 
-    def _chart(self, title: str) -> Chart:
-        rows, numbers = self.lists[title], self.numbers[title]
-        return interval_chart(
-            title,
-            [
-                Interval(f"{end}: {text}", found, f"{result}; adjusted for luck {fair}")
-                for (end, text, result, fair, _), found in zip(rows, numbers.results, strict=True)
-            ],
-            middle=numbers.mean,
-            middle_label="the mean of the list",
-            scale=None,
-            show=(lambda value: f"{value * 100:.3g} %") if numbers.is_share else "{:.4g}".format,
-            note=f"The dot is what was seen, the line how far it can be off (95 % for all {numbers.texts:,} texts "
-            "of the list).",
-        )._replace(numbers=Table(_RANKING, rows))
+    def to_html(self, about: Mapping[str, str] | None = None) -> str:
+        """Its page, which shows the best and the worst as charts."""
+        from autoreason.report.report_page import report_page
+
+        return report_page(self.heading, [self.sentence], self.page_sections(), about or {})
+
+    @property
+    def _best_and_worst(self) -> str:
+        return f"Best and worst by {self.grouped_by or 'group'}"
 
     def summary(self, took: str = "") -> list[str]:  # noqa: ARG002
-        """What there is, the best and the worst texts of the longest list, and what to put right."""
+        """What there is, the best and the worst text of the groups with most readers, and what to put right."""
         lines = [self.sentence]
-        for title, rows in islice(self.lists.items(), 1):
-            wide = max(len(row[3]) for row in rows)
-            sides = [
-                [
-                    f"  {row[3]:>{wide}}  {shorten(row[1], _MAX_TEXT)}"
-                    for row in rows
-                    if row[0] == side
-                ]
-                for side in ("best", "worst")
-            ]
-            lines.append(f"{shorten(title, _COLUMN - 7)}; best:".ljust(_COLUMN) + "  Worst:")
-            pairs = zip(*(side[:_MAX_LINES] for side in sides), strict=True)
-            lines += [f"{one:<{_COLUMN}}{other}" for one, other in pairs]
+        if shown := self.ranked[:_MAX_LINES]:
+            of = f"; {len(shown)} of {len(self.ranked):,}" if len(shown) < len(self.ranked) else ""
+            lines.append(f"{self._best_and_worst} (over its mean, adjusted for luck{of}):")
+            for each in shown:
+                room = (_COLUMNS - len(each.group)) // 2 - 9
+                two = (each.ends[0], each.ends[-1])
+                ends = (f"{each.show_lift(end.lift)} {shorten(end.text, room)}" for end in two)
+                lines.append(f"  {each.group}: {' · '.join(ends)}")
         wrong = [*self.metrics, *self.problems]
         to_models = f"{count(len(self.to_models), 'line')} that may address a model"
         if wrong or self.to_models:
@@ -155,34 +192,19 @@ class FolderReport(Report):
         return lines
 
     def sections(self) -> list[Section]:
-        tables = self._files()
-        lists = [
-            Section(title, tables=[Table(_RANKING, rows)])
-            for title, rows in islice(self.lists.items(), _MAX_NAMED)
-        ]
         return [
-            *lists,
-            Section(tables=tables, sentences=self._sentences()),
-            *_named(
-                "Lines that address a model; models are shown their records only if kb.toml says `allow`",
-                self.to_models,
-            ),
-            *_named("Not used", self.problems),
+            *_tabled(f"{self._best_and_worst}, most readers first", self.ranked[:_MAX_GROUPS]),
+            Section(tables=self._files(), sentences=self._sentences()),
+            *_named(_TO_MODELS, self.to_models),
+            *_named("To put right", self.problems),
         ]
 
     def _files(self) -> list[Table]:
         columns = [*words("file"), *figures("records"), *words("read as")]
-        rows = [
-            (each.file, f"{each.records:,}", _describe_columns(each))
-            for each in self.files
-            if each.columns or each.is_table
-        ]
-        others = (each.file for each in self.files if not (each.columns or each.is_table))
-        texts = Counter(file.partition("/")[0] for file in others)
-        rows += [
-            (f"{folder}/", f"{number:,}", "text" if number == 1 else "texts")
-            for folder, number in texts.items()
-        ]
+        tables = [each for each in self.files if each.columns or each.is_table]
+        rows = [(each.file, f"{each.records:,}", _describe_columns(each)) for each in tables]
+        texts = Counter(each.file.partition("/")[0] for each in self.files if each not in tables)
+        rows += [(f"{name}/", f"{n:,}", "text" if n == 1 else "texts") for name, n in texts.items()]
         return [Table(columns, rows)] if rows else []
 
     def _sentences(self) -> list[tuple[str, str]]:
@@ -191,6 +213,7 @@ class FolderReport(Report):
             ("No group", self.ungrouped, "in no pair"),
             ("Private", self.private, "for local models only"),
             ("Picked", self.picked, "which inform critics and are left out of tests"),
+            ("Not ranked", self.unranked, "without a number of readers"),
             ("No error", self.no_error, "without n of a share or se, in no pair"),
             ("Pairs", self.pairs, "of texts of one group that differ beyond their error"),
             ("Not tested", self.untested, f"pairs: {UNTESTED}"),
@@ -213,10 +236,8 @@ class FolderReport(Report):
             return f"too few to test whether they help; {MIN_PAIRS} pairs are the least"
         if self.paired_groups < MIN_GROUPS:
             return few_groups(self.paired_groups)
-        best, worst = (
-            round(SHOWN * sqrt(_DIFFER / pairs) * 100)
-            for pairs in (self.pairs, self.independent_pairs)
-        )
+        pairs = (self.pairs, self.independent_pairs)
+        best, worst = (round(SHOWN * sqrt(_DIFFER / each) * 100) for each in pairs)
         shows = "the smallest gain that a test shows four times out of five is"
         if worst > _MOST:
             return f"{shows} {best} points at best; most pairs are of few groups, which may show nothing"
@@ -237,26 +258,16 @@ class SearchReport(Report):
         return f"{count(len(self.found), 'record')} of {self.folder} found for “{shorten(self.text, _MAX_SHOWN)}”"
 
     def sections(self) -> list[Section]:
-        columns = [
-            Column("id", figures=False),
-            Column("text", figures=False, least=30),
-            Column("figure", figures=False, least=16),
-            Column("group", figures=False, spare=2),
-            Column("when", figures=False, spare=1),
-            Column("source", figures=False, spare=3),
-        ]
-        rows = [
-            (r.id, shorten(r.text, _MAX_SHOWN), _figure(each), r.group, r.when, r.source)
-            for each in self.found
-            for r in [each.record]
-        ]
+        leasts = {"id": (0, 0), "text": (30, 0), "figure": (16, 0)}
+        leasts |= {"group": (0, 2), "when": (0, 1), "source": (0, 3)}
+        columns = [Column(name, figures=False, least=a, spare=b) for name, (a, b) in leasts.items()]
+        known = ((each.record, _figure(each)) for each in self.found)
+        rows = [(r.id, shorten(r.text, _MAX_SHOWN), f, r.group, r.when, r.source) for r, f in known]
         return [Section(tables=[Table(columns, rows)])] if rows else []
 
     def to_dict(self) -> dict[str, Any]:
-        records = [
-            {"id": each.record.id, "figure": _figure(each), **msgspec.to_builtins(each.record)}
-            for each in self.found
-        ]
+        known = ((each.record, _figure(each)) for each in self.found)
+        records = [{"id": r.id, "figure": said, **msgspec.to_builtins(r)} for r, said in known]
         return {"conclusion": self.conclusion, "summary": self.summary(), "records": records}
 
 
@@ -285,13 +296,18 @@ def check_knowledge(folder: str | Path) -> FolderReport:
     by_group = Counter(pair.group for pair in found.pairs)
     squares = sum(number**2 for number in by_group.values())
     outcomes = [each for each in content.records if each.result or each.verdict or each.score]
-    ranked = _rank(content)
+    results = [each for each in content.records if each.result]
+    measured = [each for each in results if each.result and (each.result.n or each.result.se)]
+    names = {each.columns["group"] for each in content.files if "group" in each.columns}
+    guarded = [each for each in content.records if not each.allowed]
+    flagged = [(each.source, line) for each in guarded for line in lines_to_models(each.text)]
     return FolderReport(
         folder=content.path,
         digest=content.digest,
         kinds=dict(Counter(record.kind for record in content.records)),
-        lists={title: rows for title, (rows, _) in ranked.items()},
-        numbers={title: numbers for title, (_, numbers) in ranked.items()},
+        ranked=tuple(_rank(measured)),
+        unranked=len(results) - len(measured),
+        grouped_by=names.pop() if len(names) == 1 else "",
         files=content.files,
         problems=content.problems,
         groups=len({record.group for record in outcomes if record.group}),
@@ -299,12 +315,7 @@ def check_knowledge(folder: str | Path) -> FolderReport:
         private=sum(record.private for record in content.records),
         picked=found.picked,
         no_error=found.no_error,
-        to_models=tuple(
-            f"{record.source}: {shorten(line, _MAX_SHOWN)}"
-            for record in content.records
-            if not record.allowed
-            for line in lines_to_models(record.text)
-        ),
+        to_models=tuple(f"{file}: {shorten(line, _MAX_SHOWN)}" for file, line in flagged),
         pairs=len(found.pairs),
         paired_groups=len(by_group),
         independent_pairs=len(found.pairs) ** 2 / squares if squares else 0.0,
@@ -313,41 +324,61 @@ def check_knowledge(folder: str | Path) -> FolderReport:
     )
 
 
-def _rank(content: KnowledgeFolder) -> dict[str, tuple[tuple[tuple[str, ...], ...], ListNumbers]]:
-    """The best and the worst texts of every list by one metric, by their adjusted results."""
-    divided = {each.file for each in content.files if each.divided}
-    lists: dict[tuple[str, str], list[tuple[float, tuple[str, ...], Standing]]] = {}
-    shares: dict[tuple[str, str], bool] = {}
-    for record, standing in find_standings(content.records):
+def _rank(records: Sequence[Record]) -> list[RankedGroup]:
+    """The best and the worst texts of every group by one metric, by their adjusted results."""
+    # What nobody has grouped can be compared within its table at most.
+    known = (replace(e, group=e.group or _file(e), verdict=None, score=None) for e in records)
+    groups: dict[tuple[str, RecordedOutcome], list[tuple[Record, Standing]]] = {}
+    for record, standing in find_standings(known):
         if (result := record.result) and standing.size > 1:
-            group = "" if _file(record) in divided else record.group
-            name = record.audience or group or _file(record)
-            value, adjusted = (show_number(result, x) for x in (standing.value, standing.shrunken))
-            basis = f"{value} of {standing.n:,}" if standing.n else value
-            order = standing.shrunken * (1 if result.better == "lower" else -1)
-            row = (shorten(record.text, _MAX_SHOWN), basis, adjusted, record.when[:10])
-            lists.setdefault((name, result.metric), []).append((order, row, standing))
-            shares[name, result.metric] = value.endswith("%")
-    found = {}
-    for key, texts in sorted(lists.items(), key=lambda each: -len(each[1])):
-        size, n = min(_MAX_NAMED, len(texts) // 2), len(texts)
-        ordered = sorted(texts, key=lambda each: each[:2])
-        ends = [("best", each) for each in ordered[:size]]
-        ends += [("worst", each) for each in ordered[::-1][:size]]
-        numbers = ListNumbers(
-            texts=n,
-            mean=fmean(standing.value for _, _, standing in texts),
-            is_share=shares[key],
-            results=tuple(
-                exact_share(round(at.value * at.n), at.n, 1 - BEYOND_CHANCE / n)
-                if shares[key] and at.n
-                else Estimate(at.value, reason="the number of readers is not known")
-                for _, (_, _, at) in ends
-            ),
-        )
-        title = f"{key[0]}: {key[1]} of {count(n, 'text')}"
-        found[title] = tuple((end, *row) for end, (_, row, _) in ends), numbers
-    return found
+            kind = RecordedOutcome(metric=result.metric, value=0.0, better=result.better)
+            groups.setdefault((record.group, kind), []).append((record, standing))
+    found = []
+    for (group, kind), texts in groups.items():
+        sign = 1 if kind.better == "lower" else -1
+        texts.sort(key=lambda each: (each[1].shrunken * sign, each[0].text))
+        is_share = all(is_share_of(record.result) for record, _ in texts if record.result)
+        # Of a test of five, the third is neither.
+        size, n = max(1, min(_MAX_NAMED, len(texts) // 4)), len(texts)
+        ends = []
+        for at, (record, own) in enumerate((*texts[:size], *texts[-size:])):
+            end, lift = "best" if at < size else "worst", own.shrunken - own.mean
+            seen = Estimate(own.value, reason="the number of readers is not known")
+            if is_share and own.n:
+                seen = exact_share(round(own.value * own.n), own.n, 1 - BEYOND_CHANCE / n)
+            ends.append(
+                RankedText(end, record.text, record.when[:10], own.n, seen, own.shrunken, lift)
+            )
+        readers, mean = sum(own.n or 0 for _, own in texts), texts[0][1].mean
+        found.append(RankedGroup(group, kind.metric, n, readers, mean, is_share, tuple(ends)))
+    return sorted(found, key=lambda each: -each.readers)
+
+
+def _tabled(title: str, groups: Sequence[RankedGroup]) -> list[Section]:
+    """The ends of groups as one table."""
+    rows = [row for each in groups[:_MAX_TABLED] for row in each.rows()]
+    rest = len(groups) - _MAX_TABLED
+    more = [("", f"{rest:,} more groups are in --json")] if rest > 0 else []
+    return [Section(title, more, [Table(_RANKING, rows)])] if rows else []
+
+
+def _chart(group: RankedGroup) -> Chart:
+    rows = []
+    for each, (_, end, text, result, adjusted, lift, _) in zip(
+        group.ends, group.rows(), strict=True
+    ):
+        said = f"{result}; adjusted for luck {adjusted}, {lift} against its group"
+        rows.append(Interval(f"{end}: {text}", each.seen, said))
+    off = f"the line how far it can be off (95 % for all {group.texts:,} texts of the group)"
+    return interval_chart(
+        group.title,
+        rows,
+        middle=group.mean,
+        middle_label=f"the mean of {group.group}",
+        scale=None,
+        show=group.show,
+        note=f"The dot is what was seen, {off}.",
+    )._replace(numbers=Table(_RANKING, group.rows()))
 
 
 def _other_metrics(records: Sequence[Record]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.fields import check_call
 from autoreason.knowledge.folder import read_folder
@@ -138,7 +139,7 @@ SHOWN = _NORMAL.inv_cdf(1 - BEYOND_CHANCE / 2) + _NORMAL.inv_cdf(0.8)
 TONES: dict[str, Tone] = {"helps": "good", "harms": "bad", "worse": "bad", "too few": "warning"}
 _DRAWS: dict[PredictorName, int] = {"retrieval": 20, "words": 2, "embeddings": 2}
 """How often all answers are repeated with shuffled outcomes; regressions, which take seconds, have a shuffle each."""
-UNTESTED = f"{MIN_KNOWN} records or fewer are known before them, or a copy of a text is"
+UNTESTED = f"to test a pair takes more than {MIN_KNOWN} earlier records, none of them with nearly the same text"
 FLIPPED = "by flipping the signs of whole groups"
 NEIGHBOURS = 20
 _MAX_POSTINGS = 20_000
@@ -227,13 +228,11 @@ class PredictorTest(Report):
 
     def _sentences(self) -> list[tuple[str, str]]:
         basis = f"{count(self.pairs, 'pair')} of {count(self.groups, 'group')}"
-        test = (
-            f"{p_statement(self.p_value)} for the difference from length, {FLIPPED}; "
-            "to help, it must beat length and a coin"
-        )
+        test = f"{p_statement(self.p_value)} for the difference from length, {FLIPPED}; "
+        test += "to help, it must beat length and a coin"
         too_good = "shuffled outcomes do better than a coin: something else is measured"
         left_out = (
-            (self.unanswered, "pair", f"of which {UNTESTED}"),
+            (self.unanswered, "pair", f"({UNTESTED})"),
             (self.picked, "record", "whose text was picked"),
             (self.no_error, "result", "whose error is unknown"),
         )
@@ -286,13 +285,9 @@ def evaluate_predictor(
     check_call(evaluate_predictor, folder=folder, predictor=predictor, on_progress=on_progress)
     found = measure_predictor(read_folder(folder).records, predictor, on_progress)
     if predictor in FITTED:
-        result = TestResult(
-            judge=predictor,
-            verdict=found.verdict,
-            pairs=found.pairs,
-            when=datetime.now(UTC).isoformat(timespec="seconds"),
-            right=found.right,
-        )
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        result = TestResult(judge=predictor, verdict=found.verdict, pairs=found.pairs, when=now)
+        result = replace(result, right=found.right)
         try:
             record_test(folder, result)
         except OSError as error:
@@ -362,9 +357,7 @@ def summarize(
         groups=len(against),
         right=right,
         # It rests on shuffles, not on groups: what one makes of words by chance, it makes of them in all groups.
-        placebo=clustered_share(shuffles)
-        if shuffles
-        else Estimate(None, reason="nothing was shuffled"),
+        placebo=clustered_share(shuffles) if shuffles else Estimate(None, reason="none shuffled"),
         length=length,
         against_length=Estimate(None, reason="it is length") if alone else resampled_mean(against),
         p_value=None if alone or not against else p_value,
@@ -429,10 +422,9 @@ def _length(query: Query) -> float:
 
 
 def _answer(predictor: Predictor, pair: Pair) -> float:
-    better, worse = (
-        predictor(Query(record.text, pair.group, pair.when, private=True, to_models=True))
-        for record in (pair.better, pair.worse)
-    )
+    about = Query("", pair.group, pair.when, private=True, to_models=True)
+    texts = (pair.better.text, pair.worse.text)
+    better, worse = (predictor(about._replace(text=text)) for text in texts)
     return 0.5 if better == worse else float(better > worse)
 
 

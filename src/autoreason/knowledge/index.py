@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import cached_property
 from heapq import merge
-from itertools import chain, islice
+from itertools import chain, islice, repeat
+from math import inf
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -22,6 +23,7 @@ from autoreason.knowledge.columns import is_earlier, is_rate
 from autoreason.knowledge.folder import KnowledgeFolder, digest_folder, read_folder, spread_private
 from autoreason.knowledge.standing import Standing, find_standings, one_line
 from autoreason.knowledge.words import (
+    FILLERS,
     is_single_sign,
     is_too_similar,
     lines_to_models,
@@ -42,6 +44,8 @@ _VERSION = "3"
 MAX_POSTINGS = 3_000
 """Occurrences that a search looks at; the commonest words of a long text are left out before."""
 _MAX_WORDS = 64
+_COMMON, _MIN_COMMON = 0.25, 10
+"""A word in more than this share of records, and in more than so many, makes no two of them similar."""
 _LAST_DAY = "9999"
 """Where records without a date are, after all others."""
 _SCHEMA = """
@@ -119,6 +123,10 @@ class Index:
         return int(found.fetchone()[0])
 
     @cached_property
+    def size(self) -> int:
+        return self.count("TRUE")
+
+    @cached_property
     def metrics(self) -> dict[str, int]:
         """How many results there are by each metric, that of most first."""
         counted = "SELECT metric, records FROM metrics ORDER BY records DESC, metric"
@@ -128,18 +136,20 @@ class Index:
         self,
         text: str,
         kinds: Sequence[RecordKind] = (),
-        *,
         until: str = "",
         max_postings: int = MAX_POSTINGS,
+        *,
+        telling: bool = False,
     ) -> Iterator[IndexedRecord]:
-        """Records that are near a text, the nearest first; those of one day at the latest, if given."""
+        """Records that are near a text, the nearest first; those of one day at the latest, if given.
+
+        With `telling`, only by words that say what a text is about.
+        """
         # Rows are in the order of their days.
-        found = self._sql.execute(
-            "SELECT row FROM records WHERE day <= ? ORDER BY day DESC, row DESC LIMIT 1",
-            (f"{until[:10] or _LAST_DAY}~",),
-        )
+        latest = "SELECT row FROM records WHERE day <= ? ORDER BY day DESC, row DESC LIMIT 1"
+        found = self._sql.execute(latest, (f"{until[:10] or _LAST_DAY}~",))
         last = (found.fetchone() or (0,))[0]
-        query, postings = self._query(text, max_postings)
+        query, postings = self._query(text, max_postings, telling=telling)
         if not query:
             return
         # A word that is everywhere makes nothing near: the latest records will do.
@@ -166,15 +176,17 @@ class Index:
         own = _STANDING.decode(standing) if standing else None
         return IndexedRecord(_RECORD.decode(body), own, bool(to_models), half)
 
-    def _query(self, text: str, max_postings: int) -> tuple[str, int]:
+    def _query(self, text: str, max_postings: int, *, telling: bool) -> tuple[str, int]:
         """Any of the text's rarer words, as many as can be looked at quickly, and how often they occur."""
-        words = list(dict.fromkeys(split_words(text)))
+        fillers = FILLERS if telling else frozenset[str]()
+        words = [each for each in dict.fromkeys(split_words(text)) if each not in fillers]
+        most = max(_MIN_COMMON, _COMMON * self.size) if telling else inf
         if all(map(is_single_sign, words)):
             return " OR ".join(f'"{word}"*' for word in words), 0
         frequencies = []
         for word in words:
             found = self._sql.execute("SELECT doc FROM vocabulary WHERE term = ?", (word,))
-            frequencies += [(known[0], f'"{word}"') for known in found]
+            frequencies += [(known[0], f'"{word}"') for known in found if known[0] <= most]
         chosen: list[str] = []
         postings = 0
         for frequency, term in sorted(frequencies)[:_MAX_WORDS]:
@@ -232,10 +244,8 @@ def with_standings(records: Sequence[Record]) -> list[Row]:
         key = (record.group, one_line(record.text))
         if key not in standings or standings[key].size < 2:
             standings[key] = standing
-    return [
-        (each, standings.get((each.group, one_line(each.text))) if each.kind in OUTCOMES else None)
-        for each in spread_private(records)
-    ]
+    keys = ((e, (e.group, one_line(e.text))) for e in spread_private(records))
+    return [(each, standings.get(key) if each.kind in OUTCOMES else None) for each, key in keys]
 
 
 def _fill_from(connection: sqlite3.Connection, content: KnowledgeFolder) -> None:
@@ -254,16 +264,10 @@ def _fill(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
         connection.execute(
             "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                row,
-                msgspec.json.encode(record),
-                msgspec.json.encode(own) if own else None,
-                record.when or _LAST_DAY,
-                record.kind,
-                record.group,
-                record.private,
+                *(row, msgspec.json.encode(record), msgspec.json.encode(own) if own else None),
+                *(record.when or _LAST_DAY, record.kind, record.group, record.private),
                 not record.allowed and bool(lines_to_models(record.text)),
-                hashlib.sha256(signs).digest()[0] % 2,
-                abs(own.score) if own else 0.0,
+                *(hashlib.sha256(signs).digest()[0] % 2, abs(own.score) if own else 0.0),
             ),
         )
         connection.execute("INSERT INTO texts (rowid, words) VALUES (?, ?)", (row, words))
@@ -308,6 +312,8 @@ class Retrieved(NamedTuple):
     critic: ShownOutcomes
     judges: ShownOutcomes
     left_out: dict[str, int]
+    unlike: int
+    """How many outcomes there are, where none of them is similar; else 0."""
 
 
 def find_neighbours(
@@ -316,9 +322,10 @@ def find_neighbours(
     left_out: Counter[str] | None = None,
     *,
     max_postings: int = MAX_POSTINGS,
+    telling: bool = False,
 ) -> Iterator[IndexedRecord]:
     """Outcomes of similar texts, the nearest first, each text once; `left_out` counts what was passed over."""
-    near = index.nearest(query.text, OUTCOMES, until=query.before, max_postings=max_postings)
+    near = index.nearest(query.text, OUTCOMES, query.before, max_postings, telling=telling)
     yield from _admit(near, query, left_out)
 
 
@@ -364,22 +371,29 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
     halves: list[list[IndexedRecord]] = [[], []] if for_judges else [[]]
     texts: set[str] = set()
     # Few records may share words with a brief; those that say most are better than none.
-    nearest = find_neighbours(index, query, similar)
+    nearest = find_neighbours(index, query, similar, telling=True)
     strongest = islice(_admit(index.strongest(OUTCOMES), query), 8 * LISTED)
-    metric = next(iter(index.metrics), "")
-    for found in chain(nearest, strongest):
+    metric, any_near = next(iter(index.metrics), ""), False
+    for found, is_near in chain(zip(nearest, repeat(True)), zip(strongest, repeat(False))):
         # Opens and clicks on one list would say that those who clicked did badly.
         if found.record.result and found.record.result.metric != metric:
             continue
         plain = plain_text(found.record.text)
         half = halves[found.half % len(halves)]
-        if len(half) < _NEAREST and _score(found) and plain not in texts:
+        if (
+            len(half) < (_NEAREST if is_near else 2 * LISTED)
+            and _score(found)
+            and plain not in texts
+        ):
             half.append(found)
             texts.add(plain)
+            any_near |= is_near
         if min(map(len, halves)) == _NEAREST:
             break
     critic, judges = (_choose(half) for half in (halves if for_judges else [*halves, []]))
-    return Retrieved(critic, judges, _count_left_out(index, query, similar["too similar"]))
+    left_out = _count_left_out(index, query, similar["too similar"])
+    unlike = 0 if any_near else index.count("kind IN (?, ?)", *OUTCOMES)
+    return Retrieved(critic, judges, left_out, unlike)
 
 
 def choose_knowledge(index: Index, query: Query, *, for_judges: bool = True) -> Knowledge:
@@ -394,6 +408,7 @@ def choose_knowledge(index: Index, query: Query, *, for_judges: bool = True) -> 
         critic=found.critic,
         judges=found.judges,
         left_out=found.left_out,
+        unlike=found.unlike,
     )
 
 
@@ -403,6 +418,7 @@ def show(found: IndexedRecord) -> ShownRecord:
         id=found.record.id,
         text=_cut(mask(found.record.text)),
         figure=describe_figure(found.record, found.standing),
+        group=found.record.group,
         private=found.record.private,
     )
 
@@ -416,7 +432,7 @@ def describe_figure(record: Record, standing: Standing | None) -> str:
         value, n, se, pooled = standing.value, standing.n, None, _describe_pool(result, standing)
     basis = f" ± {se:.2g}" if se is not None else ", n unknown"
     if n is not None:
-        basis = f" of {n:,}" if _is_share(result) else f", n {n:,}"
+        basis = f" of {n:,}" if is_share_of(result) else f", n {n:,}"
     figure = f"{result.metric}{pooled} {show_number(result, value)}{basis}"
     if standing is None or standing.size < 2 or not record.group:
         return figure
@@ -425,11 +441,15 @@ def describe_figure(record: Record, standing: Standing | None) -> str:
 
 
 def show_number(result: RecordedOutcome, value: float) -> str:
-    return f"{value * 100:.3g} %" if _is_share(result) else f"{value:.4g}"
+    return f"{value * 100:.3g} %" if is_share_of(result) else f"{value:.4g}"
 
 
-def _is_share(result: RecordedOutcome) -> bool:
+def is_share_of(result: RecordedOutcome) -> bool:
     return 0 <= result.value <= 1 and (result.n is not None or is_rate(result.metric))
+
+
+def _is_bare(result: RecordedOutcome) -> bool:
+    return result.n is None and result.se is None
 
 
 def _describe_pool(result: RecordedOutcome, standing: Standing) -> str:
@@ -444,6 +464,9 @@ def _describe_pool(result: RecordedOutcome, standing: Standing) -> str:
 def _choose(found: Sequence[IndexedRecord]) -> ShownOutcomes:
     """The best and the worst, without near-duplicates, as they are shown."""
     ranked = sorted(found, key=lambda each: (-_score(each), each.record.id))
+    # What nobody counted may be luck: it is shown where nothing else is.
+    counted = [each for each in ranked if not (each.record.result and _is_bare(each.record.result))]
+    others = [each for each in ranked if each not in counted]
 
     def thin(candidates: Iterable[IndexedRecord]) -> tuple[ShownRecord, ...]:
         kept: list[IndexedRecord] = []
@@ -455,8 +478,8 @@ def _choose(found: Sequence[IndexedRecord]) -> ShownOutcomes:
         return tuple(map(show, kept))
 
     return ShownOutcomes(
-        well=thin(each for each in ranked if _score(each) > 0),
-        badly=thin(each for each in reversed(ranked) if _score(each) < 0),
+        well=thin(each for each in (*counted, *others) if _score(each) > 0),
+        badly=thin(each for each in (*counted[::-1], *others[::-1]) if _score(each) < 0),
     )
 
 

@@ -278,8 +278,5 @@ class FittedPredictor:
         self._fits += 1
         scores = self._scores_of(self._fits)
         outcomes = [scores[record.id] for record, _ in rows]
-        return _Known(
-            fit_ridge(self._name, [record.text for record, _ in rows], outcomes, start),
-            len(rows),
-            self._fits,
-        )
+        texts = [record.text for record, _ in rows]
+        return _Known(fit_ridge(self._name, texts, outcomes, start), len(rows), self._fits)

@@ -109,12 +109,9 @@ def find_standings(records: Iterable[Record]) -> list[tuple[Record, Standing]]:
     spreads = [_Spread.of(metric, groups) for metric, groups in by_metric.items()]
     known = [each.reliability for each in spreads if each.reliability is not None]
     usual = median(known) if known else _TYPICAL
-    return [
-        standing
-        for groups, spread in zip(by_metric.values(), spreads, strict=True)
-        for group in groups
-        for standing in _stand(group, spread, usual)
-    ]
+    pairs = zip(by_metric.values(), spreads, strict=True)
+    all_groups = ((group, spread) for groups, spread in pairs for group in groups)
+    return [each for group, spread in all_groups for each in _stand(group, spread, usual)]
 
 
 def find_pairs(records: Sequence[Record]) -> FoundPairs:
@@ -139,11 +136,8 @@ def find_pairs(records: Sequence[Record]) -> FoundPairs:
             if before and one_line(before[0].text) != one_line(better.text):
                 found[group, texts_of_two] = None
     starts = find_first_days(records)
-    pairs = [
-        Pair(group, starts.get(group, ""), *two)
-        for (group, texts_of_two), two in found.items()
-        if two and len(texts_of_two) == 2
-    ]
+    two_texts = ((group, two) for (group, texts), two in found.items() if two and len(texts) == 2)
+    pairs = [Pair(group, starts.get(group, ""), *two) for group, two in two_texts]
     return FoundPairs(pairs, len(records) - len(fair), no_error)
 
 
@@ -311,20 +305,17 @@ def _stand(
         true = spread.total * typical
     for each in group:
         variance = spread.variance(each, mean)
-        alone = len(group) < 2
-        yield (
-            each.record,
-            Standing(
-                value=each.value,
-                mean=mean,
-                size=len(group),
-                n=each.n,
-                values=each.values,
-                deviation=0.0 if alone else spread.deviation(each, mean),
-                reliability=typical if variance is None else _share(true, variance),
-                spread=sqrt(spread.total * typical if spread.true is None else spread.true),
-            ),
+        own = Standing(
+            value=each.value,
+            mean=mean,
+            size=len(group),
+            n=each.n,
+            values=each.values,
+            deviation=0.0 if len(group) < 2 else spread.deviation(each, mean),
+            reliability=typical if variance is None else _share(true, variance),
+            spread=sqrt(spread.total * typical if spread.true is None else spread.true),
         )
+        yield each.record, own
 
 
 def _share(true: float, chance: float) -> float:
@@ -332,11 +323,11 @@ def _share(true: float, chance: float) -> float:
 
 
 def _mean(group: Sequence[_Measure]) -> float:
-    """By how many each rests on, where all say so."""
-    sizes = [each.n for each in group if each.n]
-    if len(sizes) < len(group):
+    """By how many each rests on, without those that do not say, unless none does."""
+    known = [(each.value, each.n) for each in group if each.n]
+    if not known:
         return fmean(each.value for each in group)
-    return fsum(each.value * n for each, n in zip(group, sizes, strict=True)) / sum(sizes)
+    return fsum(value * n for value, n in known) / sum(n for _, n in known)
 
 
 MIN_KNOWN = 20
@@ -366,10 +357,8 @@ def divide(records: Sequence[Record], period: str) -> list[Record]:
     sizes = Counter(each.group for each in records)
     times = {(each.group, read_period(each.when, period)) for each in records}
     parts = Counter(group for group, _ in times)
-    return [
-        add_period(each, period) if sizes[each.group] >= 2 * parts[each.group] else each
-        for each in records
-    ]
+    several = {group for group in sizes if sizes[group] >= 2 * parts[group]}
+    return [add_period(each, period) if each.group in several else each for each in records]
 
 
 def add_period(record: Record, period: str) -> Record:

@@ -32,6 +32,7 @@ from autoreason.knowledge.columns import (
     read_verdict,
 )
 from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
+from autoreason.report.numbers import count
 
 _SAMPLE = 500
 MAX_TEXT = 1_000_000
@@ -40,7 +41,11 @@ TOO_LONG = f"a text is over {MAX_TEXT:,} characters; shorten or split it"
 _KINDS = get_args(RecordKind)
 _PAIRS = (("winner", "loser"), ("chosen", "rejected"))
 """Names of the two texts where a line says which of two was preferred."""
-SUMS = re.compile("sum|summe|gesamt|insgesamt|totals?|totale|somme|suma|soma")
+SUMS = re.compile(
+    "sum|(?:gesamt)?summe|(?:ins)?gesamt|(?:grand )?totals?|totale|somme|suma|soma|average|avg|mean|median|"
+    "(?:gesamt)?durchschnitt|mittelwert|mittel|schnitt|moyenne|promedio"
+)
+"""What a row is called that is about all others."""
 _Read = TypeVar("_Read")
 _NOT_PRIVATE = frozenset(["no", "n", "false", "0", "nao", "nein", "non", "public"])
 
@@ -83,13 +88,17 @@ def read_table(
     guess = ColumnGuess([row.cells for row in others], given)
     # What kb.toml says of columns means nothing to records that are written as ours.
     columns = guess.columns() if guess.headers else Columns(encoding=encoding)
-    reader = _RowReader(name, columns, sample, better=better, commas=commas, private=private)
+    reader = _RowReader((name, better, private), columns, sample, commas=commas)
     records = []
     for row in chain(sample, found):
         try:
             records.append(reader.read(row))
         except (ValueError, ArithmeticError) as error:
             problems.append(f"{name}, line {row.line}: {error}")
+    if reader.undated:
+        dates, (line, why) = count(len(reader.undated), "date"), reader.undated[0]
+        undated = f"{name}: {dates} cannot be read, and the lines are used without"
+        problems.append(f"{undated} (line {line}: {why})")
     used = {*columns.named().values(), *columns.group_parts}
     unread = tuple(header for header in guess.headers if header and header not in used)
     dates = reader.show_date(sample)
@@ -227,17 +236,10 @@ def check_outcome(found: RecordedOutcome) -> RecordedOutcome:
 
 class _RowReader:
     def __init__(
-        self,
-        name: str,
-        columns: Columns,
-        sample: Sequence[Row],
-        *,
-        better: str,
-        commas: bool,
-        private: bool,
+        self, table: tuple[str, str, bool], columns: Columns, sample: Sequence[Row], *, commas: bool
     ) -> None:
-        self._name, self._columns, self._better = name, columns, better
-        self._private = private
+        self._name, self._better, self._private = table
+        self._columns = columns
         self._headers = {key for row in sample for key in row.cells}
 
         def values(column: str) -> list[object]:
@@ -249,6 +251,8 @@ class _RowReader:
         }
         self._day_first = guess_day_first(values(columns.when), likely=commas)
         self.imported: set[str] = set()
+        self.undated: list[tuple[int, str]] = []
+        """Lines whose date cannot be read, and why."""
 
     def show_date(self, sample: Sequence[Row]) -> str:
         """How a date was read that is not written as YYYY-MM-DD; one whose order was guessed first."""
@@ -266,28 +270,24 @@ class _RowReader:
         if any(isinstance(cell, str) and len(cell) > MAX_TEXT for cell in cells.values()):
             raise ValueError(TOO_LONG)
         if _is_own(cells):
-            return self._read_own(cells, source)
+            return self._read_own(cells, source, row.line)
         text = str(cells.get(columns.text) or "").strip()
+        named = [text] if text else [each for each in cells.values() if isinstance(each, str)]
+        if summary := next((each for each in named if SUMS.fullmatch(plain_name(each))), ""):
+            raise ValueError(f"{summary.strip()!r} is a summary row, not a text")
         if not columns.text or not text:
             raise ValueError("there is no text")
-        if SUMS.fullmatch(plain_name(text)):
-            raise ValueError("this is a sum, not a text")
-        when = read_date(cells.get(columns.when), self._day_first)
+        when = self._read_when(cells.get(columns.when), row.line)
         # What columns say, the time, or a word that is not a column's name.
-        parts = [
-            self._text(part, cells)
-            if part in self._headers
-            else read_period(when, part)
-            if part in PERIODS
-            else part
-            for part in columns.group_parts
-        ]
+        times = {part: read_period(when, part) for part in PERIODS}
+        own, known = columns.group_parts, self._headers
+        parts = [self._text(at, cells) if at in known else times.get(at, at) for at in own]
         result = self._read_result(cells)
         verdict = read_verdict(cells.get(columns.verdict, ""))
         score = self._number(columns.score, cells)
         if result is None and verdict is None and score is None:
-            named = (columns.count, columns.n, columns.value, columns.verdict, columns.score)
-            missing = [f"no {name}" for name in named if name and not self._text(name, cells)]
+            results = (columns.count, columns.n, columns.value, columns.verdict, columns.score)
+            missing = [f"no {name}" for name in results if name and not self._text(name, cells)]
             raise ValueError(": ".join(filter(None, [_NOTHING, " and ".join(missing)])))
         chosen = self._constant("chosen", cells).casefold()
         said = self._text(columns.private, cells)
@@ -308,7 +308,15 @@ class _RowReader:
             note=self._text(columns.note, cells),
         )
 
-    def _read_own(self, cells: Mapping[str, Any], source: str) -> Record:
+    def _read_when(self, value: object, line: int) -> str:
+        """A date; empty where it cannot be read, which is no reason to lose how a text did."""
+        try:
+            return read_date(value, self._day_first)
+        except ValueError as error:
+            self.undated.append((line, str(error)))
+            return ""
+
+    def _read_own(self, cells: Mapping[str, Any], source: str, line: int) -> Record:
         try:
             record = msgspec.convert(cells, Record)
         except msgspec.ValidationError as error:
@@ -321,7 +329,7 @@ class _RowReader:
             raise ValueError(f"{record.score:g} is not a score")
         if record.source:
             self.imported.add(source)
-        when, private = read_date(record.when), record.private or self._private
+        when, private = self._read_when(record.when, line), record.private or self._private
         return msgspec.structs.replace(record, source=source, when=when, private=private)
 
     def _read_result(self, cells: Mapping[str, Any]) -> RecordedOutcome | None:
@@ -347,15 +355,9 @@ class _RowReader:
             value = self._number(columns.value, cells)
         if value is None:
             return None
-        return check_outcome(
-            RecordedOutcome(
-                metric=metric.casefold(),
-                value=value,
-                n=n,
-                se=self._number(columns.se, cells),
-                better=read_better(self._constant("better", cells) or self._better),
-            )
-        )
+        se, metric = self._number(columns.se, cells), metric.casefold()
+        better = read_better(self._constant("better", cells) or self._better)
+        return check_outcome(RecordedOutcome(metric=metric, value=value, n=n, se=se, better=better))
 
     def _number(self, column: str, cells: Mapping[str, Any]) -> float | None:
         return self._formats[column].read(cells.get(column)) if column else None

@@ -35,6 +35,22 @@ def split_words(text: str) -> list[str]:
     return found
 
 
+_SAYING_NOTHING = (
+    "a an and are as at be but by can do for from has have how i if in is it its more my no not of on or our so "
+    "than that the their this to us was we what when which who will with you your als am auch auf aus bei bis das "
+    "dass dein deine dem den der des die diese dieser du durch ein eine einen einer er es fur haben hat ich ihr "
+    "ihre ihren ihrer im ist jetzt kann kein keine man mehr mein mit nach nicht noch nur oder ohne schon sein "
+    "sich sie sind uber um und uns unser unsere vom von vor wenn werden wie wir wird zu zum zur al como con de "
+    "del el en esta este la las le lo los mas para pero por que se si sin son su sus te tu un una y ya au aux "
+    "avec ce ces cette dans elle est et il je les leur mais mes ne nos notre nous ont ou par pas plus pour qui sa "
+    "ses sont sur une vos votre vous ao aos com da dos e em na nao nas o os pela pelo sem seu sua uma voce"
+)
+"""Words that say nothing of what a text is about, in the languages whose columns are known."""
+
+
+FILLERS = frozenset(_SAYING_NOTHING.split())
+
+
 def is_single_sign(word: str) -> bool:
     """Whether a word is one sign of a script that is searched by pairs of signs."""
     return len(word) == 1 and bool(_IS_UNSPACED.match(word))
@@ -124,11 +140,8 @@ def lines_to_models(text: str) -> list[str]:
     """Lines that seem to speak to a model that reads them, rather than to the text's readers."""
     # Without the tricks that hide a word: invisible signs, other forms of letters.
     lines = ((each, _INVISIBLE.sub("", each)) for each in text.splitlines())
-    return [
-        line.strip()
-        for line, seen in lines
-        if _ADDRESSES_MODEL.search(unicodedata.normalize("NFKC", seen))
-    ]
+    plain = ((line.strip(), unicodedata.normalize("NFKC", seen)) for line, seen in lines)
+    return [line for line, seen in plain if _ADDRESSES_MODEL.search(seen)]
 
 
 def mask(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -287,6 +288,15 @@ def check_limits(budget: Budget, used: CostBound, upper: CostBound) -> None:
             f"cost {money(upper.cost)}",
             "cost",
         )
+
+
+_NEEDED = re.compile(r"\$?([\d,.]+) of .+ spent and the next call could (?:take|cost) \$?([\d,.]+)")
+
+
+def find_needed(reason: str) -> float:
+    """What a run that paused for such a reason needs in all for its next call; 0 where it does not say."""
+    found = _NEEDED.fullmatch(reason)
+    return sum(float(each.replace(",", "")) for each in found.groups()) if found else 0.0
 
 
 def out_of_time(limit: str, failure: str) -> BudgetReached:

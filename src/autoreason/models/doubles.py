@@ -12,6 +12,7 @@ from hashlib import blake2b
 from itertools import zip_longest
 from typing import Any
 
+from autoreason.characters import is_blank
 from autoreason.errors import InvalidInput
 from autoreason.exchange import OnSignal, Outcome, Reply, Request, TextArrived, Usage
 
@@ -115,7 +116,7 @@ def _look_up(script: Mapping[str, Answer | Answering], request: Request) -> Answ
 def _reply(request: Request, text: str, seconds: float) -> Reply:
     texts = sum(len(message.text.encode()) for message in request.messages)
     return Reply(
-        outcome=Outcome.OK if text.strip() else Outcome.EMPTY,
+        outcome=Outcome.EMPTY if is_blank(text) else Outcome.OK,
         text=text,
         model=request.model,
         finish="stop",

@@ -58,16 +58,11 @@ def moments(story: Story) -> list[Moment]:
     found = [*_drafts(story)]
     ends = {each.number: each.sentence for each in rounds_of(story)}
     for one in story.passes:
-        if is_sampling(story):
+        if story.is_sampling:
             found += (_draft(one.number, each) for each in one.candidates.values())
         else:
             found += _round(one, is_first_draft(one, story), ends.get(one.number, ""))
     return [*found, *_last_panels(story)]
-
-
-def is_sampling(story: Story) -> bool:
-    """Whether its rounds are drafts that have nothing to do with each other."""
-    return story.job is not None and story.job.is_sampling
 
 
 def name_text(name: str, story: Story) -> str:
@@ -75,7 +70,7 @@ def name_text(name: str, story: Story) -> str:
     words = name.split()
     if words[0] != "pass":
         return "the first draft"
-    return f"draft {words[1]}" if is_sampling(story) else f"the text of round {words[1]}"
+    return f"draft {words[1]}" if story.is_sampling else f"the text of round {words[1]}"
 
 
 def _draft(number: int, written: DraftWritten | CandidateReady) -> Moment:

@@ -39,8 +39,7 @@ MEASURES = (
         *(1 / _THREE, "favours the text shown first", "disfavours the text shown first"),
     ),
     Measure(
-        "Prefers the longer of two texts",
-        *(1 / 2, "prefers longer texts", "prefers shorter texts"),
+        "Prefers the longer of two texts", *(1 / 2, "prefers longer texts", "prefers shorter texts")
     ),
 )
 

@@ -10,7 +10,6 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from autoreason.characters import in_markup
-from autoreason.pages.film import is_sampling
 from autoreason.report.changes import MARKS, split_blocks, split_sentences
 from autoreason.report.numbers import capital
 from autoreason.story import Story
@@ -107,7 +106,7 @@ class River(NamedTuple):
 
 def trace(story: Story) -> River | None:
     """The sentences of every text that stood at some time; None where there is one text, or far too much of it."""
-    if story.draft is None or len(story.incumbents) < 2 or is_sampling(story):
+    if story.draft is None or len(story.incumbents) < 2 or story.is_sampling:
         return None
     texts = [(f"Round {each.since}", each.since, each.text) for each in story.incumbents]
     texts[0] = ("First draft", 0, story.incumbents[0].text)

@@ -13,7 +13,7 @@ import msgspec
 
 from autoreason.contract import Contract, count_words
 from autoreason.exchange import Spent
-from autoreason.pages.film import is_sampling, moments, name_text
+from autoreason.pages.film import moments, name_text
 from autoreason.pages.fragments import LONGEST, Fragments
 from autoreason.pages.judge_map import map_judges
 from autoreason.pages.recount import RULES, TIES, recount_all
@@ -71,7 +71,7 @@ def run_page(
     rows: Sequence[tuple[str, str]] = ()
     if ended:
         rows = statements.evidence(ended.evidence, story, ended.violations, story.origin)
-    if is_sampling(story):
+    if story.is_sampling:
         rows = [(label, name_drafts(text)) for label, text in rows]
     fresh = story.panels.get(CONFIRMATION)
     draft = drafted.text if drafted and drafted.text != story.text else None
@@ -79,6 +79,7 @@ def run_page(
     short = draft is not None and max(len(draft), len(result)) <= LONGEST
     decided = [each.decided for each in story.passes if each.decided]
     over = {each.number: each for each in rounds_of(story)}
+    known = story.task.knowledge if story.task else None
     under_way = Round(0, None, "under way", "", None)
     return fill_page(
         Path(__file__).parent / "assets/run.html",
@@ -97,7 +98,7 @@ def run_page(
             (over.get(one.number, under_way), one, is_first_draft(one, story))
             for one in story.passes
         ],
-        sampling=is_sampling(story),
+        sampling=story.is_sampling,
         firsts=Counter(each.ranking[0] for each in story.closing_ballots if each.ranking),
         won=_won_last(story),
         film=moments(story),
@@ -108,6 +109,7 @@ def run_page(
         limits=limits,
         spent_by_role=spent_by_role or {},
         evidence=rows,
+        records=statements.records_table(known) if known and known.shown else None,
         points=statements.passes_table(decided) if any(e.verdict for e in decided) else None,
         about=about or {},
         pieces=Fragments(),

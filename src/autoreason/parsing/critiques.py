@@ -322,16 +322,16 @@ def _problems(items: Iterable[dict[str, Any]]) -> list[CritiqueProblem]:
 def _last_list(reply: str) -> list[dict[str, Any]] | None:
     """The last list of problems in the reply, whether bare, fenced or in the midst of prose."""
     decoder = json.JSONDecoder()
-    last = None
-    for start in _LIST.finditer(reply):
+    # No reply has more lists than this; it bounds the work on one that only ever begins.
+    for start in [each.start() for each in _LIST.finditer(reply)][: -_MAX_LISTS - 1 : -1]:
         try:
-            value, _ = decoder.raw_decode(reply, start.start())
+            value, _ = decoder.raw_decode(reply, start)
         except (ValueError, RecursionError):
             continue
         items = value.get("problems") if isinstance(value, dict) else value
         if isinstance(items, list) and all(isinstance(item, dict) for item in items):
-            last = items
-    return last
+            return items
+    return None
 
 
 def _fields(reply: str) -> Iterator[dict[str, str]]:
@@ -380,6 +380,7 @@ def _problem(item: dict[str, Any]) -> CritiqueProblem | None:
     return msgspec.convert(fields | {"severity": severity} | kind, CritiqueProblem)
 
 
+_MAX_LISTS = 50
 _PLACEHOLDER = "what is wrong with them"
 # A list without the name must be on its own: "[]" in a sentence is none.
 _LIST = pattern(r'\{\s*"problems"|^[ \t]*\[\s*(?:\{|\])', re.MULTILINE)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from decimal import Decimal
 
+    from autoreason.exchange import Spent
     from autoreason.stats import Estimate
 
 
@@ -91,6 +92,34 @@ def roughly(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
+def count_within(number: int, limit: int | None, noun: str) -> str:
+    """`3 calls`, or `3 of 20 calls` against a limit."""
+    return count(number, noun) if limit is None else f"{number:,} of {count(limit, noun)}"
+
+
+def show_tokens(spent: Spent, limit: int | None = None) -> str:
+    """Tokens against their limit; where some are not known, what they are at least."""
+    if spent.unmetered and not spent.known_tokens:
+        return "tokens unknown" if limit is None else f"tokens unknown of {limit:,}"
+    least = "at least " if spent.unmetered else ""
+    return least + count_within(spent.known_tokens, limit, "token")
+
+
+def show_cost(spent: Spent, limit: Decimal | None = None) -> str:
+    """The cost against its limit; a part that is not known is named."""
+    of = f" of {money(limit)}" if limit is not None else ""
+    if spent.unpriced and not spent.known_cost:
+        return f"cost unknown{of}"
+    more = f" and {count(spent.unpriced, 'call')} of unknown price" if spent.unpriced else ""
+    return f"{money(spent.known_cost)}{of}{more}"
+
+
+def spending(spent: Spent, seconds: float | None = None) -> str:
+    """`62 calls, 80,100 tokens, $0.27, 3 min 12 s`."""
+    parts = [count(spent.calls, "call"), show_tokens(spent), show_cost(spent)]
+    return ", ".join([*parts, duration(seconds)] if seconds is not None else parts)
+
+
 def megabytes(size: int) -> str:
     return f"{size / 1_000_000:,.1f} MB"
 
@@ -100,9 +129,9 @@ def interval(found: Estimate, digits: int = 2) -> str:
     return _with_interval(found, *[lambda value: f"{value:z.{digits}f}"] * 2)
 
 
-def percent_interval(found: Estimate) -> str:
-    """`77 % (69 to 83)`, `2.1 % (1.9 to 2.3)`; a dash where nothing is known."""
-    digits = digits_of(found)
+def percent_interval(found: Estimate, least: int = 0) -> str:
+    """`77 % (69 to 83)`, `2.1 % (1.9 to 2.3)`, with `least` decimals; a dash where nothing is known."""
+    digits = max(least, digits_of(found))
 
     def end(value: float) -> str:
         return f"{value * 100:z.{digits}f}"
@@ -113,11 +142,22 @@ def percent_interval(found: Estimate) -> str:
 def points(found: Estimate) -> str:
     """`+4.0 (-2.1 to +9.8)`, `+0.21 (+0.02 to +0.40)`, in points of a hundred."""
     digits = max(digits_of(found), 1)
-    ends = [end * 100 for end in (found.low, found.high) if end]
-    # An end that is above or below 0 must look so.
-    while digits < _MOST_DIGITS and any(not round(end, digits) for end in ends):
-        digits += 1
+    # What is above or below 0 must look so.
+    parts = [part * 100 for part in (found.value, found.low, found.high) if part]
+    digits = max([digits, *map(_digits_to_differ, parts)])
     return _with_interval(found, *[lambda value: f"{value * 100:+z.{digits}f}"] * 2)
+
+
+def signed(value: float) -> str:
+    """`+1.8`, `-0.04`, `0.0`: one decimal, or as many as it takes to differ from 0."""
+    return f"{value:{'+' if value else ''}z.{_digits_to_differ(value)}f}"
+
+
+def _digits_to_differ(value: float) -> int:
+    """From one on, those with which a number does not look like 0 unless it hardly differs from it."""
+    return next(
+        (at for at in range(1, _MOST_DIGITS) if round(value, at)), _MOST_DIGITS if value else 1
+    )
 
 
 def digits_of(found: Estimate) -> int:
@@ -145,8 +185,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def shorten(text: str, length: int) -> str:
+    """The text on one line; where it is cut, after a whole word, unless that loses much of it."""
     line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+    if len(line) <= length:
+        return line
+    whole = line[:length].rpartition(" ")[0]
+    return (whole if len(whole) * 3 >= length * 2 else line[: length - 1].rstrip()) + "…"
 
 
 def describe_tie(scores: Mapping[str, int], winner: str) -> str:
@@ -190,6 +234,18 @@ def longer(share: Estimate, over: str) -> str:
         f"the longer of two texts is preferred {percent(share.value)} of the time "
         f"(95 % interval {interval}, over {over}; chance is 50 %)"
     )
+
+
+_MUCH_LONGER = 1.2
+"""Times the words of another text, from which on a taste for length is worth a line."""
+
+
+def taste_for_length(words: int, other: int, share: Estimate, than: str = "") -> list[str]:
+    """A line where a text is much longer than the one it is compared with, and its judges like length."""
+    if not other or words < _MUCH_LONGER * other or share.low is None or share.low <= 0.5:
+        return []
+    more = f"{percent(words / other - 1)} longer{f' than {than}' if than else ''}"
+    return [f"It is {more}, and these judges like length: see show --evidence."]
 
 
 def agreement(tau: float | None, who: str = "judges") -> str:

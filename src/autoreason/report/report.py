@@ -131,8 +131,9 @@ class Report:
 
         about = self.about() if about is None else about
         lines = self.summary()
-        concluded = "" if self.sentence in lines else self.sentence
-        return report_page(self.heading, lines, self.page_sections(), concluded, about)
+        full = Section("The conclusion in full", [("", self.sentence)], folded=True)
+        sections = [*([] if self.sentence in lines else [full]), *self.page_sections()]
+        return report_page(self.heading, lines, sections, about)
 
     def page_sections(self) -> Sequence[Section]:
         """What a page shows, which needs no command line."""

@@ -14,13 +14,8 @@ _COMMAND = re.compile(r"(?:; | · )[^;·]*(?:--\w+|\bautoreason \w+)[^;·]*|[:;]
 
 
 def report_page(
-    heading: str,
-    summary: Sequence[str],
-    sections: Sequence[Section],
-    concluded: str,
-    about: Mapping[str, str],
+    heading: str, summary: Sequence[str], sections: Sequence[Section], about: Mapping[str, str]
 ) -> str:
-    """One file; `concluded` is the conclusion where the summary says it otherwise."""
     return fill_page(
         ASSETS / "report.html",
         title=heading,
@@ -28,7 +23,6 @@ def report_page(
         lines=[*_without_commands(summary)],
         opened=[each for each in sections if not (each.detail or each.folded)],
         folded=[each for each in sections if each.detail or each.folded],
-        concluded=concluded,
         about=about,
         render=render,
     )

@@ -19,7 +19,6 @@ from autoreason.errors import BudgetReached, InvalidInput, RunLocked, UnknownRun
 from autoreason.events import FINISHED
 from autoreason.exchange import OnSignal, Service, Signal, Spent
 from autoreason.job_types import Lab, Solve
-from autoreason.jobs import spending
 from autoreason.jobs.job import last_panel
 from autoreason.journal import Journal, RunRow
 from autoreason.journal.listing import find_suite
@@ -31,7 +30,7 @@ from autoreason.models.providers import rates
 from autoreason.programs.assignment import Assignments
 from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.prompts import PromptSet
-from autoreason.report.numbers import duration
+from autoreason.report.numbers import duration, spending
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.run import driver
 from autoreason.run.prepared import choose_prompts, suite_report
@@ -189,7 +188,7 @@ def report_of(run: str | None, *, journal: Journal) -> FoundReport:
     if not cells:
         raise InvalidInput(f"no cell of {row.id} has ended yet; see `autoreason show {row.id}`")
     runs = [each.id for each in with_bases(row, journal)]
-    return FoundReport(suite_report(row, story, journal), cells, runs)
+    return FoundReport(suite_report(row, story, journal)(), cells, runs)
 
 
 def find_suite_run(run: str | None, journal: Journal) -> tuple[RunRow, Suite, Story]:

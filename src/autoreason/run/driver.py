@@ -53,7 +53,7 @@ from autoreason.run.record import (
     task_and_settings,
     working_time,
 )
-from autoreason.run.result import Result, StopSwitch
+from autoreason.run.result import Result, StopSwitch, raised_limits
 from autoreason.run.verbs import RunHooks
 from autoreason.settings import Settings
 from autoreason.story import Story, build_story
@@ -157,7 +157,11 @@ def check_unfinished(run: str, story: Story) -> None:
         fix = f"`autoreason show {run}` shows its result"
         if story.incumbents or cut_of(story.others):
             fix = f"`autoreason fork {run}` goes on from its result"
-        raise InvalidInput(f"run {run} is finished ({story.status}); {fix}")
+        why: str = story.status
+        if story.delivered and story.delivered.ended_by == "budget":
+            why = "another round did not fit its limits"
+            fix = f"`autoreason fork {run}{raised_limits(story)}` goes on from its result with more"
+        raise InvalidInput(f"run {run} is finished ({why}); {fix}")
 
 
 @asynccontextmanager

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from msgspec.structs import asdict, replace
@@ -22,7 +21,6 @@ from autoreason.models.providers import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.report.numbers import count, duration, listed, money, percent
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.report.table import Column, Table
 from autoreason.run.record import first_requests
 from autoreason.run.verbs import PanelOptions
 from autoreason.settings import Budget, Models, Settings, make_settings
@@ -30,7 +28,7 @@ from autoreason.strategies import job_class
 from autoreason.task import Metric, Task
 from autoreason.tournament.endings import describe_limit
 from autoreason.tournament.loop import without_drafts
-from autoreason.tournament.statements import ONE_VOTE, predictor_seat
+from autoreason.tournament.statements import ONE_VOTE, predictor_seat, records_table, unlike_records
 from autoreason.tournament.voting import ballot_size
 
 if TYPE_CHECKING:
@@ -332,23 +330,11 @@ class DryRun(Report):
 
 
 def _shown_records(knowledge: Knowledge) -> Section:
-    shown = {
-        "all": knowledge.facts,
-        "authors and critics": knowledge.style,
-        "critics": (*knowledge.feedback, *knowledge.critic.all),
-        "judges": knowledge.judges.all,
-    }
-    rows = [
-        (each.id, who, each.figure, shorten(each.text, 60, placeholder=" …"))
-        for who, records in shown.items()
-        for each in records
-    ]
     left_out = "; ".join(
         f"{count(number, 'record')} ({why})" for why, number in knowledge.left_out.items()
     )
-    leasts = {"record": 0, "shown to": 0, "figure": 18, "text": 24}
-    columns = [Column(title, figures=False, least=least) for title, least in leasts.items()]
-    return Section("Records", [("left out", left_out or "none")], tables=[Table(columns, rows)])
+    said = [("left out", left_out or "none"), ("similar", unlike_records(knowledge))]
+    return Section("Records", [each for each in said if each[1]], [records_table(knowledge)])
 
 
 def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:

@@ -76,12 +76,8 @@ def measure_knowledge(
         'too few'
     """
     choice = ModelChoice.judging(model, options)
-    prepared = prepare(
-        Task(brief="Choose the text that does better."),
-        choice,
-        options,
-        KnowledgeTest(folder=str(Path(folder).resolve())),
-    )
+    job = KnowledgeTest(folder=str(Path(folder).resolve()))
+    prepared = prepare(Task(brief="Choose the text that does better."), choice, options, job)
     check_private(folder)
     at_home = not destinations(prepared.settings, choice.objects, options.get("pool"))
     known = spread_private(read_folder(folder).records)
@@ -100,13 +96,9 @@ def measure_knowledge(
         )
     metrics = {(each.result.metric, each.result.better) for each in records if each.result}
     means = [f": {better} {metric}" for metric, better in metrics]
-    work = RecordedPairs(
-        source=str(folder),
-        pairs=pairs,
-        of=len(testable),
-        withheld=len(known) - len(records),
-        private=any(each.private for each in records),
-    )
+    private, withheld = any(each.private for each in records), len(known) - len(records)
+    work = RecordedPairs(source=str(folder), pairs=pairs, of=len(testable), withheld=withheld)
+    work = replace(work, private=private)
     brief = f"Choose the text that does better{means[0] if len(means) == 1 else ''}."
     return replace(prepared, task=Task(brief=brief, work=work))
 
@@ -118,6 +110,7 @@ def plan_ab(
     *,
     base: float = 0.2,
     lift: float = 0.1,
+    readers: int | None = None,
     journal: JournalPlace = None,
 ) -> AbPlan:
     """Plan an A/B test of the texts of a run: codes, an equal split and a sample size.
@@ -128,6 +121,7 @@ def plan_ab(
             is drawn, of more two.
         base: The share that the first draft is expected to reach, such as 0.2 of readers who open.
         lift: The smallest rise worth finding, as a share of that.
+        readers: All readers there are; given, the plan says which rise they can show, whatever `lift` is.
         journal: An open journal, the file of one, or None for the result's or the user's own.
 
     Returns:
@@ -143,7 +137,7 @@ def plan_ab(
     if story.end is None:
         raise InvalidInput(f"run {name} has no result yet; end it with `autoreason resume {name}`")
     seed = story.settings.seed if story.settings else 0
-    return plan_of(story, name, arms, base=base, lift=lift, seed=seed)
+    return plan_of(story, name, arms, base=base, lift=lift, readers=readers, seed=seed)
 
 
 @checked
@@ -239,9 +233,8 @@ def add_outcome(
     if (n is not None and n < 1) or (se is not None and se < 0):
         raise InvalidInput("`n` must be at least 1 and `se` at least 0")
     if n is not None and se is None and value > 1:
-        raise InvalidInput(
-            f"`value` {value:g} is over 1; give {value / 100:g} for per cent, or `se`"
-        )
+        remedy = f"give {value / 100:g} for per cent, or `se`"
+        raise InvalidInput(f"`value` {value:g} is over 1; {remedy}")
     try:
         when = read_date(options.get("when") or datetime.now(UTC).date().isoformat())
     except ValueError as error:
@@ -287,7 +280,6 @@ def _name_metric(
             f"most outcomes of {folder} are called {main!r} and this one {name!r}, so they are never compared; "
             f"if it is the same, give the metric {main!r}"
         )
-    taken = (
-        f"taken to be {main!r}, as in most outcomes of {folder}; if it is another, give the metric"
-    )
+    taken = f"taken to be {main!r}, as in most outcomes of {folder}"
+    taken += "; if it is another, give the metric"
     return name, "" if given or not values[main] else taken

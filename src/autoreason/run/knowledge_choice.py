@@ -46,11 +46,8 @@ def add_knowledge(
     shown = tested or when == "yes"
     # What is known of a text before it is written.
     known = "\n\n".join(filter(None, (task.brief, task.draft)))
-    query = Query(
-        known,
-        group=options.get("knowledge_group", ""),
-        private=not destinations(settings, own, options.get("pool")),
-    )
+    at_home = not destinations(settings, own, options.get("pool"))
+    query = Query(known, group=options.get("knowledge_group", ""), private=at_home)
     with Index.open(folder) as index:
         knowledge = choose_knowledge(index, query, for_judges=shown)
     weights = judge_weights(folder, judges, with_records=shown)
@@ -80,11 +77,8 @@ def _seat(
     tested = choose_fitted(folder, when) if is_tournament and when != "no" else None
     if tested is None and when != "yes":
         return None, b""
-    rows = [
-        (record.text, standing.score)
-        for record, standing in comparable_rows(read_folder(folder).records)
-        if standing and not gives_away(record, query)
-    ]
+    known = comparable_rows(read_folder(folder).records)
+    rows = [(each.text, own.score) for each, own in known if own and not gives_away(each, query)]
     if len(rows) <= MIN_KNOWN:
         if when == "tested":
             return None, b""

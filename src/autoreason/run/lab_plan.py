@@ -36,6 +36,7 @@ from autoreason.studies.lab_suite import (
     set_of,
 )
 from autoreason.task import Entry, Task
+from autoreason.wording import in_words
 
 _UNITS = ("calls", "tokens", "cost")
 _SAMPLE_WORDS = 700
@@ -98,7 +99,7 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
 
     @property
     def conclusion(self) -> str:
-        parts = [count(self.cells, "cell")]
+        parts = [count(self.cells, "part")]
         parts.append(count(self.calls.likely, "call") if self.calls else "calls unknown")
         if self.cost is None:
             parts.append("cost unknown")
@@ -122,7 +123,7 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
         remedy = "add repeats or tasks"
         within = ""
         if any(arm.over_limit for arm in self.arms):
-            within, remedy = " within the limit of a cell", "raise `budget.cell`"
+            within, remedy = " within the limit of a part", "raise `budget.cell`"
         return (
             f"the suite {self.suite} cannot show anything{within}:{part if self.share_paid < 1 else ''} "
             f"{each.detectable.reason} for {count(len(self.tests), 'planned test')}; "
@@ -134,23 +135,23 @@ class LabPlan(Report, Struct, frozen=True, kw_only=True):
             (each.name, each.cells, _span(each.calls), _span(each.tokens), _span(each.cost, money))
             for each in self.arms
         ]
-        columns = [*words("arm"), *figures("cells", "calls", "tokens", "cost")]
+        columns = [*words(""), *figures("parts", "calls", "tokens", "cost")]
         limits = [("Budget", describe_paid(self.share_paid))] if self.share_paid < 1 else []
         for each in self.arms:
             if each.over_limit:
-                some = f"{each.over_limit:,} of {count(each.cells, 'cell')} of {each.name}"
-                limits.append(("Cell limit", f"{some} would likely reach it and be left out"))
-        parts = [Section("Cells", limits, [Table(columns, rows)])]
+                some = f"{each.over_limit:,} of {count(each.cells, 'part')} of {each.name}"
+                limits.append(("Limit of a part", f"{some} would likely reach it and be left out"))
+        parts = [Section("Parts", limits, [Table(columns, rows)])]
         if self.tests:
             shown = []
             for test in self.tests:
                 shows = f"nothing: {test.detectable.reason}"
                 if (share := test.detectable.value) is not None:
-                    better = "prefer one arm" if test.measure == "preferred" else "favour one arm"
+                    better = "prefer one" if test.measure == "preferred" else "favour one"
                     shows = f"{percent(share)} or more {better}"
-                measure = test.measure.replace("_", " ")
+                measure = in_words(test.measure)
                 shown.append((test.comparison, test.arms, measure, f"{test.units:,}", shows))
-            heads = [*words("comparison", "arms", "measure"), *figures(f"{self.clusters}s")]
+            heads = [*words("comparison", "of", "measure"), *figures(f"{self.clusters}s")]
             table = Table([*heads, *words("shows")], shown)
             tests = count(len(self.tests), "planned test")
             where = "tasks like these" if self.clusters == "task" else "these tasks only"

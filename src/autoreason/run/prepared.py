@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
@@ -70,13 +71,14 @@ def reported_result(result: Result, journal: Journal) -> Result:
     if of_problems:
         from autoreason.run.products import Solution
 
-        return Solution(**vars(result), final_report=report)
-    return StudyResult(**vars(result), final_report=report)
+        return Solution(**vars(result), _make_report=report)
+    return StudyResult(**vars(result), _make_report=report)
 
 
-def suite_report(row: RunRow, story: Story, journal: Journal) -> LabReport:
+def suite_report(row: RunRow, story: Story, journal: Journal) -> Callable[[], LabReport]:
+    """Makes the report of a suite, from what is read now."""
     from autoreason.studies.lab_report import lab_report
-    from autoreason.studies.lab_suite import CellQuery
+    from autoreason.studies.lab_suite import CellQuery, suite_of
 
     settings = story.settings
     assert settings is not None
@@ -86,32 +88,34 @@ def suite_report(row: RunRow, story: Story, journal: Journal) -> LabReport:
         "Seed": str(settings.seed),
         "Started": f"{row.created.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
     }
+    suite = suite_of(story.task)
+    # Programs are recorded with what came of them.
+    of_problems = suite is not None and suite.form == "problems"
     texts = {
         each.question["cell"]["part"]: each.answer["text"]
-        for each in journal.answers(row.id).values()
+        for each in ({} if of_problems else journal.answers(row.id)).values()
         if each.kind == CellQuery.kind and each.answer.get("text")
     }
-    return lab_report(story, origin, texts)
+    return partial(lab_report, story, origin, texts)
 
 
-def _report_of(result: Result, journal: Journal) -> Report:
-    """What a finished job found; its modules are loaded when they are needed."""
+def _report_of(result: Result, journal: Journal) -> Callable[[], Report]:
+    """Makes the report of a finished job, which takes a while: not before somebody reads it."""
     story = result.story
     match story.job:
         case Rejudge():
             from autoreason.studies.panel_jobs import rejudge_report, rejudged_run
 
-            return rejudge_report(story, journal.story(rejudged_run(story)))
+            return partial(rejudge_report, story, journal.story(rejudged_run(story)))
         case Advise():
             from autoreason.studies.advice_job import advice_report, spent_by_role
 
-            return advice_report(result.run, story, spent_by_role(journal, result.run))
+            return partial(advice_report, result.run, story, spent_by_role(journal, result.run))
         case Lab():
             return suite_report(journal.row(result.run), story, journal)
         case JobType(report=place):
             module, _, name = place.partition(":")
-            report: Report = getattr(import_module(module), name)(story)
-            return report
+            return partial(getattr(import_module(module), name), story)
     raise AssertionError
 
 
@@ -218,7 +222,7 @@ def change_budget(before: Budget, budget: Budget | Mapping[str, Any] | None) -> 
 async def check(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
     """Raise `InvalidInput` for what would only fail later; spends nothing."""
     check_settings(task, settings)
-    if task.knowledge or task.work:
+    if task.knowledge or isinstance(settings.job, KnowledgeTest):
         from autoreason.run.knowledge_choice import check_destinations
 
         check_destinations(task, settings, pool)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from math import ceil, inf
 from time import monotonic
 from typing import Any, Generic, TypeVar
@@ -23,9 +24,8 @@ from autoreason.events import FINISHED, EndedBy, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.files import Place
 from autoreason.job_types import Certify
-from autoreason.jobs import spending
 from autoreason.journal.run_names import is_cell, owning_run
-from autoreason.report.numbers import count, without_folder
+from autoreason.report.numbers import count, spending, without_folder
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.settings import LIMITS
 from autoreason.story import Story
@@ -149,11 +149,14 @@ class Result(Report):
             found = ended.evidence, self.story, ended.violations, self.origin
             rows += statements.evidence(*found)
         rows += self.next_steps()
-        if self.story.job and self.story.job.is_sampling:
+        if self.story.is_sampling:
             from autoreason.strategies import name_drafts
 
             rows = [(label, name_drafts(text)) for label, text in rows]
         sections = [Section(sentences=rows)]
+        known = self.story.task.knowledge if self.story.task else None
+        if known and known.shown:
+            sections.append(Section("Records", tables=[statements.records_table(known)]))
         sections += self._brief()
         if decided := [each.decided for each in self.story.passes if each.decided]:
             table = statements.passes_table(decided)
@@ -213,7 +216,7 @@ class Result(Report):
 
     def _summary(self) -> list[tuple[str, str]]:
         rows = [("Attention", broken)] if (broken := self.broken_contract()) else []
-        if self.story.job and self.story.job.is_sampling and self.story.draft:
+        if self.story.is_sampling and self.story.draft:
             drafts = count(len(self.story.incumbents), "draft")
             rows.append(("Drafts", f"{drafts} for the panel to choose from"))
         elif won := self.story.trajectory:
@@ -281,16 +284,24 @@ def resume_command(run: str, story: Story) -> str:
     """The command that goes on, with the limit at which it paused raised by half."""
     command = f"autoreason resume {owning_run(run)}"
     # The limit of a cell is that of all cells.
-    if story.status != "budget" or story.settings is None or is_cell(run):
-        return command
+    is_limited = story.status == "budget" and not is_cell(run)
+    return command + raised_limits(story) if is_limited else command
+
+
+def raised_limits(story: Story) -> str:
+    """Options that raise the limits of a run by half, but to no less than its next call could take."""
+    if story.settings is None:
+        return ""
+    from autoreason.models.budget import find_needed
+
+    needed = find_needed(story.reason)
     limits = [story.limit] if story.limit else list(LIMITS)
     amounts = {name: getattr(story.settings.budget, name) for name in limits}
-    raised = (
-        f" --{LIMITS[name].replace('_', '-')} {_raise(name, float(amount))}"
+    return "".join(
+        f" --{LIMITS[name].replace('_', '-')} {_raise(name, max(float(amount), needed))}"
         for name, amount in amounts.items()
         if amount is not None
     )
-    return command + "".join(raised)
 
 
 def _raise(limit: str, amount: float) -> str:
@@ -326,8 +337,13 @@ class StopSwitch:
 class StudyResult(Result, Generic[AnyReport]):
     """The result of a run that judged texts: its report, and what the run took."""
 
-    final_report: AnyReport | None = None
+    _make_report: Callable[[], AnyReport] | None = field(default=None, compare=False)
     """None where the run paused."""
+
+    @cached_property
+    def final_report(self) -> AnyReport | None:
+        """What the run found, made when it is first read; None where the run paused."""
+        return self._make_report() if self._make_report else None
 
     @property
     def report(self) -> AnyReport:

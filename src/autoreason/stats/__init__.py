@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from msgspec import Struct
@@ -19,6 +20,13 @@ class Estimate(Struct, frozen=True):
     n: int = 0
     """How many independent things it rests on."""
     reason: str = ""
+
+    def changed(self, to: Callable[[float], float]) -> Estimate:
+        """What follows from it by a rule in which more always is more, or always less."""
+        value, low, high = (None if n is None else to(n) for n in (self.value, self.low, self.high))
+        if low is not None and high is not None:
+            low, high = min(low, high), max(low, high)
+        return Estimate(value, low, high, self.n, self.reason)
 
 
 class Test(Struct, frozen=True):

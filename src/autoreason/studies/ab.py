@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil, fsum
 from pathlib import Path
@@ -40,10 +42,13 @@ from autoreason.stats.power import MAX_SAMPLE, always_valid_difference, sample_s
 from autoreason.stats.shares import exact_share
 from autoreason.story import Story
 from autoreason.studies.rating_packet import draw_codes
+from autoreason.wording import KINDS, kind_of
 
 FILE = "ab.json"
 RESULTS = "results.csv"
 MAX_ARMS = 10
+_LIFTS = 1_000
+"""Rises that are tried, in steps of one in a hundred, for the smallest that so many readers can show."""
 _DRAWN = 5
 """One arm in so many is drawn at random, so that not only winners are ever tried."""
 
@@ -52,7 +57,7 @@ class Arm(Struct, frozen=True, kw_only=True):
     code: str
     text: str
     origin: str
-    """Where in the run it comes from."""
+    """Where in the run it comes from, in the letters of the paper; people read `describe_origin`."""
     chosen: Chosen
     """`ab` where the run's panels chose it, `random` where it was drawn."""
 
@@ -72,35 +77,26 @@ class AbPlan(Report):
     sample: int
     unchanged: bool = False
     """Whether the run delivered its first draft, so that no arm but the control was ever delivered."""
-    broken: tuple[str, ...] = ()
-    """Codes of texts that break the run's contract."""
 
     @property
     def conclusion(self) -> str:
         return (
             f"send each of {count(len(self.arms), 'text')} to {self.sample:,} readers drawn at random, "
-            f"{self.sample * len(self.arms):,} in all; that shows a rate {self.lift * 100:g} % above "
-            f"{self.base * 100:g} % four times out of five"
+            f"{self.sample * len(self.arms):,} in all; that shows a rise from {self.base * 100:.3g} to "
+            f"{self.base * (1 + self.lift) * 100:.3g} % four times out of five"
         )
 
     def sections(self) -> list[Section]:
         """The texts by code; where they come from is in the plan's file, not here."""
         columns = [*words("code"), *figures("words"), *words("text")]
-        rows = [(arm.code, str(count_words(arm.text)), shorten(arm.text, 60)) for arm in self.arms]
+        rows = [(arm.code, str(count_words(arm.text)), _begin(arm.text, 60)) for arm in self.arms]
         sentences = [
             ("Split", "equal and at random, reader by reader; nobody knows which is which"),
             ("Drawn", f"{sum(arm.chosen == 'random' for arm in self.arms)} of them at random"),
         ]
         if self.unchanged:
-            why = (
-                "the run delivered its first draft: its gain is 0, and the other texts were dropped"
-            )
+            why = "the run delivered its first draft: its gain is 0, and other texts were dropped"
             sentences.insert(0, ("Unchanged", why))
-        if self.broken:
-            texts = f"{len(self.broken)} of {count(len(self.arms), 'text')}"
-            breaks = "breaks" if len(self.broken) == 1 else "break"
-            which = f"{texts} {breaks} the run's contract: {listed(self.broken)}"
-            sentences.insert(0, ("Contract", which))
         return [Section(sentences=sentences, tables=[Table(columns, rows)])]
 
     def write(self, folder: str | Path) -> list[Path]:
@@ -121,47 +117,59 @@ class AbPlan(Report):
 
 
 def plan_of(
-    story: Story, run: str, arms: int = 3, *, base: float = 0.2, lift: float = 0.1, seed: int = 0
+    story: Story,
+    run: str,
+    arms: int = 3,
+    *,
+    base: float = 0.2,
+    lift: float = 0.1,
+    readers: int | None = None,
+    seed: int = 0,
 ) -> AbPlan:
-    """A test of the delivered text against the first draft and others of a run."""
+    """A test of the delivered text against the first draft and others of a run that keep its limits."""
     texts = _texts(story)
     most = min(len(texts), MAX_ARMS)
+    if story.text and not any(same_text(story.text, each) for each in texts.values()):
+        raise InvalidInput(f"the text of run {run} breaks a limit of its brief; name another run")
     if not 2 <= arms <= most:
         remedy = f"give 2 to {most} for `arms`" if most > 1 else "name another run"
-        raise InvalidInput(f"run {run} has {len(texts)} texts that differ; {remedy}")
+        kept = " and keep its limits" if story.task and story.task.contract.rules() else ""
+        raise InvalidInput(f"run {run} has {len(texts)} texts that differ{kept}; {remedy}")
     rng = Random(seed)
     origins = list(texts)
     drawn = ceil(arms / _DRAWN) if arms > 2 else 0
     picked = origins[: arms - drawn]
     chosen = [*picked, *rng.sample(origins[len(picked) :], drawn)]
     codes = draw_codes(arms, texts.values(), rng)
-    found = []
-    for code, origin in zip(codes, chosen, strict=True):
-        how: Chosen = "ab" if origin in picked else "random"
-        found.append(Arm(code=code, text=texts[origin], origin=origin, chosen=how))
+    found = [
+        Arm(code=code, text=texts[at], origin=at, chosen="ab" if at in picked else "random")
+        for code, at in zip(codes, chosen, strict=True)
+    ]
     delivered = found[0].code
-    try:
-        if not (0 < base < 1 and lift > 0 and base * (1 + lift) < 1):
-            raise ValueError
-        sample = sample_size(base, lift, arms - 1)
-    except ValueError:
+    lift, sample = _find_sample(arms, base, lift, readers)
+    control = next((arm.code for arm in found if arm.origin == _DRAFT), delivered)
+    same = bool(story.incumbents and same_text(story.incumbents[0].text, story.text or ""))
+    arranged = tuple(sorted(found, key=lambda arm: arm.code))
+    return AbPlan(run, arranged, control, base, lift, sample, unchanged=same)
+
+
+def _find_sample(arms: int, base: float, lift: float, readers: int | None) -> tuple[float, int]:
+    """The rise that is found and how many readers each text takes: for a rise, or with the readers there are."""
+    if 1 <= base <= 100:
+        raise InvalidInput(f"`base` is {base:g}; write {base / 100:g} or {base:g}%")
+    lifts = [lift] if readers is None else [at / 100 for at in range(1, _LIFTS)]
+    most = MAX_SAMPLE if readers is None else readers // arms
+    for each in lifts:
+        with suppress(ValueError):
+            if each > 0 and (least := sample_size(base, each, arms - 1)) <= most:
+                return each, least if readers is None else most
+    if readers is None:
         raise InvalidInput(
             f"a rate of {base:g} that rises by {lift:g} of itself is 1 or more, or takes more than "
             f"{MAX_SAMPLE:,} readers to find; give `base` and `lift` as shares, such as 0.2 and 0.1"
-        ) from None
-    found.sort(key=lambda arm: arm.code)
-    return AbPlan(
-        run=run,
-        arms=tuple(found),
-        control=next((arm.code for arm in found if arm.origin == "draft"), delivered),
-        base=base,
-        lift=lift,
-        sample=sample,
-        unchanged=bool(story.incumbents and same_text(story.incumbents[0].text, story.text or "")),
-        broken=tuple(arm.code for arm in found if story.task.contract.violations(arm.text))
-        if story.task
-        else (),
-    )
+        )
+    few = f"{readers:,} readers of {arms} texts show no rise over {base:g}"
+    raise InvalidInput(f"{few}; give more `readers` or fewer `arms`")
 
 
 def read_plan(folder: Path) -> AbPlan:
@@ -177,30 +185,51 @@ def read_plan(folder: Path) -> AbPlan:
 
 
 def _texts(story: Story) -> dict[str, str]:
-    """Texts of a run that differ: what was delivered, the first draft, then the others, the latest first."""
+    """Texts of a run that differ and keep its limits: the delivered one, the first draft, then the latest first."""
     found: dict[str, str] = {}
+    limits = story.task.contract if story.task else None
 
     def add(origin: str, text: str | None) -> None:
-        if text and not any(same_text(text, other) for other in found.values()):
+        same = text and any(same_text(text, other) for other in found.values())
+        if text and not same and not (limits and limits.violations(text)):
             found[origin] = text
 
+    sampling = story.job is not None and story.job.is_sampling
     add(story.origin or "delivered", story.text)
-    add("draft", story.incumbents[0].text if story.incumbents else None)
+    add(_DRAFT, story.incumbents[0].text if story.incumbents else None)
     for each in reversed(story.passes):
         for slot, candidate in each.candidates.items():
-            add(f"pass {each.number}, {slot}", candidate.text)
+            name = f"draft {each.number}" if sampling else f"pass {each.number}, {slot}"
+            add(name, candidate.text)
     for draft in story.drafts:
         add(f"draft {draft.number}", draft.text)
     return found
+
+
+def describe_origin(origin: str) -> str:
+    """`the merge of round 12`, `the first draft`, `draft 3`."""
+    if not (found := _OF_PASS.fullmatch(origin)):
+        return KINDS["draft"].the if origin == _DRAFT else origin
+    return f"{KINDS[kind_of(found[2], first=False)].the} of round {found[1]}"
+
+
+def _begin(text: str, length: int) -> str:
+    """How a text begins, without the marks of headings."""
+    return shorten(_MARKS.sub("", text), length)
 
 
 _MISMATCH = 0.001
 """Less likely than this, the split was not what was planned, and no number below can be trusted."""
 _COMPARISONS = 60
 """Of texts in other tests, one fewer than a test has texts; with fewer nobody knows how far texts truly differ."""
+_DRAFT = "draft"
+_OF_PASS = re.compile(r"pass (\d+),? (AB|A|B)\b.*")
+_MARKS = re.compile(r"^\s*#+\s+", re.MULTILINE)
+_MAX_WORSE = 2
+"""Texts that do worse and are named in one sentence."""
 _REACHED = 0.95
 """Of the planned readers; some addresses of any list do not exist."""
-_SHOWN = 60
+_SHOWN, _NAMED = 60, 28
 _TONES: dict[str, Literal["good", "bad"]] = {"better": "good", "worse": "bad"}
 
 
@@ -218,7 +247,11 @@ class ArmResult(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        return f"{self.code} “{shorten(self.text, _SHOWN)}”"
+        return f"{self.code} “{_begin(self.text, _NAMED)}”"
+
+    @property
+    def points(self) -> str:
+        return points(self.difference) if self.difference else UNKNOWN
 
     @property
     def verdict(self) -> str:
@@ -271,22 +304,20 @@ class AbReport(Report):
                 f"compared ({p_statement(self.mismatch)}); find out what, and begin again"
             )
         control = next(arm.name for arm in self.arms if arm.code == self.control)
-        better, worse = (
-            [arm for arm in self.arms if arm.verdict == verdict] for verdict in ("better", "worse")
-        )
+        better = [arm for arm in self.arms if arm.verdict == "better"]
+        worse = [arm for arm in self.arms if arm.verdict == "worse"]
         least, planned = min(arm.n for arm in self.arms), f"{self.planned:,} planned readers"
         early = f"; read early, at {least:,} of {planned} of each text"
         early *= least < _REACHED * self.planned
         if better:
             best = max(better, key=lambda arm: arm.count / arm.n)
             expected = "" if best.shrunken is None else f"; expect {best.expected}"
-            return (
-                f"{best.name} ({best.origin}) does better than {control}: "
-                f"{points(best.difference or best.rate)} points{expected}{early}"
-            )
+            by = f"{best.points} points{expected}{early}"
+            return f"{best.name} does better than {control}: {by}"
         if worse:
             does = "does" if len(worse) == 1 else "do"
-            names = listed([arm.name for arm in worse])
+            some = [arm.name for arm in worse]
+            names = listed(some) if len(some) <= _MAX_WORSE else f"{len(some)} texts"
             return f"none is shown to do better than {control}; {names} {does} worse{early}"
         return f"no text is shown to do better than {control}{early}"
 
@@ -294,23 +325,19 @@ class AbReport(Report):
         read_as = [("Read as", self.read_as)] * bool(self.read_as)
         if self.is_unequal:
             split = f"unequal ({p_statement(self.mismatch)})"
-            sizes = Table(
-                [*words("code"), *figures("n")], [(arm.code, f"{arm.n:,}") for arm in self.arms]
-            )
+            columns = [*words("code"), *figures("n")]
+            sizes = Table(columns, [(arm.code, f"{arm.n:,}") for arm in self.arms])
             return [Section(sentences=[("Split", split), *read_as], tables=[sizes])]
         is_expected = any(arm.shrunken is not None for arm in self.arms)
         measured = ["n", "rate (95 %)", f"points over {self.control}", *["expected"] * is_expected]
-        columns = [*words("code"), Column("text", figures=False, least=24), *words("from")]
+        leasts = {"code": 0, "text": 22, "from": 16}
+        columns = [Column(name, figures=False, least=least) for name, least in leasts.items()]
         columns += [*figures(*measured), *words("verdict")]
         rows = [
             (
-                arm.code,
-                shorten(arm.text, _SHOWN),
-                arm.origin,
-                f"{arm.n:,}",
-                percent_interval(arm.rate),
-                points(arm.difference) if arm.difference else UNKNOWN,
-                *[arm.expected] * is_expected,
+                *(arm.code, _begin(arm.text, _SHOWN)),
+                *(describe_origin(arm.origin).removeprefix("the "), f"{arm.n:,}"),
+                *(percent_interval(arm.rate, 1), arm.points, *[arm.expected] * is_expected),
                 arm.verdict,
             )
             for arm in self.arms
@@ -321,9 +348,9 @@ class AbReport(Report):
             f"({p_statement(self.mismatch)} however often you look; the limit is {_MISMATCH})"
         )
         expected = (
-            "rates drawn towards their mean by how few they rest on, and by how far texts of other tests in the "
-            "folder truly differ: winners are lucky"
+            "rates drawn towards their mean by how few they rest on, and by how far texts of "
         )
+        expected += "other tests in the folder truly differ: winners are lucky"
         if self.comparisons < _COMPARISONS:
             expected = (
                 f"unknown: to know how far texts truly differ takes {_COMPARISONS} comparisons in other tests of a "
@@ -347,7 +374,7 @@ class AbReport(Report):
         rows = []
         for arm in self.arms:
             if by := arm.difference:
-                text, said = shorten(arm.text, _SHOWN), f"{points(by)} points: {arm.verdict}"
+                text, said = _begin(arm.text, _SHOWN), f"{points(by)} points: {arm.verdict}"
                 rows.append(Interval(text, by, said, _TONES.get(arm.verdict, "")))
         chart = interval_chart(
             f"Points over {control}",
@@ -372,9 +399,8 @@ def report_of(
     """What counts, `(count, n)` by code, show of a plan; rates are expected as far as `known` records of others say."""
     codes = {arm.code for arm in plan.arms}
     if wrong := sorted(codes ^ set(counts)):
-        raise InvalidInput(
-            f"{wrong[0]} is not in both plan and results; give every code of the plan once"
-        )
+        remedy = "give every code of the plan once"
+        raise InvalidInput(f"{wrong[0]} is not in both plan and results; {remedy}")
     group = group or plan.run
     records = []
     for arm in plan.arms:
@@ -392,11 +418,7 @@ def report_of(
     standings = find_standings([*records, *tests])
     others = (each for record, each in standings if record.group != group and each.n)
     comparisons = round(fsum(1 - 1 / each.size for each in others))
-    shrunken = {
-        record.text: each.shrunken if comparisons >= _COMPARISONS else None
-        for record, each in standings
-        if record.group == group
-    }
+    own = {record.text: each.shrunken for record, each in standings if record.group == group}
     alpha, sizes = 0.05 / (len(plan.arms) - 1), [n for _, n in counts.values()]
     mismatch = unequal_split(sizes, plan.sample * len(plan.arms), _MISMATCH)
     equal, control = mismatch >= _MISMATCH, counts[plan.control]
@@ -413,7 +435,7 @@ def report_of(
                 count=number,
                 rate=exact_share(number, n),
                 difference=apart if equal and arm.code != plan.control else None,
-                shrunken=shrunken[arm.text] if equal else None,
+                shrunken=own[arm.text] if equal and comparisons >= _COMPARISONS else None,
             )
         )
     return AbReport(
@@ -442,7 +464,7 @@ def read_results(path: Path, codes: Collection[str]) -> tuple[dict[str, tuple[in
     for line, cells in rows:
         name = cells.get(code, "").strip().upper()
         if name not in codes and any(map(SUMS.fullmatch, map(plain_name, cells.values()))):
-            sums.append(f"line {line}, a sum")
+            sums.append(f"line {line}, a summary row")
             continue
         try:
             if not name or name in counts:

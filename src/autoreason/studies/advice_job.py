@@ -323,11 +323,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     def sections(self) -> list[Section]:
         rows = [("Price", self.price.said)] if self.price else []
         rows += [("Note", note) for note in self.notes]
-        parts = [
-            Section("", rows),
-            Section("What was measured", self._measured()),
-            self._errors(),
-        ]
+        parts = [Section("", rows), Section("What was measured", self._measured()), self._errors()]
         shown = [each for each in parts if each.sentences or each.tables]
         return [Section(self.command_note, text=self.command), *shown]
 

@@ -25,12 +25,7 @@ from autoreason.stats.shares import holm
 from autoreason.story import RecordedPanel, RecordedPass, Story, build_story
 from autoreason.task import Task
 from autoreason.tournament.evidence import SurvivalChances, survival_chances
-from autoreason.tournament.voting import (
-    count_votes,
-    from_scores,
-    pass_size,
-    quorum,
-)
+from autoreason.tournament.voting import count_votes, from_scores, pass_size, quorum
 
 
 class NotAudited(InvalidInput):

@@ -94,23 +94,15 @@ def recorded_pair(index: Index, pair: Pair, seed: int, *, private: bool) -> Reco
         well=_choose([each.judges.well for each in found], texts),
         badly=_choose([each.judges.badly for each in found], texts),
     )
-    return RecordedPair(
-        better=pair.better.text,
-        worse=pair.worse.text,
-        group=pair.group,
-        when=pair.when,
-        known=known,
-        placebo=shuffle(known, seed),
-    )
+    own = RecordedPair(better=texts[0], worse=texts[1], group=pair.group, when=pair.when)
+    return replace(own, known=known, placebo=shuffle(known, seed))
 
 
 def shuffle(known: ShownOutcomes, seed: int) -> ShownOutcomes:
     """The same texts with the same figures in the same places, but each text with another's figure."""
     texts = Random(seed).sample(known.all, len(known.all))
-    moved = [
-        replace(place, id=text.id, text=text.text)
-        for place, text in zip(known.all, texts, strict=True)
-    ]
+    places = zip(known.all, texts, strict=True)
+    moved = [replace(place, id=text.id, text=text.text) for place, text in places]
     cut = len(known.well)
     return ShownOutcomes(well=tuple(moved[:cut]), badly=tuple(moved[cut:]))
 
@@ -120,12 +112,8 @@ def _choose(
 ) -> tuple[ShownRecord, ...]:
     """The first of each list by turns, each record once, and none that resembles one of the texts."""
     turns = chain.from_iterable(zip_longest(*lists))
-    by_id = {
-        record.id: record
-        for record in turns
-        if record and not any(is_too_similar(record.text, text) for text in texts)
-    }
-    return tuple(by_id.values())[:LISTED]
+    unlike = (r for r in turns if r and not any(is_too_similar(r.text, text) for text in texts))
+    return tuple({record.id: record for record in unlike}.values())[:LISTED]
 
 
 ARMS = ("without", "with", "placebo")
@@ -195,19 +183,15 @@ class KnowledgeReport(Report):
             shares = map(percent_interval, (each.without, each.with_records, each.placebo))
             rows.append((each.judge, *shares, points(each.gain), each.verdict))
         none, retrieval, length = UNKNOWN, *map(percent_interval, (self.retrieval, self.length))
-        rivals = [
-            ("retrieval alone", none, retrieval, none, none, ""),
-            ("length: the longer one", length, none, none, none, ""),
-        ]
+        rivals = [("retrieval alone", none, retrieval, none, none, "")]
+        rivals += [("length: the longer one", length, none, none, none, "")]
         right = figures("without", "with records", "placebo", "with less without")
         columns = [*words("judge"), *right, *words("verdict")]
         tested = [each for each in self.judges if each.p_value is not None]
         tests = [f"{each.judge} {p_statement(each.p_value)}" for each in tested]
-        weights = [
-            f"{each.judge} {each.weight:g} with records, {each.weight_without:g} without"
-            for each in self.judges
-            if each.weight is not None and each.weight_without is not None
-        ]
+        both = ((each.judge, each.weight, each.weight_without) for each in self.judges)
+        known = (each for each in both if None not in each)
+        weights = [f"{judge} {a:g} with records, {b:g} without" for judge, a, b in known]
         # A judge alone has none.
         shown = f"of ballots in the review of a mixed panel: {'; '.join(weights)}"
         pairs = f"{self.pairs:,} of {self.of:,}, from {count(self.groups, 'group')}"
@@ -216,18 +200,14 @@ class KnowledgeReport(Report):
             ("Pairs", f"{pairs}; blind, both orders; {rest}"),
             ("Test", f"{'; '.join(tests)}, {FLIPPED}" if tests else ""),
             ("Placebo", "the same records, each with another's outcome: what a longer prompt does"),
-            *(
-                ("Over time", f"{each.judge}: {over_time(each.by_time, declines=each.declines)}")
-                for each in self.judges
-                if each.by_time
-            ),
-            ("Weights", shown if weights[1:] else ""),
-            *(
-                ("Left out", f"{count(each.invalid, 'pair')} that {each.judge} did not decide")
-                for each in self.judges
-                if each.invalid
-            ),
         ]
+        for each in (each for each in self.judges if each.by_time):
+            over = over_time(each.by_time, declines=each.declines)
+            sentences.append(("Over time", f"{each.judge}: {over}"))
+        sentences.append(("Weights", shown if weights[1:] else ""))
+        for each in (each for each in self.judges if each.invalid):
+            undecided = f"{count(each.invalid, 'pair')} that {each.judge} did not decide"
+            sentences.append(("Left out", undecided))
         return [
             *([Section(tables=[Table(columns, [*rows, *rivals], tones=TONES)])] if rows else []),
             Section(sentences=[(label, text) for label, text in sentences if text]),
@@ -237,11 +217,9 @@ class KnowledgeReport(Report):
         verdicts: dict[str, charts.Verdict] = {"helps": "good", "harms": "bad"}
         rows = []
         for each in self.judges:
-            said, verdict = (
-                f"{points(each.gain)} points: {each.verdict}",
-                verdicts.get(each.verdict),
-            )
-            rows.append(charts.Interval(each.judge, each.gain, said, verdict or ""))
+            said = f"{points(each.gain)} points: {each.verdict}"
+            verdict = verdicts.get(each.verdict, "")
+            rows.append(charts.Interval(each.judge, each.gain, said, verdict))
         sides, show = ("records mislead", "records help"), lambda value: f"{value * 100:+.3g}"
         title = "How much more often a judge is right with records, in points"
         chart = charts.interval_chart(title, rows, sides=sides, middle=0.0, scale=None, show=show)
@@ -253,10 +231,8 @@ def knowledge_report(story: Story) -> KnowledgeReport:
     assert story.settings is not None
     work = story.task.work
     assert isinstance(work, RecordedPairs)
-    judges = tuple(
-        judge_answers(judge, *_answers(story, work.pairs, number))
-        for number, judge in enumerate(story.settings.models.judges)
-    )
+    named = enumerate(story.settings.models.judges)
+    judges = tuple(judge_answers(each, *_answers(story, work.pairs, at)) for at, each in named)
     return KnowledgeReport(
         source=work.source,
         judges=judges,
@@ -346,14 +322,10 @@ def _verdict(found: JudgeAnswers) -> str:
     if found.groups < MIN_GROUPS and found.pairs >= MIN_PAIRS:
         return few_groups(found.groups)
     if found.verdict == "too few":
-        return (
-            f"too few: {found.judge} decided {count(found.pairs, 'pair')}, and {MIN_PAIRS} are the "
-            "least to be tested"
-        )
-    seen = (
-        f"right on {percent_interval(found.with_records)} with records and "
-        f"{percent_interval(found.without)} without"
-    )
+        least = f"and {MIN_PAIRS} are the least to be tested"
+        return f"too few: {found.judge} decided {count(found.pairs, 'pair')}, {least}"
+    with_records, without = map(percent_interval, (found.with_records, found.without))
+    seen = f"right on {with_records} with records and {without} without"
     if found.verdict == "not shown":
         return f"not shown to help: {found.judge} is {seen}; {likely_to_show(found.could_show)}"
     return f"{found.verdict}: {found.judge} is {seen}"
@@ -370,11 +342,8 @@ class KnowledgeTestJob(Job):
 
     async def run(self) -> JobFinished:
         self._room = asyncio.Semaphore(_WIDTH)
-        works = [
-            self._ask(number, arm, pair)
-            for number, pair in enumerate(pairs_of(self.context.task), 1)
-            for arm in ARMS
-        ]
+        pairs = enumerate(pairs_of(self.context.task), 1)
+        works = [self._ask(number, arm, pair) for number, pair in pairs for arm in ARMS]
         await use_in_order(works, self._emit_all)
         return self.finish(knowledge_report(self.story).conclusion)
 
@@ -433,16 +402,8 @@ def keep_verdicts(story: Story, run: str) -> None:
     folder = story.settings.job_as(KnowledgeTest).folder
     if any(each.run == run for each in read_tests(folder)):
         return
+    now = datetime.now(UTC).isoformat(timespec="seconds")
     for each in knowledge_report(story).judges:
-        record_test(
-            folder,
-            TestResult(
-                judge=each.judge,
-                verdict=each.verdict,
-                pairs=each.pairs,
-                when=datetime.now(UTC).isoformat(timespec="seconds"),
-                run=run,
-                weight=each.weight,
-                weight_without=each.weight_without,
-            ),
-        )
+        found = TestResult(judge=each.judge, verdict=each.verdict, pairs=each.pairs, when=now)
+        weights = {"weight": each.weight, "weight_without": each.weight_without}
+        record_test(folder, replace(found, run=run, **weights))

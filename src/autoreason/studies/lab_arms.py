@@ -13,7 +13,7 @@ from msgspec import Struct
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import assignments_of, difficulty_order
 from autoreason.report.charts import Lines, Point, Series, colours, line_chart
-from autoreason.report.numbers import UNKNOWN, count, decimal, interval, percent, percent_interval
+from autoreason.report.numbers import UNKNOWN, count, decimal, percent, percent_interval
 from autoreason.report.report import Section
 from autoreason.report.table import Figure, Table, figures, words
 from autoreason.stats import Estimate
@@ -22,6 +22,7 @@ from autoreason.studies.audit import has_drifted
 from autoreason.studies.audit_panels import invalid_level
 from autoreason.studies.lab_comparisons import ArmValues, cluster, figure
 from autoreason.studies.lab_suite import SHARES, Measure, Suite, draft_settings
+from autoreason.wording import in_words
 
 _FEW_SURVIVALS = 0.2
 _Seen = Iterator[tuple[bool, bool | None]]
@@ -39,7 +40,8 @@ class LabFailure(Struct, frozen=True, kw_only=True):
 
 class FailureMode(NamedTuple):
     name: str
-    condition: str
+    """As the paper has it, in JSON."""
+    called: str
     see: Callable[[Suite, str, ArmValues], _Seen]
     sign: str
 
@@ -61,8 +63,9 @@ def _worse_than_draft(suite: Suite, arm: str, values: ArmValues) -> _Seen:
         for arms in suite.judged
         for draft in arms
         if arm in arms and draft != arm and suite.arms[draft].settings.job.name == "single"
+        for shared in (_share_draft(suite, arm, draft),)
         for unit, preference in values.preferences(arm, draft, arms).items()
-        if suite.tasks[unit[0]].task.draft is not None or _share_draft(suite, arm, draft)
+        if shared or suite.tasks[unit[0]].task.draft is not None
     }
     for unit, each in values.cells[arm].items():
         if unit in preferences:
@@ -117,31 +120,31 @@ def _too_weak(_suite: Suite, arm: str, values: ArmValues) -> _Seen:
 
 MODES = (
     FailureMode(
-        *("Self-correction unreliability", "no external signal", _worse_than_draft),
+        *("Self-correction unreliability", "worse than its draft", _worse_than_draft),
         "independent judges prefer the draft that a text began from",
     ),
     FailureMode(
-        *("Drift / synthesis dominance", "unconstrained scope", _drift),
-        "a text less than half or more than one and a half times as long as its draft, or "
-        "with hardly any of its wording; or A survives fewer than one pass in five while AB wins most",
+        *("Drift / synthesis dominance", "far from its draft", _drift),
+        "a text less than half or more than one and a half times as long as its draft, or with hardly any "
+        "of its wording; or it is kept in fewer than one round in five while merges win most",
     ),
     FailureMode(
-        *("Overfitting to visible feedback", "shallow revision loop", _overfitting),
+        *("Overfitting to visible feedback", "right only where it could see", _overfitting),
         "a program passes the public tests and fails private ones",
     ),
     FailureMode(
-        *("No convergence", "broken judge pipeline", _no_convergence),
-        "the most passes or the limit of the cell were reached, or a panel failed",
+        *("No convergence", "did not settle", _no_convergence),
+        "the most rounds or its limit were reached, or judges came to no answer",
     ),
     FailureMode(
-        *("Model too weak", "insufficient generation diversity", _too_weak),
-        "half of all challengers or more repeat another text",
+        *("Model too weak", "writes the same again", _too_weak),
+        "half of all rewrites and merges or more repeat another text",
     ),
 )
 _QUALITIES: dict[Measure, str] = {
     "passed": "the share of problems whose tests are passed",
     "value": "the mean gain",
-    "preferred": "the share of votes against each rival in the same panel, on average",
+    "preferred": "the share of votes against each of the others, on average",
 }
 
 
@@ -266,16 +269,17 @@ def share(shares: Mapping[str, Estimate], name: str) -> Figure | None:
     return Figure(found, percent_interval(found)) if found else None
 
 
-def arms_table(arms: Sequence[LabArm], quality_by: str) -> Table:
+def arms_table(arms: Sequence[LabArm], quality_by: str, name: Callable[[str], str]) -> Table:
     measures = _known_measures(arms)
-    judged = ["quality"] if quality_by and quality_by not in measures else []
-    names = [name.replace("_", " ") for name in measures]
+    judged = [quality_by] if quality_by and quality_by not in measures else []
     rows = []
     for each in arms:
         values = (share(each.shares, n) or figure(n, each.means.get(n)) for n in measures)
-        quality = Figure(each.quality, interval(Estimate(each.quality)))
-        rows.append((each.arm, each.cells, each.finished, *values, *[quality] * len(judged)))
-    return Table([*words("arm"), *figures("tries", "finished", *names, *judged)], rows)
+        quality = figure(quality_by, each.quality)
+        rows.append((name(each.arm), each.cells, each.finished, *values, *[quality] * len(judged)))
+    return Table(
+        [*words(""), *figures("tries", "finished", *map(in_words, (*measures, *judged)))], rows
+    )
 
 
 def _known_measures(arms: Sequence[LabArm]) -> list[str]:
@@ -295,24 +299,25 @@ _MEASURES = {
 def arm_notes(arms: Sequence[LabArm], quality_by: str, clusters: str) -> Iterator[tuple[str, str]]:
     for each in filter(lambda arm: arm.at_limit, arms):
         known = each.means.get("converged") is not None
-        counted = ", which counts as not converged" if known else ""
+        counted = ", which counts as not settled" if known else ""
         tries = count(each.at_limit, "try that reached its limit", "tries that reached their limit")
         yield each.arm, f"without {tries}{counted}; the others took less"
     measured = _known_measures(arms)
-    yield from ((name, text) for name, text in _MEASURES.items() if name in measured)
-    if any(name in SHARES for name in measured):
+    explained = {in_words(each): text for each, text in _MEASURES.items() if each in measured}
+    if quality_by and quality_by not in measured:
+        explained[in_words(quality_by)] = _QUALITIES[quality_by]  # type: ignore[index]
+    yield from explained.items()
+    if any(each in SHARES for each in measured):
         over = "tasks" if clusters == "task" else "tasks in repeats"
-        yield "shares", f"with 95 % intervals over {over} (Korn and Graubard's, exact)"
-    if quality_by:
-        yield "quality", _QUALITIES[quality_by]  # type: ignore[index]
+        yield "in brackets", f"as far off as luck can carry it (95 %, over {over})"
 
 
 def passes_sections(arms: Sequence[LabArm]) -> Iterator[Section]:
-    title = "Share of tournaments that have converged, by pass"
+    title = "Share of tries that had settled, round by round"
     if converged := {each.arm: each.converged_by_pass for each in arms if each.converged_by_pass}:
-        yield _by_pass("Convergence", title, converged, percent, 1)
+        yield _by_pass("When they settled", title, converged, percent, 1)
     if lengths := {each.arm: each.words_by_pass for each in arms if each.words_by_pass}:
-        yield _by_pass("Length", "Words of the text after each pass", lengths, decimal, 0)
+        yield _by_pass("Length", "Words of the text after each round", lengths, decimal, 0)
 
 
 def _by_pass(
@@ -326,29 +331,30 @@ def _by_pass(
     rows, series = [], []
     for (arm, line), shade in zip(lines.items(), colours(list(lines)).values(), strict=True):
         rows.append((arm, *(Figure(y, show(y)) for y in line), *[""] * (longest - len(line))))
-        points = [Point(n, y, f"{arm}, pass {n}: {show(y)}") for n, y in enumerate(line, first)]
+        points = [Point(n, y, f"{arm}, round {n}: {show(y)}") for n, y in enumerate(line, first)]
         series.append(Series(arm, shade, points))
     numbers = [str(first + n) for n in range(longest)]
-    table = Table([*words("arm"), *figures(*numbers)], rows)
+    table = Table([*words(""), *figures(*numbers)], rows)
     highest = max(1.0, *(value for line in lines.values() for value in line))
-    axes = Lines(series, "pass", show=show, y_range=(0, highest))
+    axes = Lines(series, "round", show=show, y_range=(0, highest))
     return Section(heading, charts=[line_chart(title, table, axes)], detail=True)
 
 
 def failures_section(arms: Sequence[LabArm]) -> Section:
     rows = []
     for at, mode in enumerate(MODES):
-        counts = []
+        counts: list[str] = []
         for found in (arm.failures[at] for arm in arms):
             known = found.cells and found.under_condition is not None
             met = f" ({found.under_condition})" if known else ""
             counts.append(f"{found.cells} of {found.of}{met}" if found.of else UNKNOWN)
-        rows.append((mode.name, mode.condition, mode.sign, *counts))
+        if {*counts} != {UNKNOWN}:
+            rows.append((mode.called, mode.sign, *counts))
     how = (
-        "cells that show the sign, of those that could; in brackets those that also meet the "
+        "tries that show the sign, of those that could; in brackets those that also meet the "
         "paper's condition, where the record says so"
     )
-    notes = [("Counts", how), ("Caution", "a sign is not proof, and a cell may show several")]
-    heads = words("mode", "condition in the paper", "sign in the record")
+    notes = [("Counts", how), ("Caution", "a sign is not proof, and a try may show several")]
+    heads = words("", "sign in the record")
     table = Table([*heads, *figures(*(arm.arm for arm in arms))], rows)
-    return Section("Failure taxonomy", notes, [table], detail=True)
+    return Section("Signs of failure", notes, [table], detail=True)

@@ -38,6 +38,7 @@ from autoreason.studies.lab_suite import (
     SuiteComparison,
 )
 from autoreason.studies.panel_report import DOT_AND_LINE
+from autoreason.wording import in_words
 
 Unit = tuple[str, int]
 
@@ -290,10 +291,10 @@ def answer(pair: ArmPair, clusters: str) -> str:
     what = describe_finding(pair)
     rests = count(pair.difference.n, clusters)
     if pair.at_limit:
-        rests += f"; without {count(pair.at_limit, 'pair')} in which an arm reached its limit"
+        rests += f"; without {count(pair.at_limit, 'pair')} in which one reached its limit"
     if pair.same:
         where = f"in {count(pair.same, 'pair')}" if pair.same < pair.units else "in all of them"
-        rests += f"; {where} both texts are the same, which counts half for each arm"
+        rests += f"; {where} both texts are the same, which counts half for each"
     if not pair.difference.value or _is_even(pair):
         return f"not shown: {what} ({rests})"
     p = p_statement(pair.p_value_adjusted)
@@ -320,7 +321,7 @@ def describe_finding(pair: ArmPair) -> str:
         shown = f"{share * 100:.3g} %" if percent(share) == _HALF else percent(share)
         return f"judges prefer {ahead} to {behind} in {shown} of votes"
     if not value:
-        return f"{first} and {second} are equal by the measure {pair.measure.replace('_', ' ')}"
+        return f"{first} and {second} are equal by the measure {in_words(pair.measure)}"
     more = "more" if value > 0 else "fewer" if pair.measure in _COUNTED else "less"
     size = in_units(pair.measure, abs(value))
     return f"{first} {_VERBS[pair.measure].format(size=size, more=more, second=second)}"
@@ -335,7 +336,7 @@ def _is_even(pair: ArmPair) -> bool:
     return pair.measure == "preferred" and not pair.shown and percent(share) == _HALF
 
 
-_COUNTED = {"words": "word", "calls": "call", "tokens": "token", "passes": "pass"}
+_COUNTED = {"words": "word", "calls": "call", "tokens": "token", "passes": "round"}
 _COUNTED |= {"attempts": "program", "kept": "change", "evaluations": "evaluation"}
 _OFTEN = "{more} often than {second}, by {size}"
 _MORE = "{size} {more} than {second} on average"
@@ -346,8 +347,8 @@ _VERBS = {
     "cost": f"costs {_MORE}",
     "seconds": f"takes {_MORE}",
     "passes": f"takes {_MORE}",
-    "converged": f"converges {_OFTEN}",
-    "kept_contract": f"keeps the contract {_OFTEN}",
+    "converged": f"settles {_OFTEN}",
+    "kept_contract": f"keeps its limits {_OFTEN}",
     "passed": f"passes the tests of a problem {_OFTEN}",
     "passed_public": f"passes all public tests {_OFTEN}",
     "passed_private": f"passes all private tests {_OFTEN}",
@@ -374,8 +375,7 @@ def in_units(measure: str, value: float) -> str:
         return f"{value * 100:.1f} points"
     size = number(measure, value)
     if noun := _COUNTED.get(measure):
-        plural = "passes" if noun == "pass" else f"{noun}s"
-        return f"{size} {noun if size.strip('-') == '1' else plural}"
+        return f"{size} {noun}{'' if size.strip('-') == '1' else 's'}"
     return f"{size} s" if measure == "seconds" else size
 
 
@@ -403,12 +403,13 @@ def pair_charts(pairs: Sequence[ArmPair]) -> Iterator[Chart]:
         together.setdefault((each.question, each.measure), []).append(each)
     questions = Counter(question for question, _ in together)
     for (question, measure), found in together.items():
-        title = question if questions[question] == 1 else f"{question} ({measure})"
+        name = in_words(measure)
+        title = question if questions[question] == 1 else f"{question} ({name})"
         preferred = measure == "preferred"
         first, *others = {each.first for each in found}
         first = "the first" if others else first
-        name = measure.replace("_", " ")
-        sides = (f"less {name}", f"more {name}")
+        less = "fewer" if measure in _COUNTED else "less"
+        sides = (f"{less} {name}", f"more {name}")
         if measure in _MORE_IS_BETTER:
             sides = ("the other is ahead", f"{first} is ahead")
         note = f"{DOT_AND_LINE} for all planned tests)."
@@ -429,6 +430,17 @@ def pair_charts(pairs: Sequence[ArmPair]) -> Iterator[Chart]:
         )
 
 
+def _preferred_share(difference: Estimate) -> Estimate:
+    return difference.changed(lambda by: (1 + by) / 2)
+
+
+def size_of(pair: ArmPair) -> str:
+    """`69 % (52 to 86)` of votes, `3 words (1 to 5)`."""
+    if pair.measure == "preferred":
+        return percent_interval(_preferred_share(pair.difference))
+    return " ".join(difference(pair.measure, pair.difference))
+
+
 def _interval(pair: ArmPair) -> Interval:
     found, preferred = pair.difference, pair.measure == "preferred"
     by = found.value or 0.0
@@ -436,18 +448,13 @@ def _interval(pair: ArmPair) -> Interval:
     if pair.shown and by:
         better = pair.measure in _MORE_IS_BETTER
         verdict = "shown" if not better else "good" if by > 0 else "bad"
-    size = " ".join(difference(pair.measure, found))
-    if preferred:
-        value, low, high = (
-            None if each is None else (1 + each) / 2
-            for each in (found.value, found.low, found.high)
-        )
-        found = replace(found, value=value, low=low, high=high)
-        size = percent_interval(found)
+    found = _preferred_share(found) if preferred else found
     said = f"no interval, {found.reason}" if found.reason else "not shown"
     if verdict:
         said = f"judges prefer {pair.ahead}" if preferred else "more" if by > 0 else "less"
-    return Interval(f"{pair.first} against {pair.second}", found, f"{size}: {said}", verdict)
+    return Interval(
+        f"{pair.first} against {pair.second}", found, f"{size_of(pair)}: {said}", verdict
+    )
 
 
 def comparisons_table(pairs: Sequence[ArmPair], clusters: str) -> Table:
@@ -457,7 +464,7 @@ def comparisons_table(pairs: Sequence[ArmPair], clusters: str) -> Table:
         could = Figure(each.detectable and each.detectable.value, in_points(each.detectable))
         rows.append(
             (
-                *(each.comparison, each.first, each.second, each.measure.replace("_", " ")),
+                *(each.comparison, each.first, each.second, in_words(each.measure)),
                 figure(each.measure, each.first_mean),
                 figure(each.measure, each.second_mean),
                 Figure(each.difference, difference(each.measure, each.difference)),
@@ -469,8 +476,9 @@ def comparisons_table(pairs: Sequence[ArmPair], clusters: str) -> Table:
             )
         )
     columns = [
-        *words("comparison", "first arm", "second arm", "measure"),
-        *(Column("first", spare=5), Column("second", spare=5), Column("difference")),
+        *words("comparison", "first", "second", "measure"),
+        *(Column("mean of first", spare=5), Column("mean of second", spare=5)),
+        Column("difference"),
         *(Column("more", spare=4), Column("less", spare=4), Column("effect", spare=2)),
         *(Column("p alone", spare=1), Column("corrected p")),
         *([Column("could show", spare=3)] if powered else []),

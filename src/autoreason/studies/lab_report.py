@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from statistics import fmean
 
@@ -14,7 +14,7 @@ from autoreason.events import BallotCast
 from autoreason.exchange import Spent
 from autoreason.programs.assignment import CodeVerdict
 from autoreason.programs.events import describe_level, program_files
-from autoreason.report.numbers import UNKNOWN, count, listed, percent, percent_interval
+from autoreason.report.numbers import capital, count, listed, percent_interval
 from autoreason.report.report import NOTHING_KNOWN, Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import SuiteMatch
@@ -40,10 +40,10 @@ from autoreason.studies.lab_comparisons import (
     compare_recovery,
     comparisons_table,
     describe_finding,
-    difference,
     in_points,
     in_units,
     pair_charts,
+    size_of,
     turned,
 )
 from autoreason.studies.lab_suite import (
@@ -60,13 +60,13 @@ from autoreason.studies.lab_tries import (
     SuiteTry,
     TrajectoryTree,
     TreeNode,
-    draw_tree,
     find_tries,
     side_by_side,
     trajectory_trees,
 )
 from autoreason.studies.panel_report import (
     CountedBallot,
+    EntryDuel,
     PanelReport,
     duel_chart,
     duels,
@@ -76,6 +76,7 @@ from autoreason.studies.panel_report import (
     standings,
     win_matrix,
 )
+from autoreason.wording import in_words
 
 Rows = list[tuple[str, str]]
 _HEADINGS = {
@@ -83,8 +84,7 @@ _HEADINGS = {
     "rules": "Rules of research",
     "problems": "Programs",
 }
-_ARMS = "Arms"
-_MAX_NAMED, _MAX_LEFT_OUT, _MAX_TREES, _MAX_SHOWN = 5, 20, 6, 3
+_MAX_NAMED, _MAX_LEFT_OUT, _MAX_SHOWN = 5, 20, 3
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
@@ -98,7 +98,8 @@ class LeftOut(Struct, frozen=True, kw_only=True):
         named = ", ".join([*self.items, *self.runs][:_MAX_NAMED])
         number = len(self.items)
         more = f" and {number - _MAX_NAMED:,} more" if number > _MAX_NAMED else ""
-        return f"{count(number, self.kind)}: {self.reason} ({named}{more})"
+        noun = "part" if self.kind == "cell" else self.kind
+        return f"{count(number, noun)}: {self.reason} ({named}{more})"
 
 
 class LabReport(Report, Struct, frozen=True, kw_only=True):
@@ -180,7 +181,7 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
             if panel := self.panel:
                 one = "; one says nothing of strategies" if self.judged == 1 else ""
                 rankings = f"{count(panel.ballots, 'ranking')}{one}"
-                lines = summarize_panel(panel)
+                lines = summarize_panel(panel, self.name)
                 of = f"{self.judged} of " if self.judged < self.repeats else ""
                 basis = f"{of}{count(self.repeats, 'repeat')}, {rankings}"
                 if self.same_texts:
@@ -208,20 +209,19 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         return self.origin
 
     def sections(self) -> list[Section]:
-        return [*_results(self), *_details(self)]
+        return [*_results(self, _arms_section(self)), *_details(self)]
 
     def page_sections(self) -> list[Section]:
         """The charts that answer what was asked, the texts, what it cost; all else is evidence."""
-        arms, evidence = [], []
-        for each in self.sections():
-            if each.title == _ARMS:
-                tables = [table._replace(title=_ARMS) for table in each.tables]
-                title = "What each came to, and what it took"
-                arms.append(each._replace(title=title, tables=tables))
-            else:
-                title = each.title or "Method, and what was left out"
-                evidence.append(each._replace(folded=True, title=title))
-        return [*_charts(self), *_tries(self), *arms, *evidence]
+        evidence = [
+            each._replace(folded=True, title=each.title or "Method, and what was left out")
+            for each in (*_results(self), *_details(self))
+        ]
+        return [*_charts(self), *_tries(self), _arms_section(self, self.name), *evidence]
+
+    def name(self, arm: str) -> str:
+        """A strategy in words; in a suite people have named what they compare themselves."""
+        return in_words(arm) if self.form == "strategies" else arm
 
     def data(self) -> list[Table]:
         rows = []
@@ -385,31 +385,32 @@ def _contest(found: LabReport) -> str:
     return f"no {noun} is shown to be better on {where}{could_show}"
 
 
-def summarize_panel(panel: PanelReport) -> list[str]:
+def summarize_panel(panel: PanelReport, name: Callable[[str], str] = str) -> list[str]:
     """The strategy in the lead against every other."""
     first = panel.standings[0].name
-    ahead, others, votes = [], [], []
+    ahead: list[str] = []
+    others: list[EntryDuel] = []
     for each in duels_with(panel, first):
         shown = each.behind == each.second and (each.p_value_adjusted or 1.0) <= BEYOND_CHANCE
-        share = UNKNOWN if each.preferred.value is None else percent(each.preferred.value)
-        if shown:
-            ahead.append(f"{each.second}, {percent_interval(each.preferred)}")
-        else:
-            others.append(f"{each.second} ({share})")
-            votes.append(f"{share} of votes against {each.second}")
-    if ahead:
-        rest = [f"Against {listed(others)} nothing is shown."] if others else []
-        return [f"Judges prefer {first} to {listed(ahead)}.", *rest]
-    if panel.leaders[1:]:
-        return [f"Nothing is shown: {listed(panel.leaders)} are equal."]
-    return [f"Nothing is shown: {first} leads, with {listed(votes)}."]
+        others += [] if shown else [each]
+        ahead += [f"{name(each.second)} in {each.votes}"] if shown else []
+    if not ahead and panel.leaders[1:]:
+        return [f"Nothing is shown: {listed([*map(name, panel.leaders)])} are equal."]
+    if not ahead:
+        votes = listed([f"{name(each.second)} in {each.votes}" for each in others])
+        lines = [f"Nothing is shown: {name(first)} leads, preferred to {votes} rankings."]
+    else:
+        lines = [f"Judges prefer {name(first)} to {listed(ahead)} rankings."]
+        against = [f"{name(each.second)} ({each.votes})" for each in others]
+        lines += [f"Against {listed(against)} nothing is shown."] if against else []
+    return [*lines, *panel.taste_for_length(name)]
 
 
 def _pair_lines(pairs: Sequence[ArmPair]) -> list[str]:
     """The planned tests, as many as a person reads, in columns."""
     shown = sorted(pairs, key=lambda each: not each.shown)[:_MAX_SHOWN]
     names = [f"{each.first} against {each.second}" for each in shown]
-    sizes = [" ".join(difference(each.measure, each.difference)) for each in shown]
+    sizes = [*map(size_of, shown)]
     wide, wider = max(map(len, names)), max(map(len, sizes))
     lines = [
         f"  {name:<{wide}}  {size:<{wider}}  {'shown' if each.shown else 'not shown'}"
@@ -419,7 +420,7 @@ def _pair_lines(pairs: Sequence[ArmPair]) -> list[str]:
     return [*lines, *([f"  and {more} more: see --evidence"] if more else [])]
 
 
-def _results(found: LabReport) -> list[Section]:
+def _results(found: LabReport, *arms: Section) -> list[Section]:
     parts = []
     rows: Rows = []
     if found.pairs:
@@ -431,6 +432,17 @@ def _results(found: LabReport) -> list[Section]:
         table = comparisons_table(found.pairs, found.clusters)
         parts = [Section("Answers", answers), Section("Comparisons", [*_columns(found)], [table])]
         rows = _method(found)
+    parts += arms
+    if found.form == "strategies":
+        panels, rows = _panel_section(found)
+        parts += panels
+    rows += [("Left out", str(each)) for each in found.left_out[:_MAX_LEFT_OUT]]
+    if more := len(found.left_out[_MAX_LEFT_OUT:]):
+        rows.append(("Left out", f"and {more} more reasons"))
+    return [*parts, *_program_sections(found), Section(sentences=rows)]
+
+
+def _arms_section(found: LabReport, name: Callable[[str], str] = str) -> Section:
     about = [*arm_notes(found.arms, found.quality_by, found.clusters)]
     if found.opened:
         times = count(found.opened, "time")
@@ -438,27 +450,24 @@ def _results(found: LabReport) -> list[Section]:
     if found.broken:
         results = count(found.broken, "result breaks", "results break")
         about.append(("guards", f"{results} a guard on these evaluations, which is no gain"))
-    arms = Section(_ARMS, about, [arms_table(found.arms, found.quality_by)])
-    if found.form == "strategies":
-        panels, rows = _panel_section(found)
-        parts = [arms, *panels]
-    else:
-        parts.append(arms)
-    rows += [("Left out", str(each)) for each in found.left_out[:_MAX_LEFT_OUT]]
-    if more := len(found.left_out[_MAX_LEFT_OUT:]):
-        rows.append(("Left out", f"and {more} more reasons"))
-    return [*parts, *_program_sections(found), Section(sentences=rows)]
+    table = arms_table(found.arms, found.quality_by, name)
+    return Section("What each came to", about, [table])
 
 
 def _charts(found: LabReport) -> Iterator[Section]:
     """The one plot that answers the question; of several questions one for each."""
-    panel, first = found.panel, found.arms[0].arm
+    panel = found.panel
     if found.cells < found.planned:
         # Nothing is concluded before all have ended.
         return
-    if panel and first in panel.names():
-        title = f"{first} against each of the others"
-        chart = duel_chart(panel, title, duels_with(panel, first))
+    if panel:
+        first = panel.standings[0].name
+        title = f"{capital(found.name(first))} against each of the others"
+        pairs = [
+            replace(each, first=found.name(first), second=found.name(each.second))
+            for each in duels_with(panel, first)
+        ]
+        chart = duel_chart(panel, title, pairs)
         yield Section("How often judges prefer it", charts=[chart])
     elif found.pairs:
         yield Section("What was asked", charts=list(pair_charts(found.pairs)))
@@ -475,18 +484,22 @@ def _tries(found: LabReport) -> Iterator[Section]:
         "rules": "The gain of the result on evaluations that decided nothing.",
     }.get(found.form, "The number is the place that judges gave a text in its try.")
     how = f"{mark} Choose one to read it; each names the run that it is from."
-    yield Section("Every try", [("", how)], texts=side_by_side(found.tries, base=base))
+    yield Section(
+        "Every try", [("", how)], texts=side_by_side(found.tries, base=base, name=found.name)
+    )
 
 
 def _panel_section(found: LabReport) -> tuple[list[Section], Rows]:
     unit, panel = found.match.by if found.match else "calls", found.panel
-    rows: Rows = [("Matched", f"by {unit}, the most that each may take after its draft")]
+    called = "; ".join(f"{each.arm}: {found.name(each.arm)}" for each in found.arms)
+    matched = f"by {unit}, the most that each may take after its draft"
+    rows: Rows = [("Matched", matched), ("Called", called)]
     if panel is None:
         return [], rows
     alone = "one was judged: it says something about its texts, nothing about the strategies"
     rows = [*([("Repeats", alone)] if found.judged == 1 else []), *notes(panel), *rows]
     tables = [standings(panel), win_matrix(panel), duels(panel, found.arms[0].arm)]
-    return [Section("Panel", tables=tables)], rows
+    return [Section("Votes", tables=tables)], rows
 
 
 def _program_sections(found: LabReport) -> Iterator[Section]:
@@ -498,7 +511,7 @@ def _program_sections(found: LabReport) -> Iterator[Section]:
         ]
         heads = figures("problems", "passed public", "passed", "recovered")
         few = all(each.problems < _MAX_NAMED for each in found.by_difficulty)
-        table = Table([*words("difficulty", "arm"), *heads], rows)
+        table = Table([*words("difficulty", ""), *heads], rows)
         yield Section("By difficulty", tables=[table], detail=few)
     if any(each.units for each in found.recovery):
         table = comparisons_table(found.recovery, found.clusters)
@@ -509,12 +522,12 @@ def _program_sections(found: LabReport) -> Iterator[Section]:
         counts = [(each.arm, *(each.verdicts.get(n, 0) for n in known)) for each in found.arms]
         heads = figures(*(name.replace("_", " ") for name in known))
         levels = [("Sandbox", describe_level(level)) for level in found.sandbox]
-        yield Section("Verdicts", levels, [Table([*words("arm"), *heads], counts)])
+        yield Section("Verdicts", levels, [Table([*words(""), *heads], counts)])
 
 
 def _columns(found: LabReport) -> Iterator[tuple[str, str]]:
     if any(each.measure == "preferred" for each in found.pairs):
-        points = "of preferred: the share of votes for the first arm minus that for the second"
+        points = "of preferred: the share of votes for the first minus that for the second"
         yield "points", points
     if any(each.effect is not None for each in found.pairs):
         effect = (
@@ -524,13 +537,13 @@ def _columns(found: LabReport) -> Iterator[tuple[str, str]]:
         yield "effect", effect
     if any(each.detectable for each in found.pairs):
         times = f"{found.clusters}s show four times out of five at the corrected level"
-        alike = "for arms that differ as often as these do"
+        alike = "where they differ as often as these do"
         yield "could show", f"the smallest difference that so many {times}, {alike}"
 
 
 def _method(found: LabReport) -> Rows:
     many, enough = found.clusters == "task", f"with results of {MANY_TASKS} tasks or more"
-    resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both arms)"
+    resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both)"
     found_of = [each.difference.n for each in found.pairs if each.difference.value is not None]
     speaks = many and max(found_of, default=0) >= MANY_TASKS
     which = "tasks like these" if speaks else "these tasks only"
@@ -556,20 +569,11 @@ def _method(found: LabReport) -> Rows:
 
 
 def _details(found: LabReport) -> Iterator[Section]:
-    for arms, panel in found.panels.items():
+    # Those of strategies are in the method already.
+    for arms, panel in () if found.panel else found.panels.items():
         # What could be shown is said by the plan, for the tests that were planned.
         rows = [row for row in notes(panel) if row[0] != "Power"]
         yield Section(f"Judges of {arms}", rows, detail=True)
     yield from passes_sections(found.arms)
-    if found.trees:
-        more = len(found.trees[_MAX_TREES:])
-        rest = f" {count(more, 'more tree')}: see trees.csv." if more else ""
-        explained = (
-            "Each line follows the current text from pass to pass. Lines separate where different candidates "
-            "won. A win of B adds 1 to the drift from the first draft, a win of AB 0.5, as in the paper. "
-            f"A star marks convergence; the tables have the numbers.{rest}"
-        )
-        charts = [*map(draw_tree, found.trees[:_MAX_TREES])]
-        yield Section("Trajectory trees", [("", explained)], charts=charts, detail=True)
     if any(each.of for arm in found.arms for each in arm.failures):
         yield failures_section(found.arms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations
@@ -177,7 +178,7 @@ class Ballot(Struct, frozen=True, kw_only=True):
     ranking: tuple[str, ...] | None
 
 
-class CellResult(Struct, frozen=True, kw_only=True):
+class CellResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of a cell. None is unknown, never zero."""
 
     run: str
@@ -386,21 +387,12 @@ class CellGroup(NamedTuple):
 def groups(suite: Suite) -> Iterator[CellGroup]:
     """Repeat by repeat, so that a suite that is stopped early has run all tasks and arms equally often."""
     numbers = count_from(1)
-    for repeat in range(1, max(map(suite.arm_repeats, suite.arms)) + 1):
-        arms = [arm for arm in suite.arms if suite.arm_repeats(arm) >= repeat]
-        due = [each.arms for each in suite.comparisons if suite.repeats_of(each) >= repeat]
-        drafts = _titled(DRAFT, _shared_drafts(suite, arms))
-        panels = _titled(PANEL, suite.judged)
-        panels = {title: names for title, names in panels.items() if set(names) in map(set, due)}
+    for repeat, titled in _repeats(suite):
         for at, task in enumerate(suite.tasks, 1):
             group = CellGroup([], [], [])
-            kinds: tuple[tuple[CellKind, dict[str, tuple[str, ...]]], ...] = (
-                (DRAFT, drafts if needs_draft(suite.tasks[task]) else {}),
-                ("arm", {arm: (arm,) for arm in arms}),
-                (PANEL, panels),
-            )
-            for cells, (kind, titles) in zip(group, kinds, strict=True):
-                for title, names in titles.items():
+            drafted = needs_draft(suite.tasks[task])
+            for cells, (kind, titles) in zip(group, titled.items(), strict=True):
+                for title, names in titles.items() if drafted or kind != DRAFT else ():
                     number, part = next(numbers), str(PartName(title, repeat, problem=at))
                     cells.append(
                         Cell(
@@ -413,6 +405,22 @@ def groups(suite: Suite) -> Iterator[CellGroup]:
                         )
                     )
             yield group
+
+
+def _repeats(suite: Suite) -> Iterator[tuple[int, dict[CellKind, dict[str, tuple[str, ...]]]]]:
+    """For each repeat, the arms of its cells of each kind, by their title; all tasks have the same."""
+    for repeat in range(1, max(map(suite.arm_repeats, suite.arms)) + 1):
+        arms = [arm for arm in suite.arms if suite.arm_repeats(arm) >= repeat]
+        due = [set(each.arms) for each in suite.comparisons if suite.repeats_of(each) >= repeat]
+        panels = _titled(PANEL, suite.judged)
+        yield (
+            repeat,
+            {
+                DRAFT: _titled(DRAFT, _shared_drafts(suite, arms)),
+                "arm": {arm: (arm,) for arm in arms},
+                PANEL: {title: names for title, names in panels.items() if set(names) in due},
+            },
+        )
 
 
 def _titled(kind: str, cells: Sequence[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -437,7 +445,11 @@ def all_cells(suite: Suite) -> Iterator[Cell]:
 
 def count_cells(suite: Suite) -> int:
     """How many cells there are; a panel over texts that are all the same is none in the end."""
-    return sum(1 for _ in all_cells(suite))
+    numbers = Counter[CellKind]()
+    for _, titled in _repeats(suite):
+        numbers.update({kind: len(titles) for kind, titles in titled.items()})
+    drafted = sum(map(needs_draft, suite.tasks.values()))
+    return numbers[DRAFT] * drafted + (numbers["arm"] + numbers[PANEL]) * len(suite.tasks)
 
 
 def needs_draft(task: SuiteTask) -> bool:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean
 
 from msgspec import Struct
 
 from autoreason.programs.events import as_code
-from autoreason.report.charts import Chart, Lines, Point, Series, colours, line_chart
-from autoreason.report.numbers import UNKNOWN, count, decimal
+from autoreason.report.numbers import UNKNOWN, count
 from autoreason.report.side_by_side import SideBySide, Tone, Try, Version
-from autoreason.report.table import Figure, Table, figures, words
 from autoreason.studies.lab_comparisons import ArmValues, number
 from autoreason.studies.lab_suite import CellFinished, CellResult, Suite
 
@@ -46,10 +44,7 @@ class SuiteTry(Struct, frozen=True, kw_only=True):
 
 
 def find_tries(
-    suite: Suite,
-    finished: Sequence[CellFinished],
-    values: ArmValues,
-    texts: Mapping[str, str],
+    suite: Suite, finished: Sequence[CellFinished], values: ArmValues, texts: Mapping[str, str]
 ) -> Iterator[SuiteTry]:
     """Every task in every repeat; `texts` are those delivered, by the part of their cell."""
     panels: dict[tuple[str, int], CellFinished] = {}
@@ -98,30 +93,30 @@ def _places(panel: CellFinished) -> dict[str, int]:
     return {name: 1 + sum(other > own for other in points.values()) for name, own in points.items()}
 
 
-def side_by_side(tries: Sequence[SuiteTry], *, base: str) -> SideBySide:
-    """The tries for a page; programs are shown as they are."""
+def side_by_side(tries: Sequence[SuiteTry], *, base: str, name: Callable[[str], str]) -> SideBySide:
+    """The tries for a page, with the names of arms in words; programs are shown as they are."""
     several = len({each.task for each in tries}) > 1
     shown = []
     for each in tries:
         versions = []
         for tried in each.texts:
-            mark, tone, said = _outcome(tried)
+            mark, tone, said = _outcome(tried, name)
             length = "" if tried.words is None else count(tried.words, "word")
             text = as_code(tried.text) if tried.text and tried.passed is not None else tried.text
             about = " · ".join(filter(None, [said, length, tried.run]))
-            versions.append(Version(tried.arm, text or "", mark, about, tone))
+            versions.append(Version(name(tried.arm), text or "", mark, about, tone))
         shown.append(Try(each.task if several else "", str(each.repeat), versions))
-    return SideBySide(shown, base=base)
+    return SideBySide(shown, base=name(base))
 
 
-def _outcome(tried: TriedText) -> tuple[str, Tone, str]:
+def _outcome(tried: TriedText, name: Callable[[str], str]) -> tuple[str, Tone, str]:
     if tried.left_out:
         return UNKNOWN, "none", f"left out: {tried.left_out}"
     if tried.passed is not None:
         return ("✓", "good", "passes") if tried.passed else ("✗", "bad", "does not pass")
     if tried.place is not None:
         tones: dict[int, Tone] = {1: "first", 2: "second"}
-        same = f"the same text as {tried.same_as}, " if tried.same_as else ""
+        same = f"the same text as {name(tried.same_as)}, " if tried.same_as else ""
         tone = "none" if same else tones.get(tried.place, "")
         return (f"{tried.place}", tone, f"{same}place {tried.place}")
     if tried.value is not None:
@@ -146,10 +141,6 @@ class TrajectoryTree(Struct, frozen=True, kw_only=True):
     arm: str
     nodes: tuple[TreeNode, ...]
     """A node's parent stands before it; the first is the draft."""
-
-    @property
-    def ways(self) -> list[TreeNode]:
-        return [node for node in self.nodes if node.ended]
 
 
 _DRIFT = {"A": 0.0, "?": 0.0, "AB": 0.5}
@@ -190,33 +181,3 @@ def _node(way: tuple[str, ...], through: dict[int, CellResult]) -> TreeNode:
         ended=tuple(ended),
         converged=tuple(n for n, each in ended.items() if each.status == "converged"),
     )
-
-
-def draw_tree(tree: TrajectoryTree) -> Chart:
-    """Passes across, more drift from the first draft up; a line for each way that repeats went."""
-    rows = [
-        (
-            *(", ".join(map(str, node.ended)), " ".join(node.way), node.drift),
-            Figure(node.words, decimal(node.words)),
-            f"{len(node.converged)} of {len(node.ended)}",
-        )
-        for node in tree.ways
-    ]
-    columns = [*words("repeats", "winners"), *figures("drift", "words", "converged")]
-    by_way = {node.way: node for node in tree.nodes}
-    names = [
-        f"repeats {row[0]}" + (" ★" * bool(n.converged))
-        for row, n in zip(rows, tree.ways, strict=True)
-    ]
-    series = [
-        Series(name, shade, [_point(by_way[end.way[:n]]) for n in range(len(end.way) + 1)])
-        for (name, shade), end in zip(colours(names).items(), tree.ways, strict=True)
-    ]
-    axes = Lines(series, "pass", heading="drift from the first draft")
-    return line_chart(f"Trajectories of {tree.arm} on {tree.task}", Table(columns, rows), axes)
-
-
-def _point(node: TreeNode) -> Point:
-    winner = f"pass {len(node.way)}: {node.way[-1]}" if node.way else "the first draft"
-    repeats = ", ".join(map(str, node.repeats))
-    return Point(len(node.way), node.drift, f"{winner}; repeats {repeats}; {node.words:,.0f} words")

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from msgspec import Struct
 
+from autoreason.characters import is_blank
 from autoreason.contract import count_words, word_starts
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
@@ -72,7 +73,7 @@ def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tup
             f"a panel compares {MIN_TEXTS} to {MAX_TEXTS} texts, not {len(texts)}; give as many"
         )
     for name, text in texts.items():
-        if not text.strip():
+        if is_blank(text):
             raise InvalidInput(f"{name} is empty; there is nothing to judge in it")
     if equal_length:
         texts = cut_to_equal_length(texts)

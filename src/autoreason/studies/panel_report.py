@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean, mode
 from typing import Any
@@ -31,6 +31,7 @@ from autoreason.report.numbers import (
     percent,
     percent_interval,
     positions,
+    taste_for_length,
     without_folder,
 )
 from autoreason.report.report import Report, Section
@@ -85,6 +86,11 @@ class EntryDuel(Struct, frozen=True, kw_only=True):
             return None
         return self.second if self.wins > self.losses else self.first
 
+    @property
+    def votes(self) -> str:
+        """`12 of 21`."""
+        return f"{self.wins} of {self.wins + self.losses}"
+
     def is_shown(self, wins_by_chance: float) -> bool:
         """Whether it is beyond chance, after what a winner takes of the 5 %."""
         p = self.p_value_adjusted
@@ -93,17 +99,13 @@ class EntryDuel(Struct, frozen=True, kw_only=True):
     def seen_from(self, name: str) -> EntryDuel:
         if name == self.first:
             return self
-        share = self.preferred
-        value, low, high = (
-            None if end is None else 1 - end for end in (share.value, share.high, share.low)
-        )
         return replace(
             self,
             first=self.second,
             second=self.first,
             wins=self.losses,
             losses=self.wins,
-            preferred=replace(share, value=value, low=low, high=high),
+            preferred=self.preferred.changed(lambda share: 1 - share),
         )
 
 
@@ -158,7 +160,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
     rankings: tuple[JudgeRanking, ...] = ()
     """What each judge answered, in the order in which they were asked."""
 
-    heading = "A blind panel"
+    heading = "Texts judged blind"
 
     @property
     def conclusion(self) -> str:
@@ -194,6 +196,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             lines.append(f"Then {', then '.join(names[1:])}; {rest}.")
         elif not self.winner:
             lines.append(self._could_show())
+        lines += self.taste_for_length()
         all_ = "All judges" if len({*self.judges}) == 1 else "Judges"
         who = f"{all_} are {jury(self.judges)}" if self.judges else ""
         return [*lines, " · ".join(filter(None, [who, took]))]
@@ -202,7 +205,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         first, second = self.standings[:2]
         rankings = count(self.ballots, "ranking")
         duel = _between(self.duels, first.name, second.name)
-        votes = f"{duel.wins} of {count(duel.wins + duel.losses, 'vote')}"
+        votes = f"{duel.votes} votes"
         firsts = decimal(first.first_places)
         if self.winner:
             votes = f"{votes} prefer it to {second.name}"
@@ -211,7 +214,9 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             )
         if self.leaders[1:]:
             return f"No text is shown to be preferred: {listed(self.leaders)} are equal."
-        lead = f"first in {firsts} of {rankings}"
+        often = first.first_places == max(each.first_places for each in self.standings)
+        by = "" if often else "placed best on average, and "
+        lead = f"{by}first in {firsts} of {rankings}"
         if self.pairwise:
             lead = f"with {votes} against {second.name}"
         lose = ""
@@ -219,17 +224,30 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
             lose = f" {listed(losers)} {'are' if losers[1:] else 'is'} shown to be behind."
         return f"No text is shown to be preferred: {first.name} leads, {lead}.{lose}"
 
-    def _could_show(self) -> str:
-        from autoreason.stats.power import detectable_share
+    def taste_for_length(self, name: Callable[[str], str] = str) -> list[str]:
+        """A line where the text in the lead is much longer than the next, and judges like length."""
+        first, second = self.standings[:2]
+        if self.leaders[1:]:
+            return []
+        than = name(second.name)
+        return taste_for_length(first.words, second.words, self.longer_preferred, than)
 
-        more = 3 * max(3, len(self.judges))
-        alpha = BEYOND_CHANCE / (len(self.duels) if self.chance is None else 1)
-        now, later = self.detectable.value, detectable_share(more, alpha=alpha).value
-        size = "nothing" if now is None else f"a majority of {percent(now)} or more"
-        raised = ""
-        if later is not None and not self.pairwise:
-            raised = f"; --judges {more} can show one of {percent(later)}"
-        return f"{count(self.ballots, 'vote' if self.pairwise else 'ranking')} can show {size}{raised}."
+    def _could_show(self) -> str:
+        """About how many it takes, by the test of a pair."""
+        level = BEYOND_CHANCE / len(self.duels)
+
+        def needed(votes: int) -> int:
+            majorities = range(votes // 2 + 1, votes + 1)
+            tests = ((n, sign_test(n, votes - n).p_value or 1.0) for n in majorities)
+            return next((n for n, p in tests if p <= level), 0)
+
+        votes, more = self.detectable.n, 3 * max(3, len(self.judges))
+        now, later = needed(votes), 0 if self.pairwise else needed(more)
+        cast = count(votes, "vote" if self.pairwise else "ranking")
+        raised = f"; of --judges {more} about {later}" if later else ""
+        if now:
+            return f"Of {cast} it takes about {now} to show a favourite{raised}."
+        return f"{cast} {'is' if votes == 1 else 'are'} too few to show a favourite{raised}."
 
     @property
     def leaders(self) -> list[str]:
@@ -279,11 +297,14 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
 
 def standings(found: PanelReport) -> Table:
     firsts = [] if found.pairwise else ["first places"]
+    # Over several tries these are the lengths of those that were judged, and others are said elsewhere.
+    sizes = [] if found.clustered else ["words"]
     rows = []
     for each in found.standings:
-        shown = (f"{each.words:,}", decimal(each.points), interval(each.mean_points))
-        rows.append((each.name, *shown, *(decimal(each.first_places) for _ in firsts)))
-    heads = ["words", "points", "per ballot (95 % for all)", *firsts]
+        shown = (decimal(each.points), interval(each.mean_points))
+        length = (f"{each.words:,}" for _ in sizes)
+        rows.append((each.name, *length, *shown, *(decimal(each.first_places) for _ in firsts)))
+    heads = [*sizes, "points", "per ballot (95 % for all)", *firsts]
     return Table([*words(""), *figures(*heads)], rows)
 
 
@@ -331,19 +352,24 @@ def duel_chart(found: PanelReport, title: str, pairs: Sequence[EntryDuel]) -> Ch
 def standings_chart(found: PanelReport) -> Chart:
     """What judges gave each text; which of them wins is said by the conclusion alone."""
     last, rivals = (0, 1) if found.pairwise else (1, len(found.standings) - 1)
+    best = last + rivals
     rows = []
     for each in found.standings:
-        won, points = each.name == found.winner, interval(each.mean_points)
-        said = f"{points} points: the winner" if won else f"{points} points"
-        rows.append(Interval(each.name, each.mean_points, said, "good" if won else ""))
+        won, points = each.name == found.winner, each.mean_points
+        said = f"{percent_interval(points)} of votes"
+        if not found.pairwise:
+            places = points.changed(lambda each: best + 1 - each)
+            said = f"place {interval(places)} on average"
+        said += ": the winner" * won
+        rows.append(Interval(each.name, points, said, "good" if won else ""))
     return interval_chart(
-        "Points from each judge",
+        "Votes for each text" if found.pairwise else "The place judges gave each text",
         rows,
         sides=("last for all judges", "first for all judges"),
         middle=last + rivals / 2,
         middle_label="what a text gets if judges see no difference",
-        scale=(last, last + rivals),
-        show="{:g}".format,
+        scale=(last, best),
+        show=percent if found.pairwise else lambda points: f"{best + 1 - points:.3g}",
         note=f"{DOT_AND_LINE} for all texts together).",
     )
 

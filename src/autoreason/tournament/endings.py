@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
-from autoreason.report.numbers import count, listed, money, percent, roughly, without_folder
+from autoreason.report.numbers import (
+    count,
+    listed,
+    money,
+    roughly,
+    taste_for_length,
+    without_folder,
+)
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.rounds import NO_FAULT, found_nothing
@@ -21,8 +28,6 @@ from autoreason.wording import KINDS
 if TYPE_CHECKING:
     from autoreason import events
 
-_MUCH_LONGER = 1.2
-"""Times the words of the first draft, from which on a taste for length is worth a line."""
 _RESUME = re.compile(r"[;,][^;,]*`autoreason resume.*", re.DOTALL)
 NOT_ASKED = "Whether fresh judges prefer it to {} was not asked{}."
 
@@ -176,7 +181,7 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
 def _round_of(story: Story) -> str:
     if not story.passes:
         return "" if story.draft is None else "round 1"
-    if story.job and story.job.is_sampling:
+    if story.is_sampling:
         return f"draft {story.passes[-1].number}"
     most = f" of {story.settings.passes}" if story.settings else ""
     return f"round {story.passes[-1].number}{most}"
@@ -249,7 +254,9 @@ def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
         if len(models) == 1:
             asked = f"{without_folder(min(models))}, asked {count(len(fresh.ballots), 'time')}"
             lines.append(f"All judges are {asked}: no other model was asked.")
-        lines += _length(story)
+        if story.draft and story.text:
+            words = count_words(story.text)
+            lines += taste_for_length(words, story.draft.words, longer_preferred_in(story))
     lines += written_with(story)
     if delivered.violations:
         texts = story.breaches
@@ -257,13 +264,3 @@ def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
         lines.append(f"It breaks a limit: {violations(delivered.violations)}{none}.")
     # Two lines at most, whatever there is to say.
     return [" ".join(lines[:-1]), lines[-1]] if lines[2:] else lines
-
-
-def _length(story: Story) -> list[str]:
-    if story.draft is None or not story.draft.words:
-        return []
-    more = count_words(story.text or "") / story.draft.words
-    share = longer_preferred_in(story)
-    if more < _MUCH_LONGER or share.low is None or share.low <= 0.5:
-        return []
-    return [f"It is {percent(more - 1)} longer, and these judges like length: see show --evidence."]

@@ -42,7 +42,7 @@ class Round(NamedTuple):
     """`3 of 5 judges`, `first places split 3 to 3`; empty where none voted."""
     reason: Reason | None
     note: str = ""
-    """How it won where more judges put another text first."""
+    """How it won where as many judges put another text first."""
 
     @property
     def sentence(self) -> str:
@@ -68,7 +68,7 @@ def _round(one: RecordedPass, first: bool, rule: str) -> Round:
     if decided.outcome == "inconclusive":
         outcome = f"undecided: {decided.reason or 'too few votes could be counted'}"
     elif decided.winner in (None, "A"):
-        kind, outcome = "kept", _kept(decided, one)
+        kind, outcome = "kept", _kept(decided, one, rule)
     else:
         assert decided.winner is not None
         kind = one.kind(decided.winner, first=first)
@@ -81,16 +81,19 @@ def _round(one: RecordedPass, first: bool, rule: str) -> Round:
     return Round(decided.number, kind, outcome, _votes(one), _reason(one, first), note)
 
 
-def _kept(decided: events.PassDecided, one: RecordedPass) -> str:
+def _kept(decided: events.PassDecided, one: RecordedPass, rule: str) -> str:
     if decided.violations:
         return f"kept, does not count: the text breaks a limit ({violations(decided.violations)})"
     if decided.outcome == "unconfirmed":
-        return "kept, does not count: no text was ahead"
+        return f"kept, does not count: no text was ahead {_WON.get(rule, '')}".rstrip()
     if decided.outcome == "unopposed":
         reasons = dict.fromkeys(DROPPED[each.reason] for each in one.dropped)
         if found_nothing(one):
             return f"kept: {NO_FAULT}"
         return f"kept: no rewrite could stand ({'; '.join(reasons) or decided.reason})"
+    if (verdict := decided.verdict) and verdict.margin <= 0:
+        tie = f"equal {_WON.get(rule, 'in the vote')}, and a tie keeps the text so far"
+        return f"kept: {tie if verdict.margin == 0 else 'no text led it by enough'}"
     return "kept"
 
 
@@ -122,25 +125,26 @@ def explain_win(
     rule: str,
     describe: Callable[[str], str],
 ) -> str:
-    """`won on points, …`, where judges alone decided and more of them put another text first."""
+    """`won on points, …`, where judges alone decided and as many of them put another text first."""
     firsts = Counter(ballot.ranking[0] for ballot in ballots if ballot.ranking)
     if not firsts or not verdict or verdict.margin <= 0 or verdict.code or rule not in _WON:
         return ""
-    most = max(firsts, key=firsts.__getitem__)
-    if firsts[verdict.winner] == firsts[most]:
+    own = firsts.pop(verdict.winner, 0)
+    most = max(firsts, key=firsts.__getitem__, default="")
+    if firsts[most] < own or not most:
         return ""
     points = f", {verdict.scores[verdict.winner]} to {verdict.scores[most]}: every place counts"
     how = f"{_WON[rule]}{points if rule == 'borda' else ''}"
-    return f"won {how}, though more judges put {describe(most)} first."
+    return f"won {how}, though {'more' if firsts[most] > own else 'as many'} judges put {describe(most)} first."
 
 
 def _votes(one: RecordedPass) -> str:
-    """How many judges put the winner first; where that is no majority, how their first places were split."""
+    """How many judges put the winner first; where others have as many, how first places were split."""
     firsts = Counter(ballot.ranking[0] for ballot in one.ballots if ballot.ranking)
     winner = one.decided.winner if one.decided else None
     if not firsts or winner is None:
         return ""
-    if 2 * firsts[winner] > firsts.total():
+    if all(number < firsts[winner] for name, number in firsts.items() if name != winner):
         return f"{firsts[winner]} of {count(firsts.total(), 'judge')}"
     return f"first places split {' to '.join(str(number) for _, number in firsts.most_common())}"
 

@@ -20,8 +20,9 @@ from autoreason.report.numbers import (
     percent_interval,
     percent_range,
     positions,
+    shorten,
 )
-from autoreason.report.table import Table, figures, words
+from autoreason.report.table import Column, Table, figures, words
 from autoreason.story import CONFIRMATION
 from autoreason.tournament.voting import SLOT_NAMES
 
@@ -156,7 +157,38 @@ def critique(event: events.CritiqueWritten) -> str:
 
 def knowledge(found: Knowledge) -> str:
     judged = "" if found.judges.all else "; judges were shown no outcomes"
-    return f"{count(len(found.shown), 'record')} of {found.source}{judged}"
+    unlike = f"; {unlike_records(found)}" if found.unlike else ""
+    return f"{count(len(found.shown), 'record')} of {found.source}{judged}{unlike}"
+
+
+def unlike_records(found: Knowledge) -> str:
+    """That no outcome is similar to the brief; empty where one is."""
+    if not found.unlike:
+        return ""
+    return f"none of the {count(found.unlike, 'outcome')} is similar to the brief: the strongest are shown"
+
+
+def records_table(found: Knowledge) -> Table:
+    """The records that a run shows, with what became of them and who sees them."""
+    shown = {
+        "all": found.facts,
+        "authors and critics": found.style,
+        "critics": (*found.feedback, *found.critic.all),
+        "judges": found.judges.all,
+    }
+    rows = [
+        (each.id, shorten(each.text, 60), each.figure, each.group, who)
+        for who, records in shown.items()
+        for each in records
+    ]
+    sizes = {
+        "record": (1, 0),
+        "text": (0, 26),
+        "result": (0, 30),
+        "group": (0, 0),
+        "shown to": (0, 0),
+    }
+    return Table([Column(name, False, *each) for name, each in sizes.items()], rows)
 
 
 def written_with(story: Story) -> list[str]:

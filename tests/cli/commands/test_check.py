@@ -78,12 +78,7 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(inside: Inside, problem:
         (problem, "latin.py"): "latin.py is not UTF-8 text; save it as UTF-8",
         (right, problem): "the problem comes first",
         (problem, problem): "the problem comes first",
-        (
-            problem,
-            right,
-            "--test-time-limit",
-            "99",
-        ): "--test-time-limit is 99; give up to 60 s",
+        (problem, right, "--test-time-limit", "99"): "--test-time-limit is 99; give up to 60 s",
         (problem, right, "--test-time-limit", "0"): "--test-time-limit is 0; give up to 60 s",
         (
             problem,

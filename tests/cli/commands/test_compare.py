@@ -14,7 +14,7 @@ def test_a_comparison_ends_with_what_is_shown_and_has_tables(inside: Inside) -> 
     said = inside("compare", BRIEF, *SMALL, *TWO)
     assert said.status == 0
     first, last, *_ = said.out.splitlines()
-    assert first == "Nothing is shown: improve and single are equal."
+    assert first == "Nothing is shown: improve and one draft are equal."
     assert last.startswith("2 repeats, 4 rankings · 8 calls, ")
     shown = inside("show", "--evidence").out
     assert "improve against" in shown

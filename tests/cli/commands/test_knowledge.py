@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,8 @@ def test_check_shows_what_was_understood_and_what_was_not(inside: Inside, folder
     assert short.status == 0
     first, lists, texts, wrong = short.out.splitlines()
     assert first == "2 outcomes and 1 fact in kb; 0 pairs of 0 groups can be tested."
-    assert lists.startswith("abril: ")
-    assert texts.split("%")[1].strip().startswith("Última hora")
+    assert lists.startswith("Best and worst by Kampagne (")
+    assert re.fullmatch(r"  abril: \+\d+\.\d Última hora · -\d+\.\d Olá", texts)
     assert wrong == "To put right: mails.csv, line 4: 'viele' is not a number · 1 more: --evidence"
     done = inside("knowledge", "check", "kb", "--evidence")
     columns = "text: Subject, count: Öffnungen, n: Versendet, group: Kampagne"
@@ -121,10 +122,15 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
 
 def test_a_run_says_at_its_end_how_many_records_it_was_shown(inside: Inside, folder: Path) -> None:
     run = ("run", "Write a toast.", "-m", "echo/echo", "--rounds", "1", "--knowledge", folder.name)
-    said = "Written with 2 records of kb; judges were shown no outcomes."
-    assert said in inside(*run, "--html", "page.html").err
-    assert said in inside("show").out
-    assert said in (inside.folder / "page.html").read_text("utf-8")
+    unlike = "none of the 2 outcomes is similar to the brief: the strongest are shown"
+    said = f"Written with 2 records of kb; judges were shown no outcomes; {unlike}."
+    assert said in " ".join(inside(*run, "--html", "page.html").err.split())
+    assert said in " ".join(inside("show").out.split())
+    page, evidence = (inside.folder / "page.html").read_text("utf-8"), inside("show", "--evidence")
+    assert said in page
+    for shown in (page, evidence.out):
+        assert all(each in shown for each in ("Última hora", "abril", "critics"))
+    assert unlike not in inside("run", "Olá!", *run[2:], "--dry-run").out
     assert "Written with" not in inside(*run[:-2]).err
 
 
@@ -136,6 +142,14 @@ def test_a_value_may_be_written_as_in_a_table(inside: Inside) -> None:
         assert inside(*add).status == 0
     (record,) = read_folder(inside.folder / "kb").records
     assert record.result == RecordedOutcome(metric="result", value=0.38)
+    assert "'12,5' is not a count; write it like 12098" in inside(*add, "--n", "12,5").err
+    assert inside(*add, "--n", "12.098").status == 0
+    assert [each.result.n for each in read_folder(inside.folder / "kb").records if each.result][
+        1:
+    ] == [12_098]
+    planned = ("knowledge", "ab-plan", *inside.runs(), "--arms", "2", "--base")
+    assert inside(*planned, "22,5").sentence == "--base is 22.5; write 0.225 or 22.5%"
+    assert "rise from 22.5 to " in inside(*planned, "22,5%", "--readers", "6.000").out
     exported = inside("knowledge", "export", "kb", "--to", "-")
     assert record.text.split()[-1] in exported.out
 
@@ -163,6 +177,11 @@ def test_a_table_is_imported_once_and_what_is_not_read_is_named(inside: Inside) 
     assert f"2 records added; 1 line left out {read}" in done.err
     assert "not read: Winner (kb.toml can name columns)" in done.err
     assert "left out: march.csv, line 4: there is no text" in done.err
+    nowhere = inside("knowledge", "import", "kbb", "march.csv").sentence
+    assert (
+        nowhere == "kbb is no folder of records to import into; make it (mkdir kbb) or correct it"
+    )
+    assert "the folder comes first" in inside("knowledge", "import", "march.csv", "kb").sentence
     again = inside("knowledge", "import", "kb", "march.csv", "--json").json
     assert (again["added"], again["known"], again["unread"]) == (0, 2, ["Winner"])
     assert len(read_folder(inside.folder / "kb").records) == 2

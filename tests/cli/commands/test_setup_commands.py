@@ -41,15 +41,7 @@ def test_a_check_reaches_the_server_and_asks_it_nothing(shell: Shell, server: Se
 def test_the_doctor_looks_at_everything_and_touches_nothing(shell: Shell) -> None:
     done = shell("doctor", "--json")
     about = [finding["about"] for finding in json.loads(done.stdout)]
-    assert about == [
-        "python",
-        "sandbox",
-        "jail",
-        "journal",
-        "keys",
-        "defaults",
-        "local model",
-    ]
+    assert about == ["python", "sandbox", "jail", "journal", "keys", "defaults", "local model"]
     assert done.returncode == 0
     assert list(shell.home.rglob("*")) == []
 

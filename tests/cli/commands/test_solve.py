@@ -137,7 +137,7 @@ def test_a_set_ends_with_its_conclusion_and_has_tables(inside: Inside, writes: S
     assert said.out.startswith("tournament wins on 12 problems: tournament passes the tests of a")
     assert said.out.endswith(" · autoreason view last\n")
     shown = inside("show", "--evidence").out
-    for title in ("Answers", "Comparisons", "Arms", "By difficulty", "Verdicts"):
+    for title in ("Answers", "Comparisons", "What each came to", "By difficulty", "Verdicts"):
         assert f"\n{title}\n" in shown
     assert "100 % (74 to 100)" in shown
     assert "Sandbox    Landlock" in shown

@@ -19,12 +19,7 @@ from tests.programs.sandbox.rig import LEVELS, need_level, rigged
 
 from autoreason.programs.sandbox.base import Level, RunLimits
 from autoreason.programs.sandbox.levels import find_level
-from autoreason.programs.sandbox.linux import (
-    SANDBOX_FOLDER,
-    LinuxSandbox,
-    bubblewrap,
-    unused_uids,
-)
+from autoreason.programs.sandbox.linux import SANDBOX_FOLDER, LinuxSandbox, bubblewrap, unused_uids
 
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
 

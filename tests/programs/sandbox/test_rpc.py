@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import sys
 from collections import Counter, OrderedDict, defaultdict, namedtuple
+from collections.abc import Iterator
 from enum import IntEnum, StrEnum
+from threading import Thread
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,9 +22,11 @@ from autoreason.programs.sandbox.rpc import (
     MAX_DEPTH,
     ChannelClosed,
     MalformedMessage,
+    ProgramClient,
     UnsendableValue,
     decode,
     encode,
+    failure_trace,
 )
 from autoreason.programs.sandbox.test_driver import MAX_VALUE_TEXT, canonical, shorten
 
@@ -143,25 +150,9 @@ def test_nesting_has_an_end_in_both_directions() -> None:
     "sent",
     [
         *({}, {"x": 1}, {"t": 1}, {"t": [], "s": []}, {"s": [[1]]}, {"d": [1]}, {"d": [[1, 2, 3]]}),
-        *(
-            {"k": -1},
-            {"k": True},
-            {"k": "1"},
-            {"k": 1 << 63},
-            {"b": "zz"},
-            {"b": 1},
-            {"c": [1, 2]},
-            {"c": "ab"},
-        ),
-        *(
-            {"r": ["a"]},
-            {"r": [1, 2, 0]},
-            {"d": [[[1], 2]]},
-            {"z": {"z": []}},
-            {"l": 1},
-            {"l": [1, 2]},
-            {"t": [{"d": {}}]},
-        ),
+        *({"k": -1}, {"k": True}, {"k": "1"}, {"k": 1 << 63}, {"b": "zz"}, {"b": 1}, {"c": [1, 2]}),
+        *({"c": "ab"}, {"r": ["a"]}, {"r": [1, 2, 0]}, {"d": [[[1], 2]]}, {"z": {"z": []}}),
+        *({"l": 1}, {"l": [1, 2]}, {"t": [{"d": {}}]}),
     ],
 )
 def test_what_nobody_honest_sends_is_refused(sent: object) -> None:
@@ -210,6 +201,110 @@ def test_a_channel_that_ends_is_told_from_one_that_sends_nonsense() -> None:
     with pytest.raises(MalformedMessage):
         sent_through_a_pipe((60_000).to_bytes(4, "big") + b"[" * 60_000)
     assert sent_through_a_pipe(b"\0\0\0\x03[1]") == [1]
+
+
+PROGRAM = """
+LIMIT = 7
+class Box:
+    def __init__(self, *items): self.items = list(items)
+    def __len__(self): return len(self.items)
+    def __getitem__(self, at): return self.items[at]
+    def __repr__(self): return f"Box{tuple(self.items)}"
+    def add(self, item): self.items.append(item)
+def scale(values, *, by): values[:] = [by * each for each in values]
+def deep(): return [1]
+def fail(key): return {}[key]
+def odd(): raise type("Odd", (StopIteration,), {})("odd")
+"""
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProgramClient]:
+    """A client of a program that is served by a thread of this process."""
+    monkeypatch.setitem(sys.modules, rpc.MODULE_NAME, ModuleType(rpc.MODULE_NAME))
+    calls = SimpleNamespace(read=os.read, write=os.write, _exit=lambda _: None)
+    monkeypatch.setattr(rpc, "os", calls)
+    ours, theirs = socket.socketpair()
+    code = compile(PROGRAM, "program.py", "exec")
+    thread = Thread(target=rpc.serve, args=(code, theirs.fileno()))
+    thread.start()
+    with theirs:
+        with ours:
+            yield ProgramClient(ours.fileno())
+        thread.join()
+
+
+def test_an_object_that_stays_in_the_program_is_used_as_it_is_there(program: ProgramClient) -> None:
+    names: Any = program.names(["Box", "LIMIT", "scale", "missing"])
+    assert names.keys() == {"Box", "LIMIT", "scale"}
+    assert names["LIMIT"] == 7
+    box = names["Box"](1, 2)
+    assert (len(box), bool(box), list(box), box[1], 2 in box) == (2, True, [1, 2], 2, True)
+    assert str(box) == repr(box) == "Box(1, 2)"
+    box.add(3)
+    assert box.items == [1, 2, 3]
+    box.items = []
+    assert not box
+    assert box == box
+    assert box != names["Box"]()
+    given = [1, 2]
+    assert names["scale"](given, by=3) is None
+    assert given == [3, 6]
+    names["Box"](1)
+    shown = "Box(1,) (a Box, which equals nothing in the tests)"
+    assert program.close() == ("Box(1)", shown)
+    assert str(box) == "<object>"
+
+
+def test_what_a_program_raises_is_raised_with_its_lines(program: ProgramClient) -> None:
+    names: Any = program.names(["fail", "odd"])
+    with pytest.raises(KeyError) as missing:
+        names["fail"]("key")
+    assert missing.value.args == ("key",)
+    assert 'File "program.py", line 11, in fail' in failure_trace(missing.value)
+    with pytest.raises(RuntimeError, match="StopIteration: odd"):
+        names["odd"]()
+    with pytest.raises(rpc.TestsAborted):
+        names["fail"](missing.value)
+    assert program.program_error == "a KeyError cannot be passed to the program"
+    assert program.close()[1] == ""
+
+
+@pytest.mark.parametrize(("large", "received"), [(False, True), (True, False), (True, True)])
+def test_what_cannot_be_sent_is_the_fault_of_whoever_may_have_made_it(
+    program: ProgramClient, large: bool, received: bool
+) -> None:
+    names: Any = program.names(["deep", "fail"])
+    assert not received or names["deep"]() == [1]
+    with pytest.raises(rpc.TestsAborted):
+        names["fail"]("x" * rpc.MAX_MESSAGE_BYTES if large else object())
+    assert bool(program.program_error) == (large and received)
+    assert bool(program.tests_error) != bool(program.program_error)
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (None, "the program ended before it had answered"),
+        ({"other": 1}, "an invalid reply"),
+        ({"value": 1}, "an invalid reply"),
+        ({"value": {"is": {"q": 1}}}, "a message that is not a value"),
+        ({"value": {"is": None, "changed": [[1, []]]}}, "a change of something that is not an"),
+        ({"raised": "KeyError", "message": {"k": 0}, "trace": ""}, "a message that is not a plain"),
+    ],
+)
+def test_a_reply_of_nobody_honest_ends_the_tests_and_is_the_programs_fault(
+    reply: object, said: str
+) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        if reply:
+            rpc.send(theirs.fileno(), reply)
+        theirs.shutdown(socket.SHUT_WR)
+        client = ProgramClient(ours.fileno())
+        with pytest.raises(rpc.TestsAborted):
+            client.call(0, ([2],), {})
+    assert said in client.program_error
 
 
 steady = settings(derandomize=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from autoreason.journal import Journal
 from autoreason.knowledge.folder import read_folder
 from autoreason.run.knowledge import plan_ab, report_ab
 from autoreason.run.result import Result
+from autoreason.stats.power import sample_size
 from autoreason.story import RecordedPass, Story
 from autoreason.studies.ab import AbPlan, plan_of, read_plan
 from autoreason.task import Task
@@ -77,9 +80,14 @@ def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_pa
     kb = tmp_path / "kb"
     kb.mkdir()
     report = report_ab(fill_in(tmp_path / "test", counts), knowledge=kb, metric="Opens")
-    texts = {arm.code: " ".join(arm.text.split())[:30] for arm in plan.arms}
+    texts = {arm.code: " ".join(arm.text.lstrip("# ").split())[:15] for arm in plan.arms}
     assert report.conclusion.startswith(f"{others[0]} “{texts[others[0]]}")
     assert f"does better than {plan.control} “{texts[plan.control]}" in report.conclusion
+    assert len(wrap(report.sentence, 80)) <= 3
+    rates = next(row[4] for row in report.sections()[0].tables[0].rows if row[0] == others[0])
+    assert re.fullmatch(r"29\.9 % \(\d\d\.\d to \d\d\.\d\)", str(rates))
+    for shown in (report.to_markdown(), report.to_html(), str(report)):
+        assert not re.search(r"\bpass \d|“#", shown)
     for shown in (report.to_markdown(), report.to_html()):
         assert all(text.partition("\n")[0] in shown for text in texts.values())
     records = read_folder(kb).records
@@ -107,10 +115,8 @@ def test_what_was_counted_is_called_as_in_the_folder(plan: AbPlan, tmp_path: Pat
     assert said() == ("rate", "")
     mails = ["subject,Öffnungen,sent", *(f"{at},{at},100" for at in range(30))]
     (kb / "mails.csv").write_text("\n".join(mails))
-    taken = (
-        f"taken to be 'open rate', as in most outcomes of {kb}; if it is another, give the metric"
-    )
-    assert said() == ("open rate", taken)
+    taken = f"taken to be 'open rate', as in most outcomes of {kb}; if it is another, give"
+    assert said() == ("open rate", f"{taken} the metric")
     assert {each.result.metric for each in read_folder(kb).records if each.result} == {"open rate"}
     assert said("Öffnungsrate") == ("open rate", "")
     assert said("Gain")[1].startswith(f"most outcomes of {kb} are called 'open rate' and this one")
@@ -171,7 +177,7 @@ def test_a_text_that_does_worse_is_named_and_others_are_undecided(
     worse, other = (arm for arm in plan.arms if arm.code != plan.control)
     counts = {plan.control: (1200, 6000), worse.code: (800, 6000), other.code: (1210, 6050)}
     report = report_ab(fill_in(tmp_path / "test", counts))
-    begins = " ".join(worse.text.split())[:30]
+    begins = " ".join(worse.text.lstrip("# ").split())[:15]
     assert "none is shown to do better than" in report.conclusion
     assert f"; {worse.code} “{begins}" in report.conclusion
     assert report.conclusion.endswith("does worse")
@@ -203,11 +209,11 @@ def test_semicolons_small_letters_and_a_mark_of_a_spreadsheet_are_read(
     assert "Read as" not in str(report_ab(file))
     lines = [f"{arm.code};{at};5.900;1.422" for at, arm in enumerate(plan.arms)]
     head = "Variante;Betreff;Zugestellt;Öffnungen (eindeutig)"
-    for total in ("SUMME;;17.700;4.266", ";Gesamt:;17.700;4.266"):
+    for total in ("SUMME;;17.700;4.266", ";Gesamt:;17.700;4.266", "Durchschnitt;;5.900;1.422"):
         file.write_text("\n".join([head, *lines, total]), "cp1252")
         found = report_ab(file)
         assert {(arm.count, arm.n) for arm in found.arms} == {(1422, 5900)}
-        read = "n Zugestellt, count Öffnungen (eindeutig); left out: line 5, a sum"
+        read = "n Zugestellt, count Öffnungen (eindeutig); left out: line 5, a summary row"
         assert ("Read as", read) in found.sections()[-1].sentences
 
 
@@ -285,8 +291,18 @@ def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -
 def test_rates_that_cannot_be_are_one_sentence(
     result: Result, journal: Journal, base: float, lift: float
 ) -> None:
-    with pytest.raises(InvalidInput, match="give `base` and `lift` as shares"):
+    with pytest.raises(InvalidInput, match=r"give `base` and `lift` as shares|write 0.012 or 1.2%"):
         plan_ab(result, arms=2, base=base, lift=lift, journal=journal)
+
+
+def test_a_plan_for_the_readers_there_are_says_what_they_can_show() -> None:
+    story = told("draft 0", "pass 1 B 0")
+    found = plan_of(story, "run", 2, base=0.2, readers=6001)
+    assert "to 3,000 readers drawn at random, 6,000 in all" in found.conclusion
+    assert f"rise from 20 to {20 * (1 + found.lift):.3g} % four times" in found.conclusion
+    assert sample_size(0.2, found.lift) <= 3000 < sample_size(0.2, found.lift - 0.01)
+    with pytest.raises(InvalidInput, match="90 readers of 2 texts show no rise"):
+        plan_of(story, "run", 2, base=0.2, readers=90)
 
 
 def test_a_run_that_has_not_ended_is_not_tested(journal: Journal) -> None:
@@ -303,9 +319,14 @@ def told(*texts: str) -> Story:
     )
 
 
-def test_texts_that_break_the_contract_are_named() -> None:
-    story = told("draft 0", "pass 1 B 0")
-    story.task = Task(brief="Tides.", contract=Contract(max_words=3))
-    planned = plan_of(story, "run", 2)
-    code = next(arm.code for arm in planned.arms if "pass" in arm.text)
-    assert f"1 of 2 texts breaks the run's contract: {code}" in str(planned)
+def test_texts_that_break_a_limit_are_not_offered() -> None:
+    story = told("draft 0", "Tides")
+    lost = CandidateReady(number=1, slot="B", text="too many words", words=3)
+    story.passes = [RecordedPass(1, "draft 0", candidates={"B": lost})]
+    story.task = Task(brief="Tides.", contract=Contract(max_words=2))
+    assert {arm.text for arm in plan_of(story, "run", 2).arms} == {"draft 0", "Tides"}
+    with pytest.raises(InvalidInput, match="2 texts that differ and keep its limits; give 2 to 2"):
+        plan_of(story, "run", 3)
+    story.task = Task(brief="Tides.", contract=Contract(min_words=2))
+    with pytest.raises(InvalidInput, match="the text of run run breaks a limit of its brief"):
+        plan_of(story, "run", 2)

@@ -145,9 +145,7 @@ async def test_a_draft_that_is_given_is_what_pilots_begin_from(journal: Journal)
     assert result.story.of(PilotFinished)[0].draft == task.draft
 
 
-async def test_of_a_short_run_it_is_said_at_once_that_pilots_cost_as_much(
-    journal: Journal,
-) -> None:
+async def test_of_a_short_run_it_is_said_at_once_that_pilots_cost_as_much(journal: Journal) -> None:
     result = await advised(journal, cast(by_grade), passes=3)
     assert (result.report.advice, result.status, result.calls) == ("undecided", "done", 0)
     assert "pilots that can decide take 21 calls, and the run itself about 33" in result.conclusion

@@ -7,9 +7,9 @@ from collections import Counter
 from itertools import permutations, product
 
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chisquare
 
 from autoreason.stats.ranks import agreement
 from autoreason.stats.sums import moments
@@ -97,5 +97,5 @@ def test_lone_judges_are_tested_as_by_chi_square_where_there_are_many() -> None:
     rng = random.Random(5)
     seen = [(order, rng.choice(order)) for order in (rng.sample(NAMES, 3) for _ in range(900))]
     counts = Counter(order.index(first) for order, first in seen)
-    expected = chisquare([counts[place] for place in range(3)]).pvalue
+    expected = scipy.stats.chisquare([counts[place] for place in range(3)]).pvalue
     assert position_by_chance([[one] for one in seen]) == pytest.approx(expected, abs=1e-9)

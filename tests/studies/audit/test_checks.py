@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 from tests.studies.audit.example_runs import (
     SLOTS,
     TEXTS,
@@ -28,11 +28,7 @@ from autoreason.events import GuidanceGiven, RunPaused, Status
 from autoreason.exchange import Outcome
 from autoreason.journal import RecordedEvent, ReplyText
 from autoreason.studies import audit, audit_panels
-from autoreason.studies.audit import (
-    QUESTIONS,
-    audit_runs,
-    conclude,
-)
+from autoreason.studies.audit import QUESTIONS, audit_runs, conclude
 from autoreason.studies.audit_findings import AuditedRun, Question
 from autoreason.tournament.judges import balanced_orders
 
@@ -261,7 +257,7 @@ def test_each_question_says_what_is_there_at_the_level_it_deserves(
 
 def test_the_interval_of_a_confirmation_is_exact() -> None:
     number = finding_of(audit_panels.confirmation, confirmed((7, 10))).number
-    oracle = binomtest(7, 10).proportion_ci(method="exact")
+    oracle = scipy.stats.binomtest(7, 10).proportion_ci(method="exact")
     assert (number.low, number.high) == pytest.approx((oracle.low, oracle.high))
 
 
@@ -298,7 +294,7 @@ def test_a_preference_that_chance_explains_is_not_called_one() -> None:
     passes = [judged(two, words=longer if n < 21 else shorter) for n in range(31)]
     finding = finding_of(audit_panels.length_preferred, [run(*passes)])
     assert finding.level == "fine"
-    assert finding.p_value_adjusted == pytest.approx(binomtest(21, 31).pvalue)
+    assert finding.p_value_adjusted == pytest.approx(scipy.stats.binomtest(21, 31).pvalue)
     assert "more than chance" not in finding.statement
 
 

@@ -120,9 +120,7 @@ def judge(habit: Habit, most: int | None = None) -> ScriptedModel:
 
 def settings(seed: int = 7, repeats: int = 1) -> Settings:
     return make_settings(
-        Models.everywhere(ADDRESS),
-        seed,
-        job=Certify(model=ADDRESS, suite=SUITE, repeats=repeats),
+        Models.everywhere(ADDRESS), seed, job=Certify(model=ADDRESS, suite=SUITE, repeats=repeats)
     )
 
 

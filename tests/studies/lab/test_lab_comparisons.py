@@ -51,13 +51,9 @@ def a_pair(measure: Any, value: float, **known: Any) -> ArmPair:
     ("measure", "value", "said"),
     [
         ("words", 1.0, "contest writes 1 word more than single on average"),
-        ("passes", 2.0, "contest takes 2 passes more than single on average"),
+        ("passes", 2.0, "contest takes 2 rounds more than single on average"),
         ("cost", -0.25, "contest costs $0.25 less than single on average"),
-        (
-            "kept_contract",
-            0.125,
-            "contest keeps the contract more often than single, by 12.5 points",
-        ),
+        ("kept_contract", 0.125, "contest keeps its limits more often than single, by 12.5 points"),
         ("passed", 0.0, "contest and single are equal by the measure passed"),
         ("preferred", -0.04, "judges prefer single to contest in 52 % of votes, but that could"),
         ("preferred", -0.004, "judges prefer neither contest nor single (8 pairs)"),
@@ -93,9 +89,7 @@ def test_texts_that_are_the_same_are_said_to_count_half() -> None:
     panels = [a_panel("revised single contest"), _panel_of_same_texts(2)]
     single, contest = compare_arms(suite, ArmValues(suite, panels))
     assert (single.same, single.units) == (1, 2)
-    assert "in 1 pair both texts are the same, which counts half for each arm" in answer(
-        single, "pair"
-    )
+    assert "in 1 pair both texts are the same, which counts half for each" in answer(single, "pair")
     assert contest.same == 0
     assert "the same" not in answer(contest, "pair")
 

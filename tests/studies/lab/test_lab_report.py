@@ -57,9 +57,9 @@ def test_a_cell_that_ended_at_its_limit_did_not_converge_and_its_absence_is_name
     assert contest.means["converged"] == 2 / 7
     assert contest.converged_by_pass[-1] == 2 / 7
     text = said(report)
-    why = "which counts as not converged; the others took less"
+    why = "which counts as not settled; the others took less"
     assert f"contest without 5 tries that reached their limit, {why}" in text
-    assert "2 tasks; without 5 pairs in which an arm reached its limit" in text
+    assert "2 tasks; without 5 pairs in which one reached its limit" in text
     assert text.count("reached their limit") == 1
     convergence = next(each for each in contest.failures if each.mode == "No convergence")
     assert (convergence.cells, convergence.of) == (5, 7)
@@ -82,11 +82,11 @@ def test_quality_is_explained_and_an_arm_that_was_judged_elsewhere_has_none() ->
     report = a_report(suite, [*cells, a_panel("revised single contest")])
     assert [each.quality for each in report.arms] == [0.5, 1.0, 0.0, None]
     text = said(report)
-    assert "quality the share of votes against each rival in the same panel" in text
-    assert "points of preferred: the share of votes for the first arm minus that for" in text
+    assert "preferred the share of votes against each of the others" in text
+    assert "points of preferred: the share of votes for the first minus that for" in text
     plain = a_report(replace(suite, comparisons=()), cells)
     assert not plain.quality_by
-    assert "quality" not in said(plain)
+    assert "preferred" not in said(plain)
 
 
 def test_drafts_that_are_sampled_are_no_passes() -> None:

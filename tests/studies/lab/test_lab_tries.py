@@ -10,7 +10,6 @@ from autoreason.studies.lab_comparisons import ArmValues
 from autoreason.studies.lab_suite import CellFinished
 from autoreason.studies.lab_tries import (
     TrajectoryTree,
-    draw_tree,
     find_tries,
     side_by_side,
     trajectory_trees,
@@ -53,7 +52,7 @@ def test_what_was_left_out_says_why_and_shows_no_place() -> None:
     suite = a_suite()
     cells = [a_cell("single", "B", finished=False, status="budget"), a_cell("revised", "B")]
     (found,) = find_tries(suite, cells, ArmValues(suite, cells), {})
-    page = side_by_side([found], base="single").to_html()
+    page = side_by_side([found], base="single", name=str).to_html()
     assert "left out: budget · r</p>" in page, "why, and the run"
     assert "no text" not in page, "where there is none at all"
 
@@ -86,14 +85,6 @@ def test_repeats_share_nodes_until_their_winners_differ() -> None:
 
 def test_ends_are_known() -> None:
     tree = trees()[0]
-    ends = {" ".join(node.way): (node.ended, node.converged) for node in tree.ways}
+    ends = {" ".join(node.way): (node.ended, node.converged) for node in tree.nodes if node.ended}
     assert ends == {"A A": ((3,), (3,)), "B AB A A": ((1,), (1,)), "B AB B": ((2,), ())}
     assert list(ends) == ["A A", "B AB A A", "B AB B"]
-
-
-def test_a_chart_has_a_line_for_each_way_and_words_for_each_pass() -> None:
-    plot = draw_tree(trees()[0])
-    assert plot.title == "Trajectories of contest on free"
-    assert plot.svg.count('class="line"') == 3
-    assert plot.svg.count("★") == 2
-    assert "pass 2: AB; repeats 1, 2; 145 words" in plot.svg

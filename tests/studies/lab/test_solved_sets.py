@@ -106,7 +106,7 @@ def test_everything_that_is_left_out_is_counted_and_named() -> None:
     assert [str(each) for each in report.left_out] == [
         "1 line: no statement (line 17)",
         "1 problem: two public tests contradict each other (p2)",
-        "1 cell: sandbox error (2/tournament/1, r)",
+        "1 part: sandbox error (2/tournament/1, r)",
     ]
     assert report.conclusion.startswith("unfinished: 2 of 3 parts have ended")
     assert report.sandbox == {"bubblewrap": 2}

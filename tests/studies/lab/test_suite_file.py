@@ -60,10 +60,7 @@ WRONG = {
         "line 12, column 5: `arms` needs two different ones or more",
     ),
     "  single: {": ("  draft: {", "line 6, column 3: draft begins like a name of the suite's own"),
-    "name: tides": (
-        "name: tides\nname: b",
-        "is not valid YAML: line 2: `name` is given twice",
-    ),
+    "name: tides": ("name: tides\nname: b", "is not valid YAML: line 2: `name` is given twice"),
     "[revised, single]\n": (
         "[revised, single]\n    measure: passed\n",
         "line 13, column 5: passed can only be measured of tasks of problems",

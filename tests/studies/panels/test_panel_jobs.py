@@ -309,9 +309,7 @@ async def test_who_flips_with_the_order_abstains(journal: Journal) -> None:
     assert result.origin == "rival.md"
 
 
-async def test_no_one_wins_where_all_flip_and_the_panel_can_be_run_again(
-    journal: Journal,
-) -> None:
+async def test_no_one_wins_where_all_flip_and_the_panel_can_be_run_again(journal: Journal) -> None:
     played = await play({"judge": first_shown}, entries=ENTRIES, job=JudgePairs(), judges=2)
     assert isinstance(played.interruption, PanelFailed)
     assert all(held.verdict is None for held in played.of(PanelDecided))

@@ -220,6 +220,25 @@ def test_a_lead_in_votes_is_stated_with_what_it_is_worth() -> None:
     assert found.conclusion.endswith("corrected for 3 pairs)")
 
 
+def test_the_end_counts_judges_and_warns_of_a_taste_for_length() -> None:
+    found = report(strict(*["cba"] * 7), WORDS, cast(*["cba"] * 7), chance=0.001)
+    assert found.summary()[2] == (
+        "It is 50 % longer than b, and these judges like length: see show --evidence."
+    )
+    assert len(report(strict(*["abc"] * 7), WORDS, cast(*["abc"] * 7), chance=0.001).summary()) == 3
+    torn = ["abc", "cba", "acb", "bca", "bac", "cab", "bac"]
+    led = report(strict(*torn, "cba", "cba"), WORDS, cast(*torn, "cba", "cba"), chance=0.9)
+    assert led.summary()[1] == (
+        "Of 9 rankings it takes about 9 to show a favourite; of --judges 27 about 21."
+    )
+    few = report(strict("abc", "bac", "abc"), WORDS, cast("abc", "bac", "abc"), chance=0.9)
+    assert few.summary()[1].startswith("3 rankings are too few to show a favourite; of --judges 9")
+    # Most points without most first places.
+    odd = ["bca", "bac", "abc", "abc", "abc", "cba", "cba"]
+    said = report(strict(*odd), WORDS, cast(*odd), chance=0.9).summary()[0]
+    assert "b leads, placed best on average, and first in 2 of 7 rankings" in said
+
+
 def test_position_says_where_it_is_not_that_of_all_votes() -> None:
     pair = BallotCast(
         stage="panel", seat=2, model="m", order=("a", "b"), labels=("P", "Q"), ranking=("b", "a")

@@ -8,12 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.studies.world import (
-    World,
-    built_in_worlds,
-    load_world,
-    read_world,
-)
+from autoreason.studies.world import World, built_in_worlds, load_world, read_world
 
 
 def test_every_built_in_world_can_be_loaded_by_its_name() -> None:

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.command import (
-    RECORDED,
-    REPORT,
-    SUMMARY,
-    Answer,
-    Group,
-    print_message,
-)
+from autoreason.cli.command import RECORDED, REPORT, SUMMARY, Answer, Group, print_message
 from autoreason.cli.lookup import run_argument
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput
@@ -161,7 +154,7 @@ def test(folder: str, **values: Any) -> PreparedRun[Any] | tuple[Report, int]:
 @group(
     "What happened",
     option("--value NUMBER", "The number, such as 0.38 or 38%.", required=True),
-    option("--n N", "How many it rests on, such as 2100.", type=click.IntRange(1)),
+    option("--n COUNT", "How many it rests on, such as 2100."),
     option("--metric NAME", "What was measured. [default: the folder's main metric]", default=""),
     option("--better higher|lower", "Which numbers are better.", default="higher"),
     option("--group NAME", "The test, campaign or list it can be compared in.", required=True),
@@ -220,6 +213,7 @@ def import_file(folder: Path, file: Path) -> Answer:
     option("--arms N", "How many texts.", type=click.IntRange(2), default=3),
     option("--base NUMBER", "What the first draft is expected to reach.", default=0.2),
     option("--lift NUMBER", "The smallest rise worth finding, as a share of that.", default=0.1),
+    option("--readers COUNT", "All the readers you have: says what rise they can show."),
 )
 @group("Output", option("--to FOLDER", "Write the texts and a table there.", name="target"))
 def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report:

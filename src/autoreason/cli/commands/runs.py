@@ -102,8 +102,8 @@ def _total(rows: list[RunRow], *, more: bool) -> str:
     """What those that are shown have cost; adding up all others would read the whole journal."""
 
     from autoreason.exchange import Spent
-    from autoreason.jobs import spending
     from autoreason.journal.run_names import suite_name
+    from autoreason.report.numbers import spending
 
     # What a suite has spent contains its cells.
     shown = {row.id for row in rows}

@@ -8,7 +8,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.command import EXIT_STATUSES, RECORDED, Answer, Command
-from autoreason.cli.lookup import complete_run, find_run, is_sampled, run_argument
+from autoreason.cli.lookup import complete_run, find_run, run_argument
 from autoreason.cli.options import group, option
 from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples, with_examples
@@ -194,7 +194,7 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
         raise InvalidInput(f"run {row.id} is finished; `autoreason show {row.id}` has its result")
     if kind != "stop" and story.writes not in ("text", "files"):
         raise InvalidInput(f"run {row.id} writes no text that could be guided; it can be stopped")
-    if kind == "guide" and is_sampled(story):
+    if kind == "guide" and story.is_sampling:
         raise InvalidInput(f"run {row.id} has no critic to guide; it can be stopped or accepted")
     accepted = kind == "stop" and book.was_accepted(row.id)
     if kind == "stop" and not (row.live or accepted):

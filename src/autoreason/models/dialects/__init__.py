@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from autoreason.characters import is_blank
 from autoreason.exchange import REPEATS, Message, Outcome, Reply, Request, Usage
 from autoreason.models.providers import DialectName, Quirks, Secret
 
@@ -78,7 +79,7 @@ class Reducer(ABC):
         if not (self.whole or self.finish_reason):
             raise UnreadableReply("the reply ended before its end mark")
         text = "".join(self.text)
-        outcome = Outcome.OK if text.strip() else Outcome.EMPTY
+        outcome = Outcome.EMPTY if is_blank(text) else Outcome.OK
         if self.is_cut(text):
             outcome = Outcome.TRUNCATED
         if self.refused or self.finish_reason in self.refusals:
