@@ -132,3 +132,11 @@ def test_the_trend_is_one_where_the_younger_come_first_and_turns_with_the_rankin
     assert -1 <= found <= 1
     assert trend([ranking[::-1]], names) == pytest.approx(-found)
     assert trend([ranking, ranking[::-1]], names) == pytest.approx(0)
+
+
+async def test_one_judge_a_round_sees_both_texts_first_equally_often() -> None:
+    options: dict[str, Any] = {"judges": 1, "candidates": "B", "passes": 8, "k": 9}
+    played = await play({"judge": vote("First")}, reviewers=0, confirmation=0, **options)
+    firsts = [next(iter(shown_texts(each).values())) for each in played.asked("judge")]
+    pairs = [firsts[at : at + 2] for at in range(0, len(firsts), 2)]
+    assert all(sum(text == "First text." for text in pair) == 1 for pair in pairs)

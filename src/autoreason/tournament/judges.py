@@ -25,19 +25,24 @@ from autoreason.tournament.voting import JUDGES_PER_SEAT, MAX_REQUESTS_PER_SEAT
 Order = tuple[str, ...]
 
 
-def balanced_orders(candidates: Sequence[str], judges: int, seed: int) -> tuple[Order, ...]:
-    """One order per judge, so that no candidate gains by its position.
+def balanced_orders(
+    candidates: Sequence[str], judges: int, seed: int, before: int = 0
+) -> tuple[Order, ...]:
+    """One order per judge, after those of `before` judges, so that no candidate gains by its position.
 
     Every n judges in turn see each of the n candidates once in each position. Neighbours are
     balanced as well: over n judges where n is even, over 2n where it is odd. The orders of
     a smaller panel are the first of a larger one's.
     """
-    return tuple(islice(_schedule(candidates, random.Random(seed)), judges))
+    return tuple(islice(_schedule(candidates, random.Random(seed)), before, before + judges))
 
 
-def random_orders(candidates: Sequence[str], judges: int, seed: int) -> tuple[Order, ...]:
+def random_orders(
+    candidates: Sequence[str], judges: int, seed: int, before: int = 0
+) -> tuple[Order, ...]:
     rng = random.Random(seed)
-    return tuple(tuple(rng.sample(candidates, len(candidates))) for _ in range(judges))
+    orders = (tuple(rng.sample(candidates, len(candidates))) for _ in range(before + judges))
+    return tuple(islice(orders, before, None))
 
 
 def neutral_labels(count: int, rng: random.Random) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ def _passes_by_chance(settings: Settings) -> float:
 
 def max_plan(settings: Settings) -> Plan:
     """Every request is repeated as often as possible."""
-    rivals = MAX_RIVALS * (settings.rivals and judges_revisions(settings))
+    rivals = MAX_RIVALS * _has_rivals(settings)
     texts = settings.passes * MAX_CALLS_PER_TEXT
     return {
         "author": (settings.max_drafts + settings.passes * rivals) * MAX_CALLS_PER_TEXT,
@@ -121,6 +121,11 @@ def max_plan(settings: Settings) -> Plan:
         "judge": (settings.passes * settings.judges + _other_judges(settings, settings.passes))
         * seat_calls(settings).most,
     }
+
+
+def _has_rivals(settings: Settings) -> bool:
+    """Whether a fresh draft may stand as B, which takes judges who see it."""
+    return settings.rivals and judges_revisions(settings) and settings.judges > 0
 
 
 def without_drafts(plans: Plans, drafts: int) -> Plans:
@@ -320,9 +325,7 @@ class Tournament(Strategy):
 
         What a strong author's critics do not find speaks for A; what a weak one's do not find says little.
         """
-        settings = self.settings
-        if not settings.rivals or not judges_revisions(settings) or not settings.judges:
-            # It would be on the ballot as B.
+        if not _has_rivals(self.settings):
             return False
         return findings.outcome != "none" or bool(self._weakness)
 

@@ -127,6 +127,10 @@ class Panel:
     """Have seats of their own on panels that choose."""
     reference: str = ""
     """The first draft, for judges who are shown one; empty where there is none."""
+    series: str = ""
+    """Panels whose orders are balanced together, so that one judge in each gives no text an advantage."""
+    before: int = 0
+    """Judges of the series on earlier panels."""
 
     @property
     def rankings(self) -> list[tuple[str, ...]]:
@@ -147,9 +151,9 @@ class Panel:
         settings, names = self.context.settings, tuple(self.texts)
         rule = settings.voting
         spread = balanced_orders if settings.balanced_orders else random_orders
-        seed = draw(settings.seed, f"{self.stage}/orders").getrandbits(64)
+        seed = draw(settings.seed, f"{self.series or self.stage}/orders").getrandbits(64)
         # Sorted first, so that the schedule cannot depend on which text is the incumbent.
-        orders = spread(sorted(names), self.size.judges, seed)
+        orders = spread(sorted(names), self.size.judges, seed, self.before)
 
         def take(ballot: events.BallotCast) -> None:
             self.ballots.append(ballot)

@@ -235,7 +235,13 @@ class Strategy(Job):
         """End a pass by a panel's verdict, ties in the order of the ballot; without one `fallback` wins, or none."""
         first = self.story.incumbents[0].text if self.story.incumbents else ""
         texts: dict[str, str] = dict(ballot.items())
-        panel = Panel(self.context, pass_key(number), texts, size, code=code, reference=first)
+        panel = Panel(
+            *(self.context, pass_key(number), texts, size),
+            code=code,
+            reference=first,
+            series="passes",
+            before=(number - 1) * size.judges,
+        )
         verdict = await panel.run()
         if verdict is None:
             valid, seats = len(panel.rankings), len(panel.ballots)
