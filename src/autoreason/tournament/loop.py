@@ -97,8 +97,9 @@ def likely_plan(settings: Settings) -> Plan:
 
 def _passes_by_chance(settings: Settings) -> float:
     """Passes until A survives k times in a row; with reviews, half way from the first that may end it to the last."""
-    if settings.review_every:
-        return (settings.min_reviews * settings.review_every + settings.passes) / 2
+    if settings.review_every or not settings.judges:
+        first = settings.min_reviews * settings.review_every or settings.passes
+        return (first + settings.passes) / 2
     panel = dataclasses.replace(whole_size(settings), required_lead=settings.required_lead)
     survival, tie = survival_chances(panel, ballot_size(settings), settings.voting)
     expected = 0.0
