@@ -152,7 +152,7 @@ class FolderReport(Report):
         charts = [_chart(each) for each in shown]
         best = [Section(self._best_and_worst, [("", hint)], charts=charts)] if charts else []
         groups = count(self.paired_groups, "group")
-        pairs = f"{count(self.pairs, 'pair')} of texts from {groups} differ beyond their error"
+        pairs = f"{count(self.pairs, 'pair')} of texts from {groups} can be tested"
         tested = Section("What can be tested", [("", f"{pairs}; {self._power()}.")])
         wrong = [*self.metrics, *self.to_models, *self.problems]
         more = f"and {len(wrong) - _MAX_NAMED:,} more" if len(wrong) > _MAX_NAMED else ""
@@ -215,7 +215,11 @@ class FolderReport(Report):
             ("Picked", self.picked, "which inform critics and are left out of tests"),
             ("Not ranked", self.unranked, "without a number of readers"),
             ("No error", self.no_error, "without n of a share or se, in no pair"),
-            ("Pairs", self.pairs, "of texts of one group that differ beyond their error"),
+            (
+                "Pairs",
+                self.pairs,
+                "of texts of one group that differ beyond their error and can be tested",
+            ),
             ("Not tested", self.untested, f"pairs: {UNTESTED}"),
         ]
         found = [(label, f"{number:,} {what}".strip()) for label, number, what in counted if number]

@@ -300,7 +300,7 @@ class AbReport(Report):
         if self.is_unequal:
             return (
                 "the readers were not split equally, so something chose among them and no rate can be "
-                f"compared ({p_statement(self.mismatch)}); find out what, and begin again"
+                "compared: chance splits so unevenly less than once in 1,000 tests; find out what, and begin again"
             )
         control = next(arm.name for arm in self.arms if arm.code == self.control)
         better = [arm for arm in self.arms if arm.verdict == "better"]
@@ -342,10 +342,7 @@ class AbReport(Report):
             for arm in self.arms
         ]
         least, most = min(arm.n for arm in self.arms), max(arm.n for arm in self.arms)
-        split = (
-            f"{least:,} to {most:,} readers of a text, uneven and not alarming "
-            f"({p_statement(self.mismatch)} however often you look; the limit is {_MISMATCH})"
-        )
+        split = f"{least:,} to {most:,} readers of a text, uneven and not alarming"
         expected = (
             "rates drawn towards their mean by how few they rest on, and by how far texts of other tests in the "
             "folder truly differ: winners are lucky"

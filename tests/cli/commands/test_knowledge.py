@@ -188,4 +188,4 @@ def test_a_table_is_imported_once_and_what_is_not_read_is_named(inside: Inside) 
     inside.write("kb/copy.csv", "subject,opens,sent\nB,20,100\nC,30,100\n")
     inside.write("april.csv", "subject,opens,sent\nB,20,100\nC,30,100\nD,1,100\n")
     more = inside("knowledge", "import", "kb", "april.csv").err
-    assert "1 record added; 2 were there, in copy.csv (" in more
+    assert "1 record added; 2 lines repeating what is in copy.csv (" in more
