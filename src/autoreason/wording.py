@@ -31,10 +31,18 @@ KINDS: dict[TextKind, KindWords] = {
     "kept": KindWords("text so far", "■", "blue"),
 }
 
-_WORDS = {"autoreason": "refining", "single": "one draft", "critique_revise": "critic and rewrite"}
-_WORDS |= {"best_of_n": "best of several drafts", "passes": "rounds", "converged": "settled"}
-_WORDS |= {"kept_contract": "limits kept", "overfitted": "public tests alone", "value": "gain"}
-_WORDS |= {"claimed": "gain as the loop saw it"}
+_WORDS = {
+    "autoreason": "refining",
+    "single": "one draft",
+    "critique_revise": "critic and rewrite",
+    "best_of_n": "best of several drafts",
+    "passes": "rounds",
+    "converged": "settled",
+    "kept_contract": "limits kept",
+    "overfitted": "public tests alone",
+    "value": "gain",
+    "claimed": "gain as the loop saw it",
+}
 """Strategies and measures whose name is not what people would say."""
 SEVERITIES = {"critical": "serious", "major": "serious", "minor": "small"}
 """How bad a fault is that a critic found, in the words people are shown."""

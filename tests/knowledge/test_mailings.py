@@ -140,6 +140,22 @@ def test_a_text_is_ranked_within_its_own_test_and_only_where_its_readers_are_kno
     assert report.summary()[1] == "Best and worst by Test (over its mean, adjusted for luck):"
 
 
+@pytest.mark.parametrize("mailing", ["", "Mailing"])
+def test_what_was_sent_on_one_day_is_ranked_together(tmp_path: Path, mailing: str) -> None:
+    lines = [f"{mailing or 'Sonst'};Versanddatum;Betreff;Zugestellt;Öffnungsrate"]
+    for day in range(1, 14):
+        # Every line of the last mailing does better than all others of that month.
+        for place in range(5):
+            rate = 20 + 10 * (day == 13) + place
+            lines.append(f"M{day};{day:02}.01.2025;Betreff {day} {place};12.098;{rate},0 %")
+    (tmp_path / "export.csv").write_text("\n".join(lines), encoding="utf-8")
+    ranked = check_knowledge(tmp_path).ranked
+    assert len(ranked) == 13
+    for each in ranked:
+        assert each.ends[0].text.endswith(" 4"), each
+        assert each.ends[-1].text.endswith(" 0"), each
+
+
 def test_two_metrics_are_never_on_one_list(tmp_path: Path) -> None:
     write_export(tmp_path / EXPORT, subjects=60)
     write_german(tmp_path / GERMAN, opens=False)

@@ -34,6 +34,7 @@ def read_back(before: str, after: str, kind: Kind) -> list[tuple[str, list[str]]
 @settings(max_examples=300, deadline=None)
 @given(TEXTS, TEXTS)
 @example("He said “go.” Then he left.", "He said “go.” Then he stayed.")
+@example("# A plan", "# ")
 @example("```\na = 1\nb = 2\n```", "```\na = 1\nb = 3\n```")
 def test_without_what_is_new_it_is_the_old_text_and_without_what_is_gone_the_new_one(
     before: str, after: str

@@ -166,6 +166,16 @@ def test_how_a_text_won_is_said_where_another_has_more_first_places(rule: str, h
     assert rounds_of(story)[0].sentence == "the rewrite won, 2 of 4 judges"
 
 
+def test_a_text_that_won_a_tie_says_so() -> None:
+    story = story_of(["AB"])
+    story.settings = make_settings(Models.everywhere("test/judge"), 1, voting="borda")
+    (one,) = story.passes
+    assert one.decided is not None
+    verdict = replace(verdict_of(one.ballots, ("A", "AB"), "borda", 4), margin=0, tied=True)
+    one.decided = replace(one.decided, verdict=verdict)
+    assert rounds_of(story)[0].outcome == "the merge won, equal on points and the smaller change"
+
+
 @pytest.mark.parametrize(
     ("outcome", "margin", "says"),
     [

@@ -129,7 +129,8 @@ def describe_expected(
     short = f"your limit pays for {percent(paid)} of {what}" if paid < 1 else ""
     # Replies under way are waited for, so that a time is not never passed.
     limit = budget.seconds
-    late = f"nothing new is begun after {roughly(limit)}" if limit is not None else ""
+    exact = f"{limit:g} s" if limit and limit % 60 else roughly(limit or 0)
+    late = f"nothing new is begun after {exact}" if limit is not None else ""
     return "; ".join(filter(None, (about, short, never, late)))
 
 

@@ -92,7 +92,7 @@ _GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _SWAP = str.maketrans(".,", ",.")
 _NOT_IN_NUMBERS = re.compile(r"[\s\u00a0\u202f'’_%‰€$£¥+]")
 _RATE = re.compile(r"rate|ctr|percent|prozent|porcent|taxa|tasa|taux|quote|anteil")
-PERIODS = ("month", "week")
+PERIODS = ("month", "week", "day")
 _MAX_NUMBER = 10**15
 """Nothing that is measured is more; squares of what is more are not numbers."""
 _WEEK = re.compile(r"(\d{4})(?:-?[wW])?(\d{2})")
@@ -284,9 +284,9 @@ def _written(moment: datetime, has_time: bool = True) -> str:
 
 
 def read_period(when: str, period: str) -> str:
-    """The month or week of a date, as 2025-03 or 2025-W10; empty where there is no date."""
-    if not when or period == "month":
-        return when[:7]
+    """The month, week or day of a date, as 2025-03, 2025-W10 or 2025-03-04; empty where there is no date."""
+    if not when or period != "week":
+        return when[: 7 if period == "month" else 10]
     year, week, _ = date.fromisoformat(when[:10]).isocalendar()
     return f"{year}-W{week:02}"
 
@@ -365,7 +365,7 @@ _WORDS = {
     "rate": "rate, quote, result",
     "se": "se, standard error, stderr, std error",
     "group": "group, gruppe, grupo, groupe, test, test id, test name, testname, test nr, ab test, a b test, "
-    "experiment, experiment id, experiment name, topic, "
+    "experiment, experiment id, experiment name, mailing*, aussendung*, ausgabe*, edition*, topic, "
     f"prompt, campaign, campaign name, campaign id, campanha, kampagne, kampagnenname, campana, campagne, {_LISTS}",
     "when": "when, send* date*, sent*, send time, versand*, versendet*, verschickt*, gesendet*, envoi*, envoy*, "
     "envio*, enviad*, publish*, date, date*, datum*, fecha*, data, data*, 日期, 日付, day, tag, week, woche, semaine, "

@@ -144,7 +144,7 @@ class FolderReport(Report):
         return f"{listed(found) if found else 'no record'} in {self.folder}; {pairs}"
 
     def page_sections(self) -> list[Section]:
-        """Which texts did best and worst, what can be tested, what to put right; how it was read is folded."""
+        """Which texts did best and worst, what can be tested, what to check; how it was read is folded."""
         hint = "Each text is compared with its own group. Unless readers were assigned by lot, these are hints."
         shown, others = self.ranked[:_MAX_NAMED], self.ranked[_MAX_NAMED:]
         if others:
@@ -152,12 +152,12 @@ class FolderReport(Report):
         charts = [_chart(each) for each in shown]
         best = [Section(self._best_and_worst, [("", hint)], charts=charts)] if charts else []
         groups = count(self.paired_groups, "group")
-        pairs = f"{count(self.pairs, 'pair')} of texts from {groups} differ beyond their error"
+        pairs = f"{count(self.pairs, 'pair')} of texts from {groups} can be tested"
         tested = Section("What can be tested", [("", f"{pairs}; {self._power()}.")])
         wrong = [*self.metrics, *self.to_models, *self.problems]
         more = f"and {len(wrong) - _MAX_NAMED:,} more" if len(wrong) > _MAX_NAMED else ""
         lines = [("", each) for each in (*wrong[:_MAX_NAMED], more) if each]
-        right = [Section("To put right", lines)] if lines else []
+        right = [Section("To check", lines)] if lines else []
         folded = [each._replace(folded=True) for each in _tabled("The other groups", others)]
         read = Section("How it was read", self._sentences(), self._files(), folded=True)
         return [*best, tested, *right, *folded, read]
@@ -173,7 +173,7 @@ class FolderReport(Report):
         return f"Best and worst by {self.grouped_by or 'group'}"
 
     def summary(self, took: str = "") -> list[str]:  # noqa: ARG002
-        """What there is, the best and the worst text of the groups with most readers, and what to put right."""
+        """What there is, the best and the worst text of the groups with most readers, and what to check."""
         lines = [self.sentence]
         if shown := self.ranked[:_MAX_LINES]:
             of = f"; {len(shown)} of {len(self.ranked):,}" if len(shown) < len(self.ranked) else ""
@@ -188,7 +188,7 @@ class FolderReport(Report):
         if wrong or self.to_models:
             rest = len(wrong) - 1 + len(self.to_models) if wrong else 0
             more = f" · {rest:,} more: --evidence" if rest else ""
-            lines.append(f"To put right: {shorten((*wrong, to_models)[0], _MAX_SHOWN)}{more}")
+            lines.append(f"To check: {shorten((*wrong, to_models)[0], _MAX_SHOWN)}{more}")
         return lines
 
     def sections(self) -> list[Section]:
@@ -196,7 +196,7 @@ class FolderReport(Report):
             *_tabled(f"{self._best_and_worst}, most readers first", self.ranked[:_MAX_GROUPS]),
             Section(tables=self._files(), sentences=self._sentences()),
             *_named(_TO_MODELS, self.to_models),
-            *_named("To put right", self.problems),
+            *_named("To check", self.problems),
         ]
 
     def _files(self) -> list[Table]:
@@ -215,7 +215,11 @@ class FolderReport(Report):
             ("Picked", self.picked, "which inform critics and are left out of tests"),
             ("Not ranked", self.unranked, "without a number of readers"),
             ("No error", self.no_error, "without n of a share or se, in no pair"),
-            ("Pairs", self.pairs, "of texts of one group that differ beyond their error"),
+            (
+                "Pairs",
+                self.pairs,
+                "of texts of one group that differ beyond their error and can be tested",
+            ),
             ("Not tested", self.untested, f"pairs: {UNTESTED}"),
         ]
         found = [(label, f"{number:,} {what}".strip()) for label, number, what in counted if number]

@@ -373,8 +373,13 @@ def add_period(record: Record, period: str) -> Record:
 def choose_period(records: Sequence[Record], others: Sequence[Record]) -> str:
     """What groups that run side by side are divided by, so that more can be tested; empty where nothing helps."""
     before = _count_testable(records, others)
-    weeks = {(each.group, read_period(each.when, "week")) for each in records}
+    days, weeks = (
+        {(each.group, read_period(each.when, period)) for each in records}
+        for period in ("day", "week")
+    )
     period = "week" if len(records) >= _MIN_TEXTS * len(weeks) else "month"
+    # What was sent on one day was sent together, most likely to try one against the other.
+    period = "day" if len(records) >= 2 * len(days) else period
     more = before < MIN_GROUPS and _count_testable(divide(records, period), others) > before
     return period if more else ""
 

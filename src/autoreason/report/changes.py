@@ -151,7 +151,8 @@ def _align(old: Sequence[Block], new: Sequence[Block], least: float) -> Pairs:
             alike = shared / max(1, len(left[i]) + len(right[j]) - shared)
             best[i][j] = max(best[i + 1][j], best[i][j + 1])
             # A title is the title, in other words, too.
-            changed = old[i].kind == new[j].kind and (alike > least or old[i].kind == "h1")
+            titles = old[i].kind == "h1" and left[i] and right[j]
+            changed = old[i].kind == new[j].kind and (alike > least or titles)
             if changed and (gain := best[i + 1][j + 1] + 0.15 + alike) >= best[i][j]:
                 best[i][j] = gain
                 paired.add((i, j))

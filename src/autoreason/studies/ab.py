@@ -194,12 +194,11 @@ def _texts(story: Story) -> dict[str, str]:
         if text and not same and not (limits and limits.violations(text)):
             found[origin] = text
 
-    sampling = story.job is not None and story.job.is_sampling
     add(story.origin or "delivered", story.text)
     add(_DRAFT, story.incumbents[0].text if story.incumbents else None)
     for each in reversed(story.passes):
         for slot, candidate in each.candidates.items():
-            name = f"draft {each.number}" if sampling else f"pass {each.number}, {slot}"
+            name = f"draft {each.number}" if story.is_sampling else f"pass {each.number}, {slot}"
             add(name, candidate.text)
     for draft in story.drafts:
         add(f"draft {draft.number}", draft.text)
@@ -301,7 +300,7 @@ class AbReport(Report):
         if self.is_unequal:
             return (
                 "the readers were not split equally, so something chose among them and no rate can be "
-                f"compared ({p_statement(self.mismatch)}); find out what, and begin again"
+                "compared: chance splits so unevenly less than once in 1,000 tests; find out what, and begin again"
             )
         control = next(arm.name for arm in self.arms if arm.code == self.control)
         better = [arm for arm in self.arms if arm.verdict == "better"]
@@ -343,14 +342,11 @@ class AbReport(Report):
             for arm in self.arms
         ]
         least, most = min(arm.n for arm in self.arms), max(arm.n for arm in self.arms)
-        split = (
-            f"{least:,} to {most:,} readers of a text, uneven and not alarming "
-            f"({p_statement(self.mismatch)} however often you look; the limit is {_MISMATCH})"
-        )
+        split = f"{least:,} to {most:,} readers of a text, uneven and not alarming"
         expected = (
-            "rates drawn towards their mean by how few they rest on, and by how far texts of "
+            "rates drawn towards their mean by how few they rest on, and by how far texts of other tests in the "
+            "folder truly differ: winners are lucky"
         )
-        expected += "other tests in the folder truly differ: winners are lucky"
         if self.comparisons < _COMPARISONS:
             expected = (
                 f"unknown: to know how far texts truly differ takes {_COMPARISONS} comparisons in other tests of a "

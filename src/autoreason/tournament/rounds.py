@@ -74,6 +74,8 @@ def _round(one: RecordedPass, first: bool, rule: str) -> Round:
         kind = one.kind(decided.winner, first=first)
         taken = "was taken without a vote" if decided.outcome == "unjudged" else "won"
         outcome = f"{'a new draft' if kind == 'new' else KINDS[kind].the} {taken}"
+        if decided.verdict and decided.verdict.tied:
+            outcome += f", equal {_WON.get(rule, 'in the vote')} and the smaller change"
     describe = partial(describe_text, first=first, one=one)
     note = ""
     if how := explain_win(decided.verdict, one.ballots, rule, describe):

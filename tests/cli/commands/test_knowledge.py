@@ -36,7 +36,7 @@ def test_check_shows_what_was_understood_and_what_was_not(inside: Inside, folder
     assert first == "2 outcomes and 1 fact in kb; 0 pairs of 0 groups can be tested."
     assert lists.startswith("Best and worst by Kampagne (")
     assert re.fullmatch(r"  abril: \+\d+\.\d Última hora · -\d+\.\d Olá", texts)
-    assert wrong == "To put right: mails.csv, line 4: 'viele' is not a number · 1 more: --evidence"
+    assert wrong == "To check: mails.csv, line 4: 'viele' is not a number · 1 more: --evidence"
     done = inside("knowledge", "check", "kb", "--evidence")
     columns = "text: Subject, count: Öffnungen, n: Versendet, group: Kampagne"
     assert columns in " ".join(done.out.split())
@@ -188,4 +188,4 @@ def test_a_table_is_imported_once_and_what_is_not_read_is_named(inside: Inside) 
     inside.write("kb/copy.csv", "subject,opens,sent\nB,20,100\nC,30,100\n")
     inside.write("april.csv", "subject,opens,sent\nB,20,100\nC,30,100\nD,1,100\n")
     more = inside("knowledge", "import", "kb", "april.csv").err
-    assert "1 record added; 2 were there, in copy.csv (" in more
+    assert "1 record added; 2 lines repeating what is in copy.csv (" in more

@@ -189,10 +189,7 @@ def test_an_uneven_split_that_is_not_alarming_is_called_that(plan: AbPlan, tmp_p
     sizes = [plan.sample, plan.sample, round(0.95 * plan.sample)]
     counts = {arm.code: (n // 5, n) for arm, n in zip(plan.arms, sizes, strict=True)}
     said = str(report_ab(fill_in(tmp_path / "test", counts)))
-    assert (
-        f"{sizes[2]:,} to {sizes[0]:,} readers of a text, uneven and not alarming (p = 0." in said
-    )
-    assert "the limit is 0.001" in said
+    assert f"{sizes[2]:,} to {sizes[0]:,} readers of a text, uneven and not alarming" in said
     even = {arm.code: (800, 4000) for arm in plan.arms}
     said = str(report_ab(fill_in(tmp_path / "test", even)))
     assert "4,000 readers of each text" in said

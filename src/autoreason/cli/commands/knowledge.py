@@ -196,7 +196,10 @@ def import_file(folder: Path, file: Path) -> Answer:
     read_as += [f"dates such as {found.dates}"] if found.dates else []
     done = [f"{numbers.count(added, 'record')} added"]
     done += [f"{replaced:,} of them replaced, since kb.toml groups them otherwise"] * bool(replaced)
-    done += [f"{number:,} were there, in {name}" for name, number in known.items()]
+    done += [
+        f"{numbers.count(number, 'line')} repeating what is in {name}"
+        for name, number in known.items()
+    ]
     done += [f"{numbers.count(left, 'line')} left out"] * bool(left)
     notes = [f"{'; '.join(done)} ({', '.join(read_as)})"]
     unread = ", ".join(found.unread)
