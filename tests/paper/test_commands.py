@@ -40,6 +40,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: Output, tmp_path: Path):  # typ
     [
         (f"paper.reproduce {DATA / 'reproduce'}", "lines"),
         ("paper.protocols table --runs 20 --world help --set k=1", "cells"),
+        ("paper.protocols check --runs 4 --random 2", "ranked"),
         ("benchmarks.advice --runs 20", "outcomes"),
     ],
 )
@@ -58,6 +59,16 @@ def test_judges_are_fitted_to_a_file_and_their_world_can_be_played(run) -> None:
     Path("b.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     assert "90 ballots of 30 panels in 3 runs" in run("paper.fit b.jsonl -o mine.yaml")
     assert load_world("mine.yaml").judges.first > 0
+
+
+def test_ways_to_end_a_run_are_compared_and_nothing_is_asked_twice(run) -> None:  # type: ignore[no-untyped-def]
+    Path("briefs").mkdir()
+    Path("briefs/tides.md").write_text("Explain tides to a ten-year-old.", encoding="utf-8")
+    command = "benchmarks.real.stopping --model echo/echo --briefs briefs --out out --arms reviews"
+    said = run(command)
+    assert "| reviews | 1 of 1 |" in said
+    Path("briefs/tides.md").unlink()
+    assert run(command) == said
 
 
 def test_suites_share_one_budget_and_go_on_where_they_were(tmp_path: Path, capsys: Output) -> None:
