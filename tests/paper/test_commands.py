@@ -40,7 +40,6 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: Output, tmp_path: Path):  # typ
     [
         (f"paper.reproduce {DATA / 'reproduce'}", "lines"),
         ("paper.protocols table --runs 20 --world help --set k=1", "cells"),
-        ("paper.protocols check --runs 4 --random 2", "ranked"),
         ("benchmarks.advice --runs 20", "outcomes"),
     ],
 )
