@@ -1,111 +1,164 @@
-"""arms.py ARM SEED OUT BRIEFS...: all briefs at once under one arm; one line of JSON a run."""
+"""When should a run end? Ways to end one on a real model, over briefs with limits, at equal calls.
 
-import asyncio, json, sys, time
+    python -m benchmarks.real.stopping --base-url http://127.0.0.1:8077/v1 --model openai/qwen --out out/
+
+One line of JSON for each run is put into the folder, a file for each arm; a second start with the same folder asks only
+for arms without a file. Then a table: whose texts keep their limits, after how many calls and rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
 from autoreason import read_task, refine
+from autoreason.errors import AutoreasonError
+from autoreason.events import BallotCast
+from autoreason.run.result import Result
+from autoreason.settings import ANY_GROWTH, MAX_PASSES
 
-ARMS = {
-    "today": {},
-    "fixed": dict(
-        judges=3,
-        candidates="B+AB",
-        k=50,
-        passes=50,
-        max_growth=100.0,
-        review_every=0,
-        review_texts=5,
-        reviewers=7,
-    ),
-    "judged": dict(
-        judges=1,
-        candidates="B",
-        k=50,
-        passes=20,
-        review_every=5,
-        review_texts=9,
-        reviewers=7,
-        min_reviews=3,
-        min_trend=0.5,
-        max_growth=0.5,
-    ),
-    "chain": dict(
-        judges=0,
-        candidates="B",
-        passes=20,
-        review_every=5,
-        review_texts=9,
-        reviewers=7,
-        min_reviews=3,
-        min_trend=0.5,
-        max_growth=0.5,
-    ),
+_NEVER: dict[str, Any] = {"k": MAX_PASSES, "passes": 50}
+_REVIEWS: dict[str, Any] = {"review_every": 5, "reviewers": 7, "passes": 20, "min_reviews": 3}
+_CONTESTS: dict[str, Any] = {
+    "judges": 3,
+    "candidates": "B+AB",
+    "max_growth": ANY_GROWTH,
+    "review_every": 0,
+    "review_texts": 5,
 }
-arm, seed, out, *briefs = sys.argv[1:]
-MODEL, URL = (
-    (sys.argv[-1], None)
-    if "/" in sys.argv[-1] and not Path(sys.argv[-1]).exists()
-    else ("openai/qwen", "http://127.0.0.1:8077/v1")
-)
-briefs = [b for b in briefs if Path(b).exists()]
+ARMS: dict[str, dict[str, Any]] = {
+    "survivals": _CONTESTS | {"k": 3, "passes": 15, "reviewers": 5},
+    "fixed": _CONTESTS | _NEVER | {"reviewers": 7},
+    "judged": _REVIEWS | {"judges": 1, "k": MAX_PASSES},
+    "reviews": _REVIEWS,
+}
+"""Three judges until A survives three times; the same until the calls are spent; one judge, or none, with reviews."""
 
 
-def row(brief, result, seconds):
-    s = result.story
-    reviews = getattr(s, "reviews", None)
-    cast = [(len(b.order), b.ranking is not None) for r in (reviews or []) for b in r.ballots]
-    if reviews is None:
-        cast = [(len(b.order), b.ranking is not None) for b in s.playoff_ballots]
-    end = s.delivered
-    return dict(
-        arm=arm,
-        seed=int(seed),
-        brief=Path(brief).stem,
-        status=s.status,
-        ended_by=end and end.ended_by,
-        reason=s.reason,
-        rounds=len(s.passes),
-        outcomes=[p.decided.outcome + ":" + str(p.decided.winner) for p in s.passes if p.decided],
+class StoppedRun(Struct, frozen=True, kw_only=True):
+    """How a run ended."""
+
+    brief: str
+    error: str = ""
+    status: str = ""
+    ended_by: str | None = None
+    rounds: int = 0
+    calls: int = 0
+    words: int | None = None
+    """None where it was paused before it delivered."""
+    draft_words: int = 0
+    broken: list[str] = []
+    """Limits that the text breaks."""
+    trends: list[float | None] = []
+    ballots: dict[int, tuple[int, int]] = {}
+    """By how many texts a judge ranked: ballots that could be read, of how many."""
+
+
+def stopped_run(brief: Path, result: Result) -> StoppedRun:
+    """What is counted of a run."""
+    story, end = result.story, result.story.delivered
+    panels = [each.ballots for each in story.passes] + [each.ballots for each in story.reviews]
+    return StoppedRun(
+        brief=brief.stem,
+        status=story.status,
+        ended_by=end.ended_by if end else None,
+        rounds=len(story.passes),
         calls=result.spent.calls,
-        draft_words=s.draft and s.draft.words,
-        words=end and end.words,
-        origin=s.origin,
-        draft_broken=bool(s.draft and s.draft.violations),
-        broken=[v.message for v in end.violations] if end else None,
-        dropped=[d.reason for p in s.passes for d in p.dropped],
-        pass_ballots=[(len(b.order), b.ranking is not None) for p in s.passes for b in p.ballots],
-        review_ballots=cast,
-        trends=[r.decided.trend for r in reviews if r.decided] if reviews else [],
-        backs=[r.decided.back for r in reviews if r.decided] if reviews else [],
-        text=s.text,
-        draft=s.draft and s.draft.text,
-        seconds=seconds,
+        words=end.words if end else None,
+        draft_words=story.draft.words if story.draft else 0,
+        broken=[each.message for each in result.violations],
+        trends=[each.decided.trend for each in story.reviews if each.decided],
+        ballots=_count_readable([ballot for each in panels for ballot in each]),
     )
 
 
-async def one(brief, file):
-    began = time.monotonic()
-    try:
-        extra = {"base_url": URL} if URL else {}
-        result = await refine.aio(
-            read_task(brief),
-            MODEL,
-            seed=int(seed),
-            confirmation=0,
-            budget={"calls": 66},
-            journal=f"{out}/{arm}-{seed}-{Path(brief).stem}.db",
-            **extra,
-            **ARMS[arm],
-        )
-        line = row(brief, result, time.monotonic() - began)
-    except Exception as error:
-        line = dict(arm=arm, seed=int(seed), brief=Path(brief).stem, error=repr(error))
-    file.write(json.dumps(line) + "\n")
-    file.flush()
+def _count_readable(ballots: Sequence[BallotCast]) -> dict[int, tuple[int, int]]:
+    sizes = sorted({len(each.order) for each in ballots})
+    by_size = {size: [each for each in ballots if len(each.order) == size] for size in sizes}
+    return {
+        size: (sum(each.ranking is not None for each in cast), len(cast))
+        for size, cast in by_size.items()
+    }
 
 
-async def main():
-    with open(f"{out}/{arm}-{seed}.jsonl", "w") as file:
-        await asyncio.gather(*(one(b, file) for b in briefs))
+async def run_arm(
+    arm: str, briefs: Sequence[Path], options: argparse.Namespace
+) -> list[StoppedRun]:
+    """All briefs at once."""
+
+    async def one(brief: Path) -> StoppedRun:
+        try:
+            result = await refine.aio(
+                read_task(brief),
+                options.model,
+                base_url=options.base_url,
+                seed=options.seed,
+                budget={"calls": options.calls},
+                journal=options.out / f"{arm}-{brief.stem}.db",
+                confirmation=0,
+                **ARMS[arm],
+            )
+        except AutoreasonError as error:
+            return StoppedRun(brief=brief.stem, error=str(error))
+        return stopped_run(brief, result)
+
+    return await asyncio.gather(*map(one, briefs))
 
 
-asyncio.run(main())
+def as_table(arms: dict[str, list[StoppedRun]]) -> str:
+    """One row an arm, as Markdown."""
+    heads = ("arm", "keeps its contract", "calls", "rounds", "median length", "longest", "ballots")
+    lines = [heads, ("---",) * len(heads)]
+    for arm, rows in arms.items():
+        over = [row for row in rows if row.words is not None]
+        growth = [(row.words or 0) / row.draft_words for row in over if row.draft_words] or [0.0]
+        read, cast = (sum(n[at] for row in rows for n in row.ballots.values()) for at in (0, 1))
+        means = (fmean(n) for n in ([row.calls for row in rows], [row.rounds for row in rows]))
+        lengths = (f"{value:.2f}" for value in (median(growth), max(growth)))
+        kept = f"{sum(not row.broken for row in over)} of {len(over)}"
+        lines.append((arm, kept, *(f"{mean:.1f}" for mean in means), *lengths, f"{read} of {cast}"))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.real.stopping",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--base-url", help="the server's address, ending in /v1")
+    parser.add_argument("--model", required=True, help="such as openai/qwen")
+    parser.add_argument("--out", type=Path, required=True, help="where runs and results are put")
+    own = Path(__file__).parent / "briefs"
+    parser.add_argument("--briefs", type=Path, nargs="+", default=[own], metavar="DIR")
+    parser.add_argument("--arms", nargs="+", default=[*ARMS], choices=ARMS, metavar="NAME")
+    parser.add_argument("--calls", type=int, default=66, help="the most of a run; default: 66")
+    parser.add_argument("--seed", type=int, default=900, help="default: 900")
+    return parser
+
+
+def main() -> None:
+    """Run what is missing, and print the table."""
+    options = parser().parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    briefs = [path for folder in options.briefs for path in sorted(folder.glob("*.md"))]
+    arms = {}
+    for arm in options.arms:
+        file = Path(options.out, f"{arm}.jsonl")
+        if not file.exists():
+            rows = asyncio.run(run_arm(arm, briefs, options))
+            file.write_bytes(msgspec.json.Encoder().encode_lines(rows))
+        arms[arm] = msgspec.json.Decoder(StoppedRun).decode_lines(file.read_bytes())
+    print(as_table(arms))
+
+
+if __name__ == "__main__":
+    main()

@@ -60,6 +60,16 @@ def test_judges_are_fitted_to_a_file_and_their_world_can_be_played(run) -> None:
     assert load_world("mine.yaml").judges.first > 0
 
 
+def test_ways_to_end_a_run_are_compared_and_nothing_is_asked_twice(run) -> None:  # type: ignore[no-untyped-def]
+    Path("briefs").mkdir()
+    Path("briefs/tides.md").write_text("Explain tides to a ten-year-old.", encoding="utf-8")
+    command = "benchmarks.real.stopping --model echo/echo --briefs briefs --out out --arms reviews"
+    said = run(command)
+    assert "| reviews | 1 of 1 |" in said
+    Path("briefs/tides.md").unlink()
+    assert run(command) == said
+
+
 def test_suites_share_one_budget_and_go_on_where_they_were(tmp_path: Path, capsys: Output) -> None:
     suites = [SUITES / f"{name}.yaml" for name in ("constrained", "single_pass")]
     models = {"": "echo/echo"}

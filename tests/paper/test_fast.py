@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from paper.fast import play_fast
+from paper.protocols import NEVER
 from tests.studies.simulate.scenes import settings, world
+from tests.tournament.stage import CONTESTS
 
 from autoreason.errors import InvalidInput
 from autoreason.studies.simulation import Outcomes, play_all
@@ -19,18 +21,18 @@ from autoreason.studies.world import Critics, Judges, Revision, Synthesis, World
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("paper", {}),
     ("robust", {}),
-    ("robust", {"early_stop": False, "tie_order": ("A", "B", "AB")}),
-    ("robust", {"judges": 2, "extra_judges": 1, "max_judges": 6, "close_margin": 3, "k": 3}),
-    ("robust", {"k": 1, "passes": 4, "reviewers": 5, "review_texts": 3}),
-    ("robust", {"judges": 5, "extra_judges": 2, "max_judges": 8, "review_texts": 2}),
-    ("robust", {"reviewers": 0, "k": 4, "quoted_critique": False}),
-    ("robust", {"required_lead": 3, "k": 2}),
-    ("robust", {"review_every": 3, "min_reviews": 2, "reviewers": 3, "k": 6}),
-    (
-        "robust",
-        {"judges": 0, "candidates": "B", "review_every": 4, "review_lead": 2}
-        | {"passes": 18, "min_reviews": 2, "min_trend": 0.4, "review_texts": 9, "max_growth": 0.6},
-    ),
+    ("robust", {"review_every": 2, "min_reviews": 2, "reviewers": 3, "passes": 9, "k": 2}),
+    ("robust", {"review_every": 4, "review_texts": 3, "max_growth": 0.1, "passes": 13}),
+    ("robust", {"review_every": 3, "min_reviews": 1, "min_trend": 0.9, "confirmation": 14}),
+    ("robust", {"review_every": 0, "passes": 12, "quoted_critique": False}),
+    ("robust", {"reviewers": 0, "passes": 7}),
+    ("robust", CONTESTS),
+    ("robust", CONTESTS | {"early_stop": False, "tie_order": ("A", "B", "AB")}),
+    ("robust", CONTESTS | {"judges": 6, "required_lead": 3, "k": 1, "review_texts": 3}),
+    ("robust", CONTESTS | {"reviewers": 0, "k": 4, "quoted_critique": False}),
+    ("robust", CONTESTS | {"review_every": 3, "min_reviews": 2, "min_trend": 0.2, "k": 6}),
+    ("robust", CONTESTS | {"judges": 1, "review_every": 6, "k": NEVER, "review_texts": 9}),
+    ("robust", CONTESTS | {"k": NEVER, "passes": 14, "reviewers": 7, "confirmation": 0}),
     ("paper", {"judges": 1, "k": 2}),
     ("paper", {"blind_revision": True, "passes": 6}),
     ("paper", {"subtractive_synthesis": True, "plateau": 2, "plateau_change": 0.5, "passes": 8}),
@@ -98,11 +100,12 @@ def test_both_paths_agree_within_sampling_error_where_positions_count(protocol: 
     slow = play_all(world("position"), settings(protocol), 30, seed=7)
     fast = play_fast(world("position"), settings(protocol), 4000, seed=8)
     for one, other in zip(slow, fast, strict=True):
-        error = (one.var() / len(one) + other.var() / len(other)) ** 0.5
+        # Few runs may all be alike by chance.
+        error = float(other.std()) * (1 / len(one) + 1 / len(other)) ** 0.5
         assert abs(one.mean() - other.mean()) <= 4 * error + 1e-9
 
 
-@pytest.mark.parametrize("changes", [{"voting": "copeland"}, {"candidates": "B"}, {"drafts": 2}])
+@pytest.mark.parametrize("changes", [{"voting": "copeland"}, {"judges": 1}, {"drafts": 2}])
 def test_what_only_the_loop_can_do_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match="play others with `autoreason simulate`"):
         play_fast(world(), settings(**changes), 2, seed=1)
