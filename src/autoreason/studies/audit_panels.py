@@ -548,22 +548,22 @@ def convergence(runs: Runs) -> Answer:
 
 @question(
     "stopping",
-    "fresh judges, who had no part in choosing it, prefer the delivered text to the first draft",
+    "fresh judges, who had no part in choosing it, prefer the text that was chosen to the first draft",
     "ask more fresh judges before relying on the text, or deliver the first draft",
 )
 def confirmation(runs: Runs) -> Answer:
-    confirmed = [run.story.confirmation for run in runs if not run.programs]
-    ballots = [(each.prefer, each.judges) for each in confirmed if each and each.judges]
-    unchanged = [run for run in runs if run.first is not None and run.first == run.last]
-    drafts = f"{many(len(unchanged), 'run')} that delivered the first draft"
+    compared = [(run, run.story.fresh_votes) for run in runs if not run.programs]
+    ballots = [(each.prefer, each.judges) for _, each in compared if each and each.judges]
+    unchanged = [run for run, each in compared if not each and run.first and run.first == run.last]
+    drafts = f"{many(len(unchanged), 'run')} that only had the first draft to deliver"
     exclusion = f"; without {drafts}" if unchanged else ""
     if not ballots:
-        return f"no fresh judges compared a delivered text with its first draft{exclusion}"
+        return f"no fresh judges compared a chosen text with its first draft{exclusion}"
     prefer, judges = map(sum, zip(*ballots, strict=True))
     number = exact_share(prefer, judges)
     over = f" in {many(len(ballots), 'run')}" if len(ballots) > 1 or unchanged else ""
     sentence = (
-        f"{part(prefer, judges, 'fresh judge')} prefer the delivered text to the first draft "
+        f"{part(prefer, judges, 'fresh judge')} prefer the text that was chosen to the first draft "
         f"(95 % interval {percent_range(number.low or 0, number.high or 0)}){over}{exclusion}"
     )
     # Judges of one run compare the same two texts: over many runs, the runs must bear it out too.
