@@ -145,7 +145,7 @@ def find_pairs(
         undecided = [each and each.verdict is None for each in (*ended, *finished)]
         result.undecided += sum(map(bool, undecided))
         reviews = [each.decided for each in story.reviews]
-        result.undecided += sum(bool(each) and each.winner is None for each in reviews)
+        result.undecided += sum(each is not None and each.winner is None for each in reviews)
         result.merged += sum(len(duel.stages) - 1 for duel in duels)
         prompt = prompt_of(story) if duels else ""
         breaches = story.task.contract.violations if story.task else lambda _: ()

@@ -148,10 +148,11 @@ def stored(
     base_url: str | None = None,
     run: str = "one",
     verdict: CertificateVerdict = "failed",
+    name: str = "position",
 ) -> StoredCertificate:
     """A certificate that failed one thing, unless it passed."""
     finding = CertificateFinding(
-        name="position", verdict=verdict, value=1.0, low=0.9, high=1.0, n=24, statement="", rule=""
+        name=name, verdict=verdict, value=1.0, low=0.9, high=1.0, n=24, statement="", rule=""
     )
     certificate = Certificate(
         model=model,
