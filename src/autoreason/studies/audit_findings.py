@@ -156,6 +156,17 @@ class AuditedRun:
         recorded = () if self.programs else self.story.passes
         return [AuditedPass(each, self._pass_panel(each)) for each in recorded]
 
+    @property
+    def scored(self) -> Iterator[tuple[Mapping[str, int], dict[str | None, int]]]:
+        """Scores and words of the texts of every pass and of every review."""
+        for each in self.passes:
+            if each.panel:
+                yield each.panel.fair_scores, each.words
+        for review in (each.decided for each in self.story.reviews):
+            if review and review.verdict:
+                words: dict[str | None, int] = {t.name: count_words(t.text) for t in review.texts}
+                yield review.verdict.scores, words
+
     @cached_property
     def finals(self) -> list[Panel]:
         """Panels over finished texts, the review among them, and all panels over programs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations, combinations_with_replacement, pairwise, permutations
 from math import comb, factorial, fsum, prod, sqrt
@@ -28,7 +28,6 @@ from autoreason.stats.sums import (
 from autoreason.studies.audit_findings import (
     LEVEL,
     Answer,
-    AuditedPass,
     Conclusion,
     Found,
     Level,
@@ -393,7 +392,7 @@ def agreement(runs: Runs) -> Answer:
     "tell judges that longer is not better, set a word limit, compare at equal length",
 )
 def length_preferred(runs: Runs) -> Answer:
-    by_run = [[each for audited in run.passes if (each := list(_longer(audited)))] for run in runs]
+    by_run = [[each for panel in run.scored if (each := list(_longer(*panel)))] for run in runs]
     every = [longer for panels in by_run for each in panels for longer in each]
     if not every:
         return "no two texts of different lengths were judged with different scores"
@@ -414,9 +413,8 @@ def length_preferred(runs: Runs) -> Answer:
     return Pending(unlike_chance(flips(scores), sum(scores)), number, conclude)
 
 
-def _longer(audited: AuditedPass) -> Iterator[bool]:
+def _longer(scores: Mapping[str, int], words: Mapping[str | None, int]) -> Iterator[bool]:
     """For any two texts of a panel with different lengths and scores, whether the longer has more."""
-    scores, words = audited.panel.fair_scores if audited.panel else {}, audited.words
     for one, other in combinations(scores, 2):
         if words[one] != words[other] and scores[one] != scores[other]:
             yield (words[one] > words[other]) == (scores[one] > scores[other])
