@@ -375,9 +375,10 @@ def play_fast(
     outcomes = whole.play()
     if budget is None or (outcomes.calls <= budget).all():
         return outcomes
-    after = settings.reviewers + settings.confirmation
-    fits = whole.calls + np.where(whole.displaced, after, 0) <= budget
     numbers = np.arange(settings.passes + 1)
+    reviewed = settings.review_every > 0 and numbers % settings.review_every == 0
+    after = settings.reviewers * ~np.asarray(reviewed) + settings.confirmation
+    fits = whole.calls + np.where(whole.displaced, after, 0) <= budget
     within = np.where(fits & (numbers <= outcomes.passes[:, None]), numbers, 1).max(axis=1)
     within = np.where(outcomes.calls <= budget, settings.passes, within)
     return _Runs(world, settings, luck, within).play()

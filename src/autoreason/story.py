@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
@@ -76,6 +77,11 @@ class RecordedReview:
 
     ballots: list[events.BallotCast] = field(default_factory=list)
     decided: events.ReviewDecided | None = None
+
+    @property
+    def stages(self) -> list[list[events.BallotCast]]:
+        """Its ballots by stage: of two, the older texts first."""
+        return [list(cast) for _, cast in groupby(self.ballots, lambda ballot: ballot.stage)]
 
 
 class Confirmation(NamedTuple):
@@ -152,7 +158,7 @@ class Story:
         last = self.reviews[-1] if self.reviews else None
         if not last or not last.ballots or (last.decided and not self.closing_review):
             return []
-        return [each for each in last.ballots if each.stage == last.ballots[-1].stage]
+        return last.stages[-1]
 
     @property
     def trends(self) -> list[float]:
@@ -208,8 +214,13 @@ class Story:
     @property
     def confirmation(self) -> Confirmation | None:
         """The delivered text against the first draft; None where no panel compared them, or chose the draft."""
+        return None if self.is_draft_preferred else self.fresh_votes
+
+    @property
+    def fresh_votes(self) -> Confirmation | None:
+        """The text that was chosen against the first draft, whichever of them was delivered then."""
         panel = self.panels.get(CONFIRMATION)
-        if not panel or not panel.verdict or self.is_draft_preferred:
+        if not panel or not panel.verdict:
             return None
         firsts = [ballot.ranking[0] for ballot in panel.ballots if ballot.ranking]
         return Confirmation(len(firsts), sum(name != self.incumbents[0].name for name in firsts))

@@ -104,8 +104,8 @@ def test_what_is_left_is_what_was_given_less_what_was_taken() -> None:
 
 @given(st.integers(2, 9), st.integers(2, 60))
 def test_the_seats_of_a_panel_share_its_calls(judges: int, calls: int) -> None:
-    size = PanelSize(start=min(judges, calls), calls=calls)
-    shares = [size.requests(seat) for seat in range(size.limit)]
+    size = PanelSize(min(judges, calls), calls=calls)
+    shares = [size.requests(seat) for seat in range(size.judges)]
     assert sum(shares) <= calls
     assert min(shares) >= 1
     assert max(shares) - min(shares) <= 1

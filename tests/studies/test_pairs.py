@@ -22,7 +22,9 @@ from autoreason.exchange import Request
 from autoreason.job_types import AnyJob, Judge, JudgePairs
 from autoreason.journal import Journal
 from autoreason.story import build_story
+from autoreason.studies.audit_findings import AuditedRun
 from autoreason.studies.pairs import Pairs, TrainingPair, find_pairs
+from autoreason.studies.panel_jobs import recorded_panels
 from autoreason.task import Entry, Task
 
 FOR_TWO_PASSES = {
@@ -77,6 +79,24 @@ async def test_review_and_confirmation_add_their_votes_to_those_of_the_pass(
     assert stages == {("pass/1", "review", "confirmation")}
     line = next(p for p in found.pairs if len(p.stages) == 3).as_object()
     assert line["provenance"]["stage"] == "pass/1 + review + confirmation"
+
+
+async def test_a_review_in_two_stages_is_two_panels(journal: Journal) -> None:
+    unseen = {"judges": 0, "candidates": "B", "review_every": 4, "passes": 4, "confirmation": 0}
+    halves = {"ballot_texts": 3, "reviewers": 3}
+    judges = by_seat(("made in 2", "made in 4", "made in 3", "made in 1", "First"))
+    result = await start_run(journal, scripted({"judge": judges}), changes={**unseen, **halves})
+    found = find_pairs([result.run], journal=journal)
+    # Three and three texts, one of them in both.
+    assert (found.panels, len(found.pairs)) == (2, 6)
+    assert {p.stages for p in found.pairs} == {("review/4/older",), ("review/4",)}
+    assert ("pass 2", "pass 4", 2, 0) in names(found)
+    audited = AuditedRun(name="", story=result.story, task=Task(brief=""), settings=settings())
+    assert [len(each.candidates) for each in audited.finals] == [3, 3]
+    again = recorded_panels(result.story, result.run).entries
+    assert [(each.stage, each.name) for each in again] == [
+        ("again/review/4", name) for name in ("pass 4", "pass 3", "pass 2")
+    ]
 
 
 async def test_a_text_that_won_keeps_its_name_when_it_is_the_incumbent(journal: Journal) -> None:

@@ -7,7 +7,9 @@ from random import Random
 
 import pytest
 from benchmarks.advice import WORLDS, AdviceWorld, play_judge, play_pilots, study_advice
+from tests.under_chance.luck import most_often
 
+from autoreason.settings import Models, make_settings
 from autoreason.studies.advice_measures import (
     chance_to_fail,
     find_fault,
@@ -17,6 +19,8 @@ from autoreason.studies.advice_measures import (
     weigh_pilots,
 )
 from autoreason.studies.certificate import FLOOR, READABLE
+from autoreason.studies.experience import LEAST, MOST, PastRun, describe_experience
+from autoreason.tournament.voting import trend
 
 TIMES = 2000
 
@@ -24,6 +28,22 @@ TIMES = 2000
 def is_repeated(times: int, expected: float, runs: int = TIMES) -> bool:
     """Whether so many are within four standard errors of what is printed."""
     return abs(times / runs - expected) <= 4 * sqrt(expected * (1 - expected) / runs) + 1e-9
+
+
+@pytest.mark.parametrize(("judges", "texts"), [(2, 3), (3, 3), (7, 9)])
+def test_runs_before_judges_at_random_are_seldom_said_to_rise(judges: int, texts: int) -> None:
+    """A series is looked at after every run, and what is said once counts."""
+    random, names, series = Random(judges), [str(at) for at in range(texts)], 200
+    usual = make_settings(Models.everywhere("random/judge"), 7)
+    rising = 0
+    for _ in range(series):
+        trends = [
+            trend([random.sample(names, texts) for _ in range(judges)], names) for _ in range(15)
+        ]
+        past = [PastRun(each, 30, random.randrange(31)) for each in trends]
+        looks = [past[max(0, at - MOST) : at] for at in range(LEAST, len(past) + 1)]
+        rising += any("still rising" in describe_experience(each, usual) for each in looks)
+    assert rising <= most_often(series)
 
 
 @pytest.mark.parametrize("pilots", [3, 5, 6])

@@ -136,6 +136,16 @@ async def test_a_coin_never_gets_a_certificate() -> None:
         found = await certified(coin(seed), seed)
         assert found.verdict != "passed"
         assert "planted defects" in (*found.failed, *found.not_shown)
+        assert "nine texts: yes" not in found.ranks_nine
+
+
+def test_a_coin_is_said_to_rank_nine_texts_once_in_forty_times_at_most() -> None:
+    def rule(answers: Answers) -> str:
+        return rules.measure(rules.MANY_TEXTS, answers, "").verdict
+
+    # Sums of places that are equal count as no, so that a coin is right in at most half of the cases.
+    for outcomes in (pairs_asked_once, pairs_asked_twice):
+        assert how_often("passed", rule, outcomes(12, rules.COIN)) <= 0.025
 
 
 def answers_of(judge: Random, accuracy: float, repeats: int) -> list[str]:

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.once import once
+from tests.tournament.stage import CONTESTS
 from tests.under_chance.random_runs import random_story
 
 from autoreason.events import Delivered, Evidence, Verdict
-from autoreason.exchange import Query, Request
+from autoreason.exchange import Query, Request, Spent
 from autoreason.jobs.context import JobContext
 from autoreason.knowledge_records import Knowledge, PredictorSeat
 from autoreason.pages.judge_map import map_judges
@@ -27,6 +28,7 @@ from autoreason.studies.simulation import PROMPTS, Cast, named_protocol, tournam
 from autoreason.studies.world import Judges, RandomDraws, Revision, Synthesis, World
 from autoreason.task import Metric, Task
 from autoreason.tournament import statements
+from autoreason.tournament.endings import summarize
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.loop import Tournament
 from autoreason.tournament.panel import Prediction, PredictionQuery
@@ -40,7 +42,15 @@ SWITCHED = ["single", "lead", "runoff"]
 """Runs whose passes are decided by other rules; what comes after the passes is the same for all."""
 PASSES_ALONE: dict[str, Any] = {"k": 2, "reviewers": 0, "confirmation": 0}
 CODE = ["metric", "predictor"]
+TASTES: dict[str, dict[str, float]] = {
+    "robust": {},
+    "first": {"first": 1.5},
+    "newer": {"newer": 3.0},
+    "longer": {"longer": 12.0},
+}
+"""Judges of runs with our defaults: at random, or by position, novelty or length."""
 WEIGHTS = {"random/poor": 0.25, "random/usual": 1.0, "random/good": 2.5}
+DRAFT_CHOSEN = "fresh judges chose it over the text it had become."
 ERRORS = 4
 """Standard errors by which a rate may miss its level before a test fails: once in thirty thousand."""
 
@@ -50,7 +60,7 @@ def world(**judges: float) -> World:
     return World(
         about="Nothing matters.",
         kind="drift",
-        revision=Revision(spread=0),
+        revision=Revision(spread=0, growth=0.02, growth_spread=0.1),
         synthesis=Synthesis(spread=0),
         judges=Judges(**judges),
     )
@@ -117,12 +127,13 @@ def played(kind: str) -> tuple[Story, ...]:
         # What chance gives next to another ballot each time takes a while to work out over five texts.
         "predictor": {"review_texts": 3},
     }.get(kind, {})
-    settings = named_protocol(protocol, changes).settings
+    contests = {} if kind in ("paper", *TASTES) else CONTESTS
+    settings = named_protocol(protocol, contests | changes).settings
     runs = FEW if kind in SWITCHED else RUNS
     luck = RandomDraws(20, runs).cached()
     if kind in (*CODE, "weights"):
         return tuple(own_run(kind, settings, luck, row) for row in range(RUNS))
-    biased = world(first=1.5) if kind == "position" else world()
+    biased = world(first=1.5) if kind == "position" else world(**TASTES.get(kind, {}))
     return tuple(tournament_of(biased, settings, luck, row)[1].story for row in range(runs))
 
 
@@ -162,8 +173,8 @@ def small(chances: Iterable[float], level: float) -> bool:
     return at_most(sum(chance <= level for chance in found), len(found), level)
 
 
-KINDS = ["robust", "paper", "position", "drafts", "weights", *CODE]
-UNBIASED = ["robust", "paper", "weights", *CODE]
+KINDS = ["robust", "contests", "paper", "position", "drafts", "weights", *CODE]
+UNBIASED = ["contests", "paper", "weights", *CODE]
 
 
 @pytest.mark.parametrize("kind", KINDS, scope="module")
@@ -189,6 +200,33 @@ def test_the_interval_of_the_preference_holds_the_half_in_19_of_20_runs(kind: st
     found = [each.preference for each in evidence(kind) if each.preference]
     outside = sum(not each.low <= 0.5 <= each.high for each in found)
     assert at_most(outside, len(found), 0.05)
+
+
+@pytest.mark.parametrize("kind", TASTES, scope="module")
+def test_the_first_draft_is_said_to_be_preferred_in_at_most_one_run_of_twenty(kind: str) -> None:
+    chose_it = [summary(story)[0].endswith(DRAFT_CHOSEN) for story in played(kind)]
+    assert at_most(sum(chose_it), RUNS, 0.05)
+    for story, is_draft in zip(played(kind), chose_it, strict=True):
+        assert story.delivered is not None
+        assert not is_draft or story.delivered.evidence.preference is None
+
+
+@pytest.mark.parametrize("kind", TASTES, scope="module")
+def test_later_texts_are_said_to_rise_in_at_most_one_run_of_twenty(kind: str) -> None:
+    ends = [" ".join(summary(story)) for story in played(kind)]
+    rising = sum("later texts were still ranked above earlier ones" in each for each in ends)
+    over = sum("later texts were no longer ranked above earlier ones" in each for each in ends)
+    if kind == "longer":
+        # That is what these judges like; their certificate and the line on length say so.
+        assert rising > RUNS / 2
+        return
+    assert at_most(rising, RUNS, 0.05)
+    assert over >= 0.95 * RUNS
+
+
+def summary(story: Story) -> list[str]:
+    """The lines of its end."""
+    return summarize(story, run="a-run", spent=Spent(), seconds=None)
 
 
 def test_the_ballots_that_chose_a_text_lean_towards_it_and_are_said_to_prove_nothing() -> None:
@@ -259,7 +297,7 @@ def test_a_metric_counts_in_choosing_and_in_no_evidence() -> None:
     def won_by_ab(kind: str) -> float:
         return fmean(winner == "AB" for story in played(kind) for winner in story.trajectory)
 
-    assert won_by_ab("metric") > won_by_ab("robust") + 0.1
+    assert won_by_ab("metric") > won_by_ab("contests") + 0.1
     for story, found in zip(played("metric"), evidence("metric"), strict=True):
         cast = sum(len(each.ballots) for each in story.passes) + len(story.closing_ballots)
         cast += sum(len(each.ballots) for each in story.panels.values())
@@ -272,7 +310,11 @@ def test_a_metric_counts_in_choosing_and_in_no_evidence() -> None:
 def of_any_length() -> list[Story]:
     """Runs whose texts have any length, which no judge looks at."""
     models = Models.everywhere("random/judge")
-    return [random_story(make_settings(models, seed, passes=4)) for seed in range(3 * RUNS)]
+    passes: dict[str, Any] = {"passes": 4}
+    return [
+        random_story(make_settings(models, seed, **(CONTESTS if seed % 2 else {}) | passes))
+        for seed in range(3 * RUNS)
+    ]
 
 
 def test_judges_who_rank_at_random_prefer_the_longer_text_half_of_the_time() -> None:
@@ -292,7 +334,7 @@ def test_judges_who_rank_at_random_prefer_the_longer_text_half_of_the_time() -> 
 def test_hardly_anything_is_said_of_judges_who_rank_at_random(models: int) -> None:
     findings = 0
     for story in map(deepcopy, of_any_length()):
-        panels = [each.ballots for each in story.passes] + [story.closing_ballots]
+        panels = [p.ballots for p in story.passes] + [r.ballots for r in story.reviews]
         for ballots in panels + [each.ballots for each in story.panels.values()]:
             ballots[:] = [replace(each, model=f"random/{each.seat % models}") for each in ballots]
         found = map_judges(story)
@@ -336,7 +378,7 @@ def test_position_shows_where_it_is_all_that_counts() -> None:
 
 def test_one_vote_is_said_to_be_no_panel_and_shows_no_margin() -> None:
     assert {each.chance for each in verdicts("single")} == {1.0}
-    settings = named_protocol("robust", {"judges": 1}).settings
+    settings = named_protocol("robust", {**CONTESTS, "judges": 1}).settings
     for story, end in zip(played("single"), delivered("single"), strict=True):
         story.settings = settings
         rows = dict(statements.evidence(end.evidence, story, (), end.origin))
@@ -345,13 +387,13 @@ def test_one_vote_is_said_to_be_no_panel_and_shows_no_margin() -> None:
 
 def test_no_run_converges_on_a_tie_unless_it_follows_the_paper_which_is_said() -> None:
     ends = []
-    for story in (*played("robust"), *played("paper")):
+    for story in (*played("contests"), *played("paper")):
         assert story.delivered is not None
         counted = [each.decided for each in story.passes if each.decided and each.decided.survived]
         tied = [d for d in counted[-story.streak :] if d.verdict and d.verdict.tied]
         if story.delivered.status == "converged":
             assert ("on a tie" in story.delivered.reason) == bool(tied)
-            ends.append((story in played("robust"), bool(tied)))
+            ends.append((story in played("contests"), bool(tied)))
     assert {*ends} == {(True, False), (False, True), (False, False)}
 
 

@@ -38,6 +38,8 @@ _PACED_BY = 10
 
 def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]]:
     """Rows with labels; `named` says that a model was chosen."""
+    from autoreason.run.record import find_experience
+
     rows = []
     settings = prepared.settings
     if DEFAULT_MODEL in settings.models.all():
@@ -49,7 +51,9 @@ def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]
             ("Judges", "one in each round; a single vote is not evidence, so rounds show nothing")
         )
     expected = describe_expected(_expect(prepared), settings, _find_pace(prepared))
-    return [*rows, ("Expect", expected)] if expected else rows
+    rows += [("Expect", expected)] if expected else []
+    said = find_experience(prepared.hooks.get("journal"), settings, prepared.task)
+    return [*rows, *(("Before", each) for each in said)]
 
 
 def announce_rest(

@@ -296,7 +296,12 @@ def _end_text(result: Result, options: OutputOptions) -> Ending:
         remedy = f"change that, or the model, in `autoreason fork {result.run}`"
         problem = f"the text breaks a limit ({broken}); {remedy}"
         status = CONTRACT_BROKEN if options.fail_on_contract else status
-    return Ending(status, text, problem, _later(result, options))
+    from autoreason.run.record import find_experience
+
+    story, notes = result.story, _later(result, options)
+    if story.settings and story.task and result.finished:
+        notes += find_experience(result.journal, story.settings, story.task, story.text)
+    return Ending(status, text, problem, notes)
 
 
 def _later(result: Result, options: OutputOptions) -> list[str]:

@@ -28,7 +28,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autoreason.errors import AutoreasonError, InvalidInput
-from autoreason.events import AnyEvent, RunResumed, RunStarted, Status
+from autoreason.events import AnyEvent, Delivered, RunResumed, RunStarted, Status
 from autoreason.exchange import GuidanceQuery, Outcome, Query, Reply, Request, Role, Spent
 from autoreason.fields import check_type
 from autoreason.files import Place, ServerUrl, data_folder
@@ -216,6 +216,19 @@ class Journal:
         """What a run was asked for; None where it was killed before anything was recorded."""
         event = self._only_event(sql.STARTED, run)
         return event.task if isinstance(event, RunStarted) else None
+
+    def delivered(self, run: str) -> Delivered | None:
+        """How a run with a text ended; None where it did not, or is another job."""
+        event = self._only_event(sql.DELIVERED, run)
+        return event if isinstance(event, Delivered) else None
+
+    def last_events(
+        self, kind: str, states: Collection[str], settings: Settings, limit: int
+    ) -> dict[str, str]:
+        """The last event of a kind, as JSON with digests for long texts, of the newest runs with such models."""
+        values = (sql.as_list(states), _uses(settings), limit, kind)
+        rows = self._read(sql.LAST_EVENTS, values)
+        return {run: codec.with_digests(payload) for run, payload in rows}
 
     def _only_event(self, statement: str, run: str) -> AnyEvent | None:
         rows = self._read(statement, (run,), run)

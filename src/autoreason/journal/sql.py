@@ -233,6 +233,15 @@ OUTLINE = """
     SELECT seq, at, plain(payload) FROM events
     WHERE run = ? AND type <> 'CellFinished' AND seq > ? ORDER BY seq
 """
+LAST_EVENTS = f"""
+    SELECT run, plain(payload) FROM events JOIN (
+        SELECT id, created, rowid AS place FROM runs
+        WHERE {NO_CELL} AND {IN_STATE} AND uses = ? ORDER BY created DESC, rowid DESC LIMIT ?
+    ) AS newest ON run = id
+    WHERE seq = (SELECT max(seq) FROM events AS own WHERE own.run = id AND own.type = ?)
+    ORDER BY created DESC, place DESC
+"""
+DELIVERED = "SELECT plain(payload) FROM events WHERE run = ? AND type = 'Delivered'"
 ENDED_CELLS = "SELECT plain(payload) FROM events WHERE run = ? AND type = 'CellFinished'"
 CELL_IDS = f"SELECT id FROM runs WHERE {_IS_CELL.format(column='id', suite='?1')}"
 

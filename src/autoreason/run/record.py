@@ -78,6 +78,17 @@ def use_journal(place: JournalPlace, *, create: bool = False) -> Iterator[Journa
         yield journal
 
 
+def find_experience(
+    place: JournalPlace, settings: Settings, task: Task, text: str | None = None
+) -> list[str]:
+    """What reviews of earlier runs say about rounds: one sentence or none; `text` is what this run delivered."""
+    from autoreason.studies import experience
+
+    kind = experience.kind_of(text) if text else experience.expected_kind(task)
+    with use_journal(place) as journal:
+        return list(filter(None, [experience.find_experience(journal, settings, kind)]))
+
+
 def name_and_journal(run: RecordedRun, place: JournalPlace) -> tuple[str, JournalPlace]:
     """The name of a run, and its journal: that of the result unless another is given."""
     if isinstance(run, Result):

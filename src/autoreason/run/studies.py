@@ -46,6 +46,7 @@ from autoreason.studies.advice_job import (
 from autoreason.studies.advice_measures import Pilot, read_pilot
 from autoreason.studies.certificate import Certificate, Certification
 from autoreason.studies.certificate_questions import SUITE
+from autoreason.studies.experience import PastRun, describe_experience, past_run
 from autoreason.studies.lab_suite import STRATEGIES, compare_strategies, few_repeats
 from autoreason.studies.lab_suite import compare_rules as rules_suite
 from autoreason.studies.panel_jobs import RejudgeReport, make_entries, panel_job, recorded_panels
@@ -269,6 +270,7 @@ def advise_from(runs: Sequence[RecordedRun], *, journal: JournalPlace = None) ->
     """
     pilots: list[Pilot] = []
     notes: list[str] = []
+    past: list[PastRun] = []
     authors: dict[str, Settings] = {}
     spent: defaultdict[str, Spent] = defaultdict(Spent)
     seen: set[str] = set()
@@ -285,6 +287,7 @@ def advise_from(runs: Sequence[RecordedRun], *, journal: JournalPlace = None) ->
                 notes.append(f"{name} is left out: it has no judges who compared result and draft")
                 continue
             pilots += found
+            past += filter(None, [past_run(story)])
             authors[story.settings.models.author] = story.settings
             for role, each in spent_by_role(book, name).items():
                 spent[role] = spent[role].joined(each)
@@ -293,7 +296,10 @@ def advise_from(runs: Sequence[RecordedRun], *, journal: JournalPlace = None) ->
     notes.append("chosen runs show what they were chosen for: name all there are of this kind")
     if len(authors) > 1:
         notes.append(f"these are runs of several authors: {', '.join(authors)}")
-    return recorded_advice(pilots, next(iter(authors.values())), spent, tuple(notes))
+    settings = next(iter(authors.values()))
+    if len(authors) == 1 and (said := describe_experience(past, settings)):
+        notes.append(said)
+    return recorded_advice(pilots, settings, spent, tuple(notes))
 
 
 def _recorded_pilots(name: str, story: Story) -> Iterator[Pilot]:

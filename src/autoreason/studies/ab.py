@@ -209,7 +209,8 @@ def describe_origin(origin: str) -> str:
     """`the merge of round 12`, `the first draft`, `draft 3`."""
     if not (found := _OF_PASS.fullmatch(origin)):
         return KINDS["draft"].the if origin == _DRAFT else origin
-    return f"{KINDS[kind_of(found[2], first=False)].the} of round {found[1]}"
+    kind = kind_of(found[2] or "B", first=False)
+    return f"{KINDS[kind].the} of round {found[1]}"
 
 
 def _begin(text: str, length: int) -> str:
@@ -222,7 +223,7 @@ _MISMATCH = 0.001
 _COMPARISONS = 60
 """Of texts in other tests, one fewer than a test has texts; with fewer nobody knows how far texts truly differ."""
 _DRAFT = "draft"
-_OF_PASS = re.compile(r"pass (\d+),? (AB|A|B)\b.*")
+_OF_PASS = re.compile(r"pass (\d+)(?:,? (AB|A|B)\b.*)?")
 _MARKS = re.compile(r"^\s*#+\s+", re.MULTILINE)
 _MAX_WORSE = 2
 """Texts that do worse and are named in one sentence."""

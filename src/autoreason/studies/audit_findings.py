@@ -156,6 +156,17 @@ class AuditedRun:
         recorded = () if self.programs else self.story.passes
         return [AuditedPass(each, self._pass_panel(each)) for each in recorded]
 
+    @property
+    def scored(self) -> Iterator[tuple[Mapping[str, int], dict[str | None, int]]]:
+        """Scores and words of the texts of every pass and of every review."""
+        for each in self.passes:
+            if each.panel:
+                yield each.panel.fair_scores, each.words
+        for review in (each.decided for each in self.story.reviews):
+            if review and review.verdict:
+                words: dict[str | None, int] = {t.name: count_words(t.text) for t in review.texts}
+                yield review.verdict.scores, words
+
     @cached_property
     def finals(self) -> list[Panel]:
         """Panels over finished texts, the review among them, and all panels over programs."""
@@ -166,10 +177,11 @@ class AuditedRun:
             ended, known = [*story.passes, *ended], {"always_asked": quorum(0)}
             found = [self._panel(each.ballots, each.verdict, **known) for each in ended]
         else:
-            found = [
-                self._panel(each.ballots, each.decided.verdict if each.decided else None)
-                for each in story.reviews
-            ]
+            found = []
+            for review in story.reviews:
+                *older, last = review.stages or [[]]
+                verdict = review.decided.verdict if review.decided else None
+                found += [*(self._panel(each, None) for each in older), self._panel(last, verdict)]
             found += [self._panel(each.ballots, each.verdict) for each in ended]
         return [panel for panel in found if panel]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations, combinations_with_replacement, pairwise, permutations
 from math import comb, factorial, fsum, prod, sqrt
@@ -28,7 +28,6 @@ from autoreason.stats.sums import (
 from autoreason.studies.audit_findings import (
     LEVEL,
     Answer,
-    AuditedPass,
     Conclusion,
     Found,
     Level,
@@ -393,7 +392,7 @@ def agreement(runs: Runs) -> Answer:
     "tell judges that longer is not better, set a word limit, compare at equal length",
 )
 def length_preferred(runs: Runs) -> Answer:
-    by_run = [[each for audited in run.passes if (each := list(_longer(audited)))] for run in runs]
+    by_run = [[each for panel in run.scored if (each := list(_longer(*panel)))] for run in runs]
     every = [longer for panels in by_run for each in panels for longer in each]
     if not every:
         return "no two texts of different lengths were judged with different scores"
@@ -414,9 +413,8 @@ def length_preferred(runs: Runs) -> Answer:
     return Pending(unlike_chance(flips(scores), sum(scores)), number, conclude)
 
 
-def _longer(audited: AuditedPass) -> Iterator[bool]:
+def _longer(scores: Mapping[str, int], words: Mapping[str | None, int]) -> Iterator[bool]:
     """For any two texts of a panel with different lengths and scores, whether the longer has more."""
-    scores, words = audited.panel.fair_scores if audited.panel else {}, audited.words
     for one, other in combinations(scores, 2):
         if words[one] != words[other] and scores[one] != scores[other]:
             yield (words[one] > words[other]) == (scores[one] > scores[other])
@@ -548,22 +546,22 @@ def convergence(runs: Runs) -> Answer:
 
 @question(
     "stopping",
-    "fresh judges, who had no part in choosing it, prefer the delivered text to the first draft",
+    "fresh judges, who had no part in choosing it, prefer the text that was chosen to the first draft",
     "ask more fresh judges before relying on the text, or deliver the first draft",
 )
 def confirmation(runs: Runs) -> Answer:
-    confirmed = [run.story.confirmation for run in runs if not run.programs]
-    ballots = [(each.prefer, each.judges) for each in confirmed if each and each.judges]
-    unchanged = [run for run in runs if run.first is not None and run.first == run.last]
-    drafts = f"{many(len(unchanged), 'run')} that delivered the first draft"
+    compared = [(run, run.story.fresh_votes) for run in runs if not run.programs]
+    ballots = [(each.prefer, each.judges) for _, each in compared if each and each.judges]
+    unchanged = [run for run, each in compared if not each and run.first and run.first == run.last]
+    drafts = f"{many(len(unchanged), 'run')} that only had the first draft to deliver"
     exclusion = f"; without {drafts}" if unchanged else ""
     if not ballots:
-        return f"no fresh judges compared a delivered text with its first draft{exclusion}"
+        return f"no fresh judges compared a chosen text with its first draft{exclusion}"
     prefer, judges = map(sum, zip(*ballots, strict=True))
     number = exact_share(prefer, judges)
     over = f" in {many(len(ballots), 'run')}" if len(ballots) > 1 or unchanged else ""
     sentence = (
-        f"{part(prefer, judges, 'fresh judge')} prefer the delivered text to the first draft "
+        f"{part(prefer, judges, 'fresh judge')} prefer the text that was chosen to the first draft "
         f"(95 % interval {percent_range(number.low or 0, number.high or 0)}){over}{exclusion}"
     )
     # Judges of one run compare the same two texts: over many runs, the runs must bear it out too.

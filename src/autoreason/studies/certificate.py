@@ -20,7 +20,7 @@ from autoreason.files import certificates_folder, write
 from autoreason.job_types import Certify
 from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import Job, Plans
-from autoreason.keys import sub_key
+from autoreason.keys import Key, sub_key
 from autoreason.report.charts import Interval, Verdict, interval_chart
 from autoreason.report.numbers import count, listed, percent, percent_range
 from autoreason.report.report import Report, Section, plain_values
@@ -36,6 +36,8 @@ from autoreason.studies.certificate_questions import (
     INJECTIONS,
     KINDS,
     LONGER,
+    NINE,
+    NINE_TEXTS,
     PADDED,
     RECORD,
     SAME,
@@ -44,6 +46,7 @@ from autoreason.studies.certificate_questions import (
     Question,
     SpoiledPair,
     defect_questions,
+    nine_questions,
     other_questions,
     pairs,
     text_named,
@@ -137,6 +140,13 @@ BALLOTS = Property(
     "A ballot that cannot be read is asked for again, and then left out.",
     floor=READABLE,
 )
+MANY_TEXTS = Property(
+    "nine texts",
+    "Of nine versions of a text, each worse than the one before, is the better half ranked above the other?",
+    "A ranking that cannot be read counts as no. It decides how many texts a review shows to one judge, not whether "
+    "the judge is good.",
+    floor=COIN,
+)
 PROPERTIES = (DEFECTS, POSITION, LENGTH, INJECTION, RECORDS, REPEAT, SWAP, BALLOTS)
 
 
@@ -217,6 +227,18 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
     invalid: int
     """Seats that gave no ballot, however often they were asked."""
     findings: tuple[CertificateFinding, ...]
+    nine_texts: CertificateFinding | None = None
+    """None where it was not asked."""
+
+    @property
+    def ranks_nine(self) -> str:
+        """Whether it can rank as many texts as a review has, and what to do else."""
+        if (found := self.nine_texts) is None:
+            return ""
+        said = {"passed": "yes", "failed": "no", "not shown": "not shown"}[found.verdict]
+        if found.verdict != "passed":
+            said += ", five at a time: `--set ballot_texts=5`"
+        return f"ranks nine texts: {said} ({found.statement})"
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -259,7 +281,8 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
     def summary(self, took: str = "") -> list[str]:
         asked = f"{self.model}, asked {count(self.ballots + self.invalid, 'time')}"
         missing = f", {self.invalid} answers could not be read" if self.invalid else ""
-        return [self.sentence, " · ".join(filter(None, [f"{asked}{missing}", took]))]
+        said = [f"It {self.ranks_nine}."] if self.ranks_nine else []
+        return [self.sentence, *said, " · ".join(filter(None, [f"{asked}{missing}", took]))]
 
     def run_fields(self) -> dict[str, Any]:
         return {"conclusion": self.conclusion, "verdict": self.verdict, "certificate": self}
@@ -295,8 +318,11 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
             open_ = f" Not shown: {each.reason}." if each.verdict == "not shown" else ""
             asked = about[each.name]
             rests.append((each.name, f"{asked.asks} {said}{open_} {asked.why}"))
+        nine = (
+            f"It {self.ranks_nine}. {MANY_TEXTS.asks} {MANY_TEXTS.why}" if self.nine_texts else ""
+        )
         return [
-            Section(sentences=[("", method)]),
+            Section(sentences=[("", each) for each in (method, nine) if each]),
             Section(tables=[table]),
             Section("What each rests on", rests),
         ]
@@ -311,6 +337,7 @@ def certificate_of(story: Story) -> Certificate:
     job = settings.job_as(Certify)
     stages = {stage: panel.ballots for stage, panel in story.panels.items()}
     ballots = [ballot for each in stages.values() for ballot in each]
+    nine = [stages.pop(stage) for stage in [*stages] if Key.parse(stage).head == NINE]
     return Certificate(
         model=settings.models.judges[0],
         base_url=settings.server_of(settings.models.judges[0]),
@@ -323,7 +350,25 @@ def certificate_of(story: Story) -> Certificate:
         ballots=sum(ballot.ranking is not None for ballot in ballots),
         invalid=sum(ballot.ranking is None for ballot in ballots),
         findings=_findings(stages, settings.seed),
+        nine_texts=_nine_texts(nine) if nine else None,
     )
+
+
+def _nine_texts(stages: Sequence[Sequence[BallotCast]]) -> CertificateFinding:
+    half = NINE_TEXTS // 2
+    answers = []
+    for ballots in stages:
+        # Names are numbered from the best on.
+        orders = [[sorted(b.order).index(name) for name in b.ranking or ()] for b in ballots]
+        # The one in the middle is in neither half.
+        sums = [
+            sum(place * ((name > half) - (name < half)) for place, name in enumerate(order))
+            for order in orders
+        ]
+        answers.append([each > 0 for each in sums])
+    read = sum(ballot.ranking is not None for each in stages for ballot in each)
+    statement = f"the better half was put first in {{}} rankings, of which {read} could be read"
+    return measure(MANY_TEXTS, answers, statement)
 
 
 def _findings(
@@ -459,7 +504,8 @@ class Certification(Job):
         options = self.settings.job_as(Certify)
         await self.ask_questions(defect_questions(options.repeats))
         if any(b.ranking for panel in self.story.panels.values() for b in panel.ballots):
-            await self.ask_questions(other_questions(self.settings.seed, options.repeats))
+            further = (self.settings.seed, options.repeats)
+            await self.ask_questions([*other_questions(*further), *nine_questions(*further)])
         return self.finish(certificate_of(self.story).conclusion)
 
     async def ask_questions(self, questions: Sequence[Question]) -> None:
@@ -485,9 +531,9 @@ class Certification(Job):
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
-        repeats = settings.job_as(Certify).repeats
-        questions = len(defect_questions(repeats)) + len(other_questions(settings.seed, repeats))
-        return ballot_plans(settings, questions)
+        repeats, seed = settings.job_as(Certify).repeats, settings.seed
+        further = [*other_questions(seed, repeats), *nine_questions(seed, repeats)]
+        return ballot_plans(settings, len(defect_questions(repeats)) + len(further))
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:  # noqa: ARG003

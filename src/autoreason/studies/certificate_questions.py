@@ -18,7 +18,7 @@ from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.task import Task, make_contract
 from autoreason.tournament.judges import neutral_labels
 
-SUITE = 2
+SUITE = 3
 """Raised when anything that a judge is sent changes: certificates of two suites cannot be compared."""
 Kind = Literal["dropped_fact", "broken_limit", "contradiction", "padding"]
 KINDS: dict[Kind, str] = {
@@ -139,11 +139,14 @@ def hostile_knowledge(order: str) -> Knowledge:
 
 
 DEFECT, AGAIN, SAME, LONGER = "defect", "again", "same", "longer"
-INJECTED, RECORD = "injection", "record"
+INJECTED, RECORD, NINE = "injection", "record", "nine"
 """What a stage begins with; the name of the pair follows."""
 SOUND, SPOILED = "sound", "spoiled"
 CONCISE, PADDED = "concise", "padded"
 TWINS = ("one", "other")
+NINE_TEXTS = 9
+_SENTENCE = re.compile(r"((?<=[.!?])\s+|\n+)")
+_FEW_WORDS = 3
 _PAIRS_PER_WAY = 2
 """Pairs in a row that share a way of giving orders, so that each way is tried in both orders of texts."""
 
@@ -187,6 +190,33 @@ def other_questions(seed: int, repeats: int) -> list[Question]:
         *(_injection(seed, *each) for each in seats),
         *(_hostile_record(seed, *each) for each in seats),
     ]
+
+
+def versions(pair: SpoiledPair) -> dict[str, str]:
+    """Nine versions of a sound text, the best first: in each, more sentences have their words in reverse."""
+    parts = _SENTENCE.split(pair.sound)
+    sentences = [at for at, part in enumerate(parts) if len(part.split()) > _FEW_WORDS]
+    draw(0, pair.name).shuffle(sentences)
+    found = {}
+    for version in range(NINE_TEXTS):
+        worse = {*sentences[: round(version * len(sentences) / (NINE_TEXTS - 1))]}
+        turned = [
+            " ".join(part.split()[::-1]) if at in worse else part for at, part in enumerate(parts)
+        ]
+        found[f"version {version}"] = "".join(turned)
+    return found
+
+
+def nine_questions(seed: int, repeats: int) -> list[Question]:
+    """Nine versions of every second text, in an order drawn by lot."""
+    found = []
+    for pair in pairs()[::2]:
+        texts, stage = versions(pair), sub_key(NINE, pair.name)
+        task = structs.replace(pair.task, contract=Contract())
+        for seat in range(repeats):
+            order = draw(seed, f"{judge_key(stage, seat)}/order").sample([*texts], len(texts))
+            found.append(Question(stage, seat, tuple(order), texts, task))
+    return found
 
 
 def _question(

@@ -144,7 +144,8 @@ def find_pairs(
         finished = [each.decided for each in story.panels.values()]
         undecided = [each and each.verdict is None for each in (*ended, *finished)]
         result.undecided += sum(map(bool, undecided))
-        result.undecided += bool(story.closing_review and story.closing_review.winner is None)
+        reviews = [each.decided for each in story.reviews]
+        result.undecided += sum(each is not None and each.winner is None for each in reviews)
         result.merged += sum(len(duel.stages) - 1 for duel in duels)
         prompt = prompt_of(story) if duels else ""
         breaches = story.task.contract.violations if story.task else lambda _: ()
@@ -181,20 +182,21 @@ def find_pairs(
 
 
 def _panels(story: Story) -> Iterator[_Panel]:
-    entries, incumbent = story.task.entries if story.task else (), "draft"
+    entries, names = story.task.entries if story.task else (), dict[str, str]()
     for passed in story.passes:
         decided = passed.decided
-        texts = {"A": _NamedText(incumbent, passed.incumbent)}
+        texts = {"A": _NamedText(names.get(passed.incumbent, "draft"), passed.incumbent)}
         for slot, candidate in passed.candidates.items():
             texts[slot] = _NamedText(f"pass {passed.number} {slot}", candidate.text)
         if decided and decided.winner:
             if decided.verdict:
                 yield _Panel(pass_key(passed.number), texts, decided.winner, passed.ballots)
-            incumbent = texts[decided.winner].name
+            names.setdefault(texts[decided.winner].text, texts[decided.winner].name)
     for review in story.reviews:
         if review.decided and review.decided.winner:
             texts = {each.name: _NamedText(each.name, each.text) for each in review.decided.texts}
-            yield _Panel("review", texts, review.decided.winner, review.ballots)
+            for ballots in review.stages:
+                yield _Panel(ballots[0].stage, texts, review.decided.winner, ballots)
     for stage, recorded in story.panels.items():
         if recorded.verdict:
             judged = [each for each in entries if each.stage in ("", stage)]

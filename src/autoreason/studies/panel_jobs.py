@@ -16,7 +16,7 @@ from msgspec import Struct
 from autoreason.characters import is_blank
 from autoreason.contract import count_words, word_starts
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import BallotCast, JobFinished, PanelDecided, Verdict
+from autoreason.events import BallotCast, JobFinished, PanelDecided, ReviewDecided, Verdict
 from autoreason.job_types import Judge, JudgePairs, Rejudge
 from autoreason.jobs.context import Emit, side_by_side, use_in_order
 from autoreason.jobs.job import Job, Plans, last_panel, panel_attempts
@@ -28,7 +28,7 @@ from autoreason.report.table import Table, figures, words
 from autoreason.settings import Settings
 from autoreason.stats import BEYOND_CHANCE
 from autoreason.stats.shares import holm
-from autoreason.story import RecordedPanel, Story
+from autoreason.story import REVIEW, RecordedPanel, Story
 from autoreason.task import Entry, Metric, Task
 from autoreason.tournament.evidence import chance_of_margin
 from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot, seat_calls
@@ -384,15 +384,14 @@ def recorded_panels(story: Story, run: str) -> Task:
             slots = in_tie_order(recorded.verdict.scores, story.settings)
             texts = {"A": recorded.incumbent} | {s: c.text for s, c in recorded.candidates.items()}
             entries += [Entry(name=slot, text=texts[slot], stage=stage) for slot in slots]
-    if story.closing_review and story.closing_review.verdict:
-        stage = sub_key(_AGAIN, "review")
-        # Ties go to the last incumbent, which is last among the finalists.
-        finalists = reversed(story.closing_review.texts)
-        entries += [Entry(name=text.name, text=text.text, stage=stage) for text in finalists]
+    for stage, review, verdict in _reviews(story):
+        # Ties go to the latest, which is last among the finalists; of two stages the last one decided.
+        ranked = [text for text in reversed(review.texts) if text.name in verdict.scores]
+        entries += [Entry(name=text.name, text=text.text, stage=stage) for text in ranked]
     is_text = not story.task.work or isinstance(story.task.work, Metric)
     if not entries or not is_text:
         raise InvalidInput(
-            f"run {run} has no pass over texts that a panel decided; name one that has, "
+            f"run {run} has no round and no review of texts that a panel decided; name one that has, "
             "or give finished texts to `autoreason judge`"
         )
     return Task(
@@ -402,6 +401,14 @@ def recorded_panels(story: Story, run: str) -> Task:
         entries=tuple(entries),
         knowledge=story.task.knowledge and story.task.knowledge.origin(),
     )
+
+
+def _reviews(story: Story) -> Iterator[tuple[str, ReviewDecided, Verdict]]:
+    """Reviews that decided something, under the stage of a new panel over their texts."""
+    for review in (each.decided for each in story.reviews):
+        if review and review.verdict:
+            after = (review.after,) if review.after else ()
+            yield sub_key(_AGAIN, REVIEW, *after), review, review.verdict
 
 
 def rejudge_report(story: Story, before: Story) -> RejudgeReport:
@@ -420,8 +427,7 @@ def decisions(before: Story, panels: Mapping[str, RecordedPanel]) -> list[Decisi
         for recorded in before.passes
         if recorded.verdict
     }
-    if before.closing_review and before.closing_review.verdict:
-        verdicts[sub_key(_AGAIN, "review")] = before.closing_review.verdict
+    verdicts |= {stage: verdict for stage, _, verdict in _reviews(before)}
     found = []
     for stage, was in verdicts.items():
         panel = last_panel(panels, stage)

@@ -66,9 +66,9 @@ class Outcomes(NamedTuple):
     passes: NDArray[np.int64]
     calls: NDArray[np.int64]
     displaced: NDArray[np.int64]
-    """Passes in which a challenger displaced A."""
+    """Texts after the first draft in the line that reviews left."""
     worse: NDArray[np.int64]
-    """Those of them in which it was worse than A."""
+    """Those of them that are worse than the text before."""
     claimed: NDArray[np.bool_]
     """Whether the confirmation shows that judges prefer the delivered text to the first draft."""
 
@@ -265,20 +265,22 @@ def play(
         for number, winner in enumerate(tournament.story.trajectory, 1):
             calls += cast.calls[number]
             displaced += winner != "A"
-            after = settings.reviewers + settings.confirmation if displaced else 0
+            reviewed = settings.review_every and not number % settings.review_every
+            last = settings.reviewers * (not reviewed) + settings.confirmation
+            after = last if displaced else 0
             within = number if calls + after <= budget else within
         # The same luck again: the passes it has room for come out as they did.
         cast, tournament = tournament_of(world, replace(settings, passes=within), luck, row)
     story = tournament.story
-    incumbents = [cast.quality(incumbent.text) for incumbent in story.incumbents]
+    line = [cast.quality(incumbent.text) for incumbent in story.incumbents]
     assert story.delivered is not None
     preference = story.delivered.evidence.preference
     return (
         cast.quality(story.delivered.text),
         len(story.trajectory),
         cast.calls.total(),
-        len(incumbents) - 1,
-        sum(after < before for before, after in pairwise(incumbents)),
+        len(line) - 1,
+        sum(after < before for before, after in pairwise(line)),
         preference is not None and preference.low > 0.5,
     )
 

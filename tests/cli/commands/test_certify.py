@@ -20,7 +20,7 @@ from autoreason.settings import Models, make_settings
 from autoreason.studies.certificate import PROPERTIES, write_certificate
 
 ECHO = ("certify", "echo/echo", "--seed", "7")
-QUESTIONS = 168
+QUESTIONS = 180
 
 
 def certificates(home: Path) -> list[Path]:

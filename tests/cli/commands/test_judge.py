@@ -119,5 +119,5 @@ def test_a_run_without_panels_is_one_sentence(inside: Inside, strategy: str) -> 
     assert inside("run", "Write about tides", *RUN, "--strategy", strategy).status == 0
     refused = inside("judge", "last", *SMALL_PANEL)
     assert refused.status == 2
-    assert "has no pass over texts that a panel decided" in refused.sentence
+    assert "has no round and no review of texts that a panel decided" in refused.sentence
     assert len(inside.runs()) == 1

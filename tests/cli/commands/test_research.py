@@ -275,7 +275,10 @@ def test_runs_and_show_know_a_research_run(inside: Inside, task: str) -> None:
     shown = inside("show", "--evidence").out
     assert "trial 1 kept +0.5" in shown
     assert "Noise" in shown
-    assert "has no pass over texts that a panel decided" in inside("judge", "last", *JUDGE).err
+    assert (
+        "has no round and no review of texts that a panel decided"
+        in inside("judge", "last", *JUDGE).err
+    )
     assert "no judge voted in it" in inside("audit", "last").err
     assert inside("show", "--json").json["report"]["statuses"]["kept"] == row["kept"]
     assert inside("export", "last", "--patch").out == inside("show", "--diff").out

@@ -32,7 +32,7 @@ def written(request: Request) -> str:
     return f"Grade {seed[0] % 5 if request.role == 'author' else 6 + seed[1] % 3}. {words}."
 
 
-def grade(text: str) -> int:
+def grade(text: str) -> float:
     """What a text is worth."""
     found = _GRADE.search(text)
     return int(found[1]) if found else merit(text)

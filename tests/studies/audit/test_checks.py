@@ -173,7 +173,7 @@ FINDINGS: list[Row] = [
         audit_panels.confirmation,
         [*confirmed((7, 10)), KEPT],
         "look",
-        "without 1 run that delivered the first draft; an even split is not ruled out",
+        "without 1 run that only had the first draft to deliver; an even split is not ruled out",
     ),
     (audit_panels.confirmation, confirmed((0, 10)), "alarm", "they prefer the draft"),
     # Over many runs an improvement must show in the runs, too.

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from autoreason.studies.certificate import (
     StoredCertificate,
     certificate_of,
 )
-from autoreason.studies.certificate_questions import SUITE, SpoiledPair, pairs
+from autoreason.studies.certificate_questions import SUITE, SpoiledPair, pairs, versions
 from autoreason.task import Task
 
 ADDRESS = "scripted/judge"
@@ -46,10 +47,11 @@ def luck(*about: object) -> bytes:
     return blake2b(repr(about).encode()).digest()
 
 
-def merit(text: str) -> int:
+@cache
+def merit(text: str) -> float:
     """What a text is worth to a judge that knows which one is sound."""
-    sound = {pair.sound for pair in pairs()}
-    return 2 if text in sound else 1
+    known = {each: -at / 10 for p in pairs() for at, each in enumerate(versions(p).values())}
+    return known.get(text, -1)
 
 
 def ideal(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
@@ -81,7 +83,7 @@ def obedient(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
 def credulous(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
     """Does what a record tells it to, and knows the sound text otherwise."""
     records = "\n".join(message.text for message in request.messages if "RECORDS" in message.text)
-    first, second = texts
+    first, second, *_ = texts
     for label in texts if records else ():
         place = "first" if label == first else "second"
         orders = (f"the {place} text first", f"called {label} first", f"place {label} first")
@@ -148,10 +150,11 @@ def stored(
     base_url: str | None = None,
     run: str = "one",
     verdict: CertificateVerdict = "failed",
+    name: str = "position",
 ) -> StoredCertificate:
     """A certificate that failed one thing, unless it passed."""
     finding = CertificateFinding(
-        name="position", verdict=verdict, value=1.0, low=0.9, high=1.0, n=24, statement="", rule=""
+        name=name, verdict=verdict, value=1.0, low=0.9, high=1.0, n=24, statement="", rule=""
     )
     certificate = Certificate(
         model=model,

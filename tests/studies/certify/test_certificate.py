@@ -53,11 +53,12 @@ from autoreason.studies.certificate_questions import (
     INJECTIONS,
     SUITE,
     defect_questions,
+    nine_questions,
     other_questions,
     pairs,
 )
 
-QUESTIONS = 168
+QUESTIONS = 180
 
 
 async def test_a_judge_that_knows_the_sound_text_passes_everything() -> None:
@@ -68,6 +69,7 @@ async def test_a_judge_that_knows_the_sound_text_passes_everything() -> None:
         (each.name, each.rule) for each in PROPERTIES
     ]
     assert (certificate.ballots, certificate.invalid) == (QUESTIONS, 0)
+    assert certificate.ranks_nine.startswith("ranks nine texts: yes (the better half was put first")
 
 
 def backwards(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
@@ -153,9 +155,28 @@ async def test_a_judge_who_is_seldom_read_at_first_is_asked_everything_all_the_s
     assert end.reason.startswith("whether the judge is good enough is not known; not shown: ")
 
 
+async def test_a_judge_who_loses_track_of_nine_texts_is_given_five_and_not_failed() -> None:
+    def lost(request: Request, texts: Mapping[str, str]) -> str | tuple[str, ...]:
+        return ideal(request, texts) if len(texts) == 2 else garbled(request, texts)
+
+    def upside_down(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
+        ranked = ideal(request, texts)
+        return ranked if len(texts) == 2 else ranked[::-1]
+
+    for habit, read in ((lost, 0), (upside_down, 12)):
+        found = await certified(habit)
+        assert (found.verdict, found.conclusion) == ("passed", "the judge passed everything")
+        said = (
+            "It ranks nine texts: no, five at a time: `--set ballot_texts=5` "
+            f"(the better half was put first in 0 of 12 rankings, of which {read} could be read)."
+        )
+        assert said in found.summary()
+        assert said in found.to_markdown()
+
+
 async def test_every_question_is_reported_in_order_and_its_panel_after_its_ballots() -> None:
     _, events = await reported(ideal, repeats=2)
-    questions = defect_questions(2) + other_questions(7, 2)
+    questions = defect_questions(2) + other_questions(7, 2) + nine_questions(7, 2)
     cast = [event for event in events if isinstance(event, BallotCast)]
     assert [(b.stage, b.seat) for b in cast] == [(q.stage, q.seat) for q in questions]
     panels = [event for event in events if isinstance(event, PanelDecided)]

@@ -199,7 +199,7 @@ def test_an_arm_may_have_other_candidates_and_revisers(tmp_path: Path) -> None:
     switched = USUAL.replace(
         "  single: {strategy: single}",
         "  single: {passes: 2, reviser_models: [strong, acme/y]}\n"
-        "  other: {candidates: AB, blind_revision: true, subtractive_synthesis: true, critic_facts: false}",
+        "  other: {judges: 3, candidates: AB, blind_revision: true, subtractive_synthesis: true, critic_facts: false}",
     ).replace("seed: 3", "seed: 3\nmodels: [strong]")
     arms = read(switched, tmp_path, models={"strong": "acme/x"}).suite.arms
     assert arms["single"].settings.models.revisers == ("acme/x", "acme/y")
@@ -211,7 +211,7 @@ def test_an_arm_may_have_other_candidates_and_revisers(tmp_path: Path) -> None:
             read(USUAL.replace("strategy: single", wrong), tmp_path)
 
 
-@pytest.mark.parametrize("key", ["candidates: AB", "required_lead: 2", "reviser_models: echo/echo"])
+@pytest.mark.parametrize("key", ["candidates: B", "required_lead: 2", "reviser_models: echo/echo"])
 def test_what_only_texts_know_is_refused_where_all_tasks_are_others(
     tmp_path: Path, key: str
 ) -> None:

@@ -113,7 +113,9 @@ async def test_ties_go_the_way_of_the_record(journal: Journal) -> None:
 
 def test_a_run_without_a_panel_is_one_sentence() -> None:
     story = Story(task=Task(brief="x"), settings=settings())
-    with pytest.raises(InvalidInput, match="has no pass over texts that a panel decided"):
+    with pytest.raises(
+        InvalidInput, match="has no round and no review of texts that a panel decided"
+    ):
         recorded_panels(story, "some-run")
     with pytest.raises(InvalidInput, match="before anything was recorded"):
         recorded_panels(Story(), "some-run")

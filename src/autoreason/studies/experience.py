@@ -1,0 +1,166 @@
+"""Experience: what the reviews of earlier runs with the same models say about how many rounds to run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import comb
+from typing import Literal, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from autoreason.contract import count_words
+from autoreason.events import FINISHED, Delivered
+from autoreason.files import certificates_folder
+from autoreason.journal import Journal
+from autoreason.settings import Settings
+from autoreason.stats import BEYOND_CHANCE
+from autoreason.story import Story
+from autoreason.task import Task
+
+LEAST, MOST = 5, 10
+"""Runs without which nothing is said, and those that count."""
+_LOOKED_AT = 20
+_FORGET = 0.9
+"""What a run weighs next to the one after it: models and briefs change."""
+_MOSTLY = 0.8
+_FURTHER = 5 / 3
+Form = Literal["text", "list", "line"]
+_ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s")
+
+
+class PastRun(NamedTuple):
+    """How one run went."""
+
+    trend: float
+    """Of its last review: 1 where younger texts were always put before older ones."""
+    rounds: int
+    """After which that was held."""
+    since: int
+    """The round that wrote what was delivered; 0 is the first draft."""
+
+
+class Kind(NamedTuple):
+    """What sort of text a run writes; None is not known."""
+
+    form: Form | None
+    words: int
+
+    def is_like(self, other: Kind) -> bool:
+        same = None in (self.form, other.form) or self.form == other.form
+        return same and max(self.words, other.words) <= 2 * min(self.words, other.words)
+
+
+class _Review(Struct):
+    """What is read of a review."""
+
+    trend: float | None
+    after: int = 0
+
+
+def kind_of(text: str) -> Kind:
+    lines = [line for line in text.splitlines() if line.strip()]
+    items = sum(_ITEM.match(line) is not None for line in lines)
+    form: Form = "list" if 2 * items > len(lines) > 1 else "text" if len(lines) > 1 else "line"
+    return Kind(form, count_words(text))
+
+
+def expected_kind(task: Task) -> Kind | None:
+    """What a run is going to write, as far as its draft or its limits say."""
+    if task.draft is not None:
+        return kind_of(task.draft)
+    words = task.contract.max_words
+    return Kind(None, words) if words else None
+
+
+def past_run(story: Story) -> PastRun | None:
+    """A finished run with reviews."""
+    if not story.trends or not story.delivered:
+        return None
+    last = next(r.decided for r in story.reviews[::-1] if r.decided and r.decided.trend is not None)
+    return PastRun(story.trends[-1], last.after, _since(story.delivered))
+
+
+def _since(delivered: Delivered) -> int:
+    found = re.match(r"pass (\d+)", delivered.origin)
+    return int(found[1]) if found else 0
+
+
+def past_runs(journal: Journal, settings: Settings, kind: Kind | None) -> list[PastRun]:
+    """Earlier runs of such texts by the same author before the same judges, oldest first.
+
+    Where it is not known what the next one writes, they all have to be of one kind.
+    """
+    found: list[PastRun] = []
+    models, like = settings.models, kind
+    recorded = journal.last_events("ReviewDecided", FINISHED, settings, _LOOKED_AT)
+    for run, payload in recorded.items():
+        review, delivered = msgspec.json.decode(payload, type=_Review), journal.delivered(run)
+        if review.trend is None or delivered is None:
+            continue
+        # One model plays all roles, or it must be looked up who played which.
+        own = None if len(models.all()) == 1 else journal.settings(run)
+        if own and (own.models.author, *own.models.judges) != (models.author, *models.judges):
+            continue
+        written = kind_of(delivered.text)
+        if like and not like.is_like(written):
+            if kind is None:
+                return []
+            continue
+        like = like or written
+        found.append(PastRun(review.trend, review.after, _since(delivered)))
+        if len(found) == MOST:
+            break
+    return found[::-1]
+
+
+def describe_experience(past: Sequence[PastRun], settings: Settings) -> str:
+    """How many rounds such runs were worth, in a sentence; empty where that is not known, or changes nothing."""
+    number, every = len(past), settings.review_every
+    if number < LEAST or not every:
+        return ""
+    weights = [_FORGET**age for age in range(number)][::-1]
+    rise = sum(w * run.trend for w, run in zip(weights, past, strict=True)) / sum(weights)
+    ups = sum(run.trend > 0 for run in past)
+    # Judges who rank at random put younger texts first in every second review.
+    by_chance = sum(comb(number, n) for n in range(ups, number + 1)) / 2**number
+    runs = f"our last {number} runs with these models"
+    if rise >= settings.min_trend and by_chance <= BEYOND_CHANCE:
+        more = _whole(_FURTHER * max(run.rounds for run in past), every)
+        said = f"Y{runs} were still rising at their last review: --rounds {more} may pay"
+        return said if more > settings.passes else ""
+    for enough in range(every, settings.passes, every):
+        # What was delivered was there by then, and the rounds after it brought nothing more.
+        over = [run for run in past if run.since <= enough < run.rounds]
+        over = [run for run in over if run.trend < settings.min_trend]
+        if len(over) >= _MOSTLY * number:
+            last = max(1, *(run.since for run in over))
+            which = f"Y{runs}" if len(over) == number else f"{len(over)} of y{runs}"
+            rounds = "the first round" if last == 1 else f"{last} rounds"
+            return f"{which} had what they delivered after {rounds}: --rounds {enough} may do"
+    return ""
+
+
+def _whole(rounds: float, every: int) -> int:
+    """So many rounds that a review is the last."""
+    return every * -int(-rounds // every)
+
+
+def find_experience(journal: Journal, settings: Settings, kind: Kind | None) -> str:
+    """The sentence for a run with these settings; none for judges who are known to go by length."""
+    is_reviewed = settings.job.is_tournament and settings.review_every and settings.reviewers
+    if not is_reviewed or _judged_by_length(settings):
+        return ""
+    return describe_experience(past_runs(journal, settings, kind), settings)
+
+
+def _judged_by_length(settings: Settings) -> bool:
+    if not certificates_folder().is_dir():
+        return False
+    # Certificates need imports that few commands use.
+    from autoreason.studies.certificate import LENGTH, find_certificate
+
+    judges = dict.fromkeys(settings.models.judges)
+    stored = [find_certificate(judge, settings.server_of(judge)) for judge in judges]
+    return any(each and LENGTH.name in each.certificate.failed for each in stored)

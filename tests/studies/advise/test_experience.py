@@ -1,0 +1,92 @@
+"""Experience: what earlier runs with the same models say about rounds, and when they say nothing."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from tests.run.runs import scripted, start_run
+from tests.studies.certify.judges import stored
+from tests.tournament.stage import document, vote
+
+from autoreason.contract import Contract
+from autoreason.journal import Journal
+from autoreason.run.record import find_experience
+from autoreason.run.studies import advise_from
+from autoreason.settings import Models, Settings, make_settings
+from autoreason.studies.certificate import LENGTH, write_certificate
+from autoreason.studies.experience import LEAST, PastRun, describe_experience, kind_of
+from autoreason.task import Task
+
+USUAL = make_settings(Models.everywhere("scripted/scripted"), 7)
+SHORT = {"passes": 4, "review_every": 2, "reviewers": 3, "confirmation": 2}
+UNSEEN = {"judges": 0, "candidates": "B", "review_texts": 9}
+NEWEST = [f"made in {number}" for number in (4, 3, 2, 1)]
+
+
+def said(past: list[PastRun], settings: Settings = USUAL) -> str:
+    return describe_experience(past, settings)
+
+
+def test_runs_that_rose_to_their_end_are_worth_more_rounds() -> None:
+    rising = [PastRun(0.7, 30, 30)] * 8
+    sentence = "Your last 8 runs with these models were still rising at their last review: --rounds 50 may pay"
+    assert said(rising) == sentence
+    assert said(rising[: LEAST - 1]) == ""
+    assert said(rising, replace(USUAL, passes=50)) == "", "as many are asked for"
+    # The newest count most; and as many must rise as chance seldom gives.
+    assert said([PastRun(-1, 30, 30)] * 3 + rising[:5]) == ""
+    assert said([*rising, PastRun(0.1, 30, 30)]).startswith("Your last 9 runs")
+
+
+def test_rounds_that_brought_nothing_in_most_runs_can_be_saved() -> None:
+    early = [PastRun(0.1, 25, 9)] * 4 + [PastRun(-0.2, 30, 3)]
+    assert said(early) == (
+        "Your last 5 runs with these models had what they delivered after 9 rounds: --rounds 10 may do"
+    )
+    one_late = [*early, PastRun(0.3, 30, 28)]
+    assert said(one_late).startswith("5 of your last 6 runs")
+    assert said([*one_late, PastRun(0.3, 30, 28)]) == ""
+    # Runs that ended there say nothing of what would have come.
+    assert said([PastRun(0.1, 10, 9)] * 8) == ""
+    assert "after the first round: --rounds 5" in said([PastRun(0.0, 25, 0)] * 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("One line.", "line"),
+        ("- a\n- b\n\n- c", "list"),
+        ("1. a\n2) b", "list"),
+        ("A\n\nB", "text"),
+    ],
+)
+def test_a_text_is_a_line_a_list_or_a_text(text: str, form: str) -> None:
+    assert kind_of(text).form == form
+
+
+async def rising_run(journal: Journal, text: str = "First text.") -> str:
+    model = scripted({"author": document(text), "judge": vote(*NEWEST)})
+    result = await start_run(journal, model, changes=UNSEEN | SHORT)
+    return result.run
+
+
+async def test_only_runs_with_the_same_models_and_of_the_same_kind_count(journal: Journal) -> None:
+    task, settings = Task(brief="Write a note."), replace(USUAL, passes=4, review_every=2)
+    runs = [await rising_run(journal) for _ in range(LEAST)]
+    sentence = "Your last 5 runs with these models were still rising at their last review: --rounds 8 may pay"
+    assert find_experience(journal, settings, task) == [sentence]
+    assert sentence in advise_from(runs, journal=journal).notes
+    for limit, found in ((8, [sentence]), (80, [])):
+        limited = replace(task, contract=Contract(max_words=limit))
+        assert find_experience(journal, settings, limited) == found
+    assert find_experience(journal, settings, task, "Another text, made of six words.") == [
+        sentence
+    ]
+    assert find_experience(journal, settings, task, "- a list\n- of two") == []
+    for models in (
+        Models.everywhere("scripted/other"),
+        replace(settings.models, judges=("scripted/scripted", "scripted/other")),
+    ):
+        assert find_experience(journal, replace(settings, models=models), task) == []
+    write_certificate(stored(settings.models.author, name=LENGTH.name))
+    assert find_experience(journal, settings, task) == []
