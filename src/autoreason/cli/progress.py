@@ -112,7 +112,7 @@ def _steps(live: Live, timed: bool) -> Iterator[str]:
 
 
 def _of_text(story: Story) -> str:
-    """The other strategies: rounds that nobody judges, or drafts of which one is chosen."""
+    """Rounds, with the reviews between them, or drafts of which one is chosen."""
     assert story.settings is not None
     if story.draft is None:
         return "first draft"
@@ -120,9 +120,11 @@ def _of_text(story: Story) -> str:
         from autoreason.strategies import sample_count
 
         if story.closing_ballots:
-            return "last vote"
+            return "review"
         number = sample_count(story.settings)
         return f"draft {min(len(story.passes) + 1, number)} of {number}"
+    if story.reviews and story.reviews[-1].decided is None:
+        return f"review after round {len(story.passes)}"
     return f"round {len(story.passes) or 1} of at most {story.settings.passes}"
 
 
