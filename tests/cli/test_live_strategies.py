@@ -129,7 +129,7 @@ async def test_independent_drafts_are_called_drafts(journal: Journal) -> None:
     lines = "\n".join(watcher.lines)
     n = sample_count(chosen)
     assert f"draft {n} of {n}: " in lines
-    assert "last vote: draft 3 is chosen among 3 texts" in lines
+    assert "review: 3 judges ranked 3 texts; draft 3 is first" in lines
     assert "pass" not in lines
     assert "round" not in lines
     assert any(f"best of n  draft {n} of {n} · " in drawn for drawn in watcher.drawn)
@@ -143,7 +143,7 @@ async def test_every_moment_of_a_suite_can_be_drawn(tmp_path: Path, journal: Jou
     assert watcher.live.spent.calls == result.calls
     assert not watcher.live.calls
     assert any("lab tides  8 of 12 texts · 60 % · " in drawn for drawn in watcher.drawn)
-    assert "tides, contest 2: 78 words" in watcher.lines
+    assert any(line.startswith("tides, contest 2: ") for line in watcher.lines)
     assert "judges of tides, revised/single 2: done" in watcher.lines
 
 

@@ -13,7 +13,7 @@ from autoreason.version import __version__
 
 SECTIONS = {
     "Write a text": {
-        "run": "Write a text and improve it for as long as judges see a gain.",
+        "run": "Write a text and improve it while judges see a gain.",
         "resume": "Go on with a run that paused or was killed.",
     },
     "See what came of it": {
@@ -126,7 +126,7 @@ def _show_result(found: Any, values: dict[str, Any]) -> int:
 @click.pass_context
 @with_examples
 def cli(ctx: click.Context) -> None:
-    """Write a text, and improve it for as long as judges see a gain.
+    """Write a text, and improve it while judges see a gain.
 
     In each round a critic names faults and the author rewrites. Every five rounds judges who do not know
     which text is which rank those from the first draft to the latest, and it goes on from the one they

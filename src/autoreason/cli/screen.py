@@ -364,7 +364,8 @@ def _votes(live: Live, stage: str, usual: int) -> str:
         ballots = story.panels[stage].ballots
     asked = {Key.parse(call.key).number("judge") for call in calls}
     seats = asked | {each.seat for each in ballots}
-    if any("/older" in each.stage for each in (story.reviews[-1].ballots if ballots else ())):
+    in_review = story.reviews[-1].ballots if stage == REVIEW and story.reviews else []
+    if any("/older" in each.stage for each in in_review):
         usual = -(-usual // 2)
     firsts = Counter(each.ranking[0] for each in ballots if each.ranking and stage == REVIEW)
     so_far = ", ".join(f"{n} for {steps.name_text(name)}" for name, n in firsts.most_common())
@@ -407,13 +408,15 @@ def _last_line(live: Live) -> Text:
     assert settings is not None
     if _rounds_over(live):
         return Text("The rounds are over.", style="dim")
+    if _is_reviewed(live):
+        return Text("It goes on from the text that judges put first.", style="dim")
     if story.incumbent and not story.incumbent.keeps_contract:
         return Text("The text so far breaks a limit; until one keeps them, no round counts.")
     parts = [f"Kept {count(story.streak, 'time')} in a row; at {settings.k} it stops."]
     if not settings.judges:
         without = f"{count(story.streak, 'round')} in a row without a new text"
         parts = [f"{without}; at {settings.k} it stops."] if story.streak else []
-    if settings.review_every and settings.reviewers and not _is_reviewed(live):
+    if settings.review_every and settings.reviewers:
         every, begun = settings.review_every, max(1, len(story.passes))
         decided = bool(story.passes and story.passes[-1].decided and not begun % every)
         after = min(settings.passes, -(-(begun + decided) // every) * every)

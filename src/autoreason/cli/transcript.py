@@ -15,6 +15,7 @@ from autoreason.cli import outcome
 from autoreason.cli.console import stdout_console
 from autoreason.cli.lookup import is_contest, when
 from autoreason.cli.screen import RoundLine, draw_rounds, list_rounds
+from autoreason.cli.steps import describe_review, in_words
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Lab
@@ -132,6 +133,14 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
         ranked = ", ".join(map(name, ballot.ranking)) if ballot.ranking else "cannot be read"
         _print_row(f"judge {ballot.seat + 1}", ranked, console)
         _print_row("", unblind(ballot.reasoning, ballot, first=first, one=one), console, "dim")
+    for review in story.reviews:
+        if review.decided and review.decided.after == number:
+            said = describe_review(review.decided, story)
+            console.print(Text(f"\nReview after it: {said}; best first", style="bold"))
+            for vote in review.ballots:
+                names = (each.replace("draft", "first draft") for each in vote.ranking or ())
+                ranked = ", ".join(map(in_words, names)) or "cannot be read"
+                _print_row(f"judge {vote.seat + 1}", ranked, console)
 
 
 def _read(book: Journal, run: str, *, full: bool = False) -> list[Line]:

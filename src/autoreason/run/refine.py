@@ -29,7 +29,7 @@ _GO_WITH = {
 def refine(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
 ) -> PreparedRun[Result]:
-    """Write a text, or begin from a draft of yours, and refine it for as long as judges see a gain.
+    """Write a text, or begin from a draft of yours, and refine it while judges see a gain.
 
     Args:
         brief: What you want, in words; a `Task` says more.
