@@ -36,7 +36,8 @@ def refine(
         model: Plays every role that is given no model of its own; `provider/model` or a model object.
         options: The task: `draft`, `facts`, `contract={"max_words": 200}`. Who judges: `judge_models`, `judges`.
             When it ends: `passes`, `min_trend`, `budget={"cost": 3}`. What else is known: `knowledge`, `metric`.
-            Where it is recorded and who follows it: `journal`, `on_event`. `print(refine.options())` lists all.
+            Where it is recorded and who follows it: `journal`, `on_event`. `print(refine.options())` lists all of
+            them.
 
     Returns:
         The text, how it came about and what it took. A run that paused says why in `status` and
