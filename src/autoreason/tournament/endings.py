@@ -79,7 +79,11 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
         if review and review.winner is None:
             return [f"You have {draft}: too few rankings of the review could be read.", stopped]
         ranked = len(review.texts) - 1 if review else won
-        which = "every later text" if ranked >= won else count(ranked, "later text")
+        # Earlier reviews went back behind the others.
+        some = (
+            count(ranked, "later text") if story.reviews[1:] else f"{ranked} of {won} later texts"
+        )
+        which = "every later text" if ranked >= won else some
         return [f"You have {draft}: judges put it before {which}.", stopped]
     if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
