@@ -16,7 +16,7 @@ from tests.cli import made_up
 
 from autoreason.artifacts.research_history import FinalistsMeasured
 from autoreason.cli.live import Live
-from autoreason.cli.progress import Plain, describe_spending
+from autoreason.cli.progress import Plain, describe_progress, describe_spending
 from autoreason.cli.screen import Screen, draw
 from autoreason.events import BallotCast, DraftWritten, GuidanceGiven, PassStarted, RunStarted
 from autoreason.exchange import (
@@ -253,6 +253,7 @@ def test_without_a_vote_in_each_round_the_next_review_is_named_and_what_the_last
         live.on_event(event)
     for seat in range(2, 7):
         live.on_signal(CallStarted(f"review/2/judge/{seat}/try/0", "judge", "m"))
+    assert " review after round 2 · " in describe_progress(live)
     assert seen(live, terminal())[-4:-1] == [
         "⠋ review          2 of 7: 2 for the text of round 1",
         "",
@@ -270,6 +271,7 @@ def test_without_a_vote_in_each_round_the_next_review_is_named_and_what_the_last
         "Next review after round 4.",
     ]
     live.on_signal(CallStarted("confirmation/judge/0/try/0", "judge", "m"))
+    assert " fresh judges · " in describe_progress(live)
     assert "⠋ fresh judges    0 of 9" in seen(live, terminal())
 
 
