@@ -75,8 +75,8 @@ class Models(Struct, frozen=True, kw_only=True):
     ]
     revisers: Annotated[
         tuple[str, ...],
-        "Who revises in a tournament instead of the author; several, three at most, write B1, B2 … side by side, "
-        "and AB joins A with one of them, by turns.",
+        "Who revises in a tournament instead of the author; several, three at most, write B1, B2 … by turns, or "
+        "side by side where a pass has judges, and AB joins A with one of them, by turns.",
     ] = ()
 
     def __post_init__(self) -> None:

@@ -266,7 +266,7 @@ def test_without_a_vote_in_each_round_the_next_review_is_named_and_what_the_last
         "▲ round 1         2 faults, 1 serious; rewritten: 9 words; put right once, to…",
         "▲ round 2         2 faults, 1 serious; rewritten: 9 words; put right once, to…",
         "← review          7 judges ranked 3 texts; it went back to the text of round 1",
-        "⠋ round 3",
+        "⠋ round 3         ",
         "",
         "Next review after round 4.",
     ]

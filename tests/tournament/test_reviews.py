@@ -119,6 +119,15 @@ async def test_a_revision_that_grew_too_much_is_left_out_unless_something_was_mi
     assert "longer" not in {each.reason for each in asked_for.of(CandidateDropped)}
 
 
+async def test_without_judges_several_models_revise_by_turns() -> None:
+    models = Models(
+        author="a/x", critic="a/x", synthesizer="a/x", judges=("a/x",), revisers=("a/y", "a/z")
+    )
+    played = await reviewed(vote(*NEWEST), passes=3, models=models)
+    assert [each.model for each in played.asked("reviser")] == ["a/y", "a/z", "a/y"]
+    assert played.delivered.origin == "pass 3"
+
+
 async def test_the_record_gives_the_same_line_again() -> None:
     played = await reviewed(vote("made in 1.", "First", "made in 3", "made in 2"), passes=5)
     story = build_story(played.events)

@@ -169,9 +169,7 @@ def growth(first: str, text: str) -> float:
 class Tournament(Strategy):
     """The method: in every pass A can win."""
 
-    summary = (
-        "A, a revision B and a synthesis AB, ranked blind in every pass, until A keeps winning"
-    )
+    summary = "a revision in every pass, and reviews that rank all texts blind and say when to end"
     prompts = (
         *("critic", "critique_again", "reviser", "blind_reviser", "synthesizer"),
         *JUDGE_PROMPTS,
@@ -325,7 +323,7 @@ class Tournament(Strategy):
                 reason = "it keeps more of the contract than the others"
             return self.decide(number, winner, reason=reason)
         if not self.settings.judges:
-            return self.end_pass(number, "unjudged", "B")
+            return self.end_pass(number, "unjudged", next(iter(challengers)))
         return await self.vote(number, ballot, pass_size(self.settings, ballot), code=self._code)
 
     def _too_long(self, incumbent: str, text: str, *, missing: bool) -> str:
