@@ -10,7 +10,7 @@ DOCS := $(VENV)/.docs-installed
 # Half of the tests wait most of the time: for limits to pass, for processes to end, for pages to load.
 WORKERS := -n 6 --dist worksteal
 # A run that a model of this size can end by itself, in about three minutes of processor time.
-SHORT := --prompts src/autoreason/prompts/short --rounds 3 --set k=1 --set extra_judges=0 --set playoff=0 \
+SHORT := --prompts src/autoreason/prompts/short --rounds 3 --set review_every=2 --set reviewers=3 \
 	--set confirmation=3 --seed 1
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
 	--allow-unsafe --strip-extras --no-emit-options
@@ -27,7 +27,7 @@ demo: $(READY) ## Fetch the embedded model, refine an example brief with it and 
 	@$(BIN)/autoreason view last --journal build/bicycle-shop.db
 	@echo "▸ the embedded model"
 	@$(BIN)/autoreason models pull
-	@echo "▸ a run of examples/demo.md: it ends when neither a rewrite nor a merge wins a round"
+	@echo "▸ a run of examples/demo.md: three rounds, and judges who choose among their texts"
 	@rm -rf build/demo.db*
 	@$(BIN)/autoreason run examples/demo.md $(SHORT) --journal build/demo.db
 	@echo "▸ the page of this run"

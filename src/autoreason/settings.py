@@ -20,7 +20,7 @@ from autoreason.fields import (
     make_struct,
     read_docs,
 )
-from autoreason.job_types import AnyJob, JobType, Refine
+from autoreason.job_types import AnyJob, JobType, Judge, Refine
 from autoreason.plugins import absolute, is_own
 
 Protocol = Literal["robust", "paper"]
@@ -75,8 +75,8 @@ class Models(Struct, frozen=True, kw_only=True):
     ]
     revisers: Annotated[
         tuple[str, ...],
-        "Who revises in a tournament instead of the author; several, three at most, write B1, B2 … side by side, "
-        "and AB joins A with one of them, by turns.",
+        "Who revises in a tournament instead of the author; several, three at most, write B1, B2 … by turns, or "
+        "side by side where a pass has judges, and AB joins A with one of them, by turns.",
     ] = ()
 
     def __post_init__(self) -> None:
@@ -368,6 +368,10 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidInput("`subtractive_synthesis` needs AB among `candidates`; drop one")
         if not self.judges and self.candidates != "B":
             raise InvalidInput("without `judges`, `candidates` can only be B; give one of them")
+        if self.judges < 2 and isinstance(self.job, Judge):
+            raise InvalidInput(
+                f"`judges` is {self.judges}; one vote is not a panel: give 2 or more"
+            )
         if self.reviewers == 1:
             raise InvalidInput("`reviewers` is 1; one vote is not a panel: give 0, 2 or more")
         if self.style == "anchored" and not self.models.author:

@@ -20,6 +20,8 @@ BRIEF = "Write about tides and boats"
 FAST = ("-m", "echo/echo", "--rounds", "2", "--seed", "7")
 NO_END = ("--set", "reviewers=0", "--set", "confirmation=0")
 """Nothing comes after the passes: any limit of calls lets such a run begin."""
+VOTES = ("--set", "judges=3", "--set", "candidates=B+AB", "--set", "review_every=0")
+"""A contest in every round."""
 
 
 class Shell:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from msgspec.structs import replace
+from tests.tournament.stage import CONTESTS
+
 from autoreason.contract import Contract, Violation
 from autoreason.events import (
     AnyEvent,
@@ -18,8 +21,8 @@ from autoreason.events import (
     Incumbent,
     PassDecided,
     PassStarted,
-    ReviewDecided,
     Preference,
+    ReviewDecided,
     RunStarted,
     Slot,
     Survival,
@@ -29,7 +32,9 @@ from autoreason.settings import Budget, Models, Settings
 from autoreason.task import Task
 
 MODELS = Models.everywhere("anthropic/claude-sonnet-4")
-SETTINGS = Settings(models=MODELS, seed=4711, k=2, budget=Budget(cost=Decimal("1.50"), calls=120))
+BUDGET = Budget(cost=Decimal("1.50"), calls=120)
+SETTINGS = Settings(models=MODELS, seed=4711, **CONTESTS | {"k": 2, "budget": BUDGET})
+UNSEEN = Settings(models=MODELS, seed=4711, budget=BUDGET, review_every=2)
 TASK = Task(
     brief="A one-page proposal for the town's new library\n\nWrite to the council.",
     contract=Contract(max_words=500),
@@ -121,6 +126,30 @@ def a_pass(number: int, winner: Slot, streak: int, points: Verdict) -> list[AnyE
             survival_chance=0.4,
         ),
     ]
+
+
+def unseen_pass(number: int) -> list[AnyEvent]:
+    """A pass whose revision takes its place without a vote."""
+    revision, _ = challengers(number)
+    ended = PassDecided(number=number, outcome="unjudged", winner="B", streak=0, words=9)
+    return [PassStarted(number=number, words=11), critique(number), revision, ended]
+
+
+def back() -> list[AnyEvent]:
+    """A review after the second pass that goes back to the first."""
+    texts = [Incumbent(name="draft", since=0, text=DRAFT, keeps_contract=True)]
+    for number in (1, 2):
+        each = challengers(number)[0]
+        assert isinstance(each, CandidateReady)
+        texts.append(
+            Incumbent(name=f"pass {number}", since=number, text=each.text, keeps_contract=True)
+        )
+    found = replace(verdict(6, 8, 4, ballots=7), winner="pass 1")
+    decided = ReviewDecided(
+        texts=tuple(texts), winner="pass 1", verdict=found, preferred=7, after=2, back=True
+    )
+    votes = [ballot("review/2", seat, "pass 1", "pass 2", "draft") for seat in range(7)]
+    return [*votes, decided]
 
 
 EVIDENCE = Evidence(

@@ -35,7 +35,7 @@ def test_an_empty_name_is_an_error_and_never_a_default(
     [
         (("--rounds", "0"), "--rounds is 0; give a number from 1"),
         (("-k", "0"), "-k is 0; give a number from 1"),
-        (("--judges", "5", "--set", "max_judges=3"), "`max_judges` (3) is under --judges (5)"),
+        (("--set", "candidates=AB"), "without --judges, `candidates` can only be B"),
         (("--set", "max_tokens=1"), "`max_tokens` is 1"),
         (("--set", "judge_temperature=3"), "`judge_temperature` is 3.0"),
         (("--cost-limit", "0"), "--cost-limit is 0; give more than 0"),

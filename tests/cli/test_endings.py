@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable
 
 import pytest
+from tests.cli.conftest import VOTES
 from tests.cli.inside import Inside
 
 MODEL = """
@@ -36,12 +37,17 @@ SCRIPT["confirmation/*"] = lambda r: vote(*["made in 1", "First"][:: 1 if seat(r
 """,
     "draft preferred": 'SCRIPT["confirmation/*"] = vote("First")',
     "draft kept": 'SCRIPT["judge"] = vote("First")',
+    "rising": 'SCRIPT["judge"] = vote(*(f"made in {n}" for n in range(30, 0, -1)))',
+    "nothing to fix": """SCRIPT["critic"] = '{"problems": []}'""",
+    "the same again": 'SCRIPT["reviser"] = document("Second text, made in 1.")',
+    "unreadable": 'SCRIPT["judge"] = "I cannot say."',
     "longer": """
 SCRIPT["reviser"] = document("Second text, made in 1. It says very much more than it did.")
 SCRIPT["synthesizer"] = document("Third text.")
 """,
     "fails": 'SCRIPT["pass/2/*"] = ProviderFailed("my/model answers 429 (too many requests)")',
 }
+SHORT = ("--rounds", "4", "--set", "review_every=2")
 RUN = ("run", "Write one sentence", "-m", "model.py:Model/any", "--seed", "7")
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 Ends = Callable[..., list[str]]
@@ -77,14 +83,81 @@ PAGE = ["", "autoreason view last   as a page"]
 ONE_MODEL = ["All judges are model.py:Model/any, asked 9 times: no other model was asked."]
 
 
-def test_fresh_judges_prefer_it(ends: Ends) -> None:
+def test_fresh_judges_prefer_it_and_later_texts_no_longer_come_first(ends: Ends) -> None:
     assert ends("preferred") == [
         "9 of 9 fresh judges prefer it to the first draft.",
-        "Stopped after 4 rounds: 3 times in a row no rewrite and no merge beat it.",
-        "5 → 5 words · 39 calls, $0.00, 1 s · solar-vole",
+        "Stopped after 25 rounds: later texts were no longer ranked above earlier ones.",
+        "5 → 5 words · 95 calls, $0.00, 1 s · solar-vole",
         *ONE_MODEL,
         *NEXT,
     ]
+
+
+PREFERRED = "9 of 9 fresh judges prefer it to the first draft."
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "options", "lines"),
+    [
+        (
+            "rising",
+            SHORT,
+            [
+                PREFERRED,
+                "Stopped after 4 rounds, the most allowed; later texts were still ranked above",
+                "earlier ones.",
+            ],
+        ),
+        ("preferred", SHORT, [PREFERRED, "Stopped after 4 rounds, the most allowed."]),
+        (
+            "the same again",
+            (),
+            [PREFERRED, "Stopped after 4 rounds: 3 times in a row there was no new text."],
+        ),
+        (
+            "nothing to fix",
+            (),
+            [
+                "You have the first draft: critics found nothing to fix in 3 rounds.",
+                "5 words · 7 calls, $0.00, 1 s · solar-vole",
+            ],
+        ),
+        (
+            "unreadable",
+            SHORT,
+            ["You have the first draft: too few rankings of the review could be read."],
+        ),
+        (
+            "preferred",
+            VOTES,
+            [
+                PREFERRED,
+                "Stopped after 4 rounds: 3 times in a row no rewrite and no merge beat it.",
+            ],
+        ),
+        (
+            "preferred",
+            (*VOTES, "--rounds", "2"),
+            [
+                PREFERRED,
+                "Stopped after 2 rounds, the most allowed; it was not yet kept 3 times in a row.",
+            ],
+        ),
+        (
+            "draft kept",
+            VOTES,
+            [
+                "You have the first draft: no rewrite and no merge beat it in 3 rounds.",
+                "5 words · 17 calls, $0.00, 1 s · solar-vole",
+                *PAGE,
+            ],
+        ),
+    ],
+)
+def test_why_it_stopped(
+    ends: Ends, otherwise: str, options: tuple[str, ...], lines: list[str]
+) -> None:
+    assert ends(otherwise, *options)[: len(lines)] == lines
 
 
 def test_it_cannot_be_told(ends: Ends) -> None:
@@ -94,28 +167,27 @@ def test_it_cannot_be_told(ends: Ends) -> None:
 
 
 def test_fresh_judges_prefer_the_first_draft(ends: Ends) -> None:
-    assert ends("draft preferred")[0] == "9 of 9 fresh judges prefer the first draft to it."
-
-
-def test_the_first_draft_is_the_best_there_is(ends: Ends) -> None:
-    assert ends("draft kept") == [
-        "You have the first draft: no rewrite and no merge beat it in 3 rounds.",
-        "5 words · 19 calls, $0.00, 1 s · solar-vole",
-        *PAGE,
+    assert ends("draft preferred", *SHORT)[:4] == [
+        "You have the first draft: 9 of 9 fresh judges prefer it to the text it had",
+        "become.",
+        "Stopped after 4 rounds, the most allowed.",
+        "5 words · 32 calls, $0.00, 1 s · solar-vole",
     ]
 
 
-def test_rounds_are_over_before_it_was_kept_often_enough(ends: Ends) -> None:
-    assert ends("preferred", "--rounds", "2")[:2] == [
-        "9 of 9 fresh judges prefer it to the first draft.",
-        "Stopped after 2 rounds, the most allowed; it was not yet kept 3 times in a row.",
+def test_the_first_draft_is_the_best_there_is(ends: Ends) -> None:
+    assert ends("draft kept", *SHORT) == [
+        "You have the first draft: judges put it before 2 later texts.",
+        "Stopped after 4 rounds, the most allowed.",
+        "5 words · 23 calls, $0.00, 1 s · solar-vole",
+        *PAGE,
     ]
 
 
 def test_a_limit_is_reached(ends: Ends) -> None:
     none_after = ("--set", "reviewers=0", "--set", "confirmation=0")
     assert ends("preferred", "--call-limit", "10", *none_after, status=3) == [
-        "Paused at your limit of 10 calls, in round 2 of 15. You have the text so far.",
+        "Paused at your limit of 10 calls, in round 5 of 30. You have the text so far.",
         "Whether fresh judges prefer it to the first draft was not asked yet.",
         "5 → 5 words · 10 calls, $0.00, 1 s · solar-vole",
         "autoreason resume solar-vole --call-limit 15   goes on; nothing is paid twice",
@@ -136,7 +208,7 @@ def test_it_is_refined_anyway_and_says_that_it_breaks_a_limit(ends: Ends) -> Non
     first = "Whether fresh judges prefer it to the draft it began from was not asked: the"
     assert lines[:2] == [first, "draft it began from breaks its limits."]
     assert " · limits broken · " in lines[3]
-    assert lines[4] == "It breaks a limit: no heading “Risks”; none of 12 texts kept them all."
+    assert lines[4] == "It breaks a limit: no heading “Risks”; none of 11 texts kept them all."
 
 
 def test_what_to_type_next_names_the_journal_that_was_named(ends: Ends, inside: Inside) -> None:
@@ -150,8 +222,8 @@ def test_what_to_type_next_names_the_journal_that_was_named(ends: Ends, inside: 
 
 def test_the_provider_fails(ends: Ends) -> None:
     assert ends("fails", status=4) == [
-        "Paused after 1 s: my/model answers 429 (too many requests). Round 2 of 15.",
-        "7 calls, $0.00, all kept · solar-vole · autoreason resume solar-vole goes on",
+        "Paused after 1 s: my/model answers 429 (too many requests). Round 2 of 30.",
+        "3 calls, $0.00, all kept · solar-vole · autoreason resume solar-vole goes on",
     ]
 
 

@@ -104,7 +104,7 @@ def test_help_lists_every_setting_with_its_value_its_meaning_and_its_default() -
             assert f"{name} {doc.metavar}".strip() in said
             assert doc.sentence.replace("`", "")[:40] in said
     assert (
-        "extra_judges N Judges added while the vote is close; 0 adds none. [default: 3; paper: 0]"
+        "review_every N Passes from one review to the next; with 0 there is one, at the end. [default: 5; paper: 0]"
         in said
     )
 
@@ -128,7 +128,7 @@ def test_what_commands_share_is_refused_where_it_means_nothing(inside: Inside) -
         ("draft=3", "draft is an option of its own, not a setting; give --draft"),
         ("k", "'k' sets nothing; write it like k=3"),
         ("k=many", "-k is 'many'; give a whole number"),
-        ("extra_judges=500", "`extra_judges` is 500; give a number from 0 to 99"),
+        ("reviewers=500", "`reviewers` is 500; give a number from 0 to 99"),
         ("early_stop=perhaps", "`early_stop` is 'perhaps'; give True or False"),
         ("style=stern", "`style` is 'stern'; give 'reasoned', "),
     ],

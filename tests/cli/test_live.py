@@ -16,7 +16,7 @@ from tests.cli import made_up
 
 from autoreason.artifacts.research_history import FinalistsMeasured
 from autoreason.cli.live import Live
-from autoreason.cli.progress import Plain, describe_spending
+from autoreason.cli.progress import Plain, describe_progress, describe_spending
 from autoreason.cli.screen import Screen, draw
 from autoreason.events import BallotCast, DraftWritten, GuidanceGiven, PassStarted, RunStarted
 from autoreason.exchange import (
@@ -152,7 +152,7 @@ def test_the_view_is_a_line_for_each_round_and_the_steps_of_the_present_one() ->
     live = busy()
     live.stopping = False
     assert seen(live, terminal()) == [
-        "A one-page proposal for the… $0.01 of $1.50 · 1 of 120 calls · 0:00 · round 3/15",
+        "A one-page proposal for … $0.01 of $1.50 · 1 of 120 calls · 0:00 · round 3 of 15",
         "",
         "○ first draft     11 words",
         "◆ round 1         the merge won, 2 of 3 judges",
@@ -225,14 +225,54 @@ def test_a_new_draft_is_said_not_to_have_what_the_critic_was_told() -> None:
     assert f"✓ rewrite     {said.partition('draft: ')[2]}" in "\n".join(seen(live, terminal(100)))
 
 
-def test_after_the_rounds_the_last_vote_and_the_fresh_judges_are_shown() -> None:
+def test_after_the_rounds_the_review_and_the_fresh_judges_are_shown() -> None:
     live = Live(clock=Clock())
     for event in made_up.whole_run()[:-2]:
         live.on_event(event)
     text = "\n".join(seen(live, terminal()))
-    assert "⠋ last vote       7 of 7" in text
+    assert "⠋ review          7 of 7: 6 for the merge of round 1, 1 for the first draft" in text
     assert "· fresh judges    0 of 9" in text
     assert "The rounds are over." in text
+
+
+def test_without_a_vote_in_each_round_the_next_review_is_named_and_what_the_last_one_did() -> None:
+    live = Live(clock=Clock())
+    live.on_event(replace(made_up.STARTED, settings=made_up.UNSEEN))
+    live.on_event(made_up.DRAFTED)
+    for event in made_up.unseen_pass(1)[:-1]:
+        live.on_event(event)
+    assert seen(live, terminal())[2:-1] == [
+        "○ first draft     11 words",
+        "  round 1",
+        "    ✓ critic      2 faults, 1 serious: “build a library”",
+        "    ✓ rewrite     9 words; put right once, to keep the limits",
+        "",
+        "Next review after round 2.",
+    ]
+    for event in (made_up.unseen_pass(1)[-1], *made_up.unseen_pass(2), *made_up.back()[:2]):
+        live.on_event(event)
+    for seat in range(2, 7):
+        live.on_signal(CallStarted(f"review/2/judge/{seat}/try/0", "judge", "m"))
+    assert " review after round 2 · " in describe_progress(live)
+    assert seen(live, terminal())[-4:-1] == [
+        "⠋ review          2 of 7: 2 for the text of round 1",
+        "",
+        "It goes on from the text that judges put first.",
+    ]
+    live.calls.clear()
+    for event in made_up.back()[2:]:
+        live.on_event(event)
+    assert seen(live, terminal())[3:-1] == [
+        "▲ round 1         2 faults, 1 serious; rewritten: 9 words; put right once, to…",
+        "▲ round 2         2 faults, 1 serious; rewritten: 9 words; put right once, to…",
+        "← review          7 judges ranked 3 texts; it went back to the text of round 1",
+        "⠋ round 3         ",
+        "",
+        "Next review after round 4.",
+    ]
+    live.on_signal(CallStarted("confirmation/judge/0/try/0", "judge", "m"))
+    assert " fresh judges · " in describe_progress(live)
+    assert "⠋ fresh judges    0 of 9" in seen(live, terminal())
 
 
 def test_a_long_run_stays_within_the_height() -> None:
@@ -276,10 +316,10 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert lines[-2:] == [
         "0:00 round 3: kept on points, first places split 2 to 1",
-        "0:00 last vote: the merge of round 1 is chosen among 2 texts",
+        "0:00 review: 7 judges ranked 2 texts; the merge of round 1 is first",
     ]
     words = re.findall(r"\w+", out.getvalue())
-    assert {"A", "B", "AB", "pass", "ballot", "panel", "review"} & {*words} == {"A"}, "of the title"
+    assert {"A", "B", "AB", "pass", "ballot", "panel"} & {*words} == {"A"}, "of the title"
 
 
 def test_what_was_printed_before_a_resume_is_not_printed_again(

@@ -122,7 +122,7 @@ def test_a_value_of_the_wrong_type_is_refused_by_its_option(
         ("export --pairs - --min-agreement 1.5", "1.5 is not in the range 0<=x<=1."),
         ("simulate --seed -1", "-1 is not in the range x>=0."),
         ("run x -m echo/echo --seed -1", "-1 is not in the range x>=0."),
-        ("run x -m echo/echo --judges 0", "--judges is 0; give a number from 1 to 99"),
+        ("run x -m echo/echo --judges 100", "--judges is 100; give a number from 0 to 99"),
     ],
 )
 def test_a_number_out_of_range_is_refused(inside: Inside, arguments: str, said: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.cli.conftest import VOTES
 from tests.cli.inside import Inside
 from tests.cli.test_endings import MODEL, RUN
 
@@ -27,7 +28,7 @@ def finished(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Inside:
     """A run whose first round changed the text."""
     monkeypatch.setenv("COLUMNS", "80")
     inside.write("model.py", MODEL + REASONS)
-    assert inside(*RUN, "-q").status == 0
+    assert inside(*RUN, *VOTES, "-q").status == 0
     return inside
 
 

@@ -22,7 +22,7 @@ tasks:
 arms:
   single: {strategy: single}
   revised: {strategy: critique_revise, passes: 1}
-  contest: {passes: 2, k: 1, reviewers: 0}
+  contest: {passes: 2, k: 1, judges: 3, candidates: B+AB, reviewers: 0}
 repeats: 2
 panel: {judges: 3}
 measures: [words, passes, converged]

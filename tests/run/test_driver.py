@@ -85,7 +85,7 @@ async def test_an_outage_in_the_middle_pauses_the_run_and_resume_asks_only_what_
 async def test_judges_beside_the_one_that_fails_are_still_recorded(journal: Journal) -> None:
     gone = CallFailed(Failure.CONNECTION, "gone")
     broken = scripted({"pass/1/judge/0/try/0": gone}, latency=0.01)
-    paused = await start_run(journal, broken)
+    paused = await start_run(journal, broken, changes={"early_stop": False})
     kept = set(journal.replies(paused.run))
     assert {"pass/1/judge/1/try/0", "pass/1/judge/2/try/0"} <= kept
 

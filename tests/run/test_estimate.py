@@ -240,11 +240,11 @@ def test_plans_of_a_strategy_that_cannot_be_used_are_one_sentence(
 def test_an_estimate_is_a_report() -> None:
     known = refine.prepare("Tides.", "openai/gpt-4.1", passes=2).estimate()
     assert isinstance(known, Report)
-    assert str(known).startswith("A run takes about 27 calls")
-    assert "calls      5 to 200, most likely about 27" in str(known)
-    assert "A run takes about 27 calls" in known._repr_html_()
+    assert str(known).startswith("A run takes about 21 calls")
+    assert "calls      5 to 120, most likely about 21" in str(known)
+    assert "A run takes about 21 calls" in known._repr_html_()
     fields = known.to_dict()
-    assert fields["calls"] == {"low": 5, "likely": 27, "high": 200}
+    assert fields["calls"] == {"low": 5, "likely": 21, "high": 120}
     assert list(fields["cost"]) == ["low", "likely", "high"]
     assert fields["request"]["role"] == "author"
 

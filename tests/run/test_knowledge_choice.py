@@ -124,6 +124,7 @@ async def test_a_folder_that_is_gone_changes_nothing(folder: Path, journal: Jour
         *(BRIEF, "echo/echo"),
         knowledge=folder,
         budget={"calls": 4},
+        judges=3,
         reviewers=0,
         confirmation=0,
         passes=2,

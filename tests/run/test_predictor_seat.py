@@ -39,6 +39,7 @@ SCRIPT: dict[str, Any] = {
 }
 PANEL: dict[str, Any] = {
     "judges": 2,
+    "candidates": "B+AB",
     "early_stop": False,
     "reviewers": 0,
     "confirmation": 0,

@@ -92,7 +92,7 @@ DELIVERED = Delivered(
     origin=TEXT.name,
     words=1,
     violations=(),
-    evidence=gather_evidence(Story(task=TASK)),
+    evidence=gather_evidence(Story(task=TASK), TEXT.name),
 )
 
 

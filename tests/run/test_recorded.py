@@ -125,24 +125,13 @@ async def test_a_fork_has_the_settings_of_its_run_but_for_what_is_given(journal:
         contract={"max_words": 30},
     )
     chosen = prepared.settings
-    assert (chosen.voting, chosen.judges, chosen.max_judges) == ("majority", 9, 9)
+    assert (chosen.voting, chosen.judges) == ("majority", 9)
     assert chosen.budget == Budget(calls=70, tokens=90_000)
     assert chosen.models.all() == ("echo/echo",)
     assert prepared.task.contract.max_words == 30
     assert prepared.forked_from == result.run
     forked = await prepared.run_async()
     assert journal.story(forked.run).forked_from == result.run
-
-
-async def test_a_fork_can_have_a_single_judge_or_a_panel_again(journal: Journal) -> None:
-    panel = await start_run(journal, scripted())
-    single = fork.prepare(panel.run, journal=journal, judges=1)
-    assert (single.settings.judges, single.settings.extra_judges) == (1, 0)
-    run = (await start_run(journal, scripted(), changes={"judges": 1})).run
-    assert fork.prepare(run, journal=journal).settings.judges == 1
-    assert fork.prepare(run, journal=journal, judges=3).settings.judges == 3
-    with pytest.raises(InvalidInput, match="`single_judge` is 1 judge, not 5"):
-        fork.prepare(panel.run, journal=journal, judges=1, judges=5)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -60,7 +60,7 @@ async def test_a_contract_draft_and_facts_can_be_given_as_they_are() -> None:
 
 async def test_roles_can_have_models_of_their_own() -> None:
     author, judge = scripted(), ScriptedModel(lambda _: "no comment", address="scripted/judge")
-    result = await refine.aio("Write.", model=author, judge_models=[judge, judge])
+    result = await refine.aio("Write.", model=author, judge_models=[judge, judge], judges=3)
     assert result.status == "panel_failed"
     assert {r.role for r in judge.requests} == {"judge"}
 

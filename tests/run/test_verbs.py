@@ -200,7 +200,13 @@ async def test_the_result_of_a_run_stands_for_the_run_in_its_journal(tmp_path: P
     file = tmp_path / "journal.db"
     small = autoreason.Budget(calls=2)
     result = await autoreason.refine.aio(
-        "Write.", "echo/echo", passes=1, reviewers=0, confirmation=0, budget=small, journal=file
+        *("Write.", "echo/echo"),
+        passes=1,
+        judges=3,
+        reviewers=0,
+        confirmation=0,
+        budget=small,
+        journal=file,
     )
     result = await autoreason.resume.aio(result, budget=autoreason.Budget(calls=99))
     assert result.finished

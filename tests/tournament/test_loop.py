@@ -578,9 +578,7 @@ async def test_a_request_to_put_a_text_right_that_makes_it_worse_is_not_heeded()
     assert played.of(DraftReady)[0].text == "Two many words."
 
 
-@pytest.mark.parametrize(
-    ("passes", "which"), [(3, "every text that"), (8, "4 of 8 texts that each")]
-)
+@pytest.mark.parametrize(("passes", "which"), [(3, "every later text"), (8, "4 of 8 later texts")])
 async def test_a_first_draft_is_said_to_be_put_before_those_it_was_ranked_with(
     passes: int, which: str
 ) -> None:
@@ -591,4 +589,4 @@ async def test_a_first_draft_is_said_to_be_put_before_those_it_was_ranked_with(
 
     played = await play({"judge": judge}, passes=passes, review_texts=5)
     first, *_ = summarize(build_story(played.events), run="r", spent=Spent(), seconds=None)
-    assert first == f"You have the first draft: judges put it before {which} won a round."
+    assert first == f"You have the first draft: judges put it before {which}."

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from random import Random
+from statistics import fmean
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tournament.stage import Played, critique, document, play, shown_texts, vote
 
+from autoreason.contract import Contract
 from autoreason.events import CandidateDropped, CandidateReady, ReviewDecided
 from autoreason.exchange import Request
+from autoreason.settings import Models, make_settings
 from autoreason.story import build_story
+from autoreason.tournament.loop import likely_plan, max_plan, texts_per_ballot
 from autoreason.tournament.voting import trend
 
 UNSEEN: dict[str, Any] = {"judges": 0, "candidates": "B", "confirmation": 0}
@@ -113,6 +119,15 @@ async def test_a_revision_that_grew_too_much_is_left_out_unless_something_was_mi
     assert "longer" not in {each.reason for each in asked_for.of(CandidateDropped)}
 
 
+async def test_without_judges_several_models_revise_by_turns() -> None:
+    models = Models(
+        author="a/x", critic="a/x", synthesizer="a/x", judges=("a/x",), revisers=("a/y", "a/z")
+    )
+    played = await reviewed(vote(*NEWEST), passes=3, models=models)
+    assert [each.model for each in played.asked("reviser")] == ["a/y", "a/z", "a/y"]
+    assert played.delivered.origin == "pass 3"
+
+
 async def test_the_record_gives_the_same_line_again() -> None:
     played = await reviewed(vote("made in 1.", "First", "made in 3", "made in 2"), passes=5)
     story = build_story(played.events)
@@ -140,3 +155,59 @@ async def test_one_judge_a_round_sees_both_texts_first_equally_often() -> None:
     firsts = [next(iter(shown_texts(each).values())) for each in played.asked("judge")]
     pairs = [firsts[at : at + 2] for at in range(0, len(firsts), 2)]
     assert all(sum(text == "First text." for text in pair) == 1 for pair in pairs)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.fixed_dictionaries(
+        {
+            "passes": st.integers(1, 9),
+            "k": st.integers(1, 3),
+            "judges": st.sampled_from([0, 0, 2, 3]),
+            "reviewers": st.sampled_from([0, 2, 3]),
+            "review_every": st.integers(0, 4),
+            "review_texts": st.integers(2, 6),
+            "ballot_texts": st.integers(3, 6),
+            "min_reviews": st.integers(1, 3),
+            "confirmation": st.sampled_from([0, 3]),
+            "drafts": st.integers(1, 2),
+            "max_drafts": st.integers(2, 3),
+            "style": st.sampled_from(["reasoned", "verified"]),
+        }
+    ),
+    st.integers(0, 5),
+    st.randoms(use_true_random=False),
+)
+async def test_however_badly_models_answer_no_run_takes_more_calls_than_were_announced(
+    changes: dict[str, Any], faults: int, luck: Random
+) -> None:
+    def badly(well: Any, *bad: str) -> Any:
+        def answer(request: Request) -> Any:
+            if luck.randrange(6) < faults:
+                return luck.choice(bad)
+            return well(request) if callable(well) else well
+
+        return answer
+
+    leak = "As requested, here is the revised version of the text:\n\nSummary of changes: none."
+    too_long = document("One word more than there may be in a text like this.")
+    script = {
+        "author": badly(lambda each: document(f"First text, {each.key}."), leak, too_long, ""),
+        "reviser": badly(lambda each: document(f"Second text, {each.key}."), leak, too_long, ""),
+        "critic": badly(critique("It lacks an example."), "?", '{"problems": []}'),
+        "judge": badly(lambda each: vote(*luck.sample(NEWEST, 12))(each), "I cannot say."),
+    }
+    played = await play(script, contract=Contract(max_words=8), **{"candidates": "B", **changes})
+    most = max_plan(make_settings(Models.everywhere("x/y"), 1, candidates="B", **changes))
+    asked = Counter(each.role for each in played.requests)
+    assert all(number <= most[role] for role, number in asked.items())
+
+
+async def test_a_run_takes_the_calls_that_are_likely_where_all_goes_well() -> None:
+    every = {"passes": 8, "review_every": 3, "reviewers": 3, "review_texts": 6, "min_reviews": 9}
+    for changes in (every, {**every, "ballot_texts": 4}, {**every, "review_every": 0}):
+        played = await play({"judge": vote(*NEWEST)}, **UNSEEN | changes | {"confirmation": 5})
+        chosen = make_settings(Models.everywhere("x/y"), 1, **changes, confirmation=5)
+        assert +Counter(likely_plan(chosen)) == Counter(each.role for each in played.requests)
+        judged = [len(shown_texts(each)) for each in played.asked("judge")]
+        assert texts_per_ballot(chosen) == pytest.approx(fmean(judged), abs=0.3)

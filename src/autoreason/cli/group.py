@@ -13,7 +13,7 @@ from autoreason.version import __version__
 
 SECTIONS = {
     "Write a text": {
-        "run": "Write a text and improve it until no rewrite beats it.",
+        "run": "Write a text and improve it while judges see a gain.",
         "resume": "Go on with a run that paused or was killed.",
     },
     "See what came of it": {
@@ -126,11 +126,12 @@ def _show_result(found: Any, values: dict[str, Any]) -> int:
 @click.pass_context
 @with_examples
 def cli(ctx: click.Context) -> None:
-    """Write a text, and improve it until nothing beats it.
+    """Write a text, and improve it while judges see a gain.
 
-    In each round a critic names faults, and a rewrite and a merge compete with the text so far; judges
-    who do not know which is which rank them. It stops once the text was kept three times in a row.
-    Then fresh judges compare it with the first draft.
+    In each round a critic names faults and the author rewrites. Every five rounds judges who do not know
+    which text is which rank those from the first draft to the latest, and it goes on from the one they
+    put first; it stops when later texts no longer come before earlier ones, or after 30 rounds. Then
+    fresh judges compare the result with the first draft.
 
     \b
       autoreason run "Write a toast for my sister's wedding" -m {cheap}

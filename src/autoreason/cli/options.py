@@ -313,8 +313,9 @@ passes_option = group(
 )
 run_options = group(
     "The method",
-    *(setting(name, rare=True) for name in ("judges", "protocol", "anyway")),
-    setting("k", "-k N", rare=True),
+    setting("judges", rare=True, help="Judges in every round; 0: none, reviews decide."),
+    *(setting(name, rare=True) for name in ("protocol", "anyway")),
+    setting("k", "-k N", rare=True, help="Rounds in a row that keep the text and so end the run."),
     field_option(Refine, "strategy", "--strategy NAME", rare=True),
 )
 panel_judges_option = setting("judges", help="How many judges vote.", usual=str(PANEL_JUDGES))

@@ -25,7 +25,7 @@ from autoreason.report.numbers import (
 )
 from autoreason.report.table import lay_out, wrap
 from autoreason.settings import Budget
-from autoreason.story import Story
+from autoreason.story import CONFIRMATION, REVIEW, Story
 from autoreason.wording import in_words
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _steps(live: Live, timed: bool) -> Iterator[str]:
             yield f"best so far passes {best.passed} of {count(best.total, f'{best.which} test')}"
         yield f"{live.spent.calls} of at most {count(settings.job.calls, 'call')}"
     elif story.writes == "text":
-        yield _of_text(story)
+        yield _of_text(live)
     else:
         votes = sum(len(panel.ballots) for panel in story.panels.values())
         done = count(votes, "ranking") if votes else ""
@@ -111,18 +111,23 @@ def _steps(live: Live, timed: bool) -> Iterator[str]:
         yield describe_time(live.elapsed, story)
 
 
-def _of_text(story: Story) -> str:
-    """The other strategies: rounds that nobody judges, or drafts of which one is chosen."""
+def _of_text(live: Live) -> str:
+    """Rounds, with the reviews between them, or drafts of which one is chosen."""
+    story, asked = live.story, {Key.parse(each).head for each in live.calls}
     assert story.settings is not None
     if story.draft is None:
         return "first draft"
+    if CONFIRMATION in asked:
+        return "fresh judges"
     if story.is_sampling:
         from autoreason.strategies import sample_count
 
-        if story.closing_ballots:
-            return "last vote"
+        if REVIEW in asked or story.closing_ballots:
+            return "review"
         number = sample_count(story.settings)
         return f"draft {min(len(story.passes) + 1, number)} of {number}"
+    if REVIEW in asked:
+        return f"review after round {len(story.passes)}"
     return f"round {len(story.passes) or 1} of at most {story.settings.passes}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -20,9 +21,10 @@ from autoreason.cli.progress import describe_progress, describe_spending, descri
 from autoreason.keys import Key, pass_key, sub_key
 from autoreason.report.numbers import count, duration, shorten
 from autoreason.report.table import lay_out
-from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass
+from autoreason.story import CONFIRMATION, DRAFTS, REVIEW, RecordedPass
 from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.rounds import Round, describe_faults
+from autoreason.tournament.strategy import find_ending
 from autoreason.tournament.voting import writes_synthesis
 from autoreason.wording import KINDS, TextKind
 
@@ -121,9 +123,9 @@ def _one_line(live: Live, console: Console, spin: str) -> list[Text]:
 
 
 class RoundLine(NamedTuple):
-    """The first draft, a round, or one of several drafts."""
+    """The first draft, a round, a review, or one of several drafts."""
 
-    kind: TextKind | None
+    kind: TextKind | Literal["back", "latest"] | None
     name: str
     sentence: str
     words: str = ""
@@ -131,20 +133,43 @@ class RoundLine(NamedTuple):
 
 
 def list_rounds(story: Story, rounds: Iterable[Round]) -> list[RoundLine]:
-    found, has_judges = [], False
+    found: list[RoundLine] = []
+    has_judges = False
     if draft := story.draft:
         name = "your draft" if draft.given else KINDS["draft"].name
         found.append(RoundLine("draft", name, steps.describe_written(draft)))
+    passes = {one.number: one for one in story.passes}
+    reviews = {each.decided.after: each.decided for each in story.reviews if each.decided}
     for each in rounds:
         # The first line says whom the numbers count.
         sentence = re.sub(" judges?$", "", each.sentence) if has_judges else each.sentence
+        sentence = _rewritten(passes[each.number]) or sentence
         has_judges = has_judges or "judge" in each.votes
         words = each.reason.words if each.reason else ""
         if each.kind and each.kind != "kept":
             # The line says already which text it is about.
             words = words.removeprefix(f"[T{KINDS[each.kind].the[1:]}] ")
         found.append(RoundLine(each.kind, f"round {each.number}", sentence, words))
+        if review := reviews.get(each.number):
+            way: Literal["back", "latest"] = "back" if review.back else "latest"
+            found.append(RoundLine(way, "review", steps.describe_review(review, story)))
     return found
+
+
+def _rewritten(one: RecordedPass) -> str:
+    """`2 faults, 1 serious; rewritten: 78 words`; empty of a round with a vote, or without a new text."""
+    if one.decided is None or one.decided.outcome != "unjudged":
+        return ""
+    faults = f"{describe_faults(one.critiques)}; " if one.critiques else ""
+    return f"{faults}rewritten: {steps.describe_challengers(one, 'B')}"
+
+
+_MARKS: dict[str | None, tuple[str, str]] = {
+    **{kind: (each.mark, each.style) for kind, each in KINDS.items()},
+    "back": ("←", "cyan"),
+    "latest": ("✓", "cyan"),
+    None: ("?", "yellow"),
+}
 
 
 def draw_rounds(lines: Sequence[RoundLine], width: int, column: int) -> list[Text]:
@@ -154,8 +179,7 @@ def draw_rounds(lines: Sequence[RoundLine], width: int, column: int) -> list[Tex
     middle = min(widest, room - _LEAST_WORDS) + 2
     drawn = []
     for kind, name, sentence, words in lines:
-        mark, style = (KINDS[kind].mark, KINDS[kind].style) if kind else ("?", "yellow")
-        line = Text.assemble((mark, style), f" {name:<{column}}")
+        line = Text.assemble(_MARKS[kind], f" {name:<{column}}")
         left = room - max(middle, len(sentence) + 2)
         if words and left >= _LEAST_WORDS:
             said = textwrap.shorten(without_controls(words), left - 2, placeholder=" …")
@@ -202,7 +226,7 @@ def _header(live: Live, width: int) -> Text:
     assert story.task is not None
     parts = [*describe_spending(story, live.spent), describe_time(live.elapsed, story)]
     if story.passes:
-        parts.append(f"round {story.passes[-1].number}/{settings.passes}")
+        parts.append(f"round {story.passes[-1].number} of {settings.passes}")
     state = " · ".join(parts)
     title = Text(story.task.title, style="bold")
     title.truncate(max(0, width - len(state) - 1), overflow="ellipsis", pad=True)
@@ -212,12 +236,13 @@ def _header(live: Live, width: int) -> Text:
 def _past(live: Live, room: int, width: int) -> list[Text]:
     if live.story.draft is None:
         return []
-    rounds = live.rounds
-    shown = rounds[-max(_MIN_ROUNDS, room) :]
-    hidden = len(rounds) - len(shown)
-    first, *others = draw_rounds(list_rounds(live.story, shown), width, _NAME)
+    rounds, room = live.rounds, max(_MIN_ROUNDS, room)
+    first, *others = list_rounds(live.story, rounds[-room:])
+    others = others[-room:]
+    hidden = len(rounds) - sum(each.name.startswith("round") for each in others)
     earlier = [Text(f"  {count(hidden, 'earlier round')}", style="dim")] if hidden else []
-    return [first, *earlier, *others]
+    draft, *drawn = draw_rounds([first, *others], width, _NAME)
+    return [draft, *earlier, *drawn]
 
 
 def _present(live: Live, spin: str) -> list[Text]:
@@ -229,7 +254,7 @@ def _present(live: Live, spin: str) -> list[Text]:
         made = _round_steps(live, story.passes[-1], settings)
         drawn = [Text("    ").append_text(each.draw(spin, _STEP)) for each in made]
         return [Text(f"  round {story.passes[-1].number}"), *drawn]
-    made = _after_rounds(live, settings) if story.draft else [_drafting(live, settings)]
+    made = _judging(live, settings) if story.draft else [_drafting(live, settings)]
     made = made or [Step(f"round {len(story.passes) + 1}", "under way")]
     return [each.draw(spin, _NAME) for each in made]
 
@@ -237,7 +262,7 @@ def _present(live: Live, spin: str) -> list[Text]:
 def _drafting(live: Live, settings: Settings) -> Step:
     story, calls = live.story, _asked(live, "author")
     if DRAFTS in story.panels or _asked(live, "judge"):
-        return Step("choice of draft", "under way", _votes(live, DRAFTS, settings.judges))
+        return Step("choice of draft", "under way", _votes(live, DRAFTS, settings.panel_judges))
     tried = f"{steps.describe_tries(story.drafts, settings.max_drafts)}; " if story.drafts else ""
     return Step("first draft", "under way", f"{tried}{_describe(live, calls)}")
 
@@ -260,14 +285,15 @@ def _round_steps(live: Live, one: RecordedPass, settings: Settings) -> list[Step
         "merge": steps.describe_challengers(one, "AB"),
         "judges": "",
     }
-    names = [name for name in found if name != "merge" or writes_synthesis(settings)]
+    asks = {"merge": writes_synthesis(settings), "judges": settings.judges > 0}
+    names = [name for name in found if asks.get(name, True)]
     asked = {
         name: [call for role in _ROLES[name] for call in _asked(live, role, sub_key(stage, ""))]
         for name in names
     }
     last = max((at for at, name in enumerate(names) if found[name]), default=-1)
     under_way = [name for name in names if asked[name]] or names[last + 1 : last + 2]
-    first = names.index(under_way[0])
+    first = names.index(under_way[0]) if under_way else len(names)
     made = []
     for at, name in enumerate(names):
         text = _votes(live, stage, settings.judges) if name == "judges" else found[name]
@@ -291,28 +317,37 @@ def _critic(one: RecordedPass) -> str:
     return f"{describe_faults(one.critiques)}{f': “{worst}”' if worst else ''}"
 
 
+def _is_reviewed(live: Live) -> bool:
+    """Whether a review is under way."""
+    reviews = live.story.reviews
+    return bool(_asked(live, "judge", REVIEW) or (reviews and reviews[-1].decided is None))
+
+
 def _rounds_over(live: Live) -> bool:
     story, settings = live.story, live.story.settings
     assert settings is not None
-    if story.end or story.closing_ballots or CONFIRMATION in story.panels:
+    if story.end or CONFIRMATION in story.panels or _asked(live, "judge", CONFIRMATION):
         return True
-    if _asked(live, "judge", "review") or _asked(live, "judge", CONFIRMATION):
+    if not story.passes or story.passes[-1].decided is None:
+        return False
+    if not settings.review_every and (_is_reviewed(live) or story.closing_review):
         return True
     ended = story.streak >= settings.k or len(story.passes) >= settings.passes
-    return ended and bool(story.passes and story.passes[-1].decided)
+    return ended or find_ending(story, settings) is not None
 
 
-def _after_rounds(live: Live, settings: Settings) -> list[Step]:
-    """The last vote over all texts that stood, and the fresh judges."""
-    if not _rounds_over(live):
+def _judging(live: Live, settings: Settings) -> list[Step]:
+    """A review, and after all rounds the fresh judges."""
+    story, over, under_way = live.story, _rounds_over(live), _is_reviewed(live)
+    if not (over or under_way):
         return []
-    voted = live.story.closing_review is not None or CONFIRMATION in live.story.panels
+    voted = not under_way and bool(story.closing_review or CONFIRMATION in story.panels)
     made = []
-    if settings.reviewers:
-        votes = _votes(live, "review", settings.reviewers)
-        name = "review" if settings.review_every else "last vote"
-        made.append(Step(name, "done" if voted else "under way", votes))
-    if settings.confirmation:
+    # One of several is listed among the rounds once it is over.
+    if settings.reviewers and not (voted and settings.review_every):
+        votes = _votes(live, REVIEW, settings.reviewers)
+        made.append(Step("review", "done" if voted else "under way", votes))
+    if settings.confirmation and over:
         state: Literal["under way", "ahead"] = "under way" if voted or not made else "ahead"
         votes = _votes(live, CONFIRMATION, settings.confirmation)
         made.append(Step("fresh judges", state, votes))
@@ -322,15 +357,21 @@ def _after_rounds(live: Live, settings: Settings) -> list[Step]:
 def _votes(live: Live, stage: str, usual: int) -> str:
     """`2 of 3`: how many rankings there are, of as many as were asked for so far, and what they wait for."""
     story, calls = live.story, _asked(live, "judge", stage)
-    ballots = story.closing_ballots if stage == "review" else []
+    ballots = story.closing_ballots if stage == REVIEW else []
     if stage.startswith("pass/"):
         ballots = story.passes[-1].ballots
     elif stage in story.panels:
         ballots = story.panels[stage].ballots
     asked = {Key.parse(call.key).number("judge") for call in calls}
     seats = asked | {each.seat for each in ballots}
+    in_review = story.reviews[-1].ballots if stage == REVIEW and story.reviews else []
+    if any("/older" in each.stage for each in in_review):
+        usual = -(-usual // 2)
+    firsts = Counter(each.ranking[0] for each in ballots if each.ranking and stage == REVIEW)
+    so_far = ", ".join(f"{n} for {steps.name_text(name)}" for name, n in firsts.most_common())
+    votes = f"{len(ballots)} of {max(usual, len(seats))}{f': {so_far}' if so_far else ''}"
     waits = _waiting(live, calls)
-    return f"{len(ballots)} of {max(usual, len(seats))}{f'; {waits}' if waits else ''}"
+    return f"{votes}; {waits}" if waits else votes
 
 
 def _asked(live: Live, role: str, under: str = "") -> list[Call]:
@@ -367,7 +408,17 @@ def _last_line(live: Live) -> Text:
     assert settings is not None
     if _rounds_over(live):
         return Text("The rounds are over.", style="dim")
+    if _is_reviewed(live):
+        return Text("It goes on from the text that judges put first.", style="dim")
     if story.incumbent and not story.incumbent.keeps_contract:
         return Text("The text so far breaks a limit; until one keeps them, no round counts.")
-    kept = f"Kept {count(story.streak, 'time')} in a row; at {settings.k} it stops."
-    return Text(kept, style="dim")
+    parts = [f"Kept {count(story.streak, 'time')} in a row; at {settings.k} it stops."]
+    if not settings.judges:
+        without = f"{count(story.streak, 'round')} in a row without a new text"
+        parts = [f"{without}; at {settings.k} it stops."] if story.streak else []
+    if settings.review_every and settings.reviewers:
+        every, begun = settings.review_every, max(1, len(story.passes))
+        decided = bool(story.passes and story.passes[-1].decided and not begun % every)
+        after = min(settings.passes, -(-(begun + decided) // every) * every)
+        parts.insert(0, f"Next review after round {after}.")
+    return Text(" ".join(parts), style="dim")

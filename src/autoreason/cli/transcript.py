@@ -15,15 +15,16 @@ from autoreason.cli import outcome
 from autoreason.cli.console import stdout_console
 from autoreason.cli.lookup import is_contest, when
 from autoreason.cli.screen import RoundLine, draw_rounds, list_rounds
+from autoreason.cli.steps import describe_review, in_words
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Lab
-from autoreason.keys import is_in_pass
+from autoreason.keys import is_in_pass, sub_key
 from autoreason.programs.events import ProgramExamined, describe_examined, describe_pass
 from autoreason.report import numbers
 from autoreason.report.changes import compare_texts
 from autoreason.report.table import WIDEST, wrap
-from autoreason.story import Story
+from autoreason.story import REVIEW, Story
 from autoreason.strategies import name_drafts, sampled_draft
 from autoreason.task import Metric
 from autoreason.tournament import statements
@@ -41,7 +42,6 @@ from autoreason.wording import SEVERITIES
 if TYPE_CHECKING:
     from autoreason.journal import Journal, RunRow
     from autoreason.run.result import Result
-    from autoreason.story import Story
 
 
 _LABEL = 13
@@ -133,6 +133,14 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
         ranked = ", ".join(map(name, ballot.ranking)) if ballot.ranking else "cannot be read"
         _print_row(f"judge {ballot.seat + 1}", ranked, console)
         _print_row("", unblind(ballot.reasoning, ballot, first=first, one=one), console, "dim")
+    for review in story.reviews:
+        if review.decided and review.decided.after == number:
+            said = describe_review(review.decided, story)
+            console.print(Text(f"\nReview after it: {said}; best first", style="bold"))
+            for vote in review.ballots:
+                names = (each.replace("draft", "first draft") for each in vote.ranking or ())
+                ranked = ", ".join(map(in_words, names)) or "cannot be read"
+                _print_row(f"judge {vote.seat + 1}", ranked, console)
 
 
 def _read(book: Journal, run: str, *, full: bool = False) -> list[Line]:
@@ -273,8 +281,8 @@ def _lines(event: events.AnyEvent, story: Story) -> Iterator[Line]:
             place = event.stage.replace("/", " ")
             yield from _decision(place, statements.panel(event), event.verdict)
         case events.ReviewDecided():
-            place = f"review after pass {event.after}" if event.after else "review"
-            yield from _decision(place, _review(event), event.verdict)
+            stage = sub_key(REVIEW, event.after) if event.after else REVIEW
+            yield from _decision(_place(stage), _review(event), event.verdict)
         case ProgramExamined():
             place, _, about = event.stage.rpartition("/") if is_in_pass(event.stage) else ("",) * 3
             about = about or event.stage.replace("/", " ")
@@ -343,13 +351,22 @@ def _critique(place: str, event: events.CritiqueWritten) -> Iterator[Line]:
 
 
 def _ballot(event: events.BallotCast) -> Iterator[Line]:
-    place = "review" if event.stage.startswith("review") else event.stage.replace("/", " ")
+    place = _place(event.stage)
     who, _, vote = statements.ballot(event).partition(": ")
     yield Line(place, who, vote, "" if event.ranking else "yellow")
     checked = (event.check.model, event.check.reasoning) if event.check else ()
     saw = f"saw {', '.join(event.order)}; {event.model}"
     for each in "\n".join((saw, event.reasoning, *checked)).splitlines():
         yield Line(place, "", each, "dim", "reason")
+
+
+def _place(stage: str) -> str:
+    """`pass 3`, `review after pass 5`, `review after pass 10, older texts`."""
+    head, _, rest = stage.partition("/")
+    if head != REVIEW or not rest:
+        return stage.replace("/", " ")
+    number, _, older = rest.partition("/")
+    return f"review after pass {number}{', older texts' if older else ''}"
 
 
 def _decision(place: str, text: str, verdict: events.Verdict | None) -> Iterator[Line]:
@@ -361,7 +378,7 @@ def _decision(place: str, text: str, verdict: events.Verdict | None) -> Iterator
 
 def _review(event: events.ReviewDecided) -> str:
     if event.winner is None or event.verdict is None:
-        return "too few valid ballots; the last A is delivered"
+        return f"too few valid ballots; {statements.unreviewed(event)}"
     points = statements.scores(event.verdict.scores)
     worth = f"{statements.lead(event.verdict)} ({statements.ballots(event.verdict)})"
     trend = f"; trend {event.trend:.2f}" if event.after and event.trend is not None else ""

@@ -27,7 +27,7 @@ from autoreason.settings import Budget, Models, Settings, make_settings
 from autoreason.strategies import job_class
 from autoreason.task import Metric, Task
 from autoreason.tournament.endings import describe_limit
-from autoreason.tournament.loop import without_drafts
+from autoreason.tournament.loop import texts_per_ballot, without_drafts
 from autoreason.tournament.statements import ONE_VOTE, predictor_seat, records_table, unlike_records
 from autoreason.tournament.voting import ballot_size
 
@@ -240,13 +240,15 @@ def _sizes(task: Task, settings: Settings, requests: Sequence[Request], *, shown
     words = task.contract.max_words or (count_words(task.draft) if task.draft else None)
     document = round(words * _TOKENS_PER_WORD) if words else _USUAL_DOCUMENT
     # Next to the candidates an anchored judge reads the first draft.
-    judged = ballot_size(settings) + (settings.style == "anchored")
+    is_contest = settings.job.is_tournament
+    judged = texts_per_ballot(settings) if is_contest else ballot_size(settings)
+    judged += settings.style == "anchored"
     return {
         "author": (prompt, document),
         "critic": (prompt + document, _CRITIQUE),
         "reviser": (prompt + _CRITIQUE + (not settings.blind_revision) * document, document),
         "synthesizer": (prompt + 2 * document, document),
-        "judge": (prompt + (0 if shown else judged * document), _BALLOT),
+        "judge": (prompt + (0 if shown else round(judged * document)), _BALLOT),
     }
 
 
@@ -368,15 +370,38 @@ def _work(task: Task, settings: Settings) -> list[tuple[str, str]]:
     if not settings.job.is_tournament:
         return []
     work = task.work
-    each = ONE_VOTE if settings.judges == 1 else f"{settings.judges} in each round"
-    kept = "once" if settings.k == 1 else f"{settings.k} times in a row"
-    last = f"{settings.reviewers} in the last vote, {settings.confirmation} fresh ones"
     return [
         ("metric", f"{work.evaluate}, a {work.role}" if isinstance(work, Metric) else ""),
         ("predictor", predictor_seat(task, settings)),
-        ("judges", f"{each}; {last}"),
-        ("ends", f"when the text is kept {kept}, after {count(settings.passes, 'round')} at most"),
+        ("judges", _describe_judges(settings)),
+        ("ends", _describe_end(settings)),
     ]
+
+
+def _describe_judges(settings: Settings) -> str:
+    """`none in a round; 7 in a review every 5 rounds; 9 fresh ones at the end`."""
+    parts = [f"{settings.judges or 'none'} in a round" if settings.judges != 1 else ONE_VOTE]
+    if settings.reviewers:
+        every = (
+            "every round" if settings.review_every == 1 else f"every {settings.review_every} rounds"
+        )
+        when = every if settings.review_every else "at the end"
+        parts.append(f"{settings.reviewers} in a review {when}")
+    fresh = f"{settings.confirmation or 'no'} fresh ones at the end"
+    return "; ".join([*parts, fresh])
+
+
+def _describe_end(settings: Settings) -> str:
+    reasons = []
+    if settings.review_every and settings.reviewers:
+        since = settings.min_reviews * settings.review_every
+        if since < settings.passes:
+            why = "later texts are no longer ranked above earlier ones"
+            reasons.append(f"from round {since} on where {why}")
+    row = "once" if settings.k == 1 else f"{settings.k} times in a row"
+    what = "the text is kept" if settings.judges else "a round brings no new text"
+    reasons.append(f"where {what} {row}")
+    return f"after {count(settings.passes, 'round')}, or sooner: {'; '.join(reasons)}"
 
 
 def _evaluations(

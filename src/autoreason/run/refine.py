@@ -29,14 +29,15 @@ _GO_WITH = {
 def refine(
     brief: str | Task, model: str | Model = DEFAULT_MODEL, **options: Unpack[RefineOptions]
 ) -> PreparedRun[Result]:
-    """Write a text, or begin from a draft of yours, and refine it until no revision beats it.
+    """Write a text, or begin from a draft of yours, and refine it while judges see a gain.
 
     Args:
         brief: What you want, in words; a `Task` says more.
         model: Plays every role that is given no model of its own; `provider/model` or a model object.
         options: The task: `draft`, `facts`, `contract={"max_words": 200}`. Who judges: `judge_models`, `judges`.
-            When it ends: `passes`, `k`, `budget={"cost": 3}`. What else is known: `knowledge`, `metric`. Where it
-            is recorded and who follows it: `journal`, `on_event`. `print(refine.options())` lists all of them.
+            When it ends: `passes`, `min_trend`, `budget={"cost": 3}`. What else is known: `knowledge`, `metric`.
+            Where it is recorded and who follows it: `journal`, `on_event`. `print(refine.options())` lists all of
+            them.
 
     Returns:
         The text, how it came about and what it took. A run that paused says why in `status` and
@@ -46,7 +47,7 @@ def refine(
         >>> from autoreason import Budget, refine
         >>> prepared = refine.prepare("Explain tides.", "echo/echo", passes=2)
         >>> prepared.estimate().calls
-        Span(low=5, likely=27, high=200)
+        Span(low=5, likely=21, high=120)
         >>> result = refine(
         ...     "Explain tides to a ten-year-old.",
         ...     "echo/echo",

@@ -221,7 +221,8 @@ class Result(Report):
             rows.append(("Drafts", f"{drafts} for the panel to choose from"))
         elif won := self.story.trajectory:
             how = f"won by {statements.winners(won)}"
-            if self.story.job and not self.story.job.is_tournament:
+            settings = self.story.settings
+            if settings and not (settings.job.is_tournament and settings.judges):
                 how = "each text accepted without a vote"
             rows.append(("Passes", f"{len(won)}, {how}"))
         work = self.story.task.work if self.story.task else None

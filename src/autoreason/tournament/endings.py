@@ -69,13 +69,22 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
     if delivered.origin != "draft" or not story.draft:
         return [preference(story, delivered.evidence.preference), stopped]
     if story.is_draft_preferred:
-        return [f"You have {draft}: fresh judges chose it over the text it had become.", stopped]
+        firsts = [each.ranking[0] for each in story.panels[CONFIRMATION].ballots if each.ranking]
+        prefer = f"{firsts.count('draft')} of {count(len(firsts), 'fresh judge')}"
+        return [f"You have {draft}: {prefer} prefer it to the text it had become.", stopped]
     if delivered.ended_by == "drafts" and not story.closing_review:
         return [f"You have {draft}, as it was written: {delivered.reason}."]
     if won := sum(winner not in ("A", "?") for winner in story.trajectory):
-        ranked = len(story.closing_review.texts) - 1 if story.closing_review else won
-        which = "every text that" if ranked >= won else f"{ranked} of {won} texts that each"
-        return [f"You have {draft}: judges put it before {which} won a round.", stopped]
+        review = story.closing_review
+        if review and review.winner is None:
+            return [f"You have {draft}: too few rankings of the review could be read.", stopped]
+        ranked = len(review.texts) - 1 if review else won
+        # Earlier reviews went back behind the others.
+        some = (
+            count(ranked, "later text") if story.reviews[1:] else f"{ranked} of {won} later texts"
+        )
+        which = "every later text" if ranked >= won else some
+        return [f"You have {draft}: judges put it before {which}.", stopped]
     if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
     rounds = count(len(story.trajectory), "round")
@@ -107,7 +116,9 @@ def _nothing_beat(story: Story, last: int = 0, it: str = "it") -> str:
     kept = [one for one in story.passes if one.decided and one.decided.winner == "A"][-last:]
     opposed = [one for one in kept if one.decided and one.decided.outcome != "unopposed"]
     if kept and not opposed:
-        return NO_FAULT if all(map(found_nothing, kept)) else f"there was no rival for {it}"
+        voted = story.settings is None or story.settings.judges
+        none = f"there was no rival for {it}" if voted else "there was no new text"
+        return NO_FAULT if all(map(found_nothing, kept)) else none
     kinds = {one.kind(slot, first=False) for one in opposed for slot in one.candidates}
     without = len(kept) - len(opposed)
     some = f", {without} of them without a rival" if last and without else ""
@@ -130,9 +141,9 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
         case "passes":
             open_end = ""
             if settings and settings.review_every:
-                rising = (story.trend or 0) >= settings.min_trend
+                rising = story.trend is not None and story.trend >= max(0, settings.min_trend)
                 open_end = "; later texts were still ranked above earlier ones" if rising else ""
-            elif k:
+            elif settings and settings.judges and k:
                 open_end = f"; it was not yet kept {row}"
             return f"{after}, the most allowed{open_end}."
         case "budget" | "allowance":

@@ -22,7 +22,7 @@ from autoreason.task import Metric, Task
 from autoreason.tournament.challengers import MAX_RIVALS, challenge, choose_draft, write_rival
 from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
-from autoreason.tournament.panel import CodeJudges, confirm, review
+from autoreason.tournament.panel import CodeJudges, confirm, review, review_seats
 from autoreason.tournament.strategy import (
     Ending,
     ShareChanged,
@@ -83,8 +83,8 @@ def broken_plan(settings: Settings, *, given: bool) -> Plan:
 
 
 def likely_plan(settings: Settings) -> Plan:
-    """As many passes as chance alone would take until A survives k times in a row, ties aside."""
-    passes = round(min(settings.passes, _passes_by_chance(settings)))
+    """As many passes as are likely, every request once."""
+    passes = _likely_passes(settings)
     return {
         "author": settings.drafts,
         "critic": passes,
@@ -95,11 +95,16 @@ def likely_plan(settings: Settings) -> Plan:
     }
 
 
+def _likely_passes(settings: Settings) -> int:
+    """As chance alone would have it; with reviews, half way from the first that may end the run to the last."""
+    passes: float = settings.passes
+    if settings.review_every and settings.reviewers:
+        passes = min(passes, (settings.min_reviews * settings.review_every + passes) / 2)
+    return round(min(passes, _passes_by_chance(settings)) if settings.judges else passes)
+
+
 def _passes_by_chance(settings: Settings) -> float:
-    """Passes until A survives k times in a row; with reviews, half way from the first that may end it to the last."""
-    if settings.review_every or not settings.judges:
-        first = settings.min_reviews * settings.review_every or settings.passes
-        return (first + settings.passes) / 2
+    """Passes until A survives k times in a row, ties aside."""
     panel = dataclasses.replace(whole_size(settings), required_lead=settings.required_lead)
     survival, tie = survival_chances(panel, ballot_size(settings), settings.voting)
     expected = 0.0
@@ -139,8 +144,25 @@ def without_drafts(plans: Plans, drafts: int) -> Plans:
 
 def _other_judges(settings: Settings, passes: int) -> int:
     among_drafts = settings.panel_judges if settings.drafts > 1 else 0
-    reviews = -(-passes // settings.review_every) if settings.review_every else 1
-    return among_drafts + reviews * settings.reviewers + settings.confirmation
+    reviews = sum(review_seats(settings, texts) for texts in _reviewed_texts(settings, passes))
+    return among_drafts + reviews + settings.confirmation
+
+
+def _reviewed_texts(settings: Settings, passes: int) -> list[int]:
+    """How many texts each review of so many passes ranks, if every pass brings one."""
+    every = settings.review_every or passes
+    ends = [min(passes, every * number) for number in range(1, -(-passes // every) + 1)]
+    return [min(settings.review_texts, end + 1) for end in ends]
+
+
+def texts_per_ballot(settings: Settings) -> float:
+    """How many texts a judge reads on average, in as many passes as are likely."""
+    passes = _likely_passes(settings)
+    panels = [(passes * settings.judges, ballot_size(settings)), (settings.confirmation, 2)]
+    for texts in _reviewed_texts(settings, passes):
+        panels.append((review_seats(settings, texts), min(texts, settings.ballot_texts)))
+    judges = sum(each for each, _ in panels)
+    return sum(each * texts for each, texts in panels) / judges if judges else 0.0
 
 
 def growth(first: str, text: str) -> float:
@@ -151,9 +173,7 @@ def growth(first: str, text: str) -> float:
 class Tournament(Strategy):
     """The method: in every pass A can win."""
 
-    summary = (
-        "A, a revision B and a synthesis AB, ranked blind in every pass, until A keeps winning"
-    )
+    summary = "a revision in every pass, and reviews that rank all texts blind and say when to end"
     prompts = (
         *("critic", "critique_again", "reviser", "blind_reviser", "synthesizer"),
         *JUDGE_PROMPTS,
@@ -307,7 +327,7 @@ class Tournament(Strategy):
                 reason = "it keeps more of the contract than the others"
             return self.decide(number, winner, reason=reason)
         if not self.settings.judges:
-            return self.end_pass(number, "unjudged", "B")
+            return self.end_pass(number, "unjudged", next(iter(challengers)))
         return await self.vote(number, ballot, pass_size(self.settings, ballot), code=self._code)
 
     def _too_long(self, incumbent: str, text: str, *, missing: bool) -> str:

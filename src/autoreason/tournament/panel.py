@@ -15,6 +15,7 @@ from autoreason.exchange import Query
 from autoreason.jobs.context import JobContext, draw, use_in_order
 from autoreason.keys import sub_key
 from autoreason.parsing.documents import same_text
+from autoreason.settings import Settings
 from autoreason.stats import BEYOND_CHANCE
 from autoreason.stats.ranks import agreement
 from autoreason.story import CONFIRMATION, REVIEW
@@ -229,7 +230,7 @@ async def review(
         panel, verdict = await ask(stage, finalists, settings.reviewers)
         panels = [panel]
     else:
-        half = -(-settings.reviewers // 2)
+        half = review_seats(settings, len(finalists)) // 2
         older, chosen = await ask(sub_key(stage, "older"), finalists[:size], half)
         best = next(
             (each for each in finalists if chosen and each.name == chosen.winner), finalists[0]
@@ -254,6 +255,11 @@ async def review(
             back=after > 0 and back,
         )
     )
+
+
+def review_seats(settings: Settings, texts: int) -> int:
+    """Judges of a review of so many texts; two stages have equally many."""
+    return settings.reviewers + (texts > settings.ballot_texts and settings.reviewers % 2)
 
 
 async def _rank(

@@ -348,7 +348,7 @@ def survival(found: events.Survival | None) -> str:
 
 def review(decided: events.ReviewDecided, draft: events.DraftReady | None = None) -> str:
     if decided.winner is None or decided.verdict is None:
-        return "too few valid ballots, so that the last A is delivered"
+        return f"too few valid ballots, so that {unreviewed(decided)}"
     texts = count(len(decided.texts), "text")
     chosen = f"{decided.winner} was chosen among {texts}{weights(decided)}"
     if decided.preferred is None:
@@ -358,6 +358,12 @@ def review(decided: events.ReviewDecided, draft: events.DraftReady | None = None
         f"{chosen}; {decided.preferred} of {ballots_cast} put it above {first_draft(draft)}, "
         "which proves nothing, because they chose it"
     )
+
+
+def unreviewed(decided: events.ReviewDecided) -> str:
+    """What a review without a verdict leaves."""
+    before = "the run goes back to where the review before left it"
+    return before if decided.back else "the last A stays"
 
 
 def reviews(story: Story) -> str:
@@ -443,7 +449,10 @@ def evidence(
             judged.append(("Review", review(story.closing_review, story.draft)))
         fresh = story.panels.get(CONFIRMATION)
         asked = f" ({jury(each.model for each in fresh.ballots)})" if fresh else ""
-        judged.append(("Confirmation", preference(found.preference, origin, story.draft, asked)))
+        compared = preference(found.preference, origin, story.draft, asked)
+        if story.is_draft_preferred:
+            compared = f"fresh judges{asked} preferred {first_draft(story.draft)}, which is therefore delivered"
+        judged.append(("Confirmation", compared))
         judged += [("Length", taste)] if (taste := length(story)) else []
     else:
         judged = [("Evidence", UNJUDGED)]
@@ -452,8 +461,8 @@ def evidence(
     rows = [*judged, *([("Position", position)] if position else []), *rules]
     rows.append(("Leaks", leaks(found.leaks)))
     if found.ties:
-        counts = story.settings and story.settings.ties_survive
-        worth = "" if counts else ", which confirms nothing"
+        voted = story.settings and story.settings.judges and not story.settings.ties_survive
+        worth = ", which confirms nothing" if voted else ""
         rows.append(("Ties", f"{count(found.ties, 'panel')} had a tie at the top{worth}"))
     invalid = f"{found.invalid} of {found.ballots + found.invalid} ballots not valid"
     counted = (

@@ -363,10 +363,10 @@ _SEVERAL: tuple[Slot, ...] = ("B1", "B2", "B3")
 
 
 def revisers_by_slot(settings: Settings, number: int = 1) -> dict[Slot, str]:
-    """Who writes which revision in a pass; only the one that AB is made of where revisions are not judged."""
+    """Who writes which revision in a pass; one, by turns, where revisions are not judged."""
     models = settings.models.revisers or (settings.models.author,)
     slots = zip(_SEVERAL if len(models) > 1 else _ONE, models, strict=False)
-    if judges_revisions(settings):
+    if settings.judges and judges_revisions(settings):
         return dict(slots)
     return dict([[*slots][turn(number, len(models))]])
 

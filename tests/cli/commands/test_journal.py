@@ -8,7 +8,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
+from tests.cli.conftest import BRIEF, FAST, NO_END, VOTES, Shell
 from tests.journal.samples import create_run
 
 from autoreason.events import PassStarted
@@ -31,7 +31,7 @@ def finished(shell: Shell) -> Shell:
 @pytest.fixture
 def paused(shell: Shell) -> Shell:
     """A shell with one run that reached its budget in its first pass."""
-    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "3", *NO_END).returncode == 3
+    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "2", *NO_END).returncode == 3
     return shell
 
 
@@ -62,21 +62,24 @@ def test_show_is_a_line_for_each_round(finished: Shell) -> None:
     assert first.endswith(".")
     assert (blank, end) == ("", "")
     assert rounds[0].startswith("○ first draft  ")
-    assert [line[2:9] for line in rounds[1:]] == [f"round {n}" for n in range(1, len(rounds))]
+    assert [line[2:9].strip() for line in rounds[1:]] == ["round 1", "round 2", "review"]
     assert more.endswith(" · --evidence · --html run.html")
 
 
 def test_evidence_is_in_the_letters_of_the_paper(finished: Shell) -> None:
     shown = finished("show", "--evidence").stdout
-    for part in ("Pass 1", "critique", "judge 1", "verdict", "Survival", "Agreement", "Took"):
+    for part in ("Pass 1", "critique", "judge 1", "verdict", "Review after pass 2", "Took"):
         assert part in shown
 
 
 def test_show_one_round_in_full(finished: Shell) -> None:
+    reviewed = finished("show", "last", "--round", "2").stdout
+    assert "Review after it: 7 judges ranked 3 texts; " in reviewed
+    assert finished("run", BRIEF, *FAST, *VOTES, "-q").returncode == 0
     shown = finished("show", "last", "--round", "1").stdout
     for part in ("Round 1: ", "The rewrite, ", "what it changes", "Judges, best first", "judge 1"):
         assert part in shown
-    assert not re.search(r"\b(A|B|AB|[Pp]ass|ballots?)\b", shown)
+    assert not re.search(r"\b(A|B|AB|[Pp]ass|ballots?)\b", shown + reviewed)
     assert finished("show", "--round", "99").returncode == 2
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
+from tests.cli.conftest import BRIEF, FAST, NO_END, VOTES, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.patience import PATIENCE
@@ -107,7 +107,8 @@ def test_a_panel_that_cannot_vote_prints_no_text_and_can_go_on(
 ) -> None:
     server.gate.set()
     server.judges_vote = False
-    done = quick_shell("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--rounds", "5")
+    model = ("-m", "test/slow", "--base-url", server.url)
+    done = quick_shell("run", BRIEF, *model, "--rounds", "5", *VOTES)
     assert done.returncode == 5
     assert done.stdout == ""
     assert "2 passes in a row decided nothing" in " ".join(done.stderr.split())
@@ -121,17 +122,17 @@ def test_a_panel_that_cannot_vote_prints_no_text_and_can_go_on(
 def test_a_limit_that_no_first_pass_fits_into_is_refused_before_anything_is_asked(
     quick_shell: Shell,
 ) -> None:
-    done = quick_shell("run", BRIEF, *FAST, "--call-limit", "23")
+    done = quick_shell("run", BRIEF, *FAST, "--call-limit", "18")
     assert (done.returncode, done.stdout) == (2, "")
     needed = (
-        "--call-limit is 23, and this run needs at least 24; "
-        "give so many, or lower `reviewers`, `confirmation` or `max_judges`"
+        "--call-limit is 18, and this run needs at least 19; "
+        "give so many, or lower `reviewers` or `confirmation`"
     )
     assert needed in done.stderr
     assert not quick_shell.journal.exists()
-    dry = quick_shell("run", BRIEF, *FAST, "--call-limit", "23", "--dry-run")
+    dry = quick_shell("run", BRIEF, *FAST, "--call-limit", "18", "--dry-run")
     assert f"a real run would be refused: {needed}" in dry.stderr
-    enough = quick_shell("run", BRIEF, *FAST, "--call-limit", "24", "-q")
+    enough = quick_shell("run", BRIEF, *FAST, "--call-limit", "19", "-q")
     assert "this run needs" not in enough.stderr
     assert json.loads(quick_shell("show", "--json").stdout)["passes"]
 
@@ -155,16 +156,12 @@ def test_a_switch_that_does_nothing_is_named(inside: Inside) -> None:
     assert "`plateau_change` does nothing without `plateau`" in " ".join(dry.err.split())
 
 
-def test_one_judge_by_name_is_announced_run_and_reported_as_no_panel(inside: Inside) -> None:
-    refused = inside("run", BRIEF, *FAST, "--judges", "1")
-    assert refused.sentence == (
-        "--judges is 1; one vote is not a panel: give 2 or more, or ask for one by name with `single_judge`"
-    )
-    rules = ("--set", "judges=1", "--set", "plateau=3")
+def test_one_judge_is_announced_run_and_reported_as_no_panel(inside: Inside) -> None:
+    rules = ("--judges", "1", "--set", "plateau=3")
     dry = " ".join(inside("run", BRIEF, *FAST, *rules, "--dry-run").out.split())
     assert f"judges {ONE_VOTE}; " in dry
     assert "plateau 3" in dry
-    done = inside("run", BRIEF, *FAST, "--set", "judges=1", "--progress", "lines")
+    done = inside("run", BRIEF, *FAST, "--judges", "1", "--progress", "lines")
     said = " ".join(done.err.split())
     assert "Judges one in each round; a single vote is not evidence" in said
     shown = " ".join(inside("show", "--evidence").out.split())
@@ -421,7 +418,7 @@ def test_what_leaves_this_machine_is_said_however_quiet(inside: Inside) -> None:
             *FAST,
             *known,
             "--call-limit",
-            "5",
+            "4",
             "--set",
             "reviewers=0",
             "--set",

@@ -76,7 +76,7 @@ From a delivered text `autoreason fork` goes on.
 )
 @options.dry_run_option
 def run(brief: str, **values: Any) -> PreparedRun[Any]:
-    """Write a text and improve it until no rewrite beats it.
+    """Write a text and improve it while judges see a gain.
 
     BRIEF is a Markdown file, the text itself, or - for standard input. The text goes to standard
     output or to -o, everything else to the screen.
