@@ -77,6 +77,11 @@ class RecordedReview:
     ballots: list[events.BallotCast] = field(default_factory=list)
     decided: events.ReviewDecided | None = None
 
+    @property
+    def last_stage(self) -> list[events.BallotCast]:
+        """The ballots that decided it: of two stages the second one's."""
+        return [each for each in self.ballots if each.stage == self.ballots[-1].stage]
+
 
 class Confirmation(NamedTuple):
     """How judges who chose nothing compare the delivered text with the first draft."""
@@ -150,9 +155,9 @@ class Story:
     def closing_ballots(self) -> list[events.BallotCast]:
         """Those of that review, or of one under way; of two stages the last one's."""
         last = self.reviews[-1] if self.reviews else None
-        if not last or not last.ballots or (last.decided and not self.closing_review):
+        if not last or (last.decided and not self.closing_review):
             return []
-        return [each for each in last.ballots if each.stage == last.ballots[-1].stage]
+        return last.last_stage
 
     @property
     def trends(self) -> list[float]:
