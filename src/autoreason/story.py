@@ -76,6 +76,8 @@ class RecordedReview:
 
     ballots: list[events.BallotCast] = field(default_factory=list)
     decided: events.ReviewDecided | None = None
+    number: int = 0
+    """Of the pass before it."""
 
     @property
     def last_stage(self) -> list[events.BallotCast]:
@@ -169,6 +171,12 @@ class Story:
     def trend(self) -> float | None:
         """The mean of the last two reviews; None before the first."""
         return fmean(self.trends[-2:]) if self.trends else None
+
+    @property
+    def steps(self) -> list[RecordedPass | RecordedReview]:
+        """Passes and reviews, in order."""
+        # Where they have the same number, the pass was first: sorting keeps that.
+        return sorted([*self.passes, *self.reviews], key=lambda each: each.number)
 
     @property
     def review_ballots(self) -> list[events.BallotCast]:
@@ -295,7 +303,8 @@ class Story:
     def _review(self) -> RecordedReview:
         """The review under way; a new one where the last is decided."""
         if not self.reviews or self.reviews[-1].decided:
-            self.reviews.append(RecordedReview())
+            number = self.passes[-1].number if self.passes else 0
+            self.reviews.append(RecordedReview(number=number))
         return self.reviews[-1]
 
     def _go_back(self, decided: events.ReviewDecided) -> None:

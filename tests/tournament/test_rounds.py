@@ -148,7 +148,7 @@ def test_a_review_says_which_text_is_put_first_and_where_it_goes_on() -> None:
         "[The text of round 4] says who pays.",
         None,
     ]
-    assert [each.left for each in reviews][-1] == "draft" == story.origin
+    assert reviews[-1].left.name == "draft" == story.origin
 
 
 def test_a_round_that_is_under_way_is_not_over() -> None:

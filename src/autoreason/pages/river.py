@@ -12,7 +12,8 @@ from typing import NamedTuple
 from autoreason.characters import in_markup
 from autoreason.report.changes import MARKS, split_blocks, split_sentences
 from autoreason.report.numbers import capital
-from autoreason.story import Story
+from autoreason.story import RecordedReview, Story
+from autoreason.tournament.rounds import reviews_of
 from autoreason.wording import KINDS, TextKind, numeral
 
 _SIGNS = re.compile(r"[^\w\s]")
@@ -44,7 +45,7 @@ class Sentence(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The text as it stood after a round that changed it."""
+    """The text as it stood after a round that changed it, or a review that went back."""
 
     name: str
     number: int
@@ -106,21 +107,30 @@ class River(NamedTuple):
 
 def trace(story: Story) -> River | None:
     """The sentences of every text that stood at some time; None where there is one text, or far too much of it."""
-    if story.draft is None or len(story.incumbents) < 2 or story.is_sampling:
+    if story.draft is None or story.is_sampling:
         return None
-    texts = [(f"Round {each.since}", each.since, each.text) for each in story.incumbents]
-    texts[0] = ("First draft", 0, story.incumbents[0].text)
+    texts = [("First draft", 0, story.draft.text)]
+    over = iter(reviews_of(story))
+    for step in story.steps:
+        if isinstance(step, RecordedReview):
+            if (review := next(over, None)) and review.back:
+                to = review.back.removeprefix("the ").removeprefix("text of ")
+                texts.append((f"Back to {to}", step.number, review.left.text))
+        elif step.decided and step.decided.winner not in (None, "A"):
+            texts.append((f"Round {step.number}", step.number, step.text(step.decided.winner)))
     if story.text is not None and story.text != texts[-1][2]:
         texts.append(("Result", texts[-1][1], story.text))
-    if sum(len(text) for *_, text in texts) > _LONGEST:
+    if len(texts) < 2 or sum(len(text) for *_, text in texts) > _LONGEST:
         return None
     split = cache(_sentences)
     columns = [Column(name, number, split(text)) for name, number, text in texts]
     if sum(len(each.sentences) for each in columns) > _MOST_SENTENCES:
         return None
     written = [(Birth(0, "draft", lost=False), texts[0][2])]
+    line = {each.since for each in story.incumbents}
     for one in story.passes:
-        won = one.decided.winner if one.decided else None
+        # What a review gave up lost, too.
+        won = one.decided.winner if one.decided and one.number in line else None
         for slot, ready in one.candidates.items():
             birth = Birth(one.number, one.kind(slot, first=False), lost=slot != won)
             written.append((birth, ready.text))

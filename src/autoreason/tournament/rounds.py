@@ -55,8 +55,8 @@ class Review(NamedTuple):
 
     after: int
     """The round after which it was held."""
-    left: str
-    """The name of the text that it leaves the run with."""
+    left: events.Incumbent
+    """The text that it leaves the run with."""
     outcome: str
     """`the text of round 3 is put first by 4 of 7 judges`, `too few rankings could be read`."""
     back: str
@@ -89,34 +89,35 @@ def rounds_of(story: Story) -> list[Round]:
 def reviews_of(story: Story) -> list[Review]:
     """Every review that is over; it stands behind the round that it is named after."""
     found: list[Review] = []
-    left = story.incumbents[0].name if story.incumbents else ""
     for each in story.reviews:
         if each.decided:
+            left = found[-1].left if found else story.incumbents[0]
             found.append(_review(each, each.decided, left, story))
-            left = found[-1].left
     return found
 
 
 def _review(
-    recorded: RecordedReview, decided: events.ReviewDecided, before: str, story: Story
+    recorded: RecordedReview, decided: events.ReviewDecided, before: events.Incumbent, story: Story
 ) -> Review:
     rule = story.settings.voting if story.settings else ""
     describe = partial(name_text, story=story)
     ballots, note = recorded.last_stage, ""
-    left = decided.winner or (before if decided.back else decided.texts[-1].name)
-    outcome = "too few rankings could be read"
-    outcome += "" if decided.back else "; the latest text stays"
-    if decided.winner:
+    if winner := decided.winner:
+        left = next(each for each in decided.texts if each.name == winner)
         firsts = [ballot.ranking[0] for ballot in ballots if ballot.ranking]
-        votes = f"by {firsts.count(left)} of {count(len(firsts), 'judge')}" if firsts else ""
+        votes = f"by {firsts.count(winner)} of {count(len(firsts), 'judge')}" if firsts else ""
         if not decided.weights and (how := explain_win(decided.verdict, ballots, rule, describe)):
             votes, note = _WON[rule], f"It {how}"
-        outcome = f"{describe(left)} is put first {votes}".rstrip()
+        outcome = f"{describe(winner)} is put first {votes}".rstrip()
+    else:
+        left = before if decided.back else decided.texts[-1]
+        stays = "" if decided.back else "; the latest text stays"
+        outcome = f"too few rankings could be read{stays}"
     return Review(
         after=decided.after,
         left=left,
         outcome=outcome,
-        back=describe(left) if decided.back else "",
+        back=describe(left.name) if decided.back else "",
         goes_on=decided is not story.closing_review or not story.delivered,
         reason=_reason(decided.winner, ballots, describe),
         note=note,
