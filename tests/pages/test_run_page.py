@@ -191,7 +191,7 @@ def test_a_draft_that_is_chosen_with_fewer_first_places_is_said_to_have_won_on_p
     a, b, c = [each.name for each in story.incumbents][:3]
     one = story.closing_ballots[0]
     rankings = ((a, b, c), (a, b, c), (b, c, a), (c, b, a))
-    ballots = [replace(one, ranking=each, order=each) for each in rankings]
+    ballots = [replace(one, ranking=each, order=each, labels=tuple("XYZ")) for each in rankings]
     verdict = verdict_of(ballots, (a, b, c), "borda", 4)
     chosen = replace(story.closing_review, winner=b, verdict=verdict)
     story.reviews = [RecordedReview(ballots, chosen)]
