@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
@@ -80,9 +81,14 @@ class RecordedReview:
     """Of the pass before it."""
 
     @property
+    def stages(self) -> list[list[events.BallotCast]]:
+        """Its ballots by stage: of two, the older texts first."""
+        return [list(cast) for _, cast in groupby(self.ballots, lambda ballot: ballot.stage)]
+
+    @property
     def last_stage(self) -> list[events.BallotCast]:
-        """The ballots that decided it: of two stages the second one's."""
-        return [each for each in self.ballots if each.stage == self.ballots[-1].stage]
+        """The ballots that decided it."""
+        return self.stages[-1] if self.ballots else []
 
 
 class Confirmation(NamedTuple):

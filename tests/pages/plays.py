@@ -91,10 +91,17 @@ def random_script(seed: int, flaws: float = 0.1) -> dict[str, Answer]:
 def unseen(rng: random.Random) -> dict[str, Any]:
     """Rounds without a vote, and reviews in one stage or two."""
     return {
-        **{"judges": 0, "candidates": "B", "protocol": "robust", "required_lead": 1},
-        **{"passes": rng.choice((3, 7, 9)), "review_every": rng.choice((1, 2, 3))},
-        **{"reviewers": rng.choice((2, 3, 7)), "ballot_texts": rng.choice((3, 4, 10))},
-        **{"min_reviews": rng.choice((2, 9)), "review_texts": rng.choice((4, 9)), "k": 3},
+        "judges": 0,
+        "candidates": "B",
+        "protocol": "robust",
+        "required_lead": 1,
+        "passes": rng.choice((3, 7, 9)),
+        "review_every": rng.choice((1, 2, 3)),
+        "reviewers": rng.choice((2, 3, 7)),
+        "ballot_texts": rng.choice((3, 4, 10)),
+        "min_reviews": rng.choice((2, 9)),
+        "review_texts": rng.choice((4, 9)),
+        "k": 3,
     }
 
 
@@ -117,8 +124,16 @@ BACK: dict[str, Answer] = {
 }
 """A run whose reviews put the text of round 3 first, so that it goes back to it."""
 BACK_SETTINGS: dict[str, Any] = {
-    **{"protocol": "robust", "judges": 0, "candidates": "B", "required_lead": 1, "k": 3},
-    **{"passes": 7, "review_every": 5, "reviewers": 7, "review_texts": 9, "voting": "borda"},
+    "protocol": "robust",
+    "judges": 0,
+    "candidates": "B",
+    "required_lead": 1,
+    "k": 3,
+    "passes": 7,
+    "review_every": 5,
+    "reviewers": 7,
+    "review_texts": 9,
+    "voting": "borda",
 }
 
 

@@ -10,6 +10,8 @@ import pytest
 from msgspec.structs import replace
 from tests.cli import made_up
 from tests.pages.plays import (
+    BACK,
+    BACK_SETTINGS,
     SEEDS,
     WITHOUT_REWRITES,
     play_story,
@@ -183,6 +185,29 @@ def test_a_new_draft_is_called_one_wherever_a_page_names_it() -> None:
     page = page.replace(left, "").replace(left.replace("was", "is"), "")
     named = page.replace("B the rewrite or new draft", "").partition("<main")[2]
     assert "rewrite" not in named.partition("<script")[0]
+
+
+def test_reviews_stand_between_rounds_with_what_judges_ranked() -> None:
+    page, found = read(play_story(3, BACK, **BACK_SETTINGS))
+    places = [each for each in found.ids if each.startswith(("review", "r")) and each[-1].isdigit()]
+    assert places == [*(f"r{number}" for number in range(1, 6)), "review1", "r6", "r7", "review2"]
+    put_first = "the text of round 3 is put first by 7 of 7 judges"
+    for said in (
+        *(
+            "Round 1: rewritten</h3>",
+            f"Review after round 5: {put_first}; it goes on from there</h3>",
+        ),
+        *(f"Review after round 7: {put_first}</h3>", "“[The text of round 3] says who pays.”"),
+        *(
+            "Given up in the review after round 5.",
+            "[The first draft] does not.",
+            "back to round 3",
+        ),
+        "You put the first draft first. No judge did. The judges together chose the text of round 3.",
+    ):
+        assert said in page
+    assert "without a vote" not in page
+    assert "It stops after this many" not in page
 
 
 def test_a_draft_that_is_chosen_with_fewer_first_places_is_said_to_have_won_on_points() -> None:

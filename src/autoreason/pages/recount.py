@@ -213,11 +213,10 @@ def _recount_review(review: RecordedReview, rule: str, cast: Sequence[_Vote]) ->
     assert decided is not None
     winners: list[str | None] = []
     trends = []
-    stages = dict.fromkeys(ballot.stage for ballot in review.ballots)
-    for stage in stages:
-        shown = {*next(ballot.order for ballot in review.ballots if ballot.stage == stage)}
+    for ballots in review.stages:
+        shown = {name for ballot in ballots for name in ballot.order}
         names = [each.name for each in decided.texts if each.name in shown]
-        own = [each for each in cast if each.stage == stage]
+        own = [each for each in cast if each.stage == ballots[0].stage]
         votes = [(each.ranking, each.model) for each in own if each.ranking]
         counted = [
             ranking
@@ -225,7 +224,7 @@ def _recount_review(review: RecordedReview, rule: str, cast: Sequence[_Vote]) ->
             for _ in range(round(QUARTERS * decided.weights[model]) if decided.weights else 1)
         ]
         # What code voted in the first of two stages is not recorded.
-        verdict = decided.verdict if stage == [*stages][-1] else None
+        verdict = decided.verdict if ballots == review.last_stage else None
         code = [each.ranking for each in (verdict.code if verdict else {}).values() if each.ranking]
         counted += code * (QUARTERS if decided.weights else 1)
         enough = len(votes) >= quorum(len(own)) and counted
