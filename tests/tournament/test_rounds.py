@@ -121,7 +121,7 @@ def reviewed(*winners: str | None) -> Story:
         labels = tuple(f"T{place}" for place, _ in enumerate(names))
         for seat in range(3):
             own = winner if seat < 2 else names[0]
-            ranking = own and (own, *(name for name in names if name != own))
+            ranking = (own, *(name for name in names if name != own)) if own else None
             said = f"T{names.index(winner)} says who pays." if winner else ""
             cast: dict[str, Any] = {"stage": f"review/{2 * at}", "seat": seat, "model": "test/x"}
             cast |= {"order": names, "labels": labels, "reasoning": said}
@@ -149,6 +149,39 @@ def test_a_review_says_which_text_is_put_first_and_where_it_goes_on() -> None:
         None,
     ]
     assert reviews[-1].left.name == "draft" == story.origin
+
+
+@pytest.mark.parametrize(
+    ("rankings", "sentence", "note"),
+    [
+        (
+            ["d 1 2", "d 1 2", "1 2 d", "2 1 d"],
+            "the text of round 1 is put first on points",
+            "It won on points, 9 to 8: every place counts, though more judges put the first draft first.",
+        ),
+        (
+            ["1 2 d", "2 1 d"],
+            "the text of round 2 is put first by 1 of 2 judges",
+            "The text of round 1 came equal: a tie goes to the latest.",
+        ),
+    ],
+)
+def test_a_review_says_how_a_text_is_first_where_most_judges_do_not_say_so(
+    rankings: list[str], sentence: str, note: str
+) -> None:
+    story = reviewed("pass 1")
+    story.settings = make_settings(Models.everywhere("test/judge"), 1, voting="borda")
+    (review,) = story.reviews
+    assert review.decided is not None
+    names = {"d": "draft", "1": "pass 1", "2": "pass 2"}
+    review.ballots = [
+        replace(review.ballots[0], seat=seat, ranking=tuple(names[at] for at in each.split()))
+        for seat, each in enumerate(rankings)
+    ]
+    verdict = verdict_of(review.ballots, ("pass 2", "pass 1", "draft"), "borda", len(rankings))
+    review.decided = replace(review.decided, verdict=verdict, winner=verdict.winner)
+    (found,) = reviews_of(story)
+    assert (found.outcome, found.note) == (sentence, note)
 
 
 def test_a_round_that_is_under_way_is_not_over() -> None:

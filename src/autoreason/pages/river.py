@@ -28,7 +28,7 @@ class Birth(NamedTuple):
     """The round; 0 is the first draft."""
     kind: TextKind
     lost: bool
-    """Whether that text did not win its round."""
+    """Whether that text did not win its round, or a review went back behind it."""
 
     @property
     def name(self) -> str:
@@ -81,7 +81,7 @@ class River(NamedTuple):
         found = f"{capital(said)} of the result {'is' if old == 1 else 'are'} from the first draft."
         if alive := sum(self.birth(each).lost for each in self.result):
             were, live = ("was", "lives") if alive == 1 else ("were", "live")
-            found += f" {capital(numeral(alive))} {were} born in a text that lost, and {live} on."
+            found += f" {capital(numeral(alive))} {were} born in a text left behind, and {live} on."
         return found
 
     @property
@@ -129,7 +129,6 @@ def trace(story: Story) -> River | None:
     written = [(Birth(0, "draft", lost=False), texts[0][2])]
     line = {each.since for each in story.incumbents}
     for one in story.passes:
-        # What a review gave up lost, too.
         won = one.decided.winner if one.decided and one.number in line else None
         for slot, ready in one.candidates.items():
             birth = Birth(one.number, one.kind(slot, first=False), lost=slot != won)

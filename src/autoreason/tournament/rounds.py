@@ -105,9 +105,15 @@ def _review(
     if winner := decided.winner:
         left = next(each for each in decided.texts if each.name == winner)
         firsts = [ballot.ranking[0] for ballot in ballots if ballot.ranking]
-        votes = f"by {firsts.count(winner)} of {count(len(firsts), 'judge')}" if firsts else ""
+        own = firsts.count(winner)
+        votes = f"by {own} of {count(len(firsts), 'judge')}" if own else ""
         if not decided.weights and (how := explain_win(decided.verdict, ballots, rule, describe)):
             votes, note = _WON[rule], f"It {how}"
+        elif (verdict := decided.verdict) and verdict.tied:
+            most = verdict.scores[winner]
+            equal = (name for name, points in verdict.scores.items() if points == most)
+            others = [describe(name) for name in equal if name != winner]
+            note = f"{capital(listed(others))} came equal: a tie goes to the latest."
         outcome = f"{describe(winner)} is put first {votes}".rstrip()
     else:
         left = before if decided.back else decided.texts[-1]
