@@ -24,7 +24,7 @@ from tests.tournament.stage import USUAL, critique, document, vote
 from autoreason.characters import in_markup
 from autoreason.events import RunPaused
 from autoreason.exchange import Spent
-from autoreason.pages.run_page import check_limits, describe_fresh_judges
+from autoreason.pages.run_page import check_limits, describe_fresh_judges, list_chapters
 from autoreason.story import CONFIRMATION, RecordedReview, Story, build_story
 from autoreason.tournament.endings import summarize
 from autoreason.tournament.panel import verdict_of
@@ -188,7 +188,8 @@ def test_a_new_draft_is_called_one_wherever_a_page_names_it() -> None:
 
 
 def test_reviews_stand_between_rounds_with_what_judges_ranked() -> None:
-    page, found = read(play_story(3, BACK, **BACK_SETTINGS))
+    story = play_story(3, BACK, **BACK_SETTINGS)
+    page, found = read(story)
     places = [each for each in found.ids if each.startswith(("review", "r")) and each[-1].isdigit()]
     assert places == [*(f"r{number}" for number in range(1, 6)), "review1", "r6", "r7", "review2"]
     put_first = "the text of round 3 is put first by 7 of 7 judges"
@@ -207,6 +208,8 @@ def test_reviews_stand_between_rounds_with_what_judges_ranked() -> None:
     ):
         assert said in page
     assert "without a vote" not in page
+    given_up = [each.place for each in list_chapters(story) if "Given up" in each.note]
+    assert given_up == ["r4", "r5", "r6", "r7"]
     assert "It stops after this many" not in page
 
 

@@ -115,7 +115,6 @@ def recount_all(story: Story) -> WhatIf | None:
     ks = sorted({*range(1, _MOST_K + 1), settings.k}) if contests else [settings.k]
     ties = TIES if contests else (recorded.ties,)
     reviews = reviews_of(story)
-    held = [each for each in steps if isinstance(each, RecordedReview)]
     follow = cache(partial(_follow, story, steps, reviews))
     recounts: dict[Choice, Recount] = {}
 
@@ -123,19 +122,16 @@ def recount_all(story: Story) -> WhatIf | None:
     def decide(at: int, rule: str, *left: _Vote) -> tuple[_Decision, ...]:
         if isinstance(step := steps[at], RecordedPass):
             return _decide(step, story, settings, rule, left)
-        number = held.index(step)
+        number = story.reviews.index(step)
         before = reviews[number - 1].left.name if number else story.incumbents[0].name
-        recounted = _recount_review(step, rule, left)
-        return (_stands(step, reviews[number], before, recounted, story),) * len(TIES)
+        return (_decide_review(step, reviews[number], before, story, rule, left),) * len(TIES)
 
     for without, rule in product(["", *(name for name, _ in judges)], RULES):
         decisions = []
         for at, each in enumerate(steps):
             left = (b for b in each.ballots if judge_of(b, models) != without)
             # In order, so that it makes no difference which of two equal votes is left out.
-            decisions.append(
-                decide(at, rule, *sorted(_Vote(b.stage, b.model, b.ranking or ()) for b in left))
-            )
+            decisions.append(decide(at, rule, *sorted(_vote(b, each, settings) for b in left)))
         for tie, found in zip(TIES, zip(*decisions, strict=True), strict=True):
             for k in ks if tie in ties else ():
                 recounts[Choice(without, rule, tie, k)] = follow(found, k)
@@ -144,9 +140,17 @@ def recount_all(story: Story) -> WhatIf | None:
 
 class _Vote(NamedTuple):
     stage: str
-    model: str
+    worth: int
+    """How often it counts."""
     ranking: tuple[str, ...]
     """Empty where none could be read."""
+
+
+def _vote(ballot: BallotCast, step: RecordedPass | RecordedReview, settings: Settings) -> _Vote:
+    weights = getattr(step.decided, "weights", {})
+    judges = settings.models.judges
+    worth = round(QUARTERS * weights[judges[ballot.seat % len(judges)]]) if weights else 1
+    return _Vote(ballot.stage, worth, ballot.ranking or ())
 
 
 class _Decision(NamedTuple):
@@ -168,8 +172,8 @@ def _decide(
     assert decided is not None
     if decided.verdict is None:
         # No vote decided it, so that no vote can change it.
-        before = [e.decided for e in story.passes if e.decided and e.number < one.number][-1:]
-        grew = decided.streak > (before[0].streak if before else 0)
+        streaks = [0, *(each.decided.streak for each in story.passes if each.decided)]
+        grew = decided.streak > streaks[story.passes.index(one)]
         return (_Decision(decided.winner, grew),) * len(TIES)
     size = pass_size(settings, decided.verdict.scores)
     order = in_tie_order(decided.verdict.scores, settings)
@@ -199,63 +203,37 @@ def _decide(
     )
 
 
-class _Recounted(NamedTuple):
-    """A review counted again."""
-
-    winner: str | None
-    older: str | None
-    """Who of the older half comes to the second stage, where there are two; None where too few votes are left."""
-    trend: float | None
-
-
-def _recount_review(review: RecordedReview, rule: str, cast: Sequence[_Vote]) -> _Recounted:
-    decided = review.decided
-    assert decided is not None
-    winners: list[str | None] = []
-    trends = []
-    for ballots in review.stages:
-        shown = {name for ballot in ballots for name in ballot.order}
-        names = [each.name for each in decided.texts if each.name in shown]
-        own = [each for each in cast if each.stage == ballots[0].stage]
-        votes = [(each.ranking, each.model) for each in own if each.ranking]
-        counted = [
-            ranking
-            for ranking, model in votes
-            for _ in range(round(QUARTERS * decided.weights[model]) if decided.weights else 1)
-        ]
-        # What code voted in the first of two stages is not recorded.
-        verdict = decided.verdict if ballots == review.last_stage else None
-        code = [each.ranking for each in (verdict.code if verdict else {}).values() if each.ranking]
-        counted += code * (QUARTERS if decided.weights else 1)
-        enough = len(votes) >= quorum(len(own)) and counted
-        winners.append(count_votes(rule, counted, names[::-1]).winner if enough else None)
-        trends += [trend([ranking for ranking, _ in votes], names)] if votes else []
-    winner = winners[-1] if decided.verdict else None
-    older = winners[0] if len(winners) > 1 else None
-    return _Recounted(winner, older, fmean(trends) if winner else None)
-
-
-def _stands(
-    review: RecordedReview, was: Review, before: str, found: _Recounted, story: Story
+def _decide_review(
+    review: RecordedReview, was: Review, before: str, story: Story, rule: str, cast: Sequence[_Vote]
 ) -> _Decision:
-    """Whether the run goes on from the same text."""
-    decided = review.decided
+    """Whether the run goes on from the same text as it did; `before` is the one that the review before left."""
+    decided, name = review.decided, partial(name_text, story=story)
     assert decided is not None
-    parted = ""
-    shown = {*review.last_stage[0].order} if review.ballots else set()
-    entrant = next((each.name for each in decided.texts if each.name in shown), "")
-    if found.older and found.older != entrant and not (decided.verdict and decided.verdict.code):
-        parted = f"{name_text(found.older, story)} would be put first of the older texts"
-    elif found.winner and found.winner != was.left.name:
-        parted = f"{name_text(found.winner, story)} would be put first"
-    elif not found.winner and decided.winner:
+    winners, trends, parted = list[str | None](), [], ""
+    names = [""]
+    for ballots in review.stages:
+        names = [each.name for each in decided.texts if each.name in ballots[0].order]
+        own = [each for each in cast if each.stage == ballots[0].stage]
+        votes = [each.ranking for each in own if each.ranking]
+        counted = [each.ranking for each in own if each.ranking for _ in range(each.worth)]
+        # What code voted in the first of two stages is not recorded.
+        code = decided.verdict.code if decided.verdict and ballots == review.last_stage else {}
+        by_code = [each.ranking for each in code.values() if each.ranking]
+        counted += by_code * (QUARTERS if decided.weights else 1)
+        enough = votes and len(votes) >= quorum(len(own))
+        winners.append(count_votes(rule, counted, names[::-1]).winner if enough else None)
+        trends += [trend(votes, names)] if votes else []
+    older, winner = winners[0] if winners[1:] else None, winners[-1] if decided.verdict else None
+    if older and older != names[0] and decided.verdict and not decided.verdict.code:
+        parted = f"{name(older)} would be put first of the older texts"
+    elif winner:
+        parted = "" if winner == was.left.name else f"{name(winner)} would be put first"
+    elif decided.winner:
         unseen = decided.after and story.settings and not story.settings.judges
         stays = before if unseen else decided.texts[-1].name
-        if stays != was.left.name:
-            parted = (
-                f"too few rankings would be left, and it goes on from {name_text(stays, story)}"
-            )
-    return _Decision(None, False, parted, found.trend)
+        same = stays == was.left.name
+        parted = "" if same else f"too few rankings are left: it goes on from {name(stays)}"
+    return _Decision(None, False, parted, fmean(trends) if winner else None)
 
 
 def _follow(

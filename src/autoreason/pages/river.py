@@ -114,8 +114,7 @@ def trace(story: Story) -> River | None:
     for step in story.steps:
         if isinstance(step, RecordedReview):
             if (review := next(over, None)) and review.back:
-                to = review.back.removeprefix("the ").removeprefix("text of ")
-                texts.append((f"Back to {to}", step.number, review.left.text))
+                texts.append((f"Back to {review.to}", step.number, review.left.text))
         elif step.decided and step.decided.winner not in (None, "A"):
             texts.append((f"Round {step.number}", step.number, step.text(step.decided.winner)))
     if story.text is not None and story.text != texts[-1][2]:

@@ -214,25 +214,29 @@ class Chapter(NamedTuple):
 def list_chapters(story: Story) -> list[Chapter]:
     """Rounds and reviews, in order."""
     rounds = {each.number: each for each in rounds_of(story)}
-    reviews = iter(reviews_of(story))
+    reviews, given_up = reviews_of(story), dict[int, int]()
+    for review in reviews:
+        for each in range(review.left.since + 1, review.after + 1) if review.back else ():
+            given_up.setdefault(each, review.after)
+    over = iter(reviews)
     return [
-        _review_chapter(step, next(reviews, None), story)
+        _review_chapter(step, next(over, None), story)
         if isinstance(step, RecordedReview)
-        else _round_chapter(step, rounds.get(step.number), story)
+        else _round_chapter(step, rounds.get(step.number), given_up.get(step.number), story)
         for step in story.steps
     ]
 
 
-def _round_chapter(one: RecordedPass, told: Round | None, story: Story) -> Chapter:
+def _round_chapter(
+    one: RecordedPass, told: Round | None, given_up: int | None, story: Story
+) -> Chapter:
     first = is_first_draft(one, story)
     slots: tuple[Slot, ...] = ("A", *one.candidates)
     kinds = {slot: one.kind(slot, first=first) for slot in slots}
     kind = told.kind if told else None
-    won = one.decided and one.decided.winner not in (None, "A")
-    note = told.note if told else ""
-    if won and one.number not in {each.since for each in story.incumbents}:
-        back = (e.number for e in story.reviews if e.decided and e.decided.back)
-        note = f"Given up in the review after round {next(n for n in back if n >= one.number)}."
+    note, few = (told.note, told.outcome) if told else ("", "under way")
+    if given_up and kind != "kept":
+        note = f"{note} Given up in the review after round {given_up}.".lstrip()
     return Chapter(
         place=f"r{one.number}",
         name=f"Round {one.number}",
@@ -240,9 +244,7 @@ def _round_chapter(one: RecordedPass, told: Round | None, story: Story) -> Chapt
         told=told,
         kind=kind or "draft",
         mark=KINDS[kind].mark if kind else "?",
-        few=told.outcome.partition(",")[0].partition(":")[0].removeprefix("the ")
-        if told
-        else "under way",
+        few=few.partition(",")[0].partition(":")[0].removeprefix("the "),
         note=note,
         first=first,
         describe=partial(describe_text, first=first, one=one),
@@ -255,13 +257,6 @@ def _review_chapter(step: RecordedReview, told: Review | None, story: Story) -> 
     for each in step.decided.texts if step.decided else story.incumbents:
         kind: TextKind = "kept" if each.since else "draft"
         texts[each.name] = (str(each.since or KINDS["draft"].mark), kind, each.text)
-    few = "under way"
-    if told:
-        few = (
-            f"back to {told.back.removeprefix('the ').removeprefix('text of ')}"
-            if told.back
-            else "latest first"
-        )
     return Chapter(
         place=f"review{story.reviews.index(step) + 1}",
         name=capital(told.name if told else "review"),
@@ -269,7 +264,7 @@ def _review_chapter(step: RecordedReview, told: Review | None, story: Story) -> 
         told=told,
         kind="kept" if told else "draft",
         mark="?" if not told else "←" if told.back else "✓",
-        few=few,
+        few=f"back to {told.to}" if told and told.back else told.to if told else "under way",
         note=told.note if told else "",
         first=False,
         describe=partial(name_text, story=story),
@@ -295,15 +290,9 @@ class BlindVote(NamedTuple):
 
 def _blind_votes(chapters: Sequence[Chapter], story: Story, run: str) -> Iterator[BlindVote]:
     """Of each round with a vote all texts; where no round has one, three of the last review."""
-    rounds = [
-        each for each in chapters if isinstance(each.step, RecordedPass) and each.step.verdict
-    ]
-    decided = [
-        each
-        for each in chapters
-        if each.is_review and each.step.decided and each.step.decided.verdict
-    ]
-    for each in rounds or decided[-1:]:
+    judged = [each for each in chapters if each.step.decided and each.step.decided.verdict]
+    rounds = [each for each in judged if not each.is_review]
+    for each in rounds or judged[-1:]:
         assert each.step.decided is not None
         assert each.step.decided.verdict is not None
         number = each.step.number if rounds else 0

@@ -67,6 +67,11 @@ class Review(NamedTuple):
     note: str
 
     @property
+    def to(self) -> str:
+        """`round 3`, `first draft`: the text that it leaves the run with, in two words."""
+        return f"round {self.left.since}" if self.left.since else KINDS["draft"].name
+
+    @property
     def name(self) -> str:
         return f"review after round {self.after}" if self.after else "review"
 
