@@ -77,11 +77,18 @@ class RecordedReview:
 
     ballots: list[events.BallotCast] = field(default_factory=list)
     decided: events.ReviewDecided | None = None
+    number: int = 0
+    """Of the pass before it."""
 
     @property
     def stages(self) -> list[list[events.BallotCast]]:
         """Its ballots by stage: of two, the older texts first."""
         return [list(cast) for _, cast in groupby(self.ballots, lambda ballot: ballot.stage)]
+
+    @property
+    def last_stage(self) -> list[events.BallotCast]:
+        """The ballots that decided it."""
+        return self.stages[-1] if self.ballots else []
 
 
 class Confirmation(NamedTuple):
@@ -156,9 +163,9 @@ class Story:
     def closing_ballots(self) -> list[events.BallotCast]:
         """Those of that review, or of one under way; of two stages the last one's."""
         last = self.reviews[-1] if self.reviews else None
-        if not last or not last.ballots or (last.decided and not self.closing_review):
+        if not last or (last.decided and not self.closing_review):
             return []
-        return last.stages[-1]
+        return last.last_stage
 
     @property
     def trends(self) -> list[float]:
@@ -170,6 +177,12 @@ class Story:
     def trend(self) -> float | None:
         """The mean of the last two reviews; None before the first."""
         return fmean(self.trends[-2:]) if self.trends else None
+
+    @property
+    def steps(self) -> list[RecordedPass | RecordedReview]:
+        """Passes and reviews, in order."""
+        # Where they have the same number, the pass was first: sorting keeps that.
+        return sorted([*self.passes, *self.reviews], key=lambda each: each.number)
 
     @property
     def review_ballots(self) -> list[events.BallotCast]:
@@ -301,7 +314,8 @@ class Story:
     def _review(self) -> RecordedReview:
         """The review under way; a new one where the last is decided."""
         if not self.reviews or self.reviews[-1].decided:
-            self.reviews.append(RecordedReview())
+            number = self.passes[-1].number if self.passes else 0
+            self.reviews.append(RecordedReview(number=number))
         return self.reviews[-1]
 
     def _go_back(self, decided: events.ReviewDecided) -> None:

@@ -63,12 +63,13 @@ def verdict(a: int, ab: int, b: int, *, chance: float = 0.41, ballots: int = 3) 
 
 def ballot(stage: str, seat: int, *ranked: str) -> BallotCast:
     """A valid vote."""
+    order = tuple(sorted(ranked)) if "draft" in ranked else ("A", "AB", "B")
     return BallotCast(
         stage=stage,
         seat=seat,
         model="anthropic/claude-sonnet-4",
-        order=("A", "AB", "B"),
-        labels=("P", "Q", "R"),
+        order=order,
+        labels=("P", "Q", "R")[: len(order)],
         ranking=ranked or None,
     )
 

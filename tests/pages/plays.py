@@ -88,6 +88,55 @@ def random_script(seed: int, flaws: float = 0.1) -> dict[str, Answer]:
     }
 
 
+def unseen(rng: random.Random) -> dict[str, Any]:
+    """Rounds without a vote, and reviews in one stage or two."""
+    return {
+        "judges": 0,
+        "candidates": "B",
+        "protocol": "robust",
+        "required_lead": 1,
+        "passes": rng.choice((3, 7, 9)),
+        "review_every": rng.choice((1, 2, 3)),
+        "reviewers": rng.choice((2, 3, 7)),
+        "ballot_texts": rng.choice((3, 4, 10)),
+        "min_reviews": rng.choice((2, 9)),
+        "review_texts": rng.choice((4, 9)),
+        "k": 3,
+    }
+
+
+def _say(request: Request) -> str:
+    """A judge who likes the text of round 3 best, then later ones, and says why."""
+    shown = shown_texts(request)
+    liked = {label: (" 3." in text, text) for label, text in shown.items()}
+    first, *_, last = ranked = sorted(shown, key=liked.__getitem__, reverse=True)
+    said = f"{first} says who pays. {last} does not."
+    return json.dumps({"reasoning": said, "ranking": " > ".join(ranked)})
+
+
+BACK: dict[str, Answer] = {
+    **USUAL,
+    "author": document("# Sundays\n\nWe open on Sundays."),
+    "reviser": lambda request: document(
+        f"# Sundays\n\nWe open on Sundays.\n\nWritten in round {request.key.split('/')[1]}."
+    ),
+    "judge": _say,
+}
+"""A run whose reviews put the text of round 3 first, so that it goes back to it."""
+BACK_SETTINGS: dict[str, Any] = {
+    "protocol": "robust",
+    "judges": 0,
+    "candidates": "B",
+    "required_lead": 1,
+    "k": 3,
+    "passes": 7,
+    "review_every": 5,
+    "reviewers": 7,
+    "review_texts": 9,
+    "voting": "borda",
+}
+
+
 def _write_anew(request: Request) -> str:
     """A draft of its own; of those that are to take the place of a rewrite, the first is empty."""
     if request.key.startswith(("pass/1/draft/0", "pass/2/draft/0")):
@@ -102,8 +151,10 @@ WITHOUT_REWRITES: dict[str, Answer] = {
     "judge": vote("pass 2", "pass 1", "draft try"),
 }
 """A run whose rewrites are the text that they are made from, so that new drafts take their place."""
-SEEDS = range(20)
-"""Runs of all kinds: with ties, invalid rankings, texts that break limits, several rules, one judge and more."""
+CONTESTED, REVIEWED = range(16), range(16, 24)
+SEEDS = (*CONTESTED, *REVIEWED)
+"""Runs of all kinds: with ties, invalid rankings, texts that break limits, several rules, one judge and more; those
+of the second kind have no votes in their rounds, and reviews between them."""
 
 
 @cache
@@ -125,8 +176,9 @@ def play_events(
         "voting": rng.choice(("borda", "majority", "copeland", "instant_runoff")),
         "protocol": rng.choice(("robust", "robust", "paper")),
         "required_lead": rng.choice((1, 1, 2)),
-        "max_judges": 5,
     } | changes
+    if seed in REVIEWED and "strategy" not in changes:
+        options |= unseen(rng) | changes
     if options["protocol"] == "paper":
         # Its own rules say what it may have.
         options = {name: options[name] for name in ("k", "passes", "protocol")} | changes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import pytest
 from tests.browser import HOSTILE, faults, opened
 from tests.browser import axe as axe
 from tests.browser import browser as browser
-from tests.pages.plays import play_story, random_script, result_of
+from tests.pages.plays import BACK, BACK_SETTINGS, REVIEWED, play_story, random_script, result_of
 from tests.tournament.stage import document
 
 from autoreason.story import Story
@@ -23,9 +24,17 @@ VIEWS = ("film", "vote", "river", "what-if", "judges")
 SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
 
 
-def whole_story() -> Story:
-    """A run of which every view has something to show."""
+def contested() -> Story:
+    """A run with a vote in every round, of which every view has something to show."""
     return play_story(3, random_script(3, flaws=0.0), k=2, passes=4, protocol="robust")
+
+
+def reviewed() -> Story:
+    """The same with reviews, which go back, instead of votes."""
+    return play_story(3, BACK, **BACK_SETTINGS)
+
+
+STORIES = pytest.mark.parametrize("story", [contested, reviewed])
 
 
 def choose(page: Page, view: str) -> None:
@@ -33,14 +42,15 @@ def choose(page: Page, view: str) -> None:
     page.wait_for_selector(f"#view-{view}:visible")
 
 
+@STORIES
 @pytest.mark.parametrize("width", [360, 1280])
 def test_every_view_opens_fits_and_can_be_used_by_everybody(
-    browser: Browser, axe: str, tmp_path: Path, width: int
+    browser: Browser, axe: str, tmp_path: Path, width: int, story: Callable[[], Story]
 ) -> None:
     page, noticed = opened(
         browser,
         tmp_path,
-        result_of(whole_story()).to_html(),
+        result_of(story()).to_html(),
         viewport={"width": width, "height": 800},
     )
     assert faults(page, axe) == []
@@ -57,10 +67,11 @@ def test_every_view_opens_fits_and_can_be_used_by_everybody(
     page.close()
 
 
+@STORIES
 def test_the_film_shows_a_moment_and_what_came_before_it_in_its_round(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, story: Callable[[], Story]
 ) -> None:
-    page, _ = opened(browser, tmp_path, result_of(whole_story()).to_html())
+    page, _ = opened(browser, tmp_path, result_of(story()).to_html())
     shown = "#log li:visible"
     assert page.locator(shown).count() == 1
     page.focus("#moment")
@@ -76,11 +87,12 @@ def test_the_film_shows_a_moment_and_what_came_before_it_in_its_round(
     page.close()
 
 
+@STORIES
 def test_votes_are_hidden_until_one_has_voted_and_are_saved_for_rate(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, story: Callable[[], Story]
 ) -> None:
-    story = whole_story()
-    page, _ = opened(browser, tmp_path, result_of(story).to_html())
+    played = story()
+    page, _ = opened(browser, tmp_path, result_of(played).to_html())
     page.click("#hide")
     assert not page.is_visible("#story")
     choose(page, "vote")
@@ -91,13 +103,14 @@ def test_votes_are_hidden_until_one_has_voted_and_are_saved_for_rate(
     page.keyboard.press("1")
     assert page.is_visible("#story")
     assert page.inner_text("#ballot .said").startswith("You put the ")
+    assert page.locator("#ballot .said .bal").count() == 1
     assert names.first.is_visible()
     with page.expect_download() as download:
         page.click("#save")
     saved = tmp_path / "votes.json"
     download.value.save_as(saved)
     votes = read_votes(saved)
-    report = votes_report(votes, story)
+    report = votes_report(votes, played)
     assert votes.run == "20261118-amber-fox"
     assert report.people[0].name == "me"
     assert report.panel is not None
@@ -105,10 +118,11 @@ def test_votes_are_hidden_until_one_has_voted_and_are_saved_for_rate(
     page.close()
 
 
+@STORIES
 def test_what_if_shows_rounds_as_recorded_up_to_the_first_difference(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, story: Callable[[], Story]
 ) -> None:
-    page, _ = opened(browser, tmp_path, result_of(whole_story()).to_html())
+    page, _ = opened(browser, tmp_path, result_of(story()).to_html())
     choose(page, "what-if")
     assert page.inner_text("#what-if-said").startswith("Nothing changes")
     for group in ("judge", "rule", "ties", "k"):
@@ -125,7 +139,7 @@ def test_what_if_shows_rounds_as_recorded_up_to_the_first_difference(
     page.close()
 
 
-@pytest.mark.parametrize("seed", [4, 11])
+@pytest.mark.parametrize("seed", [4, REVIEWED[0]])
 def test_a_hostile_text_does_nothing(browser: Browser, tmp_path: Path, seed: int) -> None:
     script = {
         **random_script(seed, flaws=0.0),
@@ -147,7 +161,8 @@ def test_a_hundred_rounds_open_at_once(browser: Browser, tmp_path: Path) -> None
     story = play_story(3, random_script(3, flaws=0.0), k=99, passes=100, protocol="robust")
     page, noticed = opened(browser, tmp_path, result_of(story).to_html())
     took = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
-    assert page.locator(".round").count() == 100
+    # The review at the end is one more.
+    assert page.locator(".round").count() == 101
     # A second where nothing else runs; a busy machine is given more.
     assert took < 4_000
     assert noticed == []

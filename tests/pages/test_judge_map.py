@@ -48,7 +48,7 @@ def test_of_judges_of_one_model_it_says_what_the_evidence_says() -> None:
         found = map_judges(story)
         if found and len(found.rows) == 1:
             (_, _, (agrees, _, longer)) = found.rows[0]
-            tau = gather_evidence(story).agreement
+            tau = gather_evidence(story, story.origin).agreement
             assert agrees.value == (None if tau is None else pytest.approx((1 + tau) / 2))
             assert longer.value == longer_preferred_in(story).value
 

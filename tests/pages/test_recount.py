@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import msgspec
 import pytest
-from tests.pages.plays import SEEDS, random_story
+from tests.pages.plays import BACK, BACK_SETTINGS, SEEDS, play_story, random_story
+from tests.tournament.stage import USUAL, vote
 
+from autoreason.exchange import Request
 from autoreason.pages.recount import Choice, judge_of, recount_all
 from autoreason.settings import Settings
-from autoreason.story import RecordedPass
-from autoreason.tournament.voting import count_votes, in_tie_order, pass_size
+from autoreason.story import RecordedPass, RecordedReview, Story
+from autoreason.tournament.voting import count_votes, in_tie_order, pass_size, quorum
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -19,7 +22,7 @@ def test_the_recorded_rules_change_nothing(seed: int) -> None:
     if found := recount_all(story):
         recount = found.recounts[found.recorded]
         assert recount.sentence.startswith("Nothing changes")
-        assert recount.until == len(story.trajectory)
+        assert recount.until == sum(each.decided is not None for each in story.steps)
         assert not recount.more + recount.fewer
 
 
@@ -38,20 +41,41 @@ def winner(one: RecordedPass, choice: Choice, settings: Settings, models: int) -
     return count_votes(choice.rule, rankings, order, lead).winner
 
 
+def put_first(review: RecordedReview, choice: Choice, models: int) -> str | None:
+    """What a review of one stage puts first by a choice; None where too few votes are left."""
+    assert review.decided is not None
+    cast = [each for each in review.ballots if judge_of(each, models) != choice.without]
+    rankings = [each.ranking for each in cast if each.ranking]
+    if review.decided.verdict is None or len(rankings) < quorum(len(cast)):
+        return None
+    latest_first = [each.name for each in reversed(review.decided.texts)]
+    return count_votes(choice.rule, rankings, latest_first).winner
+
+
+def differences(story: Story, choice: Choice, settings: Settings) -> list[int]:
+    """Rounds, and reviews of one stage with enough votes, that another text wins by a choice than did."""
+    models = len({ballot.model for each in story.steps for ballot in each.ballots})
+    found = []
+    for at, step in enumerate((each for each in story.steps if each.decided), 1):
+        assert step.decided is not None
+        if isinstance(step, RecordedPass):
+            other = winner(step, choice, settings, models) != (step.decided.winner or "A")
+        else:
+            other = put_first(step, choice, models) not in (None, step.decided.winner)
+        found += [at] if other else []
+    return found
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_choice_parts_where_its_own_count_first_gives_another_text(seed: int) -> None:
     story = random_story(seed)
     if (found := recount_all(story)) is None or story.settings is None:
         return
-    models = len({ballot.model for one in story.passes for ballot in one.ballots})
+    if any(len({b.stage for b in each.ballots}) > 1 for each in story.reviews):
+        return
     for choice, recount in found.recounts.items():
-        differs = [
-            one.number
-            for one in story.passes
-            if one.decided
-            and winner(one, choice, story.settings, models) != (one.decided.winner or "A")
-        ]
-        if recount.parted:
+        differs = differences(story, choice, story.settings)
+        if recount.parted and "too few" not in recount.parted:
             assert recount.until + 1 == differs[0]
         else:
             assert not differs or differs[0] > recount.until
@@ -64,3 +88,42 @@ def test_more_in_a_row_never_stops_sooner(seed: int) -> None:
         assert found is not None
         row = [found.recounts[Choice(*choice[:3], k)].until for k in found.ks]
         assert all(fewer <= more for fewer, more in pairwise(row))
+
+
+def test_without_the_judge_who_held_its_trend_down_a_run_would_have_gone_on() -> None:
+    def judge(request: Request) -> str:
+        newest = ("made in 2", "made in 1", "First")
+        return vote(*(newest[::-1] if "/judge/2/" in request.key else newest))(request)
+
+    options = BACK_SETTINGS | {"review_every": 1, "min_reviews": 2, "reviewers": 3}
+    story = play_story(3, {**USUAL, "judge": judge}, **options)
+    assert story.delivered is not None
+    assert (story.delivered.ended_by, story.delivered.origin) == ("trend", "pass 2")
+    found = recount_all(story)
+    assert found is not None
+    said = [found.recounts[found.recorded._replace(without=f"judge {n}")].sentence for n in (1, 3)]
+    assert [each.partition(":")[0] for each in said] == [
+        "Nothing changes",
+        "The same text, but it would have gone on",
+    ]
+
+
+def test_reviews_are_counted_again_and_rows_of_kept_texts_only_where_rounds_have_votes() -> None:
+    story = play_story(3, BACK, **BACK_SETTINGS)
+    found = recount_all(story)
+    assert found is not None
+    assert (len(found.ties), len(found.ks)) == (1, 1)
+    assert {each.sentence[:15] for each in found.outcomes} == {"Nothing changes"}
+    # Of seven judges, four put the latest text first; by points it has them against it.
+    first = story.reviews[0]
+    latest = next(each for each in first.ballots if each.ranking)
+    assert first.decided is not None
+    for at in range(4):
+        ranking = ("pass 5", *(name for name in latest.order if name != "pass 5"))
+        first.ballots[at] = msgspec.structs.replace(first.ballots[at], ranking=ranking)
+    found = recount_all(story)
+    assert found is not None
+    majority = found.recounts[found.recorded._replace(rule="majority")]
+    assert majority.until == 5
+    assert majority.parted == "the text of round 5 would be put first"
+    assert "in the review after round 5" in majority.sentence

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
-from tests.pages.plays import SEEDS, play_story, random_story
+from tests.pages.plays import BACK, BACK_SETTINGS, SEEDS, play_story, random_story
 
 from autoreason.characters import without_controls
 from autoreason.pages.river import draw, trace
@@ -32,9 +34,13 @@ def test_what_is_left_adds_up_and_what_went_is_gone(seed: int) -> None:
         return
     assert sum(each.left for each in river.sources) == len(river.result)
     assert all(0 <= each.left <= each.taken for each in river.sources)
-    after = {column.name: column for column in river.columns}
-    for name, sentences in river.gone:
-        left = [each.text for each in after[name].sentences]
+    gone = iter(river.gone)
+    for before, after in pairwise(river.columns):
+        left = [each.text for each in after.sentences]
+        if {each.key for each in before.sentences} <= {each.key for each in after.sentences}:
+            continue
+        name, sentences = next(gone)
+        assert name == after.name
         assert all(
             left.count(each) < sentences.count(each) + left.count(each) for each in sentences
         )
@@ -44,3 +50,20 @@ def test_what_is_left_adds_up_and_what_went_is_gone(seed: int) -> None:
 
 def test_one_text_has_nowhere_to_come_from() -> None:
     assert trace(play_story(1, strategy="single")) is None
+
+
+def test_what_a_review_gave_up_ends_there() -> None:
+    river = trace(play_story(3, BACK, **BACK_SETTINGS))
+    assert river is not None
+    names = ["First draft", *(f"Round {number}" for number in range(1, 6)), "Back to round 3"]
+    assert [each.name for each in river.columns] == [
+        *names,
+        "Round 6",
+        "Round 7",
+        "Back to round 3",
+    ]
+    went = [sentences for name, sentences in river.gone if name == "Back to round 3"]
+    assert went == [["Written in round 5."], ["Written in round 7."]]
+    assert [each.text for each in river.result][-1] == "Written in round 3."
+    assert [birth.number for birth, _, left in river.sources if left] == [0, 3]
+    assert {birth.number for birth, *_ in river.sources if birth.lost} == {4, 5, 6, 7}

@@ -55,7 +55,7 @@ def test_a_row_says_how_a_run_ended_and_what_it_took(page: Page) -> None:
         assert part in said
     assert "$0.27 of $3.00" in said
     assert "17 Nov 2026" in said
-    marks = page.get_by_role("img", name="Rounds: rewrite won, kept, undecided, merge won")
+    marks = page.get_by_role("img", name="Rounds: rewrite, kept, undecided, merge")
     assert marks.first.inner_text() == "▲■?◆"
     # What runs now comes first; of many rounds the last ones are marked.
     assert titles(page)[0] == "Harbour"

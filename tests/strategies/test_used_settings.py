@@ -121,7 +121,7 @@ async def test_requests_for_programs_depend_on_nothing_else(strategy: str) -> No
     assert used is not None
     script: dict[str, Any] = dict.fromkeys(("author", "reviser", "synthesizer"), attempt)
     script |= {"critic": critique("It is wrong."), "judge": vote("reviser", "synthesizer")}
-    contests = {"judges": 3, "candidates": "B+AB"}
+    contests: dict[str, Any] = {"judges": 3, "candidates": "B+AB"}
     usual = (await work(strategy, script, calls=14, **contests)).requests
     # A problem has no facts that a critic could go without.
     for name in OTHER.keys() - {*used, *ROLE_MODELS, "critic_facts"}:

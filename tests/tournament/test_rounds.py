@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -25,7 +26,14 @@ from autoreason.events import (
 from autoreason.settings import Models, make_settings
 from autoreason.story import RecordedPass, Story, build_story
 from autoreason.tournament.panel import verdict_of
-from autoreason.tournament.rounds import is_new_draft, rounds_of, short_name, unblind
+from autoreason.tournament.rounds import (
+    describe_text,
+    is_new_draft,
+    reviews_of,
+    rounds_of,
+    short_name,
+    unblind,
+)
 
 WINNERS: list[Slot | None] = ["A", "B", "AB", "B2", None]
 SAYS = {"A": "kept", "B": "the rewrite won", "AB": "the merge won", "B2": "the rewrite won"}
@@ -98,6 +106,84 @@ def test_the_last_text_so_far_is_delivered_unless_a_review_chose_another(
     assert len(rounds_of(story)) == len(winners)
 
 
+def reviewed(*winners: str | None) -> Story:
+    """Two rewrites, unseen, before each review; what each review puts first, and who says so: two of three judges."""
+    story = build_story([DraftReady(text="The draft.", words=2, given=False)])
+    for at, winner in enumerate(winners, 1):
+        for number in (2 * at - 1, 2 * at):
+            story.apply(PassStarted(number=number, words=2))
+            story.apply(CandidateReady(number=number, slot="B", text=f"Text {number}", words=2))
+            story.apply(
+                PassDecided(number=number, outcome="unjudged", winner="B", streak=0, words=2)
+            )
+        texts = tuple(story.incumbents)
+        names = tuple(each.name for each in texts)
+        labels = tuple(f"T{place}" for place, _ in enumerate(names))
+        for seat in range(3):
+            own = winner if seat < 2 else names[0]
+            ranking = (own, *(name for name in names if name != own)) if own else None
+            said = f"T{names.index(winner)} says who pays." if winner else ""
+            cast: dict[str, Any] = {"stage": f"review/{2 * at}", "seat": seat, "model": "test/x"}
+            cast |= {"order": names, "labels": labels, "reasoning": said}
+            story.apply(BallotCast(ranking=ranking if winner else None, **cast))
+        decided: dict[str, Any] = {"texts": texts, "verdict": None, "preferred": None}
+        back = winner != names[-1]
+        story.apply(ReviewDecided(winner=winner, after=2 * at, back=back, **decided))
+    return story
+
+
+def test_a_review_says_which_text_is_put_first_and_where_it_goes_on() -> None:
+    story = reviewed("pass 1", "pass 4", None, "draft")
+    assert [each.sentence for each in rounds_of(story)] == ["rewritten"] * 8
+    reviews = reviews_of(story)
+    assert [f"{each.name}: {each.sentence}" for each in reviews] == [
+        "review after round 2: the text of round 1 is put first by 2 of 3 judges; it goes on from there",
+        "review after round 4: the text of round 4 is put first by 2 of 3 judges",
+        "review after round 6: too few rankings could be read; back to the text of round 4",
+        "review after round 8: the first draft is put first by 3 of 3 judges; it goes on from there",
+    ]
+    said = [each.reason and each.reason.words for each in reviews]
+    assert said[:3] == [
+        "[The text of round 1] says who pays.",
+        "[The text of round 4] says who pays.",
+        None,
+    ]
+    assert reviews[-1].left.name == "draft" == story.origin
+
+
+@pytest.mark.parametrize(
+    ("rankings", "sentence", "note"),
+    [
+        (
+            ["d 1 2", "d 1 2", "1 2 d", "2 1 d"],
+            "the text of round 1 is put first on points",
+            "It won on points, 9 to 8: every place counts, though more judges put the first draft first.",
+        ),
+        (
+            ["1 2 d", "2 1 d"],
+            "the text of round 2 is put first by 1 of 2 judges",
+            "The text of round 1 came equal: a tie goes to the latest.",
+        ),
+    ],
+)
+def test_a_review_says_how_a_text_is_first_where_most_judges_do_not_say_so(
+    rankings: list[str], sentence: str, note: str
+) -> None:
+    story = reviewed("pass 1")
+    story.settings = make_settings(Models.everywhere("test/judge"), 1, voting="borda")
+    (review,) = story.reviews
+    assert review.decided is not None
+    names = {"d": "draft", "1": "pass 1", "2": "pass 2"}
+    review.ballots = [
+        replace(review.ballots[0], seat=seat, ranking=tuple(names[at] for at in each.split()))
+        for seat, each in enumerate(rankings)
+    ]
+    verdict = verdict_of(review.ballots, ("pass 2", "pass 1", "draft"), "borda", len(rankings))
+    review.decided = replace(review.decided, verdict=verdict, winner=verdict.winner)
+    (found,) = reviews_of(story)
+    assert (found.outcome, found.note) == (sentence, note)
+
+
 def test_a_round_that_is_under_way_is_not_over() -> None:
     story = story_of(["A"])
     for event in one_pass(2, "B")[:-1]:
@@ -137,7 +223,8 @@ def test_of_texts_that_were_left_out_new_drafts_come_after_the_rewrites(
 )
 def test_a_judges_words_stay_but_for_names_of_texts_in_brackets(wrote: str, shown: str) -> None:
     (one,) = story_of(["B"]).passes
-    assert unblind(wrote, one.ballots[0], first=True, one=one) == shown
+    describe = partial(describe_text, first=True, one=one)
+    assert unblind(wrote, one.ballots[0], describe) == shown
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
     for ballot in one.ballots:
         ranked = ", ".join(map(name, ballot.ranking)) if ballot.ranking else "cannot be read"
         _print_row(f"judge {ballot.seat + 1}", ranked, console)
-        _print_row("", unblind(ballot.reasoning, ballot, first=first, one=one), console, "dim")
+        _print_row("", unblind(ballot.reasoning, ballot, name), console, "dim")
     for review in story.reviews:
         if review.decided and review.decided.after == number:
             said = describe_review(review.decided, story)

@@ -15,12 +15,15 @@ from autoreason.events import (
     Slot,
 )
 from autoreason.report.numbers import capital, count
-from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
+from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, RecordedReview, Story
 from autoreason.tournament.rounds import (
+    Review,
     describe_faults,
     describe_text,
     is_first_draft,
     is_new_draft,
+    name_text,
+    reviews_of,
     rounds_of,
     short_name,
 )
@@ -40,11 +43,13 @@ class Moment(NamedTuple):
     """What the text is compared with."""
     round: int | None = None
     ballots: int = 0
-    """Rankings of the round that are in."""
+    """Rankings of the round, or of the review, that are in."""
     problems: tuple[CritiqueProblem, ...] = ()
     """What the critic has marked in the text."""
     called: str = ""
     """The text, where its kind does not say which it is."""
+    review: int | None = None
+    """Which review it is a moment of, from 1."""
 
     @property
     def caption(self) -> str:
@@ -57,20 +62,22 @@ def moments(story: Story) -> list[Moment]:
     """Every moment of a run so far; a run that goes on adds moments and changes none."""
     found = [*_drafts(story)]
     ends = {each.number: each.sentence for each in rounds_of(story)}
-    for one in story.passes:
+    over = iter(reviews_of(story))
+    latest = Moment("", "draft", story.draft.text if story.draft else "", review=0)
+    for each in story.steps:
+        if isinstance(each, RecordedReview):
+            assert latest.review is not None
+            latest = latest._replace(review=latest.review + 1)
+            found += _review(each, review := next(over, None), latest, story)
+            latest = latest._replace(text=review.left.text) if review else latest
+            continue
         if story.is_sampling:
-            found += (_draft(one.number, each) for each in one.candidates.values())
+            found += (_draft(each.number, one) for one in each.candidates.values())
         else:
-            found += _round(one, is_first_draft(one, story), ends.get(one.number, ""))
+            found += _round(each, is_first_draft(each, story), ends.get(each.number, ""))
+        if each.decided and each.decided.winner:
+            latest = latest._replace(kind="kept", text=each.text(each.decided.winner))
     return [*found, *_last_panels(story)]
-
-
-def name_text(name: str, story: Story) -> str:
-    """`the text of round 3`, `draft 3`: one of the texts that a run ends with a vote on."""
-    words = name.split()
-    if words[0] != "pass":
-        return "the first draft"
-    return f"draft {words[1]}" if story.is_sampling else f"the text of round {words[1]}"
 
 
 def _draft(number: int, written: DraftWritten | CandidateReady) -> Moment:
@@ -138,14 +145,27 @@ def _round(one: RecordedPass, first: bool, end: str) -> Iterator[Moment]:
         yield last
 
 
+def _review(
+    recorded: RecordedReview, review: Review | None, latest: Moment, story: Story
+) -> Iterator[Moment]:
+    among = "Of all drafts" if story.is_sampling else "In the review"
+    for at, ballot in enumerate(recorded.ballots, 1):
+        said = _vote(ballot, lambda name: name_text(name, story))
+        yield latest._replace(sentence=f"{among}, {said}", ballots=at)
+    if review:
+        there = "it" if review.back in review.outcome else review.back
+        back = f": back to {there}" if review.back else ""
+        end = latest._replace(
+            sentence=f"{capital(review.outcome)}{back}.", ballots=len(recorded.ballots)
+        )
+        yield end._replace(text=review.left.text, before=latest.text) if back else end
+
+
 def _last_panels(story: Story) -> Iterator[Moment]:
     last = story.incumbent
     if last is None:
         return
     chosen, first = story.chosen or last, story.incumbents[0]
-    for ballot in story.closing_ballots:
-        said = _vote(ballot, lambda name: name_text(name, story))
-        yield Moment(f"Of all texts so far, {said}", "kept", last.text)
     fresh = story.panels.get(CONFIRMATION)
     for ballot in fresh.ballots if fresh else ():
         said = "cannot be read"

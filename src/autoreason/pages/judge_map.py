@@ -17,8 +17,6 @@ from autoreason.tournament.evidence import all_ballots
 from autoreason.tournament.rounds import short_name
 from autoreason.tournament.voting import pass_size
 
-_THREE = 3
-
 
 class Measure(NamedTuple):
     """Something that is asked of every judge."""
@@ -35,8 +33,8 @@ MEASURES = (
         *(1 / 2, "agrees with the others more than chance", "agrees less than chance"),
     ),
     Measure(
-        "Puts the text first that it was shown first",
-        *(1 / _THREE, "favours the text shown first", "disfavours the text shown first"),
+        "Prefers the text that it was shown first to another",
+        *(1 / 2, "favours the text shown first", "disfavours the text shown first"),
     ),
     Measure(
         "Prefers the longer of two texts", *(1 / 2, "prefers longer texts", "prefers shorter texts")
@@ -112,8 +110,7 @@ def _asked_in_any_case(story: Story) -> Iterator[Sequence[BallotCast]]:
             yield one.ballots[:wave]
     for review in story.reviews:
         if review.decided and review.decided.verdict:
-            stages = dict.fromkeys(ballot.stage for ballot in review.ballots)
-            yield from ([b for b in review.ballots if b.stage == stage] for stage in stages)
+            yield review.last_stage
     if (drafts := story.panels.get(DRAFTS)) and drafts.verdict:
         yield drafts.ballots
 
@@ -137,8 +134,11 @@ def _agreed(model: str, panels: Sequence[Sequence[BallotCast]]) -> Sequence[Sequ
 
 def _first_shown(own: Cast) -> Iterator[tuple[Hashable, float]]:
     for at, (_, ballot) in enumerate(own):
-        if len(ballot.order) == _THREE and (ranking := ballot.first_ranking):
-            yield at, float(ranking[0] == ballot.order[0])
+        if ranking := ballot.first_ranking:
+            place = ranking.index(ballot.order[0])
+            yield from (
+                (at, float(other > place)) for other in range(len(ranking)) if other != place
+            )
 
 
 def _longer(own: Cast) -> Iterator[tuple[Hashable, float]]:

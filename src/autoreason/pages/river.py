@@ -12,7 +12,8 @@ from typing import NamedTuple
 from autoreason.characters import in_markup
 from autoreason.report.changes import MARKS, split_blocks, split_sentences
 from autoreason.report.numbers import capital
-from autoreason.story import Story
+from autoreason.story import RecordedReview, Story
+from autoreason.tournament.rounds import reviews_of
 from autoreason.wording import KINDS, TextKind, numeral
 
 _SIGNS = re.compile(r"[^\w\s]")
@@ -27,7 +28,7 @@ class Birth(NamedTuple):
     """The round; 0 is the first draft."""
     kind: TextKind
     lost: bool
-    """Whether that text did not win its round."""
+    """Whether that text did not win its round, or a review went back behind it."""
 
     @property
     def name(self) -> str:
@@ -44,7 +45,7 @@ class Sentence(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The text as it stood after a round that changed it."""
+    """The text as it stood after a round that changed it, or a review that went back."""
 
     name: str
     number: int
@@ -80,7 +81,7 @@ class River(NamedTuple):
         found = f"{capital(said)} of the result {'is' if old == 1 else 'are'} from the first draft."
         if alive := sum(self.birth(each).lost for each in self.result):
             were, live = ("was", "lives") if alive == 1 else ("were", "live")
-            found += f" {capital(numeral(alive))} {were} born in a text that lost, and {live} on."
+            found += f" {capital(numeral(alive))} {were} born in a text left behind, and {live} on."
         return found
 
     @property
@@ -106,21 +107,28 @@ class River(NamedTuple):
 
 def trace(story: Story) -> River | None:
     """The sentences of every text that stood at some time; None where there is one text, or far too much of it."""
-    if story.draft is None or len(story.incumbents) < 2 or story.is_sampling:
+    if story.draft is None or story.is_sampling:
         return None
-    texts = [(f"Round {each.since}", each.since, each.text) for each in story.incumbents]
-    texts[0] = ("First draft", 0, story.incumbents[0].text)
+    texts = [("First draft", 0, story.draft.text)]
+    over = iter(reviews_of(story))
+    for step in story.steps:
+        if isinstance(step, RecordedReview):
+            if (review := next(over, None)) and review.back:
+                texts.append((f"Back to {review.to}", step.number, review.left.text))
+        elif step.decided and step.decided.winner not in (None, "A"):
+            texts.append((f"Round {step.number}", step.number, step.text(step.decided.winner)))
     if story.text is not None and story.text != texts[-1][2]:
         texts.append(("Result", texts[-1][1], story.text))
-    if sum(len(text) for *_, text in texts) > _LONGEST:
+    if len(texts) < 2 or sum(len(text) for *_, text in texts) > _LONGEST:
         return None
     split = cache(_sentences)
     columns = [Column(name, number, split(text)) for name, number, text in texts]
     if sum(len(each.sentences) for each in columns) > _MOST_SENTENCES:
         return None
     written = [(Birth(0, "draft", lost=False), texts[0][2])]
+    line = {each.since for each in story.incumbents}
     for one in story.passes:
-        won = one.decided.winner if one.decided else None
+        won = one.decided.winner if one.decided and one.number in line else None
         for slot, ready in one.candidates.items():
             birth = Birth(one.number, one.kind(slot, first=False), lost=slot != won)
             written.append((birth, ready.text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,32 +12,36 @@ from typing import Any, NamedTuple
 import msgspec
 
 from autoreason.contract import Contract, count_words
+from autoreason.events import Slot
 from autoreason.exchange import Spent
-from autoreason.pages.film import moments, name_text
+from autoreason.pages.film import moments
 from autoreason.pages.fragments import LONGEST, Fragments
 from autoreason.pages.judge_map import map_judges
-from autoreason.pages.recount import RULES, TIES, recount_all
+from autoreason.pages.recount import RULES, recount_all
 from autoreason.pages.river import draw, trace
 from autoreason.report.changes import share_left
 from autoreason.report.numbers import capital, count, money
 from autoreason.report.page import fill_page
 from autoreason.stats.shares import sign_test
-from autoreason.story import CONFIRMATION, RecordedPass, Story
+from autoreason.story import CONFIRMATION, RecordedPass, RecordedReview, Story
 from autoreason.strategies import name_drafts
 from autoreason.tournament import statements
 from autoreason.tournament.endings import describe_length, short_run, spending, the_draft, took
 from autoreason.tournament.rounds import (
+    Review,
     Round,
     describe_text,
     explain_win,
     is_first_draft,
     is_new_draft,
     judges_named,
+    name_text,
+    reviews_of,
     rounds_of,
     short_name,
     unblind,
 )
-from autoreason.wording import KINDS, SEVERITIES, kind_of, numeral
+from autoreason.wording import KINDS, SEVERITIES, TextKind, kind_of, numeral
 
 _LITTLE_LEFT = 0.4
 """Of the draft's words in the result, below which a comparison word by word is hard to read."""
@@ -49,7 +53,7 @@ _ROLES = {
     "judge": "Judges",
 }
 _FUNCTIONS: dict[str, Any] = {
-    each.__name__: each for each in (describe_text, draw, money, name_text, short_name, unblind)
+    each.__name__: each for each in (draw, money, name_text, short_name, unblind)
 }
 """Those by which the template names things."""
 
@@ -78,9 +82,8 @@ def run_page(
     result = story.text or ""
     short = draft is not None and max(len(draft), len(result)) <= LONGEST
     decided = [each.decided for each in story.passes if each.decided]
-    over = {each.number: each for each in rounds_of(story)}
     known = story.task.knowledge if story.task else None
-    under_way = Round(0, None, "under way", "", None)
+    chapters = list_chapters(story)
     return fill_page(
         Path(__file__).parent / "assets/run.html",
         title=story.title or f"Run {run}",
@@ -94,15 +97,13 @@ def run_page(
         draft=draft,
         draft_name=capital(the_draft(drafted).removeprefix("the ")) if drafted else "",
         little_left=short and share_left(draft or "", result) < _LITTLE_LEFT,
-        rounds=[
-            (over.get(one.number, under_way), one, is_first_draft(one, story))
-            for one in story.passes
-        ],
+        chapters=chapters,
+        contests=any(one.verdict for one in story.passes),
         sampling=story.is_sampling,
         firsts=Counter(each.ranking[0] for each in story.closing_ballots if each.ranking),
         won=_won_last(story),
         film=moments(story),
-        votes=[*_blind_votes(story, run)],
+        votes=[*_blind_votes(chapters, story, run)],
         river=trace(story),
         what_if=recount_all(story),
         judges=map_judges(story),
@@ -117,9 +118,9 @@ def run_page(
         severities=SEVERITIES,
         roles=_ROLES,
         rules=RULES,
-        ties=TIES,
         statements=statements,
         left_out=_left_out,
+        name_fresh=partial(describe_text, first=True),
         **_FUNCTIONS,
     )
 
@@ -160,31 +161,160 @@ def _won_last(story: Story) -> str:
     return f"{name(last.winner or '')} {how}" if how else ""
 
 
-# ---- the rounds ---------------------------------------------------------------------------------
+# ---- rounds and reviews ----------------------------------------------------------------------
 
 
-def _blind_votes(
-    story: Story, run: str
-) -> Iterator[tuple[RecordedPass, bool, list[tuple[str, str]]]]:
-    """Rounds to judge before one looks: slots in an order that says nothing, and what to say to who puts one first."""
-    for one in story.passes:
-        verdict, first = one.verdict, is_first_draft(one, story)
-        if verdict is None or one.decided is None:
-            continue
-        slots = sorted(verdict.scores)
-        random.Random(f"{run} {one.number}").shuffle(slots)
-        firsts = [ballot.ranking[0] for ballot in one.ballots if ballot.ranking]
-        describe = partial(describe_text, first=first, one=one)
-        won = describe(str(one.decided.winner))
-        shown = []
+class Chapter(NamedTuple):
+    """A round or a review, as it stands on the page."""
+
+    place: str
+    """`r3`, `review1`: where it is on the page."""
+    name: str
+    step: RecordedPass | RecordedReview
+    told: Round | Review | None
+    """None where it is under way."""
+    kind: TextKind
+    mark: str
+    few: str
+    """It in two or three words."""
+    note: str
+    first: bool
+    """Whether the text so far was the first draft."""
+    describe: Callable[[str], str]
+    texts: Mapping[str, tuple[str, TextKind, str]]
+    """Those that judges rank: each with its mark, its kind and itself."""
+
+    @property
+    def is_review(self) -> bool:
+        return isinstance(self.step, RecordedReview)
+
+    @property
+    def sentence(self) -> str:
+        return self.told.sentence if self.told else "under way"
+
+    @property
+    def places(self) -> Sequence[str]:
+        """As many as a judge gave."""
+        most = max((len(each.order) for each in self.step.ballots), default=0)
+        return ("1st", "2nd", "3rd", *(f"{place}th" for place in range(4, most + 1)))[:most]
+
+    @property
+    def ranked(self) -> Sequence[tuple[str, str, int]]:
+        """The texts of a review, best first, with points and first places; those of the second stage before others."""
+        assert isinstance(self.step, RecordedReview)
+        decided = self.step.decided
+        points = decided.verdict.scores if decided and decided.verdict else {}
+        worth = 4 if decided and decided.weights else 1
+        firsts = Counter(each.ranking[0] for each in self.step.last_stage if each.ranking)
+        best = sorted(self.texts, key=lambda name: -points.get(name, -1))
+        shown = ((name, f"{points[name] / worth:g}" if name in points else "–") for name in best)
+        return [(name, score, firsts[name]) for name, score in shown]
+
+
+def list_chapters(story: Story) -> list[Chapter]:
+    """Rounds and reviews, in order."""
+    rounds = {each.number: each for each in rounds_of(story)}
+    reviews, given_up = reviews_of(story), dict[int, int]()
+    for review in reviews:
+        for each in range(review.left.since + 1, review.after + 1) if review.back else ():
+            given_up.setdefault(each, review.after)
+    over = iter(reviews)
+    return [
+        _review_chapter(step, next(over, None), story)
+        if isinstance(step, RecordedReview)
+        else _round_chapter(step, rounds.get(step.number), given_up.get(step.number), story)
+        for step in story.steps
+    ]
+
+
+def _round_chapter(
+    one: RecordedPass, told: Round | None, given_up: int | None, story: Story
+) -> Chapter:
+    first = is_first_draft(one, story)
+    slots: tuple[Slot, ...] = ("A", *one.candidates)
+    kinds = {slot: one.kind(slot, first=first) for slot in slots}
+    kind = told.kind if told else None
+    note, few = (told.note, told.outcome) if told else ("", "under way")
+    if given_up and kind != "kept":
+        note = f"{note} Given up in the review after round {given_up}.".lstrip()
+    return Chapter(
+        place=f"r{one.number}",
+        name=f"Round {one.number}",
+        step=one,
+        told=told,
+        kind=kind or "draft",
+        mark=KINDS[kind].mark if kind else "?",
+        few=few.partition(",")[0].partition(":")[0].removeprefix("the "),
+        note=note,
+        first=first,
+        describe=partial(describe_text, first=first, one=one),
+        texts={slot: (KINDS[each].mark, each, one.text(slot)) for slot, each in kinds.items()},
+    )
+
+
+def _review_chapter(step: RecordedReview, told: Review | None, story: Story) -> Chapter:
+    texts: dict[str, tuple[str, TextKind, str]] = {}
+    for each in step.decided.texts if step.decided else story.incumbents:
+        kind: TextKind = "kept" if each.since else "draft"
+        texts[each.name] = (str(each.since or KINDS["draft"].mark), kind, each.text)
+    return Chapter(
+        place=f"review{story.reviews.index(step) + 1}",
+        name=capital(told.name if told else "review"),
+        step=step,
+        told=told,
+        kind="kept" if told else "draft",
+        mark="?" if not told else "←" if told.back else "✓",
+        few=f"back to {told.to}" if told and told.back else told.to if told else "under way",
+        note=told.note if told else "",
+        first=False,
+        describe=partial(name_text, story=story),
+        texts=texts,
+    )
+
+
+class BlindText(NamedTuple):
+    """A text to judge before one looks."""
+
+    slot: str
+    said: str
+    """To who puts it first."""
+
+
+class BlindVote(NamedTuple):
+    number: int
+    """Of the round; 0 is the last review."""
+    chapter: Chapter
+    texts: Sequence[BlindText]
+    """In an order that says nothing."""
+
+
+def _blind_votes(chapters: Sequence[Chapter], story: Story, run: str) -> Iterator[BlindVote]:
+    """Of each round with a vote all texts; where no round has one, three of the last review."""
+    judged = [each for each in chapters if each.step.decided and each.step.decided.verdict]
+    rounds = [each for each in judged if not each.is_review]
+    for each in rounds or judged[-1:]:
+        assert each.step.decided is not None
+        assert each.step.decided.verdict is not None
+        number = each.step.number if rounds else 0
+        slots = sorted(each.step.decided.verdict.scores)
+        if not rounds:
+            best = [story.incumbents[0].name, story.origin, *(name for name, *_ in each.ranked)]
+            slots = [name for name in dict.fromkeys(best) if name in slots][:3]
+        random.Random(f"{run} {number}").shuffle(slots)
+        cast = [ballot.ranking for ballot in each.step.ballots if ballot.ranking]
+        own = [[name for name in ranking if name in slots] for ranking in cast]
+        firsts = [ranking[0] for ranking in own if len(ranking) == len(slots)]
+        among = "" if rounds else "of these texts, "
+        won = str(each.step.decided.winner)
+        texts = []
         for slot in slots:
             same = firsts.count(slot)
             some = f"{numeral(same)} of {count(len(firsts), 'judge')}"
             who = "every judge" if same == len(firsts) else some
-            so = f"So did {who}." if same else "No judge did."
-            chose = "" if slot == one.decided.winner else f" The judges together chose {won}."
-            shown.append((slot, f"You put {describe(slot)} first. {so}{chose}"))
-        yield one, first, shown
+            so = f"{capital(f'{among}so did {who}')}." if same else "No judge did."
+            chose = "" if slot == won else f" The judges together chose {each.describe(won)}."
+            texts.append(BlindText(slot, f"You put {each.describe(slot)} first. {so}{chose}"))
+        yield BlindVote(number, each, texts)
 
 
 def _left_out(one: RecordedPass, first: bool) -> Iterator[str]:

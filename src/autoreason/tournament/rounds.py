@@ -1,4 +1,4 @@
-"""A run in rounds, for people: what won each, how judges voted, and one judge's own words for why."""
+"""A run in rounds and reviews, for people: what came of each, how judges voted, and one judge's own words for why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autoreason.wording import KINDS, SEVERITIES, TextKind
 
 if TYPE_CHECKING:
     from autoreason import events
-    from autoreason.story import RecordedPass, Story
+    from autoreason.story import RecordedPass, RecordedReview, Story
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”)]*\s+|\n+")
 _LABEL = re.compile(r"^\W*(?:reasons?|reasoning|analysis|explanation)\W*:\W*", re.IGNORECASE)
@@ -37,7 +37,7 @@ class Round(NamedTuple):
     kind: TextKind | None
     """Of the text that won it, where a vote or a rule decided; `kept` where none beat the text so far."""
     outcome: str
-    """`the rewrite won`, `a new draft won on points`, `kept`, `kept, does not count: …`."""
+    """`rewritten`, `the rewrite won`, `a new draft won on points`, `kept`, `kept, does not count: …`."""
     votes: str
     """`3 of 5 judges`, `first places split 3 to 3`; empty where none voted."""
     reason: Reason | None
@@ -50,10 +50,97 @@ class Round(NamedTuple):
         return f"{self.outcome}, {self.votes}" if self.votes else self.outcome
 
 
+class Review(NamedTuple):
+    """A review that is over, as people read it."""
+
+    after: int
+    """The round after which it was held."""
+    left: events.Incumbent
+    """The text that it leaves the run with."""
+    outcome: str
+    """`the text of round 3 is put first by 4 of 7 judges`, `too few rankings could be read`."""
+    back: str
+    """`the text of round 3`, where the run went back to it."""
+    goes_on: bool
+    """Whether rounds follow."""
+    reason: Reason | None
+    note: str
+
+    @property
+    def to(self) -> str:
+        """`round 3`, `first draft`: the text that it leaves the run with, in two words."""
+        return f"round {self.left.since}" if self.left.since else KINDS["draft"].name
+
+    @property
+    def name(self) -> str:
+        return f"review after round {self.after}" if self.after else "review"
+
+    @property
+    def sentence(self) -> str:
+        """The outcome, and where the run goes on from."""
+        if self.back not in self.outcome:
+            return f"{self.outcome}; back to {self.back}"
+        return (
+            f"{self.outcome}; it goes on from there" if self.back and self.goes_on else self.outcome
+        )
+
+
 def rounds_of(story: Story) -> list[Round]:
     """Every round that is over."""
     rule = story.settings.voting if story.settings else ""
     return [_round(one, is_first_draft(one, story), rule) for one in story.passes if one.decided]
+
+
+def reviews_of(story: Story) -> list[Review]:
+    """Every review that is over; it stands behind the round that it is named after."""
+    found: list[Review] = []
+    for each in story.reviews:
+        if each.decided:
+            left = found[-1].left if found else story.incumbents[0]
+            found.append(_review(each, each.decided, left, story))
+    return found
+
+
+def _review(
+    recorded: RecordedReview, decided: events.ReviewDecided, before: events.Incumbent, story: Story
+) -> Review:
+    rule = story.settings.voting if story.settings else ""
+    describe = partial(name_text, story=story)
+    ballots, note = recorded.last_stage, ""
+    if winner := decided.winner:
+        left = next(each for each in decided.texts if each.name == winner)
+        firsts = [ballot.ranking[0] for ballot in ballots if ballot.ranking]
+        own = firsts.count(winner)
+        votes = f"by {own} of {count(len(firsts), 'judge')}" if own else ""
+        if not decided.weights and (how := explain_win(decided.verdict, ballots, rule, describe)):
+            votes, note = _WON[rule], f"It {how}"
+        elif (verdict := decided.verdict) and verdict.tied:
+            most = verdict.scores[winner]
+            equal = (name for name, points in verdict.scores.items() if points == most)
+            others = [describe(name) for name in equal if name != winner]
+            note = f"{capital(listed(others))} came equal: a tie goes to the latest."
+        outcome = f"{describe(winner)} is put first {votes}".rstrip()
+    else:
+        left = before if decided.back else decided.texts[-1]
+        stays = "" if decided.back else "; the latest text stays"
+        outcome = f"too few rankings could be read{stays}"
+    return Review(
+        after=decided.after,
+        left=left,
+        outcome=outcome,
+        back=describe(left.name) if decided.back else "",
+        goes_on=decided is not story.closing_review or not story.delivered,
+        reason=_reason(decided.winner, ballots, describe),
+        note=note,
+    )
+
+
+def name_text(name: str, story: Story) -> str:
+    """`the text of round 3`, `draft 3`: one of the texts that judges of a review rank."""
+    words = name.split()
+    if words[0] != "pass":
+        return KINDS["draft"].the
+    return f"draft {words[1]}" if story.is_sampling else f"the text of round {words[1]}"
 
 
 def is_first_draft(one: RecordedPass, story: Story) -> bool:
@@ -72,15 +159,17 @@ def _round(one: RecordedPass, first: bool, rule: str) -> Round:
     else:
         assert decided.winner is not None
         kind = one.kind(decided.winner, first=first)
-        taken = "was taken without a vote" if decided.outcome == "unjudged" else "won"
-        outcome = f"{'a new draft' if kind == 'new' else KINDS[kind].the} {taken}"
+        outcome = f"{'a new draft' if kind == 'new' else KINDS[kind].the} won"
+        if decided.outcome == "unjudged":
+            outcome = "written anew" if kind == "new" else "rewritten"
         if decided.verdict and decided.verdict.tied:
             outcome += f", equal {_WON.get(rule, 'in the vote')} and the smaller change"
     describe = partial(describe_text, first=first, one=one)
     note = ""
     if how := explain_win(decided.verdict, one.ballots, rule, describe):
         note, outcome = f"It {how}", outcome if decided.violations else f"{outcome} {_WON[rule]}"
-    return Round(decided.number, kind, outcome, _votes(one), _reason(one, first), note)
+    reason = _reason(decided.winner, one.ballots, describe)
+    return Round(decided.number, kind, outcome, _votes(one), reason, note)
 
 
 def _kept(decided: events.PassDecided, one: RecordedPass, rule: str) -> str:
@@ -151,15 +240,16 @@ def _votes(one: RecordedPass) -> str:
     return f"first places split {' to '.join(str(number) for _, number in firsts.most_common())}"
 
 
-def _reason(one: RecordedPass, first: bool) -> Reason | None:
+def _reason(
+    winner: str | None, ballots: Iterable[events.BallotCast], describe: Callable[[str], str]
+) -> Reason | None:
     """What one judge said for the winner; where the text was kept, against what challenged it."""
-    winner = one.decided.winner if one.decided else None
-    for ballot in one.ballots:
+    for ballot in ballots:
         if not winner or not ballot.ranking or ballot.ranking[0] != winner:
             continue
         about = ballot.ranking[-1] if winner == "A" else winner
         if said := _sentence_about(ballot, (about, winner)):
-            return Reason(unblind(said, ballot, first=first, one=one), ballot.model)
+            return Reason(unblind(said, ballot, describe), ballot.model)
     return None
 
 
@@ -183,14 +273,12 @@ def _sentence_about(ballot: events.BallotCast, names: Iterable[str]) -> str:
     return ""
 
 
-def unblind(
-    text: str, ballot: events.BallotCast, *, first: bool, one: RecordedPass | None = None
-) -> str:
+def unblind(text: str, ballot: events.BallotCast, describe: Callable[[str], str]) -> str:
     """A judge's words with `[the rewrite]` and the like in place of the names that this judge was given."""
     for name, label in zip(ballot.order, ballot.labels, strict=True):
         known = rf"(?P<at>\[)?\b{re.escape(label)}\b(?(at)\])"
         known = rf"(?P<before>^|[.!?]\s+|\n)?(?<!\w){_NOUN}[*_\"“]*{known}[*_\"”]*"
-        means = describe_text(name, first=first, one=one)
+        means = describe(name)
 
         def named(found: re.Match[str], means: str = means) -> str:
             before = found["before"]

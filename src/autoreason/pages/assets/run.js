@@ -62,10 +62,10 @@ const showMoment = () => {
   if (!slider) return;
   const at = Number(slider.value);
   const now = moments[at];
-  const round = now.dataset.round;
+  const place = now.dataset.place;
   moments.forEach((each, number) => {
-    const inRound = round ? each.dataset.round === round : number === at;
-    each.hidden = number > at || !inRound;
+    const together = place ? each.dataset.place === place : number === at;
+    each.hidden = number > at || !together;
     each.classList.toggle("now", number === at);
   });
   slider.setAttribute("aria-valuetext", now.textContent ?? "");
@@ -78,14 +78,14 @@ const showMoment = () => {
   words.textContent = now.dataset.caption ?? "";
   byId("film-caption")?.replaceChildren(mark, words);
   show(/** @type {HTMLElement} */ (byId("film-text")), now.dataset.show ?? "");
-  showVotes(/** @type {HTMLElement} */ (byId("film-votes")), round, Number(now.dataset.ballots));
+  showVotes(/** @type {HTMLElement} */ (byId("film-votes")), place, Number(now.dataset.ballots));
 };
 
-/** The rankings of a round, as many as were in by then.
- * @param {HTMLElement} place @param {string | undefined} round @param {number} number */
-const showVotes = (place, round, number) => {
+/** The rankings of a round or a review, as many as were in by then.
+ * @param {HTMLElement} place @param {string | undefined} from @param {number} number */
+const showVotes = (place, from, number) => {
   place.replaceChildren();
-  const grid = round && number ? document.querySelector(`#r${round} .bal`) : null;
+  const grid = from && number ? document.querySelector(`#${from} .bal`) : null;
   if (!grid) return;
   const copied = /** @type {HTMLElement} */ (grid.cloneNode(true));
   const label = (copied.getAttribute("aria-label") ?? "").split("; ").slice(0, number);
@@ -157,7 +157,7 @@ const showBallot = () => {
     const first = texts().find((text) => text.dataset.slot === picked[0]);
     const votes = document.createElement("div");
     said.replaceChildren(first?.dataset.said ?? "", votes);
-    showVotes(votes, ballot.round, Infinity);
+    showVotes(votes, all("#ballot .vote")[0].dataset.place, Infinity);
     hideRounds(false);
   }
   const complete = Object.values(ballot.votes).some((each) => each.length > 1);
@@ -247,12 +247,12 @@ const showRecount = () => {
   const parted = outcome.dataset.parted;
   /** @type {HTMLElement} */ (byId("what-if-said")).textContent = outcome.textContent;
   for (const row of all("#recount tr")) {
-    const round = Number(row.dataset.round);
-    const after = parted ? (round === until + 1 ? "parted" : "unknown") : "unrun";
-    const counted = (outcome.dataset.more ?? "").split(" ").includes(String(round));
-    const uncounted = (outcome.dataset.fewer ?? "").split(" ").includes(String(round));
+    const at = Number(row.dataset.row);
+    const after = parted ? (at === until + 1 ? "parted" : "unknown") : "unrun";
+    const counted = (outcome.dataset.more ?? "").split(" ").includes(String(at));
+    const uncounted = (outcome.dataset.fewer ?? "").split(" ").includes(String(at));
     const same = counted ? "more" : uncounted ? "fewer" : "same";
-    row.dataset.state = round <= until ? same : after;
+    row.dataset.state = at <= until ? same : after;
     all(".parted", row)[0].textContent = `differs: ${parted}`;
   }
 };
