@@ -196,7 +196,13 @@ async def test_however_badly_models_answer_no_run_takes_more_calls_than_were_ann
 
 
 async def test_a_run_takes_the_calls_that_are_likely_where_all_goes_well() -> None:
-    every = {"passes": 8, "review_every": 3, "reviewers": 3, "review_texts": 6, "min_reviews": 9}
+    every: dict[str, Any] = {
+        "passes": 8,
+        "review_every": 3,
+        "reviewers": 3,
+        "review_texts": 6,
+        "min_reviews": 9,
+    }
     for changes in (every, {**every, "ballot_texts": 4}, {**every, "review_every": 0}):
         played = await play({"judge": vote(*NEWEST)}, **UNSEEN | changes | {"confirmation": 5})
         chosen = make_settings(Models.everywhere("x/y"), 1, **changes, confirmation=5)
