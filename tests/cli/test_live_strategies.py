@@ -34,7 +34,7 @@ from autoreason.task import Task
 ENTRIES = make_entries({f"{name}.md": f"{name} is a text." for name in ("one", "two", "three")})
 SCRIPT = {**WRITING, "judge": vote("reviser", "two", "one")}
 WIDTHS = (30, 80)
-TEXTS = [*BUILT_IN, "judge", "judge_pairs", "rejudge", "certify", "advise"]
+TEXTS = [*BUILT_IN, "reviewed", "judge", "judge_pairs", "rejudge", "certify", "advise"]
 """What writes or judges texts."""
 
 
@@ -68,6 +68,9 @@ def case(name: str) -> tuple[Task, Settings]:
     """A task and settings for every strategy and every study."""
     if name in BUILT_IN:
         return TASK, settings(**options(name))
+    if name == "reviewed":
+        unseen: dict[str, Any] = {"judges": 0, "candidates": "B", "review_every": 2, "passes": 5}
+        return TASK, settings(**unseen)
     if name == "certify":
         return TASK, settings(job=Certify(model="scripted/scripted", suite=SUITE))
     if name == "advise":
