@@ -62,6 +62,10 @@ def test_marks_are_numbered_by_problem_and_cross_no_tag() -> None:
     )
 
 
+def test_the_number_of_an_empty_item_is_not_marked() -> None:
+    assert mark("1.\n2. Staff", [problem("1.")]) == render("1.\n2. Staff")
+
+
 def test_a_piece_that_is_shown_twice_is_made_once() -> None:
     pieces = Fragments()
     assert pieces.text("One.") == pieces.text("One.")

@@ -20,7 +20,7 @@ _START, _END = "\ufdd0", "\ufdd1"
 _BOUNDARY = re.compile(f"([{_START}{_END}]|<[^>]*>)")
 _AROUND = " \t\n*_`#>+-"
 """What a mark neither begins nor ends with: it would break the Markdown that it stands in."""
-_NUMBER = re.compile(r"^[ \t>]*\d{1,9}[.)][ \t]", re.MULTILINE)
+_NUMBER = re.compile(r"^[ \t>]*\d{1,9}[.)](?:[ \t]|$)", re.MULTILINE)
 """Of an item; a mark begins behind it."""
 LONGEST = 200_000
 """Characters beyond which a text is shown as written: a renderer would take seconds over it."""
