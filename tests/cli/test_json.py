@@ -30,7 +30,7 @@ BY_NAME = {
 }
 """Fields whose values are numbers by the name of a text or a world."""
 ELSEWHERE = {"settings", "task", "schema", "passes", "draft", "drafts", "delivered"}
-ELSEWHERE |= {"closing_review", "closing_ballots", "confirmation", "worlds", "evidence"}
+ELSEWHERE |= {"reviews", "confirmation", "worlds", "evidence"}
 """Fields that contain what other pages or classes describe, or a test of its own."""
 JUDGES = ("-m", "echo/echo", "--judges", "3", "--seed", "1", "-q")
 PROBLEM = {

@@ -159,10 +159,7 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
 
 
 _OF_ROW = ("created", "updated", "version", "forked_from", "spent")
-_OF_STORY = (
-    *("trajectory", "text", "task", "settings", "drafts", "draft", "passes"),
-    *("closing_ballots", "closing_review"),
-)
+_OF_STORY = (*("trajectory", "text", "task", "settings", "drafts", "draft", "passes", "reviews"),)
 
 
 def as_object(row: RunRow, result: Result) -> dict[str, Any]:
