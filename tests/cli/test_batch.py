@@ -39,8 +39,8 @@ def at(server: BatchServer) -> tuple[str, ...]:
 def test_a_judge_is_certified_in_two_batches(inside: Inside, provider: BatchServer) -> None:
     said = inside("certify", MODEL, *at(provider)[2:], "--json", "--progress", "lines")
     assert said.status == 0
-    assert [len(each.requests) for each in provider.batches.values()] == [48, 120]
-    assert "batch of 120: 0 done, waiting since " in said.err
+    assert [len(each.requests) for each in provider.batches.values()] == [48, 132]
+    assert "batch of 132: 0 done, waiting since " in said.err
     # 100 tokens read and 50 written at 2 and 8 dollars a million, halved.
     assert Decimal(str(said.json["cost"])) == 180 * Decimal("0.0003")
     assert inside("runs", "check", "last").status == 0

@@ -9,10 +9,12 @@ from tests.studies.certify.judges import stored
 from tests.tournament.stage import document, vote
 
 from autoreason.contract import Contract
+from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run.record import find_experience
 from autoreason.run.studies import advise_from
 from autoreason.settings import Models, Settings, make_settings
+from autoreason.studies.advice_measures import read_pilot
 from autoreason.studies.certificate import LENGTH, write_certificate
 from autoreason.studies.experience import LEAST, PastRun, describe_experience, kind_of
 from autoreason.task import Task
@@ -68,6 +70,19 @@ async def rising_run(journal: Journal, text: str = "First text.") -> str:
     model = scripted({"author": document(text), "judge": vote(*NEWEST)})
     result = await start_run(journal, model, changes=UNSEEN | SHORT)
     return result.run
+
+
+async def test_judges_who_preferred_the_first_draft_count_against_such_a_run(
+    journal: Journal,
+) -> None:
+    def judge(request: Request) -> str:
+        return vote(*(["First"] if request.key.startswith("confirmation") else NEWEST))(request)
+
+    options = UNSEEN | SHORT | {"confirmation": 9}
+    result = await start_run(journal, scripted({"judge": judge}), changes=options)
+    assert result.story.is_draft_preferred
+    pilot = read_pilot("run", result.story)
+    assert (pilot.judges, pilot.prefer) == (9, 0)
 
 
 async def test_only_runs_with_the_same_models_and_of_the_same_kind_count(journal: Journal) -> None:

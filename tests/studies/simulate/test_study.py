@@ -79,6 +79,9 @@ def test_a_budget_includes_review_and_confirmation_and_leaves_room_for_one_pass(
         short = free.calls <= budget
         assert np.array_equal(within.quality[short], free.quality[short])
     assert (play_all(world(), settings(), 2, seed=2, budget=1).passes == 1).all()
+    # A draft, five passes of two calls, and one review of seven before the confirmation of nine.
+    five = play_all(world("help"), settings(), 2, seed=2, budget=1 + 10 + 7 + 9)
+    assert (five.passes == 5).all()
 
 
 def test_a_summary_says_nothing_of_displacements_where_there_were_none() -> None:
