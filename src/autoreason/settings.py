@@ -334,7 +334,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     @property
     def panel_judges(self) -> int:
-        """Judges who choose among drafts, programs or files, where tests and numbers do not."""
+        """Judges who choose among finished drafts or files, where no number does."""
         return self.judges or _FEW_JUDGES
 
     @property
