@@ -234,7 +234,8 @@ class _Runs:
         )
         self._text = first_draft(world, luck.draft_taste())
         enter_texts(self._line, self._at, self._text)
-        self._reviews = np.zeros(luck.runs, dtype=np.int64)
+        self._reviews, self._reviewed = np.zeros((2, luck.runs), dtype=np.int64)
+        """How many there were, and where in its line the last one left a run."""
         self._trends = np.zeros((luck.runs, 2))
         """Of the last two reviews, the last one last."""
         self._open = np.ones(luck.runs, dtype=bool)
@@ -288,7 +289,7 @@ class _Runs:
         due = np.full_like(ended, several and not number % settings.review_every)
         due = (due | ended) & self._open
         if settings.reviewers:
-            self._review(number, due & (self._at > 0), back=several)
+            self._review(number, due & (self._at != self._reviewed), back=several)
         else:
             self._delivered = np.where(due, self._at, self._delivered)
         ended |= due & self._has_no_trend()
@@ -316,6 +317,7 @@ class _Runs:
             self._at[rows] = first if back else self._at[rows]
             self._delivered[rows] = first
         self._reviews += due
+        self._reviewed = np.where(due, self._at, self._reviewed)
         if back:
             self.calls[:, number] += np.where(due, settings.reviewers, 0)
         line, at = self._line, (np.arange(self.luck.runs), self._at)

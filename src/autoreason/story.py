@@ -154,10 +154,9 @@ class Story:
 
     @property
     def closing_review(self) -> events.ReviewDecided | None:
-        """The review that chose what is delivered: the last one, where no pass followed it."""
+        """The review that chose what is delivered: the last one, where no new text came after it."""
         last = self.reviews[-1].decided if self.reviews else None
-        followed = last and last.after and self.passes and self.passes[-1].number > last.after
-        return None if followed else last
+        return last if self._reviewed == len(self.incumbents) else None
 
     @property
     def closing_ballots(self) -> list[events.BallotCast]:

@@ -96,6 +96,19 @@ async def test_a_first_draft_that_fresh_judges_prefer_is_delivered_and_not_prais
     assert story.confirmation is None
 
 
+async def test_no_review_is_held_where_no_text_came_since_the_last() -> None:
+    def first_rounds(request: Request) -> str:
+        return critique(*["It is dull."] * (int(request.key.split("/")[1]) <= 2))
+
+    played = await play(
+        {"judge": vote(*NEWEST), "critic": first_rounds},
+        **UNSEEN | {"passes": 6, "k": 9, "review_every": 2, "reviewers": 3},
+    )
+    assert [each.after for each in played.of(ReviewDecided)] == [2]
+    assert played.delivered.origin == "pass 2"
+    assert build_story(played.events).closing_review is not None
+
+
 async def test_it_ends_where_later_texts_are_no_longer_ranked_above_earlier_ones() -> None:
     judge = vote("First", *reversed(NEWEST))
     played = await reviewed(judge, passes=12, min_reviews=3)
