@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools-installed
 READY := $(VENV)/.ready
 DOCS := $(VENV)/.docs-installed
 # Half of the tests wait most of the time: for limits to pass, for processes to end, for pages to load.
-WORKERS := -n 6 --dist worksteal
+WORKERS := -n 4 --dist worksteal
 # A run that a model of this size ends in about three minutes of processor time.
 SHORT := --prompts src/autoreason/prompts/short --rounds 3 --set review_every=2 --set reviewers=3 \
 	--set confirmation=3 --seed 2
