@@ -364,7 +364,8 @@ def _trend(scores: Counts, judges: int) -> Numbers:
     """As `voting.trend`, of texts from the oldest on."""
     middle = (scores.shape[1] - 1) / 2
     ages = np.linspace(-1, 1, scores.shape[1])
-    return np.asarray((scores / judges - middle) / middle @ ages / (ages @ ages))
+    found = (scores / judges - middle) / middle @ ages / (ages @ ages)
+    return np.asarray(np.round(found, 9))
 
 
 def play_fast(

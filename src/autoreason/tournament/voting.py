@@ -61,7 +61,8 @@ def trend(rankings: Sequence[Ranking], names: Sequence[str]) -> float:
         for ranking in rankings
         for place, name in enumerate(ranking)
     )
-    return followed / (len(rankings) * sum(age * age for age in ages.values()))
+    # Rounded, so that no last digit decides whether it reaches a limit.
+    return round(followed / (len(rankings) * sum(age * age for age in ages.values())), 9)
 
 
 def max_lead(rule: str, candidates: int, judges: int) -> int:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 from tests.run.runs import scripted, start_run
 from tests.studies.certify.judges import stored
 from tests.tournament.stage import document, vote
 
+from autoreason.cli.announcement import announce
 from autoreason.contract import Contract
 from autoreason.exchange import Request
 from autoreason.journal import Journal
 from autoreason.run.record import find_experience
+from autoreason.run.refine import refine
 from autoreason.run.studies import advise_from
 from autoreason.settings import Models, Settings, make_settings
 from autoreason.studies.advice_measures import read_pilot
@@ -91,6 +95,9 @@ async def test_only_runs_with_the_same_models_and_of_the_same_kind_count(journal
     sentence = "Your last 5 runs with these models were still rising at their last review: --rounds 8 may pay"
     assert find_experience(journal, settings, task) == [sentence]
     assert sentence in advise_from(runs, journal=journal).notes
+    options: dict[str, Any] = {"passes": 4, "review_every": 2, "journal": journal}
+    prepared = refine.prepare(task, "scripted/scripted", **options)
+    assert announce(prepared, named=True)[-1] == ("Before", sentence)
     for limit, found in ((8, [sentence]), (80, [])):
         limited = replace(task, contract=Contract(max_words=limit))
         assert find_experience(journal, settings, limited) == found
