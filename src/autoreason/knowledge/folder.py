@@ -408,7 +408,7 @@ def import_table(
     if not target.is_dir():
         remedy = f"make it (mkdir {folder}) or correct it"
         remedy = "the folder comes first, then the file" if path.is_dir() else remedy
-        raise InvalidInput(f"{folder} is no folder of records to import into; {remedy}")
+        raise InvalidInput(f"{folder} is not a folder of records to import into; {remedy}")
     root = _check_root(folder)
     config = _read_config(root)
     columns = config.columns_of(path.name)

@@ -179,7 +179,8 @@ def test_a_table_is_imported_once_and_what_is_not_read_is_named(inside: Inside) 
     assert "left out: march.csv, line 4: there is no text" in done.err
     nowhere = inside("knowledge", "import", "kbb", "march.csv").sentence
     assert (
-        nowhere == "kbb is no folder of records to import into; make it (mkdir kbb) or correct it"
+        nowhere
+        == "kbb is not a folder of records to import into; make it (mkdir kbb) or correct it"
     )
     assert "the folder comes first" in inside("knowledge", "import", "march.csv", "kb").sentence
     again = inside("knowledge", "import", "kb", "march.csv", "--json").json
