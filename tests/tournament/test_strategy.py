@@ -111,7 +111,7 @@ def rewritten(words: int) -> dict[str, Any]:
     return {
         "reviser": revise,
         "synthesizer": document("A text that no one likes."),
-        "judge": vote("new", "same"),
+        "judge": vote(*(f"new{number}x" for number in range(9, 0, -1)), "same"),
     }
 
 

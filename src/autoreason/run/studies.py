@@ -113,7 +113,7 @@ def rejudge(
         >>> result = refine("Explain tides.", "echo/echo", passes=1, seed=2)
         >>> report = rejudge(result, "echo/echo", judges=3).report
         >>> [decision.stage for decision in report.decisions]
-        ['review']
+        ['review 1']
     """
     name, options["journal"] = name_and_journal(run, options.get("journal"))
     run, story = find_story(name, options["journal"])
