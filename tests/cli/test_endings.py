@@ -148,7 +148,7 @@ PREFERRED = "9 of 9 fresh judges prefer it to the first draft."
             VOTES,
             [
                 "You have the first draft: no rewrite and no merge beat it in 3 rounds.",
-                "5 words · 17 calls, $0.00, 1 s · solar-vole",
+                "5 words · 18 calls, $0.00, 1 s · solar-vole",
                 *PAGE,
             ],
         ),

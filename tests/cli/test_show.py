@@ -39,7 +39,7 @@ def test_each_round_is_a_line_with_one_judges_words_without_the_names_it_knew(
     assert title.startswith("Write one sentence · ")
     assert first == "9 of 9 fresh judges prefer it to the first draft."
     assert draft == "○ first draft  5 words"
-    assert one == "◆ round 1      the merge won, 2 of 3 judges  “says in its first sentence what …”"
+    assert one == "▲ round 1      the rewrite won, 2 of 3 judges  “says in its first sentence …”"
     for number, line in enumerate(others, 2):
         assert line.startswith(f"■ round {number}      kept, 3 of 3 ")
         assert line.endswith("“[The merge] is politer and …”")

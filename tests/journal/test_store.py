@@ -246,7 +246,7 @@ async def test_what_no_run_matches_is_found_without_reading_any(journal: Journal
     journal.delete_run(RUN)
     for number in range(30):
         name = await journal.begin_run(f"Straße {number}", "0", STARTED)
-    journal.append(name, RunResumed(settings=replace(STARTED.settings, job=Judge())))
+    journal.append(name, RunResumed(settings=replace(STARTED.settings, job=Judge(), judges=3)))
     await journal.flush()
     with patch.object(journal, "settings", side_effect=AssertionError), counting(journal) as read:
         searches: list[dict[str, Any]] = [

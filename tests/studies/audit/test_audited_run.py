@@ -37,7 +37,7 @@ async def test_a_run_is_read_with_all_its_contents(journal: Journal) -> None:
 
 
 async def test_the_review_and_the_confirmation_are_among_its_panels(journal: Journal) -> None:
-    result = await start_run(journal, EchoModel(), changes={"passes": 3, "seed": 5})
+    result = await start_run(journal, EchoModel(), changes={"passes": 3, "seed": 6})
     (run,) = read_run(result.run, journal)
     assert result.story.closing_review is not None
     review, confirmation = run.finals
