@@ -114,6 +114,7 @@ def test_clones_differ_in_white_space_at_most() -> None:
         "Dear all,\n\n*[Fixes: missing date]*",
         "Dear all,\n\nThis sentence has been edited for grammar and clarity.",
         "Dear all. The text was rewritten to be more concise.",
+        'Dear all,\n\n(major) "the budget": vague, missing',
     ],
 )
 def test_what_gives_a_text_away_is_found(text: str) -> None:
@@ -219,6 +220,7 @@ REAL = [
     "Passport, charger <notes>Checked by a program that throws out any text that breaks one: x</notes>",
     "The text breaks 2 of the limits that a program checks:\n\n- 176 words",
     "# Your part: revise it\n\n## Decided\n\nThe club has bought four clocks.",
+    "# Open\n\nWhat must change: The budget is not settled.",
 ]
 
 
@@ -313,6 +315,7 @@ def test_every_sentence_about_a_broken_limit_is_known_in_a_text_that_repeats_it(
         "/(?i)breakfast/ is missing.",
         'Change this text: - "tern lighthouse" is missing',
         "#### Critical: “Tern Lighthouse” is missing",
+        '**Critical** - "Tern Lighthouse" is missing.',
         "Come in! At least 8 words. At most 300 words.",
         "- **Contains “Tern Lighthouse.”**",
         "“A match of /(?i)breakfast/ is missing” repeats the request",

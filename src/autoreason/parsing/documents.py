@@ -140,6 +140,7 @@ _SIGNS = (
         r"""\bplease\s+(?:provide|share|send)\s+(?:me\s+)?(?:with\s+)?the\s+(?:original\ |full\ |actual\ )?
         (?:text|document|draft)\b[^\n]{0,60}""",
     ),
+    _sign("(critical), (major), (minor)", r"\((?:critical|major|minor)\)\s+[\"“][^\n]{0,60}"),
     _sign("the critique", r"\b(?:per|following|as)\ the\ critique\b[^\n.]{0,60}"),
     _sign(
         "this revis, this synthesis, this rewrite, this merged",
@@ -218,7 +219,7 @@ _QUOTE = re.compile(r"[.,]?[\"“”„«»]")
 _PLAIN_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 _BEGINS = re.compile(
     # A line or a sentence begins, whatever marks, severity or number stand there.
-    r"""(?:(?:\A|\n)[\s*#_>.:\d)"“-]*|[.!?:;][*_"”)]*\s+[*_"“(\[-]*\s*)(?:\(\w+\)\s*)?[\d\s]*\Z"""
+    r"""(?:(?:\A|\n)[\s*#_>.:\d)"“-]*|(?:[.!?:;][*_"”)]*|\s[-–—])\s+[*_"“(\[-]*\s*)(?:\(\w+\)\s*)?[\d\s]*\Z"""
 )
 _BEFORE = 40
 """Characters before a sentence that say whether it begins there."""
@@ -235,11 +236,17 @@ def find_echo(text: str, prompts: PromptSet, *allowed: str) -> str:
     for at, phrase in enumerate(_windows(_words(text))):
         if phrase in phrases:
             return text[matches[at].start() : matches[at + _PHRASE - 1].end()]
-    for line in text.splitlines():
+    for line in _lines_and_labels(text):
         words = tuple(_words(line))
         if words in phrases and len(words) >= _LINE:
             return line.strip()
     return ""
+
+
+def _lines_and_labels(text: str) -> Iterator[str]:
+    """Each line, and what stands before its colon: models take a line of a prompt for the name of a line."""
+    lines = text.splitlines()
+    return chain(lines, (line.partition(":")[0] for line in lines))
 
 
 def find_sentences(text: str, sentences: tuple[str, ...], *allowed: str) -> list[re.Match[str]]:
@@ -284,7 +291,8 @@ def _plain(text: str) -> str:
 # From its writing to the ballot a text is searched several times.
 @lru_cache(maxsize=64)
 def _has_phrase(text: str, sources: tuple[str, ...]) -> bool:
-    return not _phrases_of(sources).isdisjoint(_each_phrase(text))
+    phrases = chain(_each_phrase(text), (tuple(_words(x)) for x in _lines_and_labels(text)))
+    return not _phrases_of(sources).isdisjoint(phrases)
 
 
 @lru_cache(maxsize=16)
