@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from autoreason.contract import count_words
@@ -141,8 +142,9 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
         case "passes":
             open_end = ""
             if settings and settings.review_every:
-                rising = story.trend is not None and story.trend >= max(0, settings.min_trend)
-                open_end = "; later texts were still ranked above earlier ones" if rising else ""
+                trend = fmean(story.trends[-2:] or [-1])
+                if trend >= max(0, settings.min_trend):
+                    open_end = "; later texts were still ranked above earlier ones"
             elif settings and settings.judges and k:
                 open_end = f"; it was not yet kept {row}"
             return f"{after}, the most allowed{open_end}."
