@@ -23,13 +23,11 @@ from autoreason.events import (
     GuidanceGiven,
     ReviewDecided,
 )
-from autoreason.exchange import REPEATS, Outcome, Reply, Request, Spent
+from autoreason.exchange import REPEATS, Outcome, Reply, Request
 from autoreason.settings import MAX_PASSES
-from autoreason.story import build_story
 from autoreason.task import Task
 from autoreason.tournament import statements
 from autoreason.tournament.challengers import MAX_RIVALS
-from autoreason.tournament.endings import summarize
 from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.loop import Tournament, likely_plan, max_plan, min_plan, without_drafts
 
@@ -576,17 +574,3 @@ async def test_a_request_to_put_a_text_right_that_makes_it_worse_is_not_heeded()
     written = {"draft/try/0": "Two many words.", "draft/repair": "- At most 2 words.\n" * 2}
     played = await play(written, contract=Contract(max_words=2), passes=1, max_drafts=1)
     assert played.of(DraftReady)[0].text == "Two many words."
-
-
-@pytest.mark.parametrize(("passes", "which"), [(3, "every later text"), (8, "4 of 8 later texts")])
-async def test_a_first_draft_is_said_to_be_put_before_those_it_was_ranked_with(
-    passes: int, which: str
-) -> None:
-    newest = [f"made in {number}" for number in range(passes, 0, -1)]
-
-    def judge(request: Request) -> str:
-        return vote(*(["First"] if request.key.startswith("review") else newest))(request)
-
-    played = await play({"judge": judge}, passes=passes, review_texts=5)
-    first, *_ = summarize(build_story(played.events), run="r", spent=Spent(), seconds=None)
-    assert first == f"You have the first draft: judges put it before {which}."

@@ -321,19 +321,13 @@ def _rounds_over(live: Live) -> bool:
 
 def _judging(live: Live, settings: Settings) -> list[Step]:
     """A review, and after all rounds the fresh judges."""
-    story, over, under_way = live.story, _rounds_over(live), _is_reviewed(live)
-    if not (over or under_way):
-        return []
-    voted = not under_way and bool(story.closing_review or CONFIRMATION in story.panels)
-    made = []
-    # One of several is listed among the rounds once it is over.
-    if settings.reviewers and not (voted and settings.review_every):
-        votes = _votes(live, REVIEW, settings.reviewers)
-        made.append(Step("review", "done" if voted else "under way", votes))
+    story, over, made = live.story, _rounds_over(live), list[Step]()
+    voted = story.closing_review or CONFIRMATION in story.panels
+    if _is_reviewed(live) or (over and settings.reviewers and not voted):
+        made.append(Step("review", "under way", _votes(live, REVIEW, settings.reviewers)))
     if settings.confirmation and over:
-        state: Literal["under way", "ahead"] = "under way" if voted or not made else "ahead"
         votes = _votes(live, CONFIRMATION, settings.confirmation)
-        made.append(Step("fresh judges", state, votes))
+        made.append(Step("fresh judges", "ahead" if made else "under way", votes))
     return made
 
 
@@ -400,8 +394,6 @@ def _last_line(live: Live) -> Text:
         without = f"{count(story.streak, 'round')} in a row without a new text"
         parts = [f"{without}; at {settings.k} it stops."] if story.streak else []
     if settings.review_every and settings.reviewers:
-        every, begun = settings.review_every, max(1, len(story.passes))
-        decided = bool(story.passes and story.passes[-1].decided and not begun % every)
-        after = min(settings.passes, -(-(begun + decided) // every) * every)
-        parts.insert(0, f"Next review after round {after}.")
+        after = (len(story.trajectory) // settings.review_every + 1) * settings.review_every
+        parts.insert(0, f"Next review after round {min(settings.passes, after)}.")
     return Text(" ".join(parts), style="dim")

@@ -350,12 +350,8 @@ def _ballot(event: events.BallotCast) -> Iterator[Line]:
 
 
 def _place(stage: str) -> str:
-    """`pass 3`, `review after pass 5`, `review after pass 10, older texts`."""
-    head, _, rest = stage.partition("/")
-    if head != REVIEW or not rest:
-        return stage.replace("/", " ")
-    number, _, older = rest.partition("/")
-    return f"review after pass {number}{', older texts' if older else ''}"
+    """`pass 3`, `review after pass 5`, `review after pass 10 older`."""
+    return stage.replace("review/", "review after pass ").replace("/", " ")
 
 
 def _decision(place: str, text: str, verdict: events.Verdict | None) -> Iterator[Line]:
@@ -367,7 +363,7 @@ def _decision(place: str, text: str, verdict: events.Verdict | None) -> Iterator
 
 def _review(event: events.ReviewDecided) -> str:
     if event.winner is None or event.verdict is None:
-        return f"too few valid ballots; {statements.unreviewed(event)}"
+        return statements.review(event)
     points = statements.scores(event.verdict.scores)
     worth = f"{statements.lead(event.verdict)} ({statements.ballots(event.verdict)})"
     trend = f"; trend {event.trend:.2f}" if event.after and event.trend is not None else ""

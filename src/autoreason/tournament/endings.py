@@ -79,13 +79,8 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
         review = story.closing_review
         if review and review.winner is None:
             return [f"You have {draft}: too few rankings of the review could be read.", stopped]
-        ranked = len(review.texts) - 1 if review else won
-        # Earlier reviews went back behind the others.
-        some = (
-            count(ranked, "later text") if story.reviews[1:] else f"{ranked} of {won} later texts"
-        )
-        which = "every later text" if ranked >= won else some
-        return [f"You have {draft}: judges put it before {which}.", stopped]
+        later = count(len(review.texts) - 1 if review else won, "later text")
+        return [f"You have {draft}: judges put it before {later}.", stopped]
     if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
     rounds = count(len(story.trajectory), "round")
