@@ -96,7 +96,7 @@ class RecordedReview:
 
 
 class Confirmation(NamedTuple):
-    """How judges who chose nothing compare the delivered text with the first draft."""
+    """How judges who chose nothing compare the text that was chosen with the first draft."""
 
     judges: int
     """Valid ballots."""
@@ -222,11 +222,6 @@ class Story:
 
     @property
     def confirmation(self) -> Confirmation | None:
-        """The delivered text against the first draft; None where no panel compared them, or chose the draft."""
-        return None if self.is_draft_preferred else self.fresh_votes
-
-    @property
-    def fresh_votes(self) -> Confirmation | None:
         """The text that was chosen against the first draft, whichever of them was delivered then."""
         panel = self.panels.get(CONFIRMATION)
         if not panel or not panel.verdict:
@@ -237,9 +232,8 @@ class Story:
     @property
     def is_draft_preferred(self) -> bool:
         """Whether the first draft is delivered because fresh judges preferred it to what was chosen."""
-        panel = self.panels.get(CONFIRMATION)
         is_draft = self.delivered is not None and self.delivered.origin == self.incumbents[0].name
-        return is_draft and panel is not None and panel.verdict is not None
+        return is_draft and self.confirmation is not None
 
     @property
     def streak(self) -> int:

@@ -216,8 +216,9 @@ def test_a_draft_that_is_chosen_with_fewer_first_places_is_said_to_have_won_on_p
     ballots = [replace(one, ranking=each, order=each, labels=tuple("XYZ")) for each in rankings]
     verdict = verdict_of(ballots, (a, b, c), "borda", 4)
     chosen = replace(story.closing_review, winner=b, verdict=verdict)
-    story.reviews = [RecordedReview(ballots, chosen)]
-    assert "Draft 2 won on points, 9 to 8: every place counts" in read(story)[0]
+    story.reviews = [RecordedReview(ballots, chosen, number=story.reviews[-1].number)]
+    said = "Draft 2 is put first on points. It won on points, 9 to 8: every place counts"
+    assert said in read(story)[0]
 
 
 def test_a_pause_among_drafts_names_the_draft() -> None:

@@ -93,7 +93,6 @@ async def test_a_first_draft_that_fresh_judges_prefer_is_delivered_and_not_prais
     assert played.delivered.evidence.preference is None
     story = build_story(played.events)
     assert story.is_draft_preferred
-    assert story.confirmation is None
 
 
 async def test_no_review_is_held_where_no_text_came_since_the_last() -> None:

@@ -30,7 +30,6 @@ from autoreason.tournament.endings import describe_length, short_run, spending, 
 from autoreason.tournament.rounds import (
     Chapter,
     describe_text,
-    explain_win,
     is_new_draft,
     judges_named,
     name_origin,
@@ -96,7 +95,6 @@ def run_page(
         contests=any(one.verdict for one in story.passes),
         sampling=story.is_sampling,
         firsts=Counter(each.ranking[0] for each in story.closing_ballots if each.ranking),
-        won=_won_last(story),
         film=moments(story),
         votes=[*_blind_votes(chapters, story, run)],
         river=trace(story),
@@ -152,15 +150,6 @@ def describe_fresh_judges(story: Story) -> str:
         chance = sign_test(found.prefer, found.judges - found.prefer).p_value or 1
         said += f" Tossing coins, judges would agree as much once in {1 / chance:,.0f} times."
     return said
-
-
-def _won_last(story: Story) -> str:
-    """`draft 3 won on points, …`, where more judges of the last vote put another text first."""
-    last, name = story.closing_review, partial(name_text, story=story)
-    if last is None or story.settings is None or last.weights:
-        return ""
-    how = explain_win(last.verdict, story.closing_ballots, story.settings.voting, name)
-    return f"{name(last.winner or '')} {how}" if how else ""
 
 
 # ---- rounds and reviews ----------------------------------------------------------------------

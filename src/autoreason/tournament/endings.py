@@ -69,9 +69,8 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
     draft, stopped = the_draft(story.draft), _stopped(story, delivered)
     if delivered.origin != "draft" or not story.draft:
         return [preference(story, delivered.evidence.preference), stopped]
-    if story.is_draft_preferred:
-        firsts = [each.ranking[0] for each in story.panels[CONFIRMATION].ballots if each.ranking]
-        prefer = f"{firsts.count('draft')} of {count(len(firsts), 'fresh judge')}"
+    if (fresh := story.confirmation) and story.is_draft_preferred:
+        prefer = f"{fresh.judges - fresh.prefer} of {count(fresh.judges, 'fresh judge')}"
         return [f"You have {draft}: {prefer} prefer it to the text it had become.", stopped]
     if delivered.ended_by == "drafts" and not story.closing_review:
         return [f"You have {draft}, as it was written: {delivered.reason}."]
