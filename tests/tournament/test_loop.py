@@ -274,18 +274,6 @@ async def test_orders_are_balanced_over_three_judges_and_labels_are_drawn_per_ju
     assert len({frozenset(s) for s in shown}) == 3
 
 
-async def test_the_review_can_return_to_the_first_draft() -> None:
-    def judge(request: Request) -> str:
-        newest = ("made in 2", "made in 1", "First")
-        return vote(*(reversed(newest) if "review" in request.key else newest))(request)
-
-    played = await play({"judge": judge}, passes=2)
-    final = played.of(ReviewDecided)[0]
-    assert final.winner == "draft"
-    assert final.preferred is None
-    assert (played.delivered.text, played.delivered.origin) == ("First text.", "draft")
-
-
 async def test_judges_who_chose_nothing_say_whether_they_prefer_the_delivered_text() -> None:
     def judge(request: Request) -> str:
         """The last one of the confirmation alone prefers the draft."""
