@@ -13,7 +13,7 @@ from itertools import product
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from autoreason.events import BallotCast
+from autoreason.events import BallotCast, PassDecided, ReviewDecided
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import RecordedPass, RecordedReview, Story
@@ -114,11 +114,11 @@ def recount_all(story: Story) -> WhatIf | None:
     @cache
     def decide(at: int, rule: str, *left: _Vote) -> tuple[_Decision, ...]:
         told = steps[at]
-        if isinstance(told.step, RecordedPass):
-            return _decide(told, told.step, story, settings, rule, left)
+        if not told.is_review:
+            return _decide(told, story, settings, rule, left)
         reviewed = [each.left for each in steps[:at] if each.is_review]
         before = [story.incumbents[0], *filter(None, reviewed)][-1].name
-        return (_decide_review(told, told.step, before, settings, rule, left),) * len(TIES)
+        return (_decide_review(told, before, settings, rule, left),) * len(TIES)
 
     for without, rule in product(["", *(name for name, _ in judges)], RULES):
         decisions = []
@@ -159,16 +159,12 @@ class _Decision(NamedTuple):
 
 
 def _decide(
-    told: Chapter,
-    one: RecordedPass,
-    story: Story,
-    settings: Settings,
-    rule: str,
-    cast: Sequence[_Vote],
+    told: Chapter, story: Story, settings: Settings, rule: str, cast: Sequence[_Vote]
 ) -> tuple[_Decision, ...]:
     """Who wins a round, by each rule for ties."""
-    decided = one.decided
-    assert decided is not None
+    one, decided = told.step, told.step.decided
+    assert isinstance(one, RecordedPass)
+    assert isinstance(decided, PassDecided)
     if decided.verdict is None:
         # No vote decided it, so that no vote can change it.
         streaks = [0, *(each.decided.streak for each in story.passes if each.decided)]
@@ -202,16 +198,13 @@ def _decide(
 
 
 def _decide_review(
-    told: Chapter,
-    review: RecordedReview,
-    before: str,
-    settings: Settings,
-    rule: str,
-    cast: Sequence[_Vote],
+    told: Chapter, before: str, settings: Settings, rule: str, cast: Sequence[_Vote]
 ) -> _Decision:
     """Whether the run goes on from the same text as it did; `before` is the one that the review before left."""
-    decided, left = review.decided, told.left.name if told.left else ""
-    assert decided is not None
+    review, decided = told.step, told.step.decided
+    assert isinstance(review, RecordedReview)
+    assert isinstance(decided, ReviewDecided)
+    left = told.left.name if told.left else ""
     winners, trends, parted = list[str | None](), [], ""
     names = [""]
     for ballots in review.stages:
