@@ -52,13 +52,6 @@ async def test_a_challenger_that_wins_becomes_the_incumbent_and_the_streak_start
     assert (delivered.text, delivered.origin) == ("Second text, made in 2.", "pass 2 B")
 
 
-async def test_a_run_that_never_settles_ends_at_the_cap() -> None:
-    newest = ["made in 3", "made in 2", "made in 1"]
-    played = await play({"judge": vote(*newest)}, passes=3, reviewers=0)
-    assert played.delivered.status == "capped"
-    assert len(played.decided) == 3
-
-
 async def test_the_stable_part_is_first_and_the_same_in_every_request() -> None:
     played = await play()
     openings = {r.messages[:2] for r in played.requests}
@@ -439,9 +432,10 @@ async def test_a_limit_that_no_draft_keeps_ends_the_run_before_the_first_pass() 
     assert sum(low.values()) <= len(played.requests)
 
 
-async def test_it_can_be_refined_anyway() -> None:
-    played = await play(contract=RISKS, anyway=True, passes=2)
-    assert len(played.decided) == 2
+@pytest.mark.parametrize("changes", [{"anyway": True}, {"protocol": "paper"}])
+async def test_it_can_be_refined_anyway_and_the_paper_always_does(changes: dict[str, Any]) -> None:
+    played = await play(contract=RISKS, passes=3, **changes)
+    assert len(played.decided) == 3
 
 
 async def test_a_limit_that_no_text_keeps_ends_the_run_after_one_pass_where_there_is_one_draft() -> (
@@ -488,11 +482,6 @@ async def test_a_length_that_no_text_comes_closer_to_ends_the_run() -> None:
     played = await play(roles, contract=Contract(max_words=2), max_drafts=1)
     assert played.delivered.reason.startswith("none of ")
     assert played.delivered.reason.endswith("kept the contract: 10 words, at most 2 allowed")
-
-
-async def test_the_paper_goes_on_whatever_its_texts_break() -> None:
-    played = await play(contract=RISKS, protocol="paper", passes=3)
-    assert len(played.decided) == 3
 
 
 async def test_no_challenger_is_further_from_a_limit_of_length_than_a() -> None:

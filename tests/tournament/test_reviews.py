@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.tournament.stage import Played, critique, document, play, shown_texts, vote
+from tests.tournament.stage import UNSEEN, Played, critique, document, play, shown_texts, vote
 
 from autoreason.contract import Contract
 from autoreason.events import CandidateDropped, CandidateReady, ReviewDecided
@@ -20,12 +20,11 @@ from autoreason.story import build_story
 from autoreason.tournament.loop import likely_plan, max_plan, texts_per_ballot
 from autoreason.tournament.voting import trend
 
-UNSEEN: dict[str, Any] = {"judges": 0, "candidates": "B", "confirmation": 0}
 NEWEST = [f"made in {number}" for number in range(12, 0, -1)]
 
 
 async def reviewed(judge: Any, **changes: Any) -> Played:
-    options: dict[str, Any] = {"passes": 6, "review_every": 2, "reviewers": 3, "review_texts": 9}
+    options: dict[str, Any] = {"passes": 6, "review_every": 2, "reviewers": 3}
     return await play({"judge": judge}, **UNSEEN | options | changes)
 
 
@@ -210,13 +209,8 @@ async def test_however_badly_models_answer_no_run_takes_more_calls_than_were_ann
 
 
 async def test_a_run_takes_the_calls_that_are_likely_where_all_goes_well() -> None:
-    every: dict[str, Any] = {
-        "passes": 8,
-        "review_every": 3,
-        "reviewers": 3,
-        "review_texts": 6,
-        "min_reviews": 9,
-    }
+    every: dict[str, Any] = {"passes": 8, "review_every": 3, "reviewers": 3}
+    every |= {"review_texts": 6, "min_reviews": 9}
     for changes in (every, {**every, "ballot_texts": 4}, {**every, "review_every": 0}):
         played = await play({"judge": vote(*NEWEST)}, **UNSEEN | changes | {"confirmation": 5})
         chosen = make_settings(Models.everywhere("x/y"), 1, **changes, confirmation=5)

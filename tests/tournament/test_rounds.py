@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.tournament.stage import play, vote
+from tests.tournament.stage import UNSEEN, play, vote
 
 from autoreason.events import (
     AnyEvent,
@@ -118,9 +118,8 @@ async def reviewed(*reviews: str) -> list[Chapter]:
         return "I cannot say." if best == ["0"] else vote(*texts)(request)
 
     judges = len(reviews[0].split(", "))
-    options: dict[str, Any] = {"judges": 0, "candidates": "B", "review_every": 2, "review_texts": 9}
-    options |= {"passes": 2 * len(reviews), "reviewers": judges, "confirmation": 0}
-    played = await play({"judge": judge}, **options)
+    held = {"passes": 2 * len(reviews), "review_every": 2, "reviewers": judges}
+    played = await play({"judge": judge}, **UNSEEN | held)
     story = build_story(played.events)
     story.settings = played.settings
     return tell(story)
