@@ -26,7 +26,7 @@ from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.rounds import Chapter, describe_faults, name_text
 from autoreason.tournament.strategy import find_ending
 from autoreason.tournament.voting import writes_synthesis
-from autoreason.wording import KINDS
+from autoreason.wording import KINDS, SEVERITIES
 
 if TYPE_CHECKING:
     from autoreason.settings import Settings
@@ -130,7 +130,7 @@ class RoundLine(NamedTuple):
     name: str
     sentence: str
     words: str = ""
-    """A judge's."""
+    """A judge's, or a critic's."""
 
 
 FIRST_DRAFT = (KINDS["draft"].mark, KINDS["draft"].style)
@@ -144,17 +144,25 @@ def list_rounds(story: Story, chapters: Iterable[Chapter]) -> list[RoundLine]:
         found.append(RoundLine(FIRST_DRAFT, name, steps.describe_written(draft)))
     for each in chapters:
         # The first line says whom the numbers count.
-        sentence = re.sub(" judges?$", "", each.sentence) if has_judges else each.sentence
+        is_known = has_judges and not each.is_review
+        sentence = re.sub(" judges?$", "", each.sentence) if is_known else each.sentence
         has_judges = has_judges or "judge" in each.votes
         words = each.reason.words if each.reason and not each.is_review else ""
+        if isinstance(one := each.step, RecordedPass) and each.outcome == "rewritten":
+            sentence = f"rewritten: {steps.describe_challengers(one, 'B')}"
+            words = _worst_fault(one)
         if each.kind and each.kind != "kept":
             # The line says already which text it is about.
             words = words.removeprefix(f"[T{KINDS[each.kind].the[1:]}] ")
-        if isinstance(each.step, RecordedPass) and each.outcome == "rewritten":
-            faults = f"{describe_faults(each.step.critiques)}; " if each.step.critiques else ""
-            sentence = f"{faults}rewritten: {steps.describe_challengers(each.step, 'B')}"
         found.append(RoundLine(each.mark, each.name.partition(" after")[0], sentence, words))
     return found
+
+
+def _worst_fault(one: RecordedPass) -> str:
+    """Why a text was rewritten: the first of the most serious faults."""
+    found = [each for critique in one.critiques for each in critique.problems]
+    worst = min(found, key=lambda each: [*SEVERITIES].index(each.severity), default=None)
+    return worst.problem if worst else ""
 
 
 def draw_rounds(lines: Sequence[RoundLine], width: int, column: int) -> list[Text]:
